@@ -1,0 +1,110 @@
+# febench: one Makefile. `make help` lists the targets.
+#
+# Sources are found by wildcard: a new file needs no edit here. What is not installed is left out, and
+# `make info` says so.
+
+.DEFAULT_GOAL := all
+BUILD ?= build
+ARCH ?= native
+OPT ?= -O3
+CC ?= gcc
+SANITIZE ?=
+
+# --- what this machine has ---------------------------------------------------------------------------
+has_header = $(shell echo '\#include <$(1)>' | $(2) -E -x $(or $(3),c) - >/dev/null 2>&1 && echo yes)
+CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda /usr/lib/cuda /opt/cuda))
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc))
+CUDA_ARCHS ?= 80 90 100
+HAVE_JSON := $(call has_header,jansson.h,$(CC))
+HAVE_EXPRESSION := $(call has_header,muParserDLL.h,$(CC))
+HAVE_ZLIB := $(call has_header,zlib.h,$(CC))
+HAVE_METIS := $(call has_header,metis.h,$(CC))
+HAVE_BLAS := $(call has_header,cblas.h,$(CC))
+HAVE_LAPACKE := $(call has_header,lapacke.h,$(CC))
+HAVE_CMOCKA := $(shell printf '\#include <stdarg.h>\n\#include <stddef.h>\n\#include <stdint.h>\n\#include <setjmp.h>\n\#include <cmocka.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
+HAVE_BENCHMARK := $(call has_header,benchmark/benchmark.h,$(CXX),c++)
+HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo yes)
+MPICC := $(shell command -v mpicc 2>/dev/null)
+CUDA ?= $(if $(NVCC),yes)
+HAVE_CUDA := $(filter yes,$(CUDA))
+HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
+
+COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+
+# --- flags -------------------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi
+DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0)
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+CFLAGS := -std=gnu11 -g $(OPT) -march=$(ARCH) -fopenmp -fno-math-errno -ffp-contract=fast $(WARN) $(DEFINES) $(SANITIZE_FLAGS)
+CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS)
+GENCODE := $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a))
+NVCCFLAGS := -std=c++17 -O3 -lineinfo $(GENCODE) $(DEFINES) -Xcompiler -Wall -Wno-deprecated-gpu-targets
+LDLIBS := -fopenmp -llapacke -lopenblas -lpthread -lm
+ifeq ($(HAVE_CUDA),yes)
+CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+DEFINES += -I$(CUDA_HOME)/include
+LDLIBS += -L$(CUDA_LIBDIR) -lcublas -lcudart_static -ldl -lrt -lstdc++
+endif
+ifeq ($(HAVE_METIS),yes)
+LDLIBS += -lmetis
+endif
+PROGRAM_LIBS := -lmuparser -ljansson -lz
+
+# --- sources -----------------------------------------------------------------------------------------
+# The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
+# VTU belong to the programs. bench/ and meshgen/ hold the mains.
+PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/report/result.c common/mesh/vtu.c)
+CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c))
+CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
+object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
+CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
+PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
+TEST_SOURCES := $(wildcard tests/test_*.c)
+TEST_HELPERS := $(filter-out $(TEST_SOURCES),$(wildcard tests/*.c))
+TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
+
+HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
+PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
+
+.PHONY: all info help test bench plots sanitize format clean deps tests
+all: info $(PROGRAMS)
+
+# Flags in force: objects depend on this file, which changes only when they do.
+FLAGS_FILE := $(BUILD)/flags
+FLAGS_TEXT := $(CC) $(CFLAGS) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(LDLIBS)
+$(shell mkdir -p $(BUILD); printf '%s\n' '$(FLAGS_TEXT)' | cmp -s - $(FLAGS_FILE) || printf '%s\n' '$(FLAGS_TEXT)' > $(FLAGS_FILE))
+$(shell echo '$(COMMIT)' | cmp -s - $(BUILD)/commit || echo '$(COMMIT)' > $(BUILD)/commit)
+
+$(BUILD)/obj/%.c.o: %.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
+$(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(if $(HAVE_CUDA),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'),none)"' -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
+
+$(BUILD)/libfebench.a: $(CORE_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
+	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/solve: $(call object,bench/solve.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
+$(BUILD)/kernels: $(call object,bench/kernels.cc) $(BUILD)/libfebench.a
+	$(CXX) $(SANITIZE_FLAGS) -o $@ $^ -lbenchmark $(LDLIBS)
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	@mkdir -p $(@D)
+	$(CC) $(SANITIZE_FLAGS) -o $@ $^ -lcmocka $(PROGRAM_LIBS) $(LDLIBS)
+.PRECIOUS: $(BUILD)/obj/%.o
+
+tests: $(PROGRAMS) $(TESTS)
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,275 @@
+/* The program `solve`: one problem, one result. */
+#include "common/backend/device.h"
+#include "common/report/version.h"
+#include "common/solver/solve.h"
+#include "common/variant.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: solve PROBLEM.json [options]\n"
+    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment a load factor.\n"
+    "\n"
+    "  --mesh FILE               MSH 2.2 or 4.1; default: the first mesh that the problem lists\n"
+    "  --variant NAME            assembly strategy (node_csr); --list prints all\n"
+    "  --backend host|cuda       where it runs (host)\n"
+    "  --ranks N                 partitions, one thread each (1)\n"
+    "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --partition METHOD        contiguous (default), metis\n"
+    "  --order ORDER             node order: as-is (default), lexicographic, rcm, morton, random\n"
+    "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
+    "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
+    "  --krylov METHOD           auto (default): cg where the Jacobian is symmetric, gmres where it is a difference;\n"
+    "                            gmres, cg\n"
+    "  --restart M               basis length of gmres (30)\n"
+    "  --orthogonalization KIND  mgs (default), cgs2\n"
+    "  --precondition KIND       block-jacobi (default), none\n"
+    "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
+    "  --krylov-iterations N     most iterations of one linear solve (20000)\n"
+    "  --tolerance T             Newton: residual over the largest force so far (1e-9)\n"
+    "  --newton-iterations N     most iterations of one increment (60)\n"
+    "  --no-line-search          always take the whole Newton step\n"
+    "  --anderson M              Anderson acceleration of the outer iteration with M differences (0)\n"
+    "  --substep                 halve an increment that fails (said aloud: it changes the increments)\n"
+    "  --result FILE.json        result, complete after every load step\n"
+    "  --output DIR              ParaView series of the fields\n"
+    "  --verbose                 a line each Newton iteration\n"
+    "  --list --help --version\n"
+    "\n"
+    "exit: 0 every load step converged; 1 the run failed (accepted steps are written); 2 bad input;\n"
+    "      130 interrupted (accepted steps are written)\n";
+
+enum {
+    OPT_MESH = 256, OPT_VARIANT, OPT_BACKEND, OPT_RANKS, OPT_THREADS, OPT_PARTITION, OPT_ORDER, OPT_TET_POINTS,
+    OPT_JACOBIAN, OPT_KRYLOV, OPT_RESTART, OPT_ORTHOGONALIZATION, OPT_PRECONDITION, OPT_KRYLOV_TOLERANCE,
+    OPT_KRYLOV_ITERATIONS, OPT_TOLERANCE, OPT_NEWTON_ITERATIONS, OPT_NO_LINE_SEARCH, OPT_ANDERSON, OPT_SUBSTEP,
+    OPT_RESULT, OPT_OUTPUT, OPT_VERBOSE, OPT_LIST, OPT_HELP, OPT_VERSION
+};
+
+static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
+                                      {"variant", 1, 0, OPT_VARIANT},
+                                      {"backend", 1, 0, OPT_BACKEND},
+                                      {"ranks", 1, 0, OPT_RANKS},
+                                      {"threads", 1, 0, OPT_THREADS},
+                                      {"partition", 1, 0, OPT_PARTITION},
+                                      {"order", 1, 0, OPT_ORDER},
+                                      {"tet-points", 1, 0, OPT_TET_POINTS},
+                                      {"jacobian", 1, 0, OPT_JACOBIAN},
+                                      {"krylov", 1, 0, OPT_KRYLOV},
+                                      {"restart", 1, 0, OPT_RESTART},
+                                      {"orthogonalization", 1, 0, OPT_ORTHOGONALIZATION},
+                                      {"precondition", 1, 0, OPT_PRECONDITION},
+                                      {"krylov-tolerance", 1, 0, OPT_KRYLOV_TOLERANCE},
+                                      {"krylov-iterations", 1, 0, OPT_KRYLOV_ITERATIONS},
+                                      {"tolerance", 1, 0, OPT_TOLERANCE},
+                                      {"newton-iterations", 1, 0, OPT_NEWTON_ITERATIONS},
+                                      {"no-line-search", 0, 0, OPT_NO_LINE_SEARCH},
+                                      {"anderson", 1, 0, OPT_ANDERSON},
+                                      {"substep", 0, 0, OPT_SUBSTEP},
+                                      {"result", 1, 0, OPT_RESULT},
+                                      {"output", 1, 0, OPT_OUTPUT},
+                                      {"verbose", 0, 0, OPT_VERBOSE},
+                                      {"list", 0, 0, OPT_LIST},
+                                      {"help", 0, 0, OPT_HELP},
+                                      {"version", 0, 0, OPT_VERSION},
+                                      {0}};
+
+typedef struct arguments {
+    fe_options options;
+    const char *problem, *mesh, *result, *output;
+    int order, done;
+} arguments;
+
+/* Index of text among the choices. */
+static fe_status choice(const char *flag, const char *text, const char *const *choices, int n, int *out)
+{
+    char list[256] = "";
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(text, choices[i])) {
+            *out = i;
+            return FE_OK;
+        }
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", choices[i]);
+    }
+    return fe_fail(FE_BAD_INPUT, "--%s %s: is none of %s", flag, text, list);
+}
+#define CHOICE(out, ...)                                                                                     \
+    do {                                                                                                     \
+        static const char *const choices[] = {__VA_ARGS__};                                                  \
+        return choice(flag, text, choices, (int)(sizeof choices / sizeof *choices), (out));                  \
+    } while (0)
+
+static fe_status whole(const char *flag, const char *text, int least, int most, int *out)
+{
+    char *end;
+    errno = 0;
+    const long value = strtol(text, &end, 10);
+    if (errno || end == text || *end || value < least || value > most)
+        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a whole number from %d to %d", flag, text, least, most);
+    *out = (int)value;
+    return FE_OK;
+}
+
+static fe_status tolerance(const char *flag, const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0.0 && *out < 1.0))
+        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a number between 0 and 1", flag, text);
+    return FE_OK;
+}
+
+static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
+{
+    fe_options *o = &a->options;
+    switch (key) {
+    case OPT_MESH: a->mesh = text; return FE_OK;
+    case OPT_VARIANT: o->variant = text; return FE_OK;
+    case OPT_BACKEND: o->backend = text; return FE_OK;
+    case OPT_RESULT: a->result = text; return FE_OK;
+    case OPT_OUTPUT: a->output = text; return FE_OK;
+    case OPT_RANKS: return whole(flag, text, 1, 4096, &o->ranks);
+    case OPT_THREADS: return whole(flag, text, 1, 4096, &o->threads);
+    case OPT_RESTART: return whole(flag, text, 1, 1000, &o->restart);
+    case OPT_KRYLOV_ITERATIONS: return whole(flag, text, 1, 100000000, &o->krylov_iterations);
+    case OPT_NEWTON_ITERATIONS: return whole(flag, text, 1, 100000, &o->newton_iterations);
+    case OPT_ANDERSON: return whole(flag, text, 0, 16, &o->anderson);
+    case OPT_TOLERANCE: return tolerance(flag, text, &o->tolerance);
+    case OPT_KRYLOV_TOLERANCE:
+        o->krylov_tolerance = 0.0;
+        return strcmp(text, "auto") ? tolerance(flag, text, &o->krylov_tolerance) : FE_OK;
+    case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
+    case OPT_SUBSTEP: o->substep = 1; return FE_OK;
+    case OPT_VERBOSE: o->verbose = 1; return FE_OK;
+    case OPT_PARTITION: CHOICE(&o->partition, "contiguous", "metis");
+    case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
+    case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
+    case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2");
+    case OPT_PRECONDITION: CHOICE(&o->precondition, "none", "block-jacobi");
+    case OPT_ORDER: return choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
+    case OPT_TET_POINTS:
+        FE_TRY(whole(flag, text, 1, 4, &o->tet_points));
+        return o->tet_points == 1 || o->tet_points == 4 ? FE_OK
+                                                        : fe_fail(FE_BAD_INPUT, "--tet-points %s: is neither 1 nor 4", text);
+    }
+    return FE_OK;
+}
+
+static void list_variants(void)
+{
+    for (int i = 0; i < fe_variant_count(); i++) {
+        const fe_variant *v = fe_variant_at(i);
+        printf("%-16s %s%s (%s%s)\n", v->name, v->summary, v->deterministic ? "; deterministic" : "",
+               v->host ? "host" : "", v->cuda ? " cuda" : "");
+    }
+}
+
+static fe_status parse(int argc, char **argv, arguments *a)
+{
+    int key, index = 0;
+    *a = (arguments){.options = fe_default_options()};
+    opterr = 0;
+    while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
+        if (key == '?')
+            return fe_fail(FE_BAD_INPUT, "%s: is not an option; solve --help lists them", argv[optind - 1]);
+        if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
+        a->done = 1;
+        if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
+        if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
+        if (key == OPT_LIST) return list_variants(), FE_OK;
+        a->done = 0;
+        FE_TRY(set_flag(a, key, flags[index].name, optarg));
+    }
+    if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; usage: solve PROBLEM.json (solve --help)");
+    if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
+    a->problem = argv[optind];
+    return FE_OK;
+}
+
+/* Writes what a step leaves behind, and says a line about it. */
+typedef struct writer {
+    const arguments *arguments;
+    const fe_mesh *mesh;
+    fe_result *result;
+    fe_series *series;
+} writer;
+
+static fe_status write_step(void *context, const fe_step_result *step, const fe_fields *fields)
+{
+    writer *w = context;
+    if (w->series) FE_TRY(fe_series_write(w->series, w->mesh, fields));
+    if (!step) return FE_OK;
+    if (w->arguments->result) FE_TRY(fe_result_write(w->result, w->arguments->result));
+    double seconds = 0.0;
+    for (int p = 0; p < FE_N_PHASE; p++) seconds += step->seconds[p];
+    printf("%4d  %9d  %9lld  %.6e  %.6e  %10lld  %8.3f\n", step->step, step->newton_iterations,
+           (long long)step->krylov_iterations, step->max_abs_u, step->max_peeq, (long long)step->plastic_gp, seconds);
+    fflush(stdout);
+    return FE_OK;
+}
+
+static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,
+                       fe_series *series, const char *path)
+{
+    writer w = {a, mesh, result, a->output ? series : NULL};
+    const fe_observer observer = {&w, a->output != NULL, write_step};
+    FE_TRY(fe_mesh_read(path, 1, mesh));
+    FE_TRY(fe_mesh_reorder(mesh, (fe_order)a->order, 1));
+    FE_TRY(fe_boundary_apply(c, mesh, b));
+    if (a->output) FE_TRY(fe_series_open(series, a->output, c->name));
+    result->problem = c, result->mesh = mesh, result->boundary = b;
+    if (a->result) { /* a place that cannot be written is found before the work, not after it */
+        result->status = "fault", result->element = fe_kind_name(mesh->kind);
+        FE_TRY(fe_result_write(result, a->result));
+    }
+    printf("%s on %s: %d nodes, %d %s; %s on %s\nstep     newton     krylov         max|u|       max peeq  plastic gp   seconds\n",
+           c->name, path, mesh->n_node, mesh->n_elem, fe_kind_name(mesh->kind), a->options.variant, a->options.backend);
+    fe_status status = fe_solve(c, mesh, b, &a->options, &observer, result);
+    char message[1024];
+    snprintf(message, sizeof message, "%s", fe_message());
+    const fe_status written = a->result ? fe_result_write(result, a->result) : FE_OK;
+    printf("%s on %s: %.3f MB to the device, %.6f MB back in the solve, %.3f MB back for output; %.3f MB resident\n",
+           result->status, result->device, 1e-6 * (double)result->bytes_to_device,
+           1e-6 * (double)result->bytes_from_device_solve, 1e-6 * (double)result->bytes_from_device_output,
+           1e-6 * (double)result->bytes_resident);
+    if (status != FE_OK) return fe_fail(status, "%s", message);
+    return written;
+}
+
+static fe_status run(int argc, char **argv)
+{
+    arguments a;
+    fe_case c = {0};
+    fe_mesh mesh = {0};
+    fe_boundary b = {0};
+    fe_result result = {0};
+    fe_series series = {0};
+    char *path = NULL;
+    FE_TRY(parse(argc, argv, &a));
+    if (a.done) return FE_OK;
+    const char *command = argv[0];
+    fe_catch_interrupts();
+    fe_status status = fe_case_read(a.problem, &c);
+    if (status == FE_OK && a.mesh) {
+        path = strdup(a.mesh);
+        if (!path) status = fe_fail(FE_OUT_OF_MEMORY, "mesh path");
+    } else if (status == FE_OK) {
+        status = fe_case_mesh_path(&c, c.mesh[0], &path);
+    }
+    result.command = command;
+    result.mesh_name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (status == FE_OK) status = solve(&a, &c, &mesh, &b, &result, &series, path);
+    fe_series_close(&series);
+    fe_result_close(&result);
+    fe_boundary_close(&b);
+    fe_mesh_close(&mesh);
+    fe_case_close(&c);
+    free(path);
+    return status;
+}
+
+int main(int argc, char **argv) { return fe_exit_code(run(argc, argv), "solve"); }

@@ -1,0 +1,451 @@
+/* The CUDA backend: one stream a device, cuBLAS with scalars on the device, a clock of events. */
+#include "common/backend/blocks.h"
+#include "common/backend/cuda.h"
+#include "common/backend/hessenberg.h"
+
+#include <cublas_v2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 256, N_EVENT = 1024 };
+
+struct allocation {
+    allocation *next;
+    void *memory;
+    size_t bytes;
+};
+
+struct cuda_device {
+    fe_device base;
+    int ordinal;
+    cudaStream_t stream;
+    cublasHandle_t blas;
+    allocation *memory;
+    double *constants; /* 1, -1, 0: cuBLAS factors that live on the device */
+    double *pinned;    /* [64] landing place of scalars */
+    cudaEvent_t event[N_EVENT];
+    int phase[N_EVENT]; /* phase that began at the event */
+    int n_event;
+    double seconds[FE_N_PHASE];
+};
+
+static cuda_device *self(fe_device *d) { return (cuda_device *)d; }
+extern "C" cudaStream_t fe_cuda_stream(fe_device *d) { return self(d)->stream; }
+
+#define CUBLAS_TRY(call)                                                                                     \
+    do {                                                                                                     \
+        const cublasStatus_t cublas_try_status = (call);                                                     \
+        if (cublas_try_status != CUBLAS_STATUS_SUCCESS)                                                      \
+            return fe_fail(FE_FAILED, "%s:%d: cuBLAS: %s", __FILE__, __LINE__,                               \
+                           cublasGetStatusString(cublas_try_status));                                        \
+    } while (0)
+
+extern "C" int fe_cuda_devices(void)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n) == cudaSuccess) return n;
+    cudaGetLastError();
+    return 0;
+}
+
+static void cuda_close(fe_device *d)
+{
+    if (!d) return;
+    cuda_device *c = self(d);
+    cudaSetDevice(c->ordinal);
+    if (c->stream) cudaStreamSynchronize(c->stream);
+    for (allocation *a = c->memory, *next; a; a = next) {
+        next = a->next;
+        cudaFree(a->memory);
+        free(a);
+    }
+    for (int i = 0; i < N_EVENT; i++)
+        if (c->event[i]) cudaEventDestroy(c->event[i]);
+    if (c->blas) cublasDestroy(c->blas);
+    if (c->constants) cudaFree(c->constants);
+    if (c->pinned) cudaFreeHost(c->pinned);
+    if (c->stream) cudaStreamDestroy(c->stream);
+    free(c);
+}
+
+static fe_status cuda_start(cuda_device *c)
+{
+    static const double constants[3] = {1.0, -1.0, 0.0};
+    cudaDeviceProp properties;
+    CUDA_TRY(cudaSetDevice(c->ordinal));
+    CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
+    snprintf(c->base.name, sizeof c->base.name, "%s", properties.name);
+    CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
+    CUBLAS_TRY(cublasCreate(&c->blas));
+    CUBLAS_TRY(cublasSetStream(c->blas, c->stream));
+    CUBLAS_TRY(cublasSetPointerMode(c->blas, CUBLAS_POINTER_MODE_DEVICE));
+    CUDA_TRY(cudaMalloc((void **)&c->constants, sizeof constants));
+    CUDA_TRY(cudaMemcpy(c->constants, constants, sizeof constants, cudaMemcpyHostToDevice));
+    CUDA_TRY(cudaMallocHost((void **)&c->pinned, 64 * sizeof(double)));
+    for (int i = 0; i < N_EVENT; i++) CUDA_TRY(cudaEventCreate(&c->event[i]));
+    CUDA_TRY(cudaEventRecord(c->event[0], c->stream));
+    c->phase[0] = FE_PHASE_OTHER, c->n_event = 1;
+    return FE_OK;
+}
+
+static fe_status cuda_open(int ordinal, int threads, fe_device **out)
+{
+    *out = NULL;
+    if (ordinal < 0 || ordinal >= fe_cuda_devices())
+        return fe_fail(FE_BAD_INPUT, "CUDA device %d: %d were found", ordinal, fe_cuda_devices());
+    cuda_device *c = NULL;
+    FE_ALLOCATE(c, 1, "device");
+    c->base.ops = &fe_backend_cuda;
+    c->base.threads = threads;
+    c->ordinal = ordinal;
+    const fe_status status = cuda_start(c);
+    if (status != FE_OK) {
+        cuda_close(&c->base);
+        return status;
+    }
+    *out = &c->base;
+    return FE_OK;
+}
+
+static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
+{
+    allocation *a = (allocation *)calloc(1, sizeof *a);
+    if (!a) return FE_OUT_OF_MEMORY;
+    const cudaError_t error = cudaMalloc(&a->memory, bytes);
+    if (error != cudaSuccess) {
+        free(a);
+        cudaGetLastError();
+        if (error == cudaErrorMemoryAllocation) return FE_OUT_OF_MEMORY;
+        CUDA_TRY(error);
+    }
+    a->bytes = bytes, a->next = self(d)->memory;
+    self(d)->memory = a;
+    CUDA_TRY(cudaMemsetAsync(a->memory, 0, bytes, self(d)->stream));
+    *memory = a->memory;
+    return FE_OK;
+}
+
+static void cuda_release(fe_device *d, void *memory)
+{
+    for (allocation **a = &self(d)->memory; *a; a = &(*a)->next)
+        if ((*a)->memory == memory) {
+            allocation *found = *a;
+            cudaStreamSynchronize(self(d)->stream);
+            cudaFree(found->memory);
+            d->bytes_resident -= found->bytes;
+            *a = found->next;
+            free(found);
+            return;
+        }
+}
+
+static fe_status cuda_zero(fe_device *d, size_t bytes, void *memory)
+{
+    CUDA_TRY(cudaMemsetAsync(memory, 0, bytes, self(d)->stream));
+    return FE_OK;
+}
+
+static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void *memory)
+{
+    d->bytes_to_device += (int64_t)bytes;
+    CUDA_TRY(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, self(d)->stream));
+    CUDA_TRY(cudaStreamSynchronize(self(d)->stream)); /* the caller may free its memory */
+    return FE_OK;
+}
+
+static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, void *host)
+{
+    cuda_device *c = self(d);
+    d->bytes_from_device += (int64_t)bytes;
+    void *landing = bytes <= 64 * sizeof(double) ? (void *)c->pinned : host;
+    CUDA_TRY(cudaMemcpyAsync(landing, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
+    CUDA_TRY(cudaStreamSynchronize(c->stream));
+    if (landing != host) memcpy(host, landing, bytes);
+    return FE_OK;
+}
+
+static fe_status cuda_wait(fe_device *d)
+{
+    CUDA_TRY(cudaStreamSynchronize(self(d)->stream));
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}
+
+static fe_status cuda_copy(fe_device *d, size_t n, const double *x, double *y)
+{
+    CUDA_TRY(cudaMemcpyAsync(y, x, n * sizeof *y, cudaMemcpyDeviceToDevice, self(d)->stream));
+    return FE_OK;
+}
+
+/* y = a x + b y with factors of the host, or of the device where pointers are given */
+__global__ void linear(size_t n, double a, const double *a_scalar, const double *x, double b, const double *b_scalar,
+                       double *y)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    if (a_scalar) a *= *a_scalar;
+    if (b_scalar) b *= *b_scalar;
+    y[i] = b == 0.0 ? a * x[i] : a * x[i] + b * y[i];
+}
+
+static fe_status cuda_axpy(fe_device *d, size_t n, double a, const double *x, double *y)
+{
+    FE_LAUNCH(d, n, THREADS, linear, n, a, NULL, x, 1.0, NULL, y);
+    return FE_OK;
+}
+
+static fe_status cuda_scale(fe_device *d, size_t n, double a, double *x)
+{
+    FE_LAUNCH(d, n, THREADS, linear, n, a, NULL, x, 0.0, NULL, x);
+    return FE_OK;
+}
+
+static fe_status cuda_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x, double *y)
+{
+    FE_LAUNCH(d, n, THREADS, linear, n, sign, a, x, 1.0, NULL, y);
+    return FE_OK;
+}
+
+static fe_status cuda_xpay_scalar(fe_device *d, size_t n, const double *x, const double *a, double *y)
+{
+    FE_LAUNCH(d, n, THREADS, linear, n, 1.0, NULL, x, 1.0, a, y);
+    return FE_OK;
+}
+
+__global__ void divide(size_t n, const double *x, const double *a, double *y)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = *a != 0.0 ? x[i] / *a : 0.0;
+}
+
+static fe_status cuda_divide(fe_device *d, size_t n, const double *x, const double *a, double *y)
+{
+    FE_LAUNCH(d, n, THREADS, divide, n, x, a, y);
+    return FE_OK;
+}
+
+static fe_status cuda_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w, double *out)
+{
+    const double *one = self(d)->constants, *zero = self(d)->constants + 2;
+    if (k == 1)
+        CUBLAS_TRY(cublasDdot_64(self(d)->blas, (int64_t)n, V, 1, w, 1, out));
+    else
+        CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_T, (int64_t)n, k, one, V, (int64_t)ld, w, 1, zero, out, 1));
+    return FE_OK;
+}
+
+static fe_status cuda_combine(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
+                              const double *h, double *y)
+{
+    const double *one = self(d)->constants, *factor = sign < 0.0 ? one + 1 : one;
+    CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_N, (int64_t)n, k, factor, V, (int64_t)ld, h, 1, one, y, 1));
+    return FE_OK;
+}
+
+__global__ void put(int n, const int *at, double a, const double *values, double *x)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[at[i]] = values ? a * values[i] : 0.0;
+}
+
+static fe_status cuda_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
+{
+    FE_LAUNCH(d, n, THREADS, put, n, at, a, values, x);
+    return FE_OK;
+}
+
+__global__ void take(int n, const int *at, const double *x, double *out)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[at[i]];
+}
+
+static fe_status cuda_take(fe_device *d, int n, const int *at, const double *x, double *out)
+{
+    FE_LAUNCH(d, n, THREADS, take, n, at, x, out);
+    return FE_OK;
+}
+
+/* One block: thread i sums entries i, i + 1024, …; then a tree. The order is fixed. */
+template <bool LARGEST> __device__ void block_reduce(double value, double *out)
+{
+    __shared__ double shared[1024];
+    shared[threadIdx.x] = value;
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            const double other = shared[threadIdx.x + half];
+            shared[threadIdx.x] = LARGEST ? fmax(shared[threadIdx.x], other) : shared[threadIdx.x] + other;
+        }
+    }
+    if (threadIdx.x == 0) *out = shared[0];
+}
+
+__global__ void take_sum(int n, const int *at, const double *x, double *out)
+{
+    double sum = 0.0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += x[at[i]];
+    block_reduce<false>(sum, out);
+}
+
+static fe_status cuda_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
+{
+    FE_LAUNCH(d, 1024, 1024, take_sum, n, at, x, out);
+    return FE_OK;
+}
+
+__global__ void largest(size_t n, const double *x, double *out)
+{
+    double value = 0.0;
+    for (size_t i = threadIdx.x; i < n; i += blockDim.x) value = fmax(value, fabs(x[i]));
+    block_reduce<true>(value, out);
+}
+
+static fe_status cuda_largest(fe_device *d, size_t n, const double *x, double *out)
+{
+    FE_LAUNCH(d, 1024, 1024, largest, n, x, out);
+    return FE_OK;
+}
+
+/* A node's constrained components stand next to each other in the sorted list, one thread each. */
+__global__ void constrain_blocks(int n, const int *at, double *D)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || (i > 0 && at[i - 1] / 3 == at[i] / 3)) return;
+    for (int j = i; j < n && at[j] / 3 == at[i] / 3; j++) fe_block_constrain(D + 9 * (size_t)(at[i] / 3), at[j] % 3);
+}
+
+static fe_status cuda_constrain_blocks(fe_device *d, int n, const int *at, double *D)
+{
+    FE_LAUNCH(d, n, THREADS, constrain_blocks, n, at, D);
+    return FE_OK;
+}
+
+__global__ void invert_blocks(int n_node, double *D)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n_node) fe_block_invert(D + 9 * (size_t)i);
+}
+
+static fe_status cuda_invert_blocks(fe_device *d, int n_node, double *D)
+{
+    FE_LAUNCH(d, n_node, THREADS, invert_blocks, n_node, D);
+    return FE_OK;
+}
+
+__global__ void apply_blocks(int n_node, const double *D, const double *x, double *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n_node) fe_block_apply(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+}
+
+static fe_status cuda_apply_blocks(fe_device *d, int n_node, const double *D, const double *x, double *y)
+{
+    FE_LAUNCH(d, n_node, THREADS, apply_blocks, n_node, D, x, y);
+    return FE_OK;
+}
+
+__global__ void ratio(const double *a, const double *b, double *out) { *out = *b != 0.0 ? *a / *b : 0.0; }
+__global__ void square_root(double *a) { *a = sqrt(*a); }
+__global__ void hessenberg_column(int j, int restart, double *workspace) { fe_hessenberg_column(workspace, restart, j); }
+__global__ void hessenberg_solve(int k, int restart, double *workspace, double *y)
+{
+    fe_hessenberg_solve(workspace, restart, k, y);
+}
+
+static fe_status cuda_ratio(fe_device *d, const double *a, const double *b, double *out)
+{
+    FE_LAUNCH(d, 1, 1, ratio, a, b, out);
+    return FE_OK;
+}
+
+static fe_status cuda_square_root(fe_device *d, double *a)
+{
+    FE_LAUNCH(d, 1, 1, square_root, a);
+    return FE_OK;
+}
+
+static fe_status cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace)
+{
+    FE_LAUNCH(d, 1, 1, hessenberg_column, j, restart, workspace);
+    return FE_OK;
+}
+
+static fe_status cuda_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y)
+{
+    FE_LAUNCH(d, 1, 1, hessenberg_solve, k, restart, workspace, y);
+    return FE_OK;
+}
+
+/* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
+static fe_status flush_events(cuda_device *c)
+{
+    CUDA_TRY(cudaEventSynchronize(c->event[c->n_event - 1]));
+    for (int i = 0; i + 1 < c->n_event; i++) {
+        float milliseconds = 0.0f;
+        CUDA_TRY(cudaEventElapsedTime(&milliseconds, c->event[i], c->event[i + 1]));
+        c->seconds[c->phase[i]] += 1e-3 * milliseconds;
+    }
+    const int last = c->n_event - 1;
+    const cudaEvent_t swap = c->event[0];
+    c->event[0] = c->event[last], c->event[last] = swap;
+    c->phase[0] = c->phase[last], c->n_event = 1;
+    return FE_OK;
+}
+
+static fe_status cuda_phase(fe_device *d, int phase)
+{
+    cuda_device *c = self(d);
+    if (c->phase[c->n_event - 1] == phase) return FE_OK;
+    if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
+    CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
+    c->phase[c->n_event++] = phase;
+    return FE_OK;
+}
+
+static fe_status cuda_seconds(fe_device *d, double seconds[FE_N_PHASE])
+{
+    cuda_device *c = self(d);
+    const int phase = c->phase[c->n_event - 1];
+    if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
+    CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
+    c->phase[c->n_event++] = phase;
+    FE_TRY(flush_events(c));
+    memcpy(seconds, c->seconds, sizeof c->seconds);
+    memset(c->seconds, 0, sizeof c->seconds);
+    return FE_OK;
+}
+
+const fe_backend fe_backend_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .allocate = cuda_allocate,
+    .release = cuda_release,
+    .zero = cuda_zero,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .wait = cuda_wait,
+    .copy = cuda_copy,
+    .axpy = cuda_axpy,
+    .scale = cuda_scale,
+    .axpy_scalar = cuda_axpy_scalar,
+    .xpay_scalar = cuda_xpay_scalar,
+    .divide = cuda_divide,
+    .dots = cuda_dots,
+    .combine = cuda_combine,
+    .put = cuda_put,
+    .take = cuda_take,
+    .take_sum = cuda_take_sum,
+    .largest = cuda_largest,
+    .constrain_blocks = cuda_constrain_blocks,
+    .invert_blocks = cuda_invert_blocks,
+    .apply_blocks = cuda_apply_blocks,
+    .ratio = cuda_ratio,
+    .square_root = cuda_square_root,
+    .hessenberg_column = cuda_hessenberg_column,
+    .hessenberg_solve = cuda_hessenberg_solve,
+    .phase = cuda_phase,
+    .seconds = cuda_seconds,
+};

@@ -1,0 +1,28 @@
+/* What .cu files share: error relay, the stream of a device, and launches. */
+#ifndef FE_CUDA_H
+#define FE_CUDA_H
+
+#include "common/backend/device.h"
+#include "common/variant.h"
+
+#include <cuda_runtime.h>
+
+#define CUDA_TRY(call)                                                                                       \
+    do {                                                                                                     \
+        const cudaError_t cuda_try_error = (call);                                                           \
+        if (cuda_try_error != cudaSuccess)                                                                   \
+            return fe_fail(FE_FAILED, "%s:%d: CUDA: %s", __FILE__, __LINE__, cudaGetErrorString(cuda_try_error)); \
+    } while (0)
+
+extern "C" cudaStream_t fe_cuda_stream(fe_device *d);
+
+static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + threads - 1) / threads); }
+
+/* Enqueues kernel(...) for n items. An empty launch is nothing. */
+#define FE_LAUNCH(device, n, threads, kernel, ...)                                                           \
+    do {                                                                                                     \
+        if ((n) > 0) kernel<<<fe_grid(n, threads), threads, 0, fe_cuda_stream(device)>>>(__VA_ARGS__);        \
+        CUDA_TRY(cudaPeekAtLastError());                                                                     \
+    } while (0)
+
+#endif

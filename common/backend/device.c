@@ -1,0 +1,60 @@
+/* Backends by name, and memory that is released with its device. */
+#include "common/backend/device.h"
+
+#include <sched.h>
+#include <string.h>
+
+fe_status fe_backend_find(const char *name, const fe_backend **backend)
+{
+    *backend = NULL;
+    if (!strcmp(name, "host")) {
+        *backend = &fe_backend_host;
+        return FE_OK;
+    }
+    if (strcmp(name, "cuda")) return fe_fail(FE_BAD_INPUT, "--backend %s: is neither host nor cuda", name);
+#if FE_HAVE_CUDA
+    if (fe_cuda_devices() == 0) return fe_fail(FE_BAD_INPUT, "--backend cuda: no CUDA device was found");
+    *backend = &fe_backend_cuda;
+    return FE_OK;
+#else
+    return fe_fail(FE_BAD_INPUT, "--backend cuda: this build has no CUDA (nvcc was not found by make)");
+#endif
+}
+
+#if !FE_HAVE_CUDA
+int fe_cuda_devices(void) { return 0; }
+#endif
+
+int fe_host_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory)
+{
+    *memory = NULL;
+    if (size && count > (SIZE_MAX - 128) / size)
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count, size);
+    const size_t bytes = (count * size + 64 + 63) / 64 * 64;
+    const fe_status status = d->ops->allocate(d, bytes, memory);
+    if (status == FE_OUT_OF_MEMORY)
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: no memory for %.3f GB on %s (%.3f GB are in use by this run)", what,
+                       1e-9 * (double)bytes, d->name, 1e-9 * (double)d->bytes_resident);
+    if (status != FE_OK) return status;
+    d->bytes_resident += bytes;
+    if (d->bytes_resident > d->bytes_peak) d->bytes_peak = d->bytes_resident;
+    return FE_OK;
+}
+
+fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
+                           void **memory)
+{
+    FE_TRY(fe_device_allocate(d, count, size, what, memory));
+    return d->ops->upload(d, count * size, host, *memory);
+}
+
+fe_status fe_device_vector(fe_device *d, int n_node, const char *what, double **x)
+{
+    return fe_device_allocate(d, 3 * (size_t)n_node + 8, sizeof **x, what, (void **)x);
+}

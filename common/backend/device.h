@@ -1,0 +1,104 @@
+/* A backend: memory, vector operations and a clock; and one opened device of it.
+ *
+ * Operations enqueue work in order and do not wait, except those that bring something to the host. Vectors
+ * are backend memory; a "scalar" is one double in backend memory, so that iterations need no round trip. */
+#ifndef FE_DEVICE_H
+#define FE_DEVICE_H
+
+#include "common/fe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fe_device fe_device;
+
+/* Where time goes: every call belongs to the phase that was named last. */
+enum {
+    FE_PHASE_MATERIAL,
+    FE_PHASE_RESIDUAL,
+    FE_PHASE_JACVEC,
+    FE_PHASE_ORTHOGONALIZATION,
+    FE_PHASE_PRECONDITION,
+    FE_PHASE_EXCHANGE,
+    FE_PHASE_OTHER,
+    FE_N_PHASE
+};
+
+typedef struct fe_backend {
+    const char *name;
+    fe_status (*open)(int ordinal, int threads, fe_device **d);
+    void (*close)(fe_device *d);
+    /* memory */
+    fe_status (*allocate)(fe_device *d, size_t bytes, void **memory); /* zeroed */
+    void (*release)(fe_device *d, void *memory);
+    fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
+    fe_status (*upload)(fe_device *d, size_t bytes, const void *host, void *memory);
+    fe_status (*download)(fe_device *d, size_t bytes, const void *memory, void *host); /* waits */
+    fe_status (*wait)(fe_device *d); /* also reports errors of enqueued work */
+    /* vectors of n doubles */
+    fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);             /* y = x            */
+    fe_status (*axpy)(fe_device *d, size_t n, double a, const double *x, double *y);   /* y += a x         */
+    fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                   /* x = a x          */
+    fe_status (*axpy_scalar)(fe_device *d, size_t n, double sign, const double *a, const double *x,
+                             double *y);                                               /* y += sign *a x   */
+    fe_status (*xpay_scalar)(fe_device *d, size_t n, const double *x, const double *a, double *y); /* y = x + *a y */
+    fe_status (*divide)(fe_device *d, size_t n, const double *x, const double *a, double *y); /* y = x / *a, 0 where *a is 0 */
+    /* V: k columns of n doubles, ld apart. out[j] = V_j · w;  y += sign V h. Sums have a fixed order. */
+    fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w, double *out);
+    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld, const double *h,
+                         double *y);
+    /* indexed by n entries of `at` */
+    fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values,
+                     double *x);                                                       /* x[at] = a values, 0 where values is NULL */
+    fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out);   /* out = x[at] */
+    fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x, double *out); /* *out = sum of x[at] */
+    fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
+    /* 3×3 blocks [n_node][3][3]: constrained components become the identity, inverse in place, y = D x */
+    fe_status (*constrain_blocks)(fe_device *d, int n, const int *at, double *D);
+    fe_status (*invert_blocks)(fe_device *d, int n_node, double *D);
+    fe_status (*apply_blocks)(fe_device *d, int n_node, const double *D, const double *x, double *y);
+    /* scalars */
+    fe_status (*ratio)(fe_device *d, const double *a, const double *b, double *out); /* *a / *b, 0 where *b is 0 */
+    fe_status (*square_root)(fe_device *d, double *a);
+    /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
+    fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
+    fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
+    /* From here on time counts for `phase`. seconds() waits and returns the sums since the last call. */
+    fe_status (*phase)(fe_device *d, int phase);
+    fe_status (*seconds)(fe_device *d, double seconds[FE_N_PHASE]);
+} fe_backend;
+
+/* What all devices share; a backend's own struct begins with it. */
+struct fe_device {
+    const fe_backend *ops;
+    char name[128];     /* "NVIDIA H100 80GB HBM3", or the processor's name */
+    int threads;        /* OpenMP threads of this rank, host */
+    size_t bytes_resident, bytes_peak;
+    int64_t bytes_to_device, bytes_from_device;
+};
+
+extern const fe_backend fe_backend_host;
+#if FE_HAVE_CUDA
+extern const fe_backend fe_backend_cuda;
+#endif
+
+/* "host" or "cuda"; FE_BAD_INPUT says why a backend is not there (not built, no device). */
+fe_status fe_backend_find(const char *name, const fe_backend **backend);
+/* GPUs found; 0 in a build without CUDA. */
+int fe_cuda_devices(void);
+/* Cores this process may run on. */
+int fe_host_cores(void);
+
+/* Zeroed resident memory, released with the device. FE_OUT_OF_MEMORY names `what` and the bytes. */
+fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory);
+/* The same, filled from host memory. Both pad by 64 bytes. */
+fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
+                           void **memory);
+/* Vector of n_local nodes (3 doubles each, padded). */
+fe_status fe_device_vector(fe_device *d, int n_node, const char *what, double **x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,337 @@
+/* The host backend: OpenMP loops, BLAS in blocks of fixed size so that sums have a fixed order whatever the
+ * number of threads. */
+#include "common/backend/blocks.h"
+#include "common/backend/device.h"
+#include "common/backend/hessenberg.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 4096 }; /* rows of one partial sum: 32 KB of each vector */
+
+typedef struct allocation {
+    struct allocation *next;
+    size_t bytes;
+    char pad[48]; /* the memory behind it stays 64-byte aligned */
+} allocation;
+
+typedef struct host_device {
+    fe_device base;
+    allocation *memory;
+    double *partial; /* [n_partial] sums of blocks */
+    size_t n_partial;
+    int phase;
+    double since, seconds[FE_N_PHASE];
+} host_device;
+
+static host_device *self(fe_device *d) { return (host_device *)d; }
+static size_t n_block(size_t n) { return (n + BLOCK - 1) / BLOCK; }
+static size_t block_rows(size_t n, size_t b) { return n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK; }
+
+static void processor_name(char *name, size_t size)
+{
+    snprintf(name, size, "CPU");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, "model name", 10)) {
+            char *value = strchr(line, ':');
+            if (value) snprintf(name, size, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+            break;
+        }
+    if (file) fclose(file);
+}
+
+static fe_status host_open(int ordinal, int threads, fe_device **out)
+{
+    (void)ordinal;
+    host_device *d = NULL;
+    *out = NULL;
+    FE_ALLOCATE(d, 1, "device");
+    d->base.ops = &fe_backend_host;
+    d->base.threads = threads > 0 ? threads : fe_host_cores();
+    processor_name(d->base.name, sizeof d->base.name);
+    d->phase = FE_PHASE_OTHER, d->since = fe_seconds();
+    openblas_set_num_threads(1); /* blocks are shared among OpenMP threads here */
+    omp_set_num_threads(d->base.threads);
+    *out = &d->base;
+    return FE_OK;
+}
+
+static void host_close(fe_device *d)
+{
+    if (!d) return;
+    for (allocation *a = self(d)->memory, *next; a; a = next) next = a->next, free(a);
+    free(self(d)->partial);
+    free(d);
+}
+
+static fe_status host_allocate(fe_device *d, size_t bytes, void **memory)
+{
+    allocation *a = aligned_alloc(64, bytes + sizeof *a);
+    if (!a) return FE_OUT_OF_MEMORY;
+    a->next = self(d)->memory, a->bytes = bytes;
+    self(d)->memory = a;
+    *memory = a + 1;
+    char *byte = *memory;
+    /* Each thread touches the pages it will work on. */
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < bytes; i += 64) memset(byte + i, 0, bytes - i < 64 ? bytes - i : 64);
+    return FE_OK;
+}
+
+static void host_release(fe_device *d, void *memory)
+{
+    for (allocation **a = &self(d)->memory; *a; a = &(*a)->next)
+        if (*a + 1 == (allocation *)memory) {
+            allocation *found = *a;
+            d->bytes_resident -= found->bytes;
+            *a = found->next;
+            free(found);
+            return;
+        }
+}
+
+static fe_status host_zero(fe_device *d, size_t bytes, void *memory)
+{
+    char *byte = memory;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(bytes); b++) memset(byte + b * BLOCK, 0, block_rows(bytes, b));
+    return FE_OK;
+}
+
+static fe_status host_upload(fe_device *d, size_t bytes, const void *host, void *memory)
+{
+    (void)d;
+    memcpy(memory, host, bytes);
+    return FE_OK;
+}
+
+static fe_status host_download(fe_device *d, size_t bytes, const void *memory, void *host)
+{
+    (void)d;
+    memcpy(host, memory, bytes);
+    return FE_OK;
+}
+
+static fe_status host_wait(fe_device *d)
+{
+    (void)d;
+    return FE_OK;
+}
+
+static fe_status host_copy(fe_device *d, size_t n, const double *x, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) y[i] = x[i];
+    return FE_OK;
+}
+
+static fe_status host_axpy(fe_device *d, size_t n, double a, const double *x, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++)
+        cblas_daxpy((int)block_rows(n, b), a, x + b * BLOCK, 1, y + b * BLOCK, 1);
+    return FE_OK;
+}
+
+static fe_status host_scale(fe_device *d, size_t n, double a, double *x)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) x[i] *= a;
+    return FE_OK;
+}
+
+static fe_status host_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x, double *y)
+{
+    return host_axpy(d, n, sign * *a, x, y);
+}
+
+static fe_status host_xpay_scalar(fe_device *d, size_t n, const double *x, const double *a, double *y)
+{
+    const double factor = *a;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) y[i] = x[i] + factor * y[i];
+    return FE_OK;
+}
+
+static fe_status host_divide(fe_device *d, size_t n, const double *x, const double *a, double *y)
+{
+    const double factor = *a != 0.0 ? 1.0 / *a : 0.0;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) y[i] = factor * x[i];
+    return FE_OK;
+}
+
+static fe_status reserve_partial(host_device *d, size_t n)
+{
+    if (n <= d->n_partial) return FE_OK;
+    free(d->partial);
+    d->n_partial = 0, d->partial = NULL;
+    FE_ALLOCATE(d->partial, n, "partial sums");
+    d->n_partial = n;
+    return FE_OK;
+}
+
+static fe_status host_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w, double *out)
+{
+    FE_TRY(reserve_partial(self(d), n_block(n) * (size_t)k));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const int rows = (int)block_rows(n, b);
+        if (k == 1)
+            partial[b] = cblas_ddot(rows, V + b * BLOCK, 1, w + b * BLOCK, 1);
+        else
+            cblas_dgemv(CblasColMajor, CblasTrans, rows, k, 1.0, V + b * BLOCK, (int)ld, w + b * BLOCK, 1, 0.0,
+                        partial + b * k, 1);
+    }
+    for (int j = 0; j < k; j++) out[j] = 0.0;
+    for (size_t b = 0; b < n_block(n); b++)
+        for (int j = 0; j < k; j++) out[j] += partial[b * k + j];
+    return FE_OK;
+}
+
+static fe_status host_combine(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
+                              const double *h, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)block_rows(n, b), k, sign, V + b * BLOCK, (int)ld, h, 1, 1.0,
+                    y + b * BLOCK, 1);
+    return FE_OK;
+}
+
+static fe_status host_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n; i++) x[at[i]] = values ? a * values[i] : 0.0;
+    return FE_OK;
+}
+
+static fe_status host_take(fe_device *d, int n, const int *at, const double *x, double *out)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n; i++) out[i] = x[at[i]];
+    return FE_OK;
+}
+
+static fe_status host_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
+{
+    (void)d;
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += x[at[i]];
+    *out = sum;
+    return FE_OK;
+}
+
+static fe_status host_largest(fe_device *d, size_t n, const double *x, double *out)
+{
+    double largest = 0.0;
+#pragma omp parallel for schedule(static) num_threads(d->threads) reduction(max : largest)
+    for (size_t i = 0; i < n; i++)
+        if (fabs(x[i]) > largest) largest = fabs(x[i]);
+    *out = largest;
+    return FE_OK;
+}
+
+static fe_status host_constrain_blocks(fe_device *d, int n, const int *at, double *D)
+{
+    (void)d;
+    for (int i = 0; i < n; i++) fe_block_constrain(D + 9 * (size_t)(at[i] / 3), at[i] % 3);
+    return FE_OK;
+}
+
+static fe_status host_invert_blocks(fe_device *d, int n_node, double *D)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n_node; i++) fe_block_invert(D + 9 * (size_t)i);
+    return FE_OK;
+}
+
+static fe_status host_apply_blocks(fe_device *d, int n_node, const double *D, const double *x, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n_node; i++) fe_block_apply(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+    return FE_OK;
+}
+
+static fe_status host_ratio(fe_device *d, const double *a, const double *b, double *out)
+{
+    (void)d;
+    *out = *b != 0.0 ? *a / *b : 0.0;
+    return FE_OK;
+}
+
+static fe_status host_square_root(fe_device *d, double *a)
+{
+    (void)d;
+    *a = sqrt(*a);
+    return FE_OK;
+}
+
+static fe_status host_hessenberg_column(fe_device *d, int j, int restart, double *workspace)
+{
+    (void)d;
+    fe_hessenberg_column(workspace, restart, j);
+    return FE_OK;
+}
+
+static fe_status host_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y)
+{
+    (void)d;
+    fe_hessenberg_solve(workspace, restart, k, y);
+    return FE_OK;
+}
+
+static fe_status host_phase(fe_device *d, int phase)
+{
+    const double now = fe_seconds();
+    self(d)->seconds[self(d)->phase] += now - self(d)->since;
+    self(d)->phase = phase, self(d)->since = now;
+    return FE_OK;
+}
+
+static fe_status host_seconds(fe_device *d, double seconds[FE_N_PHASE])
+{
+    FE_TRY(host_phase(d, self(d)->phase));
+    memcpy(seconds, self(d)->seconds, sizeof self(d)->seconds);
+    memset(self(d)->seconds, 0, sizeof self(d)->seconds);
+    return FE_OK;
+}
+
+const fe_backend fe_backend_host = {
+    .name = "host",
+    .open = host_open,
+    .close = host_close,
+    .allocate = host_allocate,
+    .release = host_release,
+    .zero = host_zero,
+    .upload = host_upload,
+    .download = host_download,
+    .wait = host_wait,
+    .copy = host_copy,
+    .axpy = host_axpy,
+    .scale = host_scale,
+    .axpy_scalar = host_axpy_scalar,
+    .xpay_scalar = host_xpay_scalar,
+    .divide = host_divide,
+    .dots = host_dots,
+    .combine = host_combine,
+    .put = host_put,
+    .take = host_take,
+    .take_sum = host_take_sum,
+    .largest = host_largest,
+    .constrain_blocks = host_constrain_blocks,
+    .invert_blocks = host_invert_blocks,
+    .apply_blocks = host_apply_blocks,
+    .ratio = host_ratio,
+    .square_root = host_square_root,
+    .hessenberg_column = host_hessenberg_column,
+    .hessenberg_solve = host_hessenberg_solve,
+    .phase = host_phase,
+    .seconds = host_seconds,
+};

@@ -1,0 +1,80 @@
+/* Status codes, the host/device spelling and fe_real: what every file of febench shares.
+ *
+ * Functions that can fail return fe_status and leave one line of explanation in a thread's own buffer
+ * (fe_message). FE_TRY relays a failure to the caller; only main turns it into an exit code. */
+#ifndef FE_H
+#define FE_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum fe_status {
+    FE_OK = 0,
+    FE_FAILED = 1,        /* the run failed: no convergence, limit load, device or rank fault */
+    FE_BAD_INPUT = 2,     /* usage, a file or a value that is refused */
+    FE_OUT_OF_MEMORY = 3, /* host or device memory; programs exit 1, benchmarks record a row */
+    FE_INTERRUPTED = 130
+} fe_status;
+
+/* Records "text" (printf) as this thread's message and returns status, so that a failure is one line. */
+fe_status fe_fail(fe_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *fe_message(void);
+
+/* Sets the name that fe_main_exit prints before a message, e.g. "solve". */
+int fe_exit_code(fe_status status, const char *program);
+
+#define FE_TRY(call)                                                                                         \
+    do {                                                                                                     \
+        const fe_status fe_try_status = (call);                                                              \
+        if (fe_try_status != FE_OK) return fe_try_status;                                                    \
+    } while (0)
+
+/* Allocation of count × size bytes of host memory, zeroed and checked for overflow; *out stays NULL on
+ * failure. Aligned to 64 bytes. Released by free(). */
+fe_status fe_allocate(size_t count, size_t size, const char *what, void **out);
+#define FE_ALLOCATE(pointer, count, what)                                                                    \
+    FE_TRY(fe_allocate((size_t)(count), sizeof *(pointer), (what), (void **)&(pointer)))
+
+/* Seconds of a steady clock. */
+double fe_seconds(void);
+
+/* Set by SIGINT or SIGTERM once fe_catch_interrupts was called; long loops look at it. */
+int fe_interrupted(void);
+void fe_catch_interrupts(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Element kinds. The kind fixes the corners, the quadrature rule and the form of the gradients; bodies take
+ * it as a constant int and are inlined, so each caller compiles to code for one kind. */
+enum {
+    FE_TET4 = 0,       /* linear tetrahedron, one point                                   */
+    FE_TET4_P4 = 1,    /* the same with the four-point rule: same answer, four times the work */
+    FE_HEX8 = 2,       /* trilinear hexahedron, 2x2x2 Gauss points, sum-factorised gradients  */
+    FE_HEX8_NAIVE = 3, /* the same with shape gradients summed corner by corner           */
+    FE_N_KIND = 4
+};
+#define FE_EACH_KIND(X) X(FE_TET4, tet4) X(FE_TET4_P4, tet4_p4) X(FE_HEX8, hex8) X(FE_HEX8_NAIVE, hex8_naive)
+
+#ifdef __CUDACC__
+#define FE_BODY static __device__ __forceinline__
+#define FE_BOTH static __host__ __device__ __forceinline__
+#else
+#define FE_BODY static inline __attribute__((always_inline))
+#define FE_BOTH static inline __attribute__((always_inline))
+#endif
+
+FE_BOTH int fe_corners(int kind) { return kind == FE_TET4 || kind == FE_TET4_P4 ? 4 : 8; }
+FE_BOTH int fe_points(int kind) { return kind == FE_TET4 ? 1 : kind == FE_TET4_P4 ? 4 : 8; }
+FE_BOTH const char *fe_kind_name(int kind)
+{
+    return kind == FE_TET4 ? "tet4" : kind == FE_TET4_P4 ? "tet4_p4" : kind == FE_HEX8 ? "hex8" : "hex8_naive";
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* The mesh's own housekeeping: release, groups and their node sets, node→element lists, connected parts. */
+#include "common/mesh/mesh.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fe_mesh_close(fe_mesh *mesh)
+{
+    for (int g = 0; mesh->group && g < mesh->n_group; ++g) {
+        free(mesh->group[g].name);
+        free(mesh->group[g].facet);
+    }
+    free(mesh->group);
+    free(mesh->path);
+    free(mesh->x);
+    free(mesh->node_tag);
+    free(mesh->conn);
+    free(mesh->elem_tag);
+    free(mesh->elem_group);
+    *mesh = (fe_mesh){0};
+}
+
+const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name)
+{
+    const fe_group *found = NULL;
+    for (int g = 0; g < mesh->n_group; ++g) {
+        const fe_group *group = &mesh->group[g];
+        if (strcmp(group->name, name) != 0) continue;
+        const int better = !found || (group->dim < 3 && (found->dim == 3 || group->dim > found->dim));
+        if (better) found = group;
+    }
+    return found;
+}
+
+fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int **node)
+{
+    const int nc = fe_corners(mesh->kind);
+    char *used = NULL;
+    *n = 0;
+    *node = NULL;
+    FE_ALLOCATE(used, mesh->n_node, "marks of nodes");
+    for (int f = 0; f < group->n_facet; ++f) {
+        const int *corner =
+            group->dim == 3 ? mesh->conn + (size_t)group->facet[f] * nc : group->facet + (size_t)f * 4;
+        for (int a = 0; a < (group->dim == 3 ? nc : 4); ++a)
+            if (corner[a] >= 0) used[corner[a]] = 1;
+    }
+    int count = 0;
+    for (int i = 0; i < mesh->n_node; ++i) count += used[i];
+    const fe_status status = fe_allocate((size_t)count, sizeof **node, "nodes of a group", (void **)node);
+    for (int i = 0; status == FE_OK && i < mesh->n_node; ++i)
+        if (used[i]) (*node)[(*n)++] = i;
+    free(used);
+    return status;
+}
+
+fe_status fe_mesh_node_elements(const fe_mesh *mesh, int **first, int **elem)
+{
+    const int nc = fe_corners(mesh->kind);
+    const size_t n_entry = (size_t)mesh->n_elem * nc;
+    *first = *elem = NULL;
+    if (n_entry > INT_MAX)
+        return fe_fail(FE_BAD_INPUT, "%s: %d elements of %d corners are more than an index of 32 bits holds",
+                       mesh->path ? mesh->path : "mesh", mesh->n_elem, nc);
+    FE_ALLOCATE(*first, (size_t)mesh->n_node + 1, "elements at nodes");
+    const fe_status status = fe_allocate(n_entry, sizeof **elem, "elements at nodes", (void **)elem);
+    if (status != FE_OK) {
+        free(*first);
+        *first = NULL;
+        return status;
+    }
+    for (size_t k = 0; k < n_entry; ++k) ++(*first)[mesh->conn[k] + 1];
+    for (int i = 0; i < mesh->n_node; ++i) (*first)[i + 1] += (*first)[i];
+    for (size_t k = 0; k < n_entry; ++k) (*elem)[(*first)[mesh->conn[k]]++] = (int)(k / nc);
+    for (int i = mesh->n_node; i > 0; --i) (*first)[i] = (*first)[i - 1];
+    (*first)[0] = 0;
+    return FE_OK;
+}
+
+/* Root of a node in the union-find forest, halving the path on the way. */
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+fe_status fe_mesh_parts(const fe_mesh *mesh, int *n_part, int **part)
+{
+    const int nc = fe_corners(mesh->kind);
+    int *parent = NULL;
+    *n_part = 0;
+    *part = NULL;
+    FE_ALLOCATE(parent, mesh->n_node, "parts of the mesh");
+    for (int i = 0; i < mesh->n_node; ++i) parent[i] = i;
+    for (int e = 0; e < mesh->n_elem; ++e) {
+        const int *corner = mesh->conn + (size_t)e * nc;
+        for (int a = 1; a < nc; ++a) {
+            const int p = root_of(parent, corner[0]), q = root_of(parent, corner[a]);
+            if (p < q)
+                parent[q] = p;
+            else
+                parent[p] = q;
+        }
+    }
+    /* A root is the lowest node of its part, so its number is known when the others are reached. */
+    for (int i = 0; i < mesh->n_node; ++i) {
+        const int root = parent[i];
+        parent[i] = root == i ? (*n_part)++ : parent[root];
+    }
+    *part = parent;
+    return FE_OK;
+}

@@ -1,0 +1,166 @@
+/* Refusal of meshes that no solver can use, and figures of quality. */
+#include "common/mesh/jacobian.h"
+#include "common/mesh/lookup.h"
+#include "common/mesh/mesh.h"
+
+#include <stdlib.h>
+
+#define GAUSS 0.57735026918962576451 /* 1/√3 */
+
+static const char *name_of(const fe_mesh *mesh) { return mesh->path ? mesh->path : "mesh"; }
+
+static void corners_of(const fe_mesh *mesh, const int *corner, double (*x)[3])
+{
+    for (int a = 0; a < fe_corners(mesh->kind); ++a)
+        for (int i = 0; i < 3; ++i) x[a][i] = mesh->x[3 * (size_t)corner[a] + i];
+}
+
+static fe_status check_coordinates(const fe_mesh *mesh)
+{
+    for (size_t k = 0; k < 3 * (size_t)mesh->n_node; ++k)
+        if (!isfinite(mesh->x[k]))
+            return fe_fail(FE_BAD_INPUT, "%s: node %lld has %c = %g", name_of(mesh),
+                           (long long)mesh->node_tag[k / 3], "xyz"[k % 3], mesh -> x[k]);
+    return FE_OK;
+}
+
+static fe_status check_corners(const fe_mesh *mesh, int e)
+{
+    const int nc = fe_corners(mesh->kind);
+    const int *corner = mesh->conn + (size_t)e * nc;
+    for (int a = 0; a < nc; ++a) {
+        if (corner[a] < 0 || corner[a] >= mesh->n_node)
+            return fe_fail(FE_BAD_INPUT, "%s: element %lld names node index %d of %d", name_of(mesh),
+                           (long long)mesh->elem_tag[e], corner[a], mesh->n_node);
+        for (int b = 0; b < a; ++b)
+            if (corner[a] == corner[b])
+                return fe_fail(FE_BAD_INPUT, "%s: element %lld repeats node %lld", name_of(mesh),
+                               (long long)mesh->elem_tag[e], (long long)mesh->node_tag[corner[a]]);
+    }
+    return FE_OK;
+}
+
+static double jacobian_at(int kind, const double (*x)[3], int q)
+{
+    return kind == FE_TET4 ? fe_tet4_jacobian(x) : fe_hex8_point(x, q, GAUSS);
+}
+
+/* First quadrature point whose Jacobian is not a positive number, -1 where there is none. */
+static int bad_point(const fe_mesh *mesh, int e, double *jacobian)
+{
+    double x[8][3];
+    corners_of(mesh, mesh->conn + (size_t)e * fe_corners(mesh->kind), x);
+    for (int q = 0; q < fe_points(mesh->kind); ++q) {
+        *jacobian = jacobian_at(mesh->kind, x, q);
+        if (!(*jacobian > 0 && isfinite(*jacobian))) return q;
+    }
+    return -1;
+}
+
+static fe_status check_jacobians(const fe_mesh *mesh)
+{
+    int bad = mesh->n_elem;
+#pragma omp parallel for reduction(min : bad)
+    for (int e = 0; e < mesh->n_elem; ++e) {
+        double jacobian;
+        if (e < bad && bad_point(mesh, e, &jacobian) >= 0) bad = e;
+    }
+    if (bad == mesh->n_elem) return FE_OK;
+    double jacobian;
+    const int q = bad_point(mesh, bad, &jacobian);
+    return fe_fail(FE_BAD_INPUT, "%s: element %lld has Jacobian %g at quadrature point %d: inverted or flat",
+                   name_of(mesh), (long long)mesh->elem_tag[bad], jacobian, q);
+}
+
+static fe_status check_duplicates(const fe_mesh *mesh)
+{
+    int *first = NULL;
+    FE_ALLOCATE(first, mesh->n_elem, "table of elements");
+    fe_status status = fe_first_rows(mesh->conn, fe_corners(mesh->kind), mesh->n_elem, first);
+    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e)
+        if (first[e] != e)
+            status =
+                fe_fail(FE_BAD_INPUT, "%s: element %lld has the same nodes as element %lld", name_of(mesh),
+                        (long long)mesh->elem_tag[e], (long long)mesh->elem_tag[first[e]]);
+    free(first);
+    return status;
+}
+
+fe_status fe_mesh_check(const fe_mesh *mesh)
+{
+    if (mesh->n_node < 1 || mesh->n_elem < 1)
+        return fe_fail(FE_BAD_INPUT, "%s: %d nodes and %d elements", name_of(mesh), mesh->n_node,
+                       mesh->n_elem);
+    FE_TRY(check_coordinates(mesh));
+    for (int e = 0; e < mesh->n_elem; ++e) FE_TRY(check_corners(mesh, e));
+    FE_TRY(check_duplicates(mesh));
+    return check_jacobians(mesh);
+}
+
+/* Neighbours along the edges of a corner, so that the three edges form a positive triple. */
+static const signed char hex_neighbour[8][3] = {{1, 3, 4}, {2, 0, 5}, {3, 1, 6}, {0, 2, 7},
+                                                {7, 5, 0}, {4, 6, 1}, {5, 7, 2}, {6, 4, 3}};
+static const signed char tet_neighbour[4][3] = {{1, 2, 3}, {2, 0, 3}, {0, 1, 3}, {1, 0, 2}};
+
+static double distance(const double a[3], const double b[3])
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+/* Jacobians, scaled Jacobians and edges seen from each corner. */
+static void add_shape(fe_quality *q, int kind, const double (*x)[3])
+{
+    double shortest = INFINITY, longest = 0;
+    for (int a = 0; a < fe_corners(kind); ++a) {
+        const signed char *neighbour = kind == FE_TET4 ? tet_neighbour[a] : hex_neighbour[a];
+        double edges = 1;
+        for (int k = 0; k < 3; ++k) {
+            const double length = distance(x[a], x[neighbour[k]]);
+            shortest = fmin(shortest, length);
+            longest = fmax(longest, length);
+            edges *= length;
+        }
+        const double jacobian = kind == FE_TET4 ? fe_tet4_jacobian(x) : fe_hex8_point(x, a, 1.0);
+        const double scaled = jacobian * (kind == FE_TET4 ? M_SQRT2 : 8.0) / edges;
+        q->min_jacobian = fmin(q->min_jacobian, jacobian);
+        q->max_jacobian = fmax(q->max_jacobian, jacobian);
+        q->min_scaled = fmin(q->min_scaled, scaled);
+    }
+    q->max_aspect = fmax(q->max_aspect, longest / shortest);
+}
+
+static double volume_of(int kind, const double (*x)[3])
+{
+    if (kind == FE_TET4) return fe_tet4_jacobian(x) / 6;
+    double volume = 0;
+    for (int q = 0; q < 8; ++q) volume += fe_hex8_point(x, q, GAUSS);
+    return volume;
+}
+
+fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality)
+{
+    const int nc = fe_corners(mesh->kind);
+    fe_quality q = {.min_jacobian = INFINITY, .max_jacobian = -INFINITY, .min_scaled = INFINITY};
+    int *valence = NULL;
+    FE_ALLOCATE(valence, mesh->n_node, "valence of nodes");
+    for (int e = 0; e < mesh->n_elem; ++e) {
+        const int *corner = mesh->conn + (size_t)e * nc;
+        double x[8][3];
+        corners_of(mesh, corner, x);
+        add_shape(&q, mesh->kind, x);
+        q.volume += volume_of(mesh->kind, x);
+        int low = corner[0], high = corner[0];
+        for (int a = 0; a < nc; ++a) {
+            if (corner[a] < low) low = corner[a];
+            if (corner[a] > high) high = corner[a];
+            if (++valence[corner[a]] > q.max_valence) q.max_valence = valence[corner[a]];
+        }
+        if (high - low > q.bandwidth) q.bandwidth = high - low;
+        q.mean_bandwidth += high - low;
+    }
+    if (mesh->n_elem > 0) q.mean_bandwidth /= mesh->n_elem;
+    free(valence);
+    *quality = q;
+    return FE_OK;
+}

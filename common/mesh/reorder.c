@@ -1,0 +1,328 @@
+/* Renumbering of nodes and elements: by coordinates, along the mesh's graph, along a curve, at random. */
+#include "common/mesh/lookup.h"
+#include "common/mesh/mesh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fe_order_names[FE_N_ORDER] = {"as-is", "lexicographic", "rcm", "morton", "random"};
+
+/* --- applying a numbering --------------------------------------------------------------------------------
+ */
+
+/* In place: entry i of `size` bytes becomes what entry order[i] was. */
+static fe_status permute(void *array, const int *order, int n, size_t size)
+{
+    char *copy = NULL;
+    FE_ALLOCATE(copy, (size_t)n * size, "renumbering");
+    memcpy(copy, array, (size_t)n * size);
+    for (int i = 0; i < n; ++i)
+        memcpy((char *)array + (size_t)i * size, copy + (size_t)order[i] * size, size);
+    free(copy);
+    return FE_OK;
+}
+
+static fe_status inverse_of(const int *order, int n, int **inverse)
+{
+    FE_ALLOCATE(*inverse, n, "renumbering");
+    for (int i = 0; i < n; ++i) (*inverse)[order[i]] = i;
+    return FE_OK;
+}
+
+/* node_order[i] is the node that becomes node i. */
+static fe_status renumber_nodes(fe_mesh *mesh, const int *node_order)
+{
+    int *number = NULL;
+    FE_TRY(permute(mesh->x, node_order, mesh->n_node, 3 * sizeof *mesh->x));
+    FE_TRY(permute(mesh->node_tag, node_order, mesh->n_node, sizeof *mesh->node_tag));
+    FE_TRY(inverse_of(node_order, mesh->n_node, &number));
+    const size_t n_corner = (size_t)mesh->n_elem * fe_corners(mesh->kind);
+    for (size_t k = 0; k < n_corner; ++k) mesh->conn[k] = number[mesh->conn[k]];
+    for (int g = 0; g < mesh->n_group; ++g) {
+        int *facet = mesh->group[g].facet;
+        for (size_t k = 0; mesh->group[g].dim < 3 && k < 4 * (size_t)mesh->group[g].n_facet; ++k)
+            if (facet[k] >= 0) facet[k] = number[facet[k]];
+    }
+    free(number);
+    return FE_OK;
+}
+
+static int compare_ints(const void *p, const void *q)
+{
+    const int a = *(const int *)p, b = *(const int *)q;
+    return (a > b) - (a < b);
+}
+
+static fe_status renumber_elements(fe_mesh *mesh, const int *elem_order)
+{
+    int *number = NULL;
+    FE_TRY(
+        permute(mesh->conn, elem_order, mesh->n_elem, (size_t)fe_corners(mesh->kind) * sizeof *mesh->conn));
+    FE_TRY(permute(mesh->elem_tag, elem_order, mesh->n_elem, sizeof *mesh->elem_tag));
+    FE_TRY(permute(mesh->elem_group, elem_order, mesh->n_elem, sizeof *mesh->elem_group));
+    FE_TRY(inverse_of(elem_order, mesh->n_elem, &number));
+    for (int g = 0; g < mesh->n_group; ++g) {
+        fe_group *group = &mesh->group[g];
+        if (group->dim != 3) continue;
+        for (int f = 0; f < group->n_facet; ++f) group->facet[f] = number[group->facet[f]];
+        if (group->n_facet > 0) qsort(group->facet, (size_t)group->n_facet, sizeof(int), compare_ints);
+    }
+    free(number);
+    return FE_OK;
+}
+
+/* Elements by their lowest node, those of one node in the order they had: a counting sort. */
+static fe_status elements_after_nodes(const fe_mesh *mesh, int *elem_order)
+{
+    const int nc = fe_corners(mesh->kind);
+    int *first = NULL, *lowest = NULL;
+    FE_ALLOCATE(first, (size_t)mesh->n_node + 1, "renumbering");
+    const fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&lowest);
+    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) {
+        const int *corner = mesh->conn + (size_t)e * nc;
+        lowest[e] = corner[0];
+        for (int a = 1; a < nc; ++a)
+            if (corner[a] < lowest[e]) lowest[e] = corner[a];
+        ++first[lowest[e] + 1];
+    }
+    for (int i = 0; i < mesh->n_node; ++i) first[i + 1] += first[i];
+    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) elem_order[first[lowest[e]]++] = e;
+    free(first);
+    free(lowest);
+    return status;
+}
+
+/* --- orders of nodes --------------------------------------------------------------------------------------
+ */
+
+/* Fisher-Yates. */
+static void shuffle(int *order, int n, uint64_t seed)
+{
+    uint64_t state = fe_mix(seed);
+    for (int i = n - 1; i > 0; --i) {
+        state = fe_mix(state);
+        const int j = (int)(((unsigned __int128)state * (unsigned)(i + 1)) >> 64);
+        const int t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+}
+
+static int compare_coordinates(const void *p, const void *q, void *coordinates)
+{
+    const int a = *(const int *)p, b = *(const int *)q;
+    const double *x = (const double *)coordinates + 3 * (size_t)a,
+                 *y = (const double *)coordinates + 3 * (size_t)b;
+    for (int i = 2; i >= 0; --i)
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* The 21 low bits of v, three places apart. */
+static uint64_t spread_bits(uint64_t v)
+{
+    v &= 0x1fffff;
+    v = (v | v << 32) & 0x001f00000000ffff;
+    v = (v | v << 16) & 0x001f0000ff0000ff;
+    v = (v | v << 8) & 0x100f00f00f00f00f;
+    v = (v | v << 4) & 0x10c30c30c30c30c3;
+    return (v | v << 2) & 0x1249249249249249;
+}
+
+typedef struct place {
+    uint64_t key;
+    int node;
+} place;
+
+static int compare_places(const void *p, const void *q)
+{
+    const place *a = p, *b = q;
+    return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                            : (a->node > b->node) - (a->node < b->node);
+}
+
+/* Morton's curve over the mesh's bounding cube, 21 bits an axis. */
+static fe_status morton_order(const fe_mesh *mesh, int *order)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, size = 0;
+    for (int i = 0; i < 3; ++i) {
+        double high = -INFINITY;
+        for (int n = 0; n < mesh->n_node; ++n) {
+            low[i] = fmin(low[i], mesh->x[3 * (size_t)n + i]);
+            high = fmax(high, mesh->x[3 * (size_t)n + i]);
+        }
+        size = fmax(size, high - low[i]);
+    }
+    place *places = NULL;
+    FE_ALLOCATE(places, mesh->n_node, "Morton keys");
+    const double scale = size > 0 ? 0x1fffff / size : 0;
+    for (int n = 0; n < mesh->n_node; ++n) {
+        const double *x = mesh->x + 3 * (size_t)n;
+        places[n].node = n;
+        for (int i = 0; i < 3; ++i) places[n].key |= spread_bits((uint64_t)((x[i] - low[i]) * scale)) << i;
+    }
+    qsort(places, (size_t)mesh->n_node, sizeof *places, compare_places);
+    for (int n = 0; n < mesh->n_node; ++n) order[n] = places[n].node;
+    free(places);
+    return FE_OK;
+}
+
+/* --- reverse Cuthill-McKee (Cuthill, McKee 1969; George, Liu 1979) ----------------------------------------
+ */
+
+typedef struct graph {
+    const fe_mesh *mesh;
+    int *first, *elem; /* elements at nodes */
+    int *degree;       /* [n_node] neighbours through elements */
+    int *mark;         /* [n_node] number of the sweep that reached a node last */
+    int sweep;
+} graph;
+
+static void count_degrees(graph *g)
+{
+    const int nc = fe_corners(g->mesh->kind);
+    for (int n = 0; n < g->mesh->n_node; ++n) {
+        ++g->sweep;
+        for (int k = g->first[n]; k < g->first[n + 1]; ++k) {
+            const int *corner = g->mesh->conn + (size_t)g->elem[k] * nc;
+            for (int a = 0; a < nc; ++a) {
+                g->degree[n] += g->mark[corner[a]] != g->sweep;
+                g->mark[corner[a]] = g->sweep;
+            }
+        }
+    }
+}
+
+static int compare_int64(const void *p, const void *q)
+{
+    const int64_t a = *(const int64_t *)p, b = *(const int64_t *)q;
+    return (a > b) - (a < b);
+}
+
+/* Nodes of root's part, level by level, the neighbours of a node by ascending degree, into queue. Returns
+ * their number; *depth levels, of which the last starts at *last. `fresh` [n_node] is scratch. */
+static int breadth_first(graph *g, int root, int *queue, int64_t *fresh, int *depth, int *last)
+{
+    const int nc = fe_corners(g->mesh->kind), sweep = ++g->sweep;
+    int n = 1, level_end = 1;
+    *depth = 1;
+    *last = 0;
+    queue[0] = root;
+    g->mark[root] = sweep;
+    for (int head = 0; head < n; ++head) {
+        if (head == level_end) {
+            ++*depth;
+            *last = head;
+            level_end = n;
+        }
+        size_t n_fresh = 0;
+        for (int k = g->first[queue[head]]; k < g->first[queue[head] + 1]; ++k) {
+            const int *corner = g->mesh->conn + (size_t)g->elem[k] * nc;
+            for (int a = 0; a < nc; ++a) {
+                if (g->mark[corner[a]] == sweep) continue;
+                g->mark[corner[a]] = sweep;
+                fresh[n_fresh++] = (int64_t)g->degree[corner[a]] << 32 | corner[a];
+            }
+        }
+        if (n_fresh > 1) qsort(fresh, n_fresh, sizeof *fresh, compare_int64);
+        for (size_t i = 0; i < n_fresh; ++i) queue[n++] = (int)(fresh[i] & 0x7fffffff);
+    }
+    return n;
+}
+
+/* Cuthill-McKee of the part of `root` into queue, from a node that is far from another (at most eight tries
+ * to lengthen the levels). Returns its number of nodes. */
+static int order_part(graph *g, int root, int *queue, int64_t *fresh)
+{
+    int depth, last, n = breadth_first(g, root, queue, fresh, &depth, &last);
+    for (int attempt = 0; attempt < 8; ++attempt) {
+        int end = queue[last];
+        for (int i = last; i < n; ++i)
+            if (g->degree[queue[i]] < g->degree[end]) end = queue[i];
+        const int before = depth;
+        n = breadth_first(g, end, queue, fresh, &depth, &last);
+        if (depth <= before) break;
+    }
+    return n;
+}
+
+static fe_status rcm_of(graph *g, int *order)
+{
+    const int n = g->mesh->n_node;
+    int64_t *fresh = NULL;
+    char *done = NULL;
+    FE_ALLOCATE(g->degree, n, "renumbering");
+    FE_ALLOCATE(g->mark, n, "renumbering");
+    FE_ALLOCATE(fresh, n, "renumbering");
+    const fe_status status = fe_allocate((size_t)n, 1, "renumbering", (void **)&done);
+    if (status == FE_OK) {
+        count_degrees(g);
+        memset(g->mark, 0, (size_t)n * sizeof *g->mark);
+        g->sweep = 0;
+        int filled = 0;
+        for (int root = 0; root < n; ++root) {
+            if (done[root]) continue;
+            const int size = order_part(g, root, order + filled, fresh);
+            for (int i = 0; i < size; ++i) done[order[filled + i]] = 1;
+            filled += size;
+        }
+        for (int i = 0, j = n - 1; i < j; ++i, --j) {
+            const int t = order[i];
+            order[i] = order[j];
+            order[j] = t;
+        }
+    }
+    free(fresh);
+    free(done);
+    return status;
+}
+
+static fe_status rcm_order(const fe_mesh *mesh, int *order)
+{
+    graph g = {.mesh = mesh};
+    fe_status status = fe_mesh_node_elements(mesh, &g.first, &g.elem);
+    if (status == FE_OK) status = rcm_of(&g, order);
+    free(g.first);
+    free(g.elem);
+    free(g.degree);
+    free(g.mark);
+    return status;
+}
+
+static fe_status find_order(const fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order)
+{
+    switch (order) {
+    case FE_ORDER_LEXICOGRAPHIC:
+        qsort_r(node_order, (size_t)mesh->n_node, sizeof *node_order, compare_coordinates, mesh->x);
+        return FE_OK;
+    case FE_ORDER_RCM: return rcm_order(mesh, node_order);
+    case FE_ORDER_MORTON: return morton_order(mesh, node_order);
+    case FE_ORDER_RANDOM: shuffle(node_order, mesh->n_node, seed); return FE_OK;
+    default: return fe_fail(FE_BAD_INPUT, "order %d is not one of 0..%d", (int)order, FE_N_ORDER - 1);
+    }
+}
+
+static fe_status reorder(fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order, int *elem_order)
+{
+    for (int i = 0; i < mesh->n_node; ++i) node_order[i] = i;
+    for (int e = 0; e < mesh->n_elem; ++e) elem_order[e] = e;
+    FE_TRY(find_order(mesh, order, seed, node_order));
+    FE_TRY(renumber_nodes(mesh, node_order));
+    if (order == FE_ORDER_RANDOM)
+        shuffle(elem_order, mesh->n_elem, ~seed);
+    else
+        FE_TRY(elements_after_nodes(mesh, elem_order));
+    return renumber_elements(mesh, elem_order);
+}
+
+fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed)
+{
+    if (order == FE_ORDER_AS_IS) return FE_OK;
+    int *node_order = NULL, *elem_order = NULL;
+    FE_ALLOCATE(node_order, mesh->n_node, "renumbering");
+    fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&elem_order);
+    if (status == FE_OK) status = reorder(mesh, order, seed, node_order, elem_order);
+    free(node_order);
+    free(elem_order);
+    return status;
+}

@@ -1,0 +1,289 @@
+/* VTU and PVD files, as VTK's XML formats document describes them.
+ *
+ * Arrays stand in one appended section, each as base64 of [n_block, block, last block, compressed sizes ...]
+ * (UInt64) followed by base64 of the zlib blocks. base64 costs a third over raw bytes and keeps the file
+ * well-formed XML. */
+#include "common/mesh/vtu.h"
+#include "common/report/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+/* Bytes of an array that are compressed together: large enough for zlib's 32 KiB window, small enough that
+ * the threads share an array. */
+enum { BLOCK = 1 << 18 };
+
+typedef struct appended {
+    char *text; /* base64 of all arrays so far */
+    size_t n, capacity;
+} appended;
+
+/* A DataArray: its attributes and where its bytes are. */
+typedef struct array {
+    const char *name, *type;
+    int n_component;
+    size_t item; /* bytes of one number */
+    const void *data;
+} array;
+
+static fe_status reserve(appended *a, size_t more)
+{
+    if (a->capacity - a->n >= more) return FE_OK;
+    const size_t capacity = a->n + more > 2 * a->capacity ? a->n + more : 2 * a->capacity;
+    char *text = realloc(a->text, capacity);
+    if (!text) return fe_fail(FE_OUT_OF_MEMORY, "VTU: no host memory for %zu bytes", capacity);
+    a->text = text;
+    a->capacity = capacity;
+    return FE_OK;
+}
+
+static fe_status append_base64(appended *a, const unsigned char *byte, size_t n)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    FE_TRY(reserve(a, (n + 2) / 3 * 4));
+    char *out = a->text + a->n;
+    for (size_t i = 0; i < n; i += 3) {
+        const int left = n - i < 3 ? (int)(n - i) : 3;
+        const unsigned bits = (unsigned)byte[i] << 16 | (left > 1 ? (unsigned)byte[i + 1] << 8 : 0) |
+                              (left > 2 ? (unsigned)byte[i + 2] : 0);
+        *out++ = digit[bits >> 18];
+        *out++ = digit[bits >> 12 & 63];
+        *out++ = left > 1 ? digit[bits >> 6 & 63] : '=';
+        *out++ = left > 2 ? digit[bits & 63] : '=';
+    }
+    a->n += (n + 2) / 3 * 4;
+    return FE_OK;
+}
+
+/* Compresses n_block blocks of `data` into packed [n_block][bound] side by side; size [n_block]. */
+static int compress_blocks(const unsigned char *data, size_t bytes, int64_t n_block, size_t bound,
+                           unsigned char *packed, uint64_t *size)
+{
+    int failed = 0;
+#pragma omp parallel for reduction(| : failed)
+    for (int64_t b = 0; b < n_block; b++) {
+        const size_t start = (size_t)b * BLOCK, length = bytes - start < BLOCK ? bytes - start : BLOCK;
+        uLongf packed_length = bound;
+        failed |=
+            compress2(packed + (size_t)b * bound, &packed_length, data + start, length, Z_BEST_SPEED) != Z_OK;
+        size[b] = packed_length;
+    }
+    return failed;
+}
+
+/* Appends an array; *offset is where it starts in the section. */
+static fe_status append_array(appended *a, const void *data, size_t bytes, size_t *offset)
+{
+    const size_t n_block = (bytes + BLOCK - 1) / BLOCK, bound = compressBound(BLOCK);
+    uint64_t *header = NULL;
+    unsigned char *packed = NULL;
+    *offset = a->n;
+    FE_ALLOCATE(header, n_block + 3, "VTU header");
+    fe_status status = fe_allocate(n_block, bound, "VTU blocks", (void **)&packed);
+    if (status == FE_OK) {
+        header[0] = n_block;
+        header[1] = BLOCK;
+        header[2] = bytes % BLOCK;
+        if (compress_blocks(data, bytes, (int64_t)n_block, bound, packed, header + 3))
+            status = fe_fail(FE_FAILED, "VTU: zlib cannot compress %zu bytes", bytes);
+    }
+    size_t n = 0;
+    for (size_t b = 0; status == FE_OK && b < n_block; b++) {
+        memmove(packed + n, packed + b * bound, header[3 + b]);
+        n += header[3 + b];
+    }
+    if (status == FE_OK) status = append_base64(a, (unsigned char *)header, (n_block + 3) * sizeof *header);
+    if (status == FE_OK) status = append_base64(a, packed, n);
+    free(header);
+    free(packed);
+    return status;
+}
+
+/* Colour maps die of a single NaN: a field that holds one is refused by name and tag. */
+static fe_status check_finite(const array *d, size_t n, const int64_t *tag)
+{
+    if (strcmp(d->type, "Float64") != 0) return FE_OK;
+    const double *value = d->data;
+    for (size_t i = 0; i < n * (size_t)d->n_component; i++)
+        if (!isfinite(value[i]))
+            return fe_fail(FE_FAILED, "VTU: %s is %g at tag %lld", d->name, value[i],
+                           (long long)tag[i / (size_t)d->n_component]);
+    return FE_OK;
+}
+
+/* Writes the DataArray elements of one section and appends their data. Arrays without data are left out. */
+static fe_status write_section(FILE *xml, appended *a, const char *section, int n_array, const array *d,
+                               size_t n, const int64_t *tag)
+{
+    fprintf(xml, "<%s>\n", section);
+    for (int k = 0; k < n_array; k++) {
+        if (!d[k].data) continue;
+        size_t offset;
+        FE_TRY(check_finite(&d[k], n, tag));
+        FE_TRY(append_array(a, d[k].data, n * (size_t)d[k].n_component * d[k].item, &offset));
+        fprintf(xml,
+                "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" "
+                "offset=\"%zu\"/>\n",
+                d[k].type, d[k].name, d[k].n_component, offset);
+    }
+    fprintf(xml, "</%s>\n", section);
+    return FE_OK;
+}
+
+/* Connectivity, end offsets and VTK's cell types. */
+static fe_status write_cells(FILE *xml, appended *a, const fe_mesh *mesh)
+{
+    const size_t n = (size_t)mesh->n_elem;
+    const int n_corner = fe_corners(mesh->kind);
+    int64_t *end = NULL;
+    unsigned char *type = NULL;
+    FE_ALLOCATE(end, n, "VTU cells");
+    fe_status status = fe_allocate(n, 1, "VTU cells", (void **)&type);
+    for (size_t e = 0; status == FE_OK && e < n; e++) {
+        end[e] = ((int64_t)e + 1) * n_corner;
+        type[e] = n_corner == 4 ? 10 : 12; /* VTK_TETRA, VTK_HEXAHEDRON */
+    }
+    size_t offset[3] = {0};
+    if (status == FE_OK) status = append_array(a, mesh->conn, n * (size_t)n_corner * sizeof(int), &offset[0]);
+    if (status == FE_OK) status = append_array(a, end, n * sizeof *end, &offset[1]);
+    if (status == FE_OK) status = append_array(a, type, n, &offset[2]);
+    free(end);
+    free(type);
+    fprintf(xml,
+            "<Cells>\n<DataArray type=\"Int32\" Name=\"connectivity\" format=\"appended\" offset=\"%zu\"/>\n"
+            "<DataArray type=\"Int64\" Name=\"offsets\" format=\"appended\" offset=\"%zu\"/>\n"
+            "<DataArray type=\"UInt8\" Name=\"types\" format=\"appended\" offset=\"%zu\"/>\n</Cells>\n",
+            offset[0], offset[1], offset[2]);
+    return status;
+}
+
+static fe_status write_piece(FILE *xml, appended *a, const fe_mesh *mesh, const fe_fields *f)
+{
+    const array node[] = {
+        {"displacement", "Float64", 3, sizeof(double), f->displacement},
+        {"reaction_force", "Float64", 3, sizeof(double), f->reaction_force},
+        {"node_tag", "Int64", 1, sizeof(int64_t), mesh->node_tag},
+    };
+    const array elem[] = {
+        {"stress", "Float64", 6, sizeof(double), f->stress},
+        {"plastic_strain", "Float64", 6, sizeof(double), f->plastic_strain},
+        {"von_mises", "Float64", 1, sizeof(double), f->von_mises},
+        {"peeq", "Float64", 1, sizeof(double), f->peeq},
+        {"peeq_max", "Float64", 1, sizeof(double), f->peeq_max},
+        {"physical_group", "Int32", 1, sizeof(int), mesh->elem_group},
+        {"element_tag", "Int64", 1, sizeof(int64_t), mesh->elem_tag},
+        {"rank", "Int32", 1, sizeof(int), f->rank},
+    };
+    const array point = {"Points", "Float64", 3, sizeof(double), mesh->x};
+    const size_t n_node = (size_t)mesh->n_node, n_elem = (size_t)mesh->n_elem;
+    fprintf(xml, "<Piece NumberOfPoints=\"%zu\" NumberOfCells=\"%zu\">\n", n_node, n_elem);
+    FE_TRY(
+        write_section(xml, a, "PointData", (int)(sizeof node / sizeof *node), node, n_node, mesh->node_tag));
+    FE_TRY(
+        write_section(xml, a, "CellData", (int)(sizeof elem / sizeof *elem), elem, n_elem, mesh->elem_tag));
+    FE_TRY(write_section(xml, a, "Points", 1, &point, n_node, mesh->node_tag));
+    FE_TRY(write_cells(xml, a, mesh));
+    fprintf(xml, "</Piece>\n");
+    return FE_OK;
+}
+
+static fe_status write_step(const fe_series *s, int step, const fe_mesh *mesh, const fe_fields *f)
+{
+    const size_t length = strlen(s->directory) + strlen(s->name) + 32;
+    char path[length];
+    snprintf(path, length, "%s/%s_%04d.vtu", s->directory, s->name, step);
+    fe_file file;
+    FE_TRY(fe_file_open(&file, path));
+    appended a = {0};
+    fprintf(file.stream,
+            "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" "
+            "byte_order=\"LittleEndian\" "
+            "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<UnstructuredGrid>\n");
+    fe_status status = write_piece(file.stream, &a, mesh, f);
+    if (status == FE_OK) {
+        fprintf(file.stream, "</UnstructuredGrid>\n<AppendedData encoding=\"base64\">\n_");
+        fwrite(a.text, 1, a.n, file.stream);
+        fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
+        status = fe_file_commit(&file);
+    }
+    fe_file_close(&file);
+    free(a.text);
+    return status;
+}
+
+static fe_status write_collection(const fe_series *s)
+{
+    const size_t length = strlen(s->directory) + strlen(s->name) + 32;
+    char path[length];
+    snprintf(path, length, "%s/%s.pvd", s->directory, s->name);
+    fe_file file;
+    FE_TRY(fe_file_open(&file, path));
+    fprintf(file.stream, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+                         "byte_order=\"LittleEndian\">\n<Collection>\n");
+    for (int k = 0; k < s->n; k++)
+        fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%04d.vtu\"/>\n", s->time[k],
+                s->name, k);
+    fprintf(file.stream, "</Collection>\n</VTKFile>\n");
+    return fe_file_commit(&file);
+}
+
+/* Makes a folder and those above it. */
+static fe_status make_directory(const char *directory)
+{
+    const size_t length = strlen(directory);
+    char path[length + 1];
+    strcpy(path, directory);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i]) continue;
+        path[i] = 0;
+        if (mkdir(path, 0777) && errno != EEXIST)
+            return fe_fail(FE_BAD_INPUT, "%s: cannot be made: %s", path, strerror(errno));
+        path[i] = directory[i];
+    }
+    struct stat status;
+    if (stat(directory, &status) || !S_ISDIR(status.st_mode))
+        return fe_fail(FE_BAD_INPUT, "%s: is not a folder", directory);
+    return FE_OK;
+}
+
+fe_status fe_series_open(fe_series *s, const char *directory, const char *name)
+{
+    *s = (fe_series){0};
+    if (!*directory || !*name)
+        return fe_fail(FE_BAD_INPUT, "VTU: folder \"%s\", name \"%s\"", directory, name);
+    FE_TRY(make_directory(directory));
+    s->directory = strdup(directory);
+    s->name = strdup(name);
+    if (!s->directory || !s->name) {
+        fe_series_close(s);
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", directory);
+    }
+    /* A file name that needs no quoting in XML or in a shell. */
+    for (char *p = s->name; *p; p++)
+        if (strchr(" /\\:*?\"'<>|&", *p) || (*p > 0 && *p < ' ')) *p = '_';
+    return FE_OK;
+}
+
+fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f)
+{
+    if (!isfinite(f->time) || (s->n && !(f->time > s->time[s->n - 1])))
+        return fe_fail(FE_FAILED, "%s/%s.pvd: time %g does not follow %g", s->directory, s->name, f->time,
+                       s->n ? s->time[s->n - 1] : 0);
+    double *time = realloc(s->time, ((size_t)s->n + 1) * sizeof *time);
+    if (!time) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a step", s->directory);
+    s->time = time;
+    FE_TRY(write_step(s, s->n, mesh, f));
+    s->time[s->n++] = f->time;
+    return write_collection(s);
+}
+
+void fe_series_close(fe_series *s)
+{
+    free(s->directory);
+    free(s->name);
+    free(s->time);
+    *s = (fe_series){0};
+}

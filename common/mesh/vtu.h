@@ -1,0 +1,33 @@
+/* ParaView output: one .vtu a load step (appended, zlib-compressed, Float64) and a .pvd that lists them. */
+#ifndef FE_VTU_H
+#define FE_VTU_H
+
+#include "common/fe.h"
+#include "common/mesh/mesh.h"
+
+/* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz
+ * with tensor shears. */
+typedef struct fe_fields {
+    double time;               /* step number; strictly increasing over the calls */
+    const double *displacement;   /* [n_node][3] */
+    const double *reaction_force; /* [n_node][3] */
+    const double *stress;         /* [n_elem][6] mean over the element's points */
+    const double *plastic_strain; /* [n_elem][6] */
+    const double *von_mises;      /* [n_elem] of the mean stress */
+    const double *peeq;           /* [n_elem] mean */
+    const double *peeq_max;       /* [n_elem] */
+    const int *rank;              /* [n_elem] */
+} fe_fields;
+
+/* A series of steps in folder `directory` (made where missing), files NAME_0000.vtu … and NAME.pvd. */
+typedef struct fe_series {
+    char *directory, *name;
+    int n;
+    double *time;
+} fe_series;
+
+fe_status fe_series_open(fe_series *s, const char *directory, const char *name);
+/* Writes one .vtu and then the .pvd anew, each beside its name and then renamed. */
+fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f);
+void fe_series_close(fe_series *s);
+#endif

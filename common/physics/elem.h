@@ -1,0 +1,170 @@
+/* Reference gradients of Tet4 and Hex8 fields at the quadrature points, and their transposes.
+ *
+ * Reference coordinates run over [0, 1], so that derivatives along an edge are plain differences. Hex8
+ * corners and points are in binary order; points lie at s = (1 ± 1/sqrt 3) / 2 with weight 1/8. */
+#ifndef FE_ELEM_H
+#define FE_ELEM_H
+
+#include "common/physics/real.h"
+
+#define FE_NEAR 0.78867513459481288225 /* (1 + 1/sqrt 3) / 2 */
+#define FE_FAR 0.21132486540518711775  /* (1 - 1/sqrt 3) / 2 */
+
+FE_BODY double fe_weight(int kind) { return kind == FE_TET4 ? 1.0 / 6.0 : kind == FE_TET4_P4 ? 1.0 / 24.0 : 0.125; }
+
+/* Position of the point with index bit 0 or 1 along one edge. */
+FE_BODY double fe_gauss(int bit) { return bit ? FE_NEAR : FE_FAR; }
+
+/* Derivative along axis j of Hex8's shape function of corner a at point q. */
+FE_BODY double fe_hex8_gradient(int a, int q, int j)
+{
+    double value = 1.0;
+    for (int i = 0; i < 3; i++) {
+        const int side = a >> i & 1;
+        const double s = fe_gauss(q >> i & 1);
+        value *= i == j ? (side ? 1.0 : -1.0) : (side ? s : 1.0 - s);
+    }
+    return value;
+}
+FE_BODY double fe_tet4_gradient(int a, int j) { return a == 0 ? -1.0 : a == j + 1 ? 1.0 : 0.0; }
+FE_BODY double fe_shape_gradient(int kind, int a, int q, int j)
+{
+    return fe_corners(kind) == 4 ? fe_tet4_gradient(a, j) : fe_hex8_gradient(a, q, j);
+}
+
+/* The distinct derivatives of one component of a trilinear field over the four points of plane k (the third
+ * coordinate's Gauss bit): along x they depend on the point's y bit alone, along y on its x bit, along z on
+ * both. 22 additions and multiplications a plane in place of 96. */
+typedef struct fe_plane {
+    fe_real along_x[2], along_y[2], along_z[4];
+} fe_plane;
+
+FE_BODY void fe_plane_gradient(const fe_real f[8], int k, fe_plane *g)
+{
+    fe_real rise[4], here[4];
+    const double s = fe_gauss(k);
+    FE_UNROLL for (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
+    const fe_real x0 = here[1] - here[0], x1 = here[3] - here[2], y0 = here[2] - here[0], y1 = here[3] - here[1];
+    g->along_x[0] = x0 + FE_FAR * (x1 - x0), g->along_x[1] = x0 + FE_NEAR * (x1 - x0);
+    g->along_y[0] = y0 + FE_FAR * (y1 - y0), g->along_y[1] = y0 + FE_NEAR * (y1 - y0);
+    FE_UNROLL for (int i = 0; i < 2; i++)
+    {
+        const double t = fe_gauss(i);
+        const fe_real low = rise[0] + t * (rise[1] - rise[0]), high = rise[2] + t * (rise[3] - rise[2]);
+        g->along_z[i] = low + FE_FAR * (high - low), g->along_z[i + 2] = low + FE_NEAR * (high - low);
+    }
+}
+
+/* f += transpose of fe_plane_gradient applied to g. */
+FE_BODY void fe_plane_scatter(const fe_plane *g, int k, fe_real f[8])
+{
+    const double s = fe_gauss(k);
+    fe_real rise[4], here[4];
+    const fe_real x1 = FE_FAR * g->along_x[0] + FE_NEAR * g->along_x[1], x0 = g->along_x[0] + g->along_x[1] - x1;
+    const fe_real y1 = FE_FAR * g->along_y[0] + FE_NEAR * g->along_y[1], y0 = g->along_y[0] + g->along_y[1] - y1;
+    here[0] = -x0 - y0, here[1] = x0 - y1, here[2] = y0 - x1, here[3] = x1 + y1;
+    fe_real low[2], high[2];
+    FE_UNROLL for (int i = 0; i < 2; i++)
+    {
+        high[i] = FE_FAR * g->along_z[i] + FE_NEAR * g->along_z[i + 2];
+        low[i] = g->along_z[i] + g->along_z[i + 2] - high[i];
+    }
+    rise[1] = FE_FAR * low[0] + FE_NEAR * low[1], rise[0] = low[0] + low[1] - rise[1];
+    rise[3] = FE_FAR * high[0] + FE_NEAR * high[1], rise[2] = high[0] + high[1] - rise[3];
+    FE_UNROLL for (int c = 0; c < 4; c++)
+    {
+        const fe_real up = rise[c] + s * here[c];
+        f[c + 4] += up, f[c] += here[c] - up;
+    }
+}
+
+/* cofactor matrix of J (J^-T det J) and the determinant. */
+FE_BODY fe_real fe_cofactor(fe_real J[3][3], fe_real A[3][3])
+{
+    FE_UNROLL for (int i = 0; i < 3; i++)
+    {
+        const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+        FE_UNROLL for (int j = 0; j < 3; j++)
+        {
+            const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            A[i][j] = J[i1][j1] * J[i2][j2] - J[i1][j2] * J[i2][j1];
+        }
+    }
+    return J[0][0] * A[0][0] + J[0][1] * A[0][1] + J[0][2] * A[0][2];
+}
+
+/* Points are visited plane by plane: Hex8 has two of four points, Tet4 one of one or four. */
+FE_BODY int fe_planes(int kind) { return fe_corners(kind) == 8 ? 2 : 1; }
+FE_BODY int fe_plane_points(int kind) { return kind == FE_TET4 ? 1 : 4; }
+
+/* Reference gradients of a vector field f [n_corner][3]: fe_gradient_plane prepares plane k in g, then
+ * fe_gradient_at gives G[c][j] = d f_c / d s_j at point p of that plane. Kinds without factors need no g. */
+FE_BODY void fe_gradient_plane(int kind, fe_real f[8][3], int k, fe_plane g[3])
+{
+    if (kind != FE_HEX8) return;
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
+        fe_plane_gradient(component, k, &g[c]);
+    }
+}
+
+FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int k, int p, fe_real G[3][3])
+{
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        if (kind == FE_HEX8) {
+            G[c][0] = g[c].along_x[p >> 1], G[c][1] = g[c].along_y[p & 1], G[c][2] = g[c].along_z[p];
+        } else if (kind == FE_HEX8_NAIVE) {
+            FE_UNROLL for (int j = 0; j < 3; j++)
+            {
+                G[c][j] = fe_splat(0.0);
+                FE_UNROLL for (int a = 0; a < 8; a++) G[c][j] += fe_hex8_gradient(a, p + 4 * k, j) * f[a][c];
+            }
+        } else {
+            FE_UNROLL for (int j = 0; j < 3; j++) G[c][j] = f[j + 1][c] - f[0][c];
+        }
+    }
+}
+
+/* Transposes: adds point p's P[c][j] to the plane's sums t, or to the corners y at once; the plane's end adds
+ * t to y. */
+FE_BODY void fe_gradient_add(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[8][3])
+{
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        if (kind == FE_HEX8) {
+            t[c].along_x[p >> 1] += P[c][0], t[c].along_y[p & 1] += P[c][1], t[c].along_z[p] += P[c][2];
+        } else if (kind == FE_HEX8_NAIVE) {
+            FE_UNROLL for (int a = 0; a < 8; a++)
+                FE_UNROLL for (int j = 0; j < 3; j++) y[a][c] += fe_hex8_gradient(a, p + 4 * k, j) * P[c][j];
+        } else {
+            FE_UNROLL for (int j = 0; j < 3; j++) y[j + 1][c] += P[c][j];
+            y[0][c] -= P[c][0] + P[c][1] + P[c][2];
+        }
+    }
+}
+
+FE_BODY void fe_gradient_start(int kind, fe_plane t[3])
+{
+    if (kind != FE_HEX8) return;
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        FE_UNROLL for (int i = 0; i < 2; i++) t[c].along_x[i] = t[c].along_y[i] = fe_splat(0.0);
+        FE_UNROLL for (int i = 0; i < 4; i++) t[c].along_z[i] = fe_splat(0.0);
+    }
+}
+
+FE_BODY void fe_gradient_end(int kind, const fe_plane t[3], int k, fe_real y[8][3])
+{
+    if (kind != FE_HEX8) return;
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        fe_real component[8];
+        FE_UNROLL for (int a = 0; a < 8; a++) component[a] = y[a][c];
+        fe_plane_scatter(&t[c], k, component);
+        FE_UNROLL for (int a = 0; a < 8; a++) y[a][c] = component[a];
+    }
+}
+
+#endif

@@ -1,0 +1,318 @@
+/* One element: its corners' forces, its material update, its diagonal blocks and its integrals.
+ *
+ * Bodies take the kind (and the operation) as constants and are inlined. An element may be `turned`: corner
+ * b is then its corner b ^ turn, so that a gather by node sees each element with the node as corner 0. For
+ * Tet4 the four turns are rotations; for Hex8 they are reflections, which flip the Jacobian's sign. */
+#ifndef FE_ELEMENT_H
+#define FE_ELEMENT_H
+
+#include "common/physics/elem.h"
+#include "common/problem/state.h"
+#include "common/variant.h"
+
+enum { FE_RESIDUAL, FE_JACVEC };
+
+typedef struct fe_element {
+    fe_index e, turn;
+    fe_index committed, trial; /* flags of the two states */
+} fe_element;
+
+#ifdef __CUDACC__
+FE_BODY fe_index fe_no_turn(void) { return 0; }
+FE_BODY fe_index fe_times3(fe_index a, int plus) { return 3 * a + plus; }
+FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e) { return (b ^ turn) * ld + e; }
+FE_BODY double fe_turn_sign(int kind, fe_index turn)
+{
+    return fe_corners(kind) == 8 && (__popc(turn) & 1) ? -1.0 : 1.0;
+}
+FE_BODY fe_index fe_flags_of(fe_mask yielded, fe_mask softened)
+{
+    return (yielded ? FE_YIELDED : 0) | (softened ? FE_SOFTENED : 0);
+}
+#else
+FE_BODY fe_index fe_no_turn(void) { return (fe_index){{0}}; }
+FE_BODY fe_index fe_times3(fe_index a, int plus)
+{
+    for (int l = 0; l < FE_LANES; l++) a.lane[l] = 3 * a.lane[l] + plus;
+    return a;
+}
+FE_BODY fe_index fe_flags_of(fe_mask yielded, fe_mask softened)
+{
+    fe_index flags;
+    for (int l = 0; l < FE_LANES; l++)
+        flags.lane[l] = (yielded[l] ? FE_YIELDED : 0) | (softened[l] ? FE_SOFTENED : 0);
+    return flags;
+}
+FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e)
+{
+    fe_index place;
+    for (int l = 0; l < FE_LANES; l++) place.lane[l] = (b ^ turn.lane[l]) * ld + e.lane[l];
+    return place;
+}
+FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
+{
+    fe_real sign = fe_splat(1.0);
+    if (fe_corners(kind) == 8)
+        for (int l = 0; l < FE_LANES; l++) sign[l] = __builtin_parity((unsigned)turn.lane[l]) ? -1.0 : 1.0;
+    return sign;
+}
+#endif
+
+FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
+{
+    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e), fe_read_byte(m->trial.flags, e)};
+    return element;
+}
+
+/* Local nodes of the corners, and a field's values there. */
+FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
+{
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+        node[b] = fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
+}
+FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *field, fe_real f[8][3])
+{
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+}
+
+/* Component c of a point array. */
+FE_BODY fe_real fe_point_read(int kind, const fe_view *m, const double *array, fe_element e, int q, int c)
+{
+    return fe_read(array, fe_corner_place(q, e.turn, m->ld, e.e), (size_t)c * fe_points(kind) * m->ld);
+}
+FE_BODY void fe_point_write(int kind, const fe_view *m, double *array, fe_element e, int q, int c, fe_mask where,
+                            fe_real value)
+{
+    fe_write(array, fe_corner_place(q, e.turn, m->ld, e.e), (size_t)c * fe_points(kind) * m->ld, where, value);
+}
+
+/* State of a point; zero where the element has not yielded. */
+FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_index flags, fe_element e, int q,
+                            fe_real state[FE_STATE])
+{
+    FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
+    const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
+    if (fe_any(stored)) {
+        FE_UNROLL for (int c = 0; c < FE_STATE; c++)
+            state[c] = fe_select(stored, fe_point_read(kind, m, s->point, e, q, c), state[c]);
+    }
+}
+
+/* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
+FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
+{
+    fe_real M[3][3];
+    FE_UNROLL for (int i = 0; i < 3; i++)
+        FE_UNROLL for (int j = 0; j < 3; j++) M[i][j] = G[i][0] * A[j][0] + G[i][1] * A[j][1] + G[i][2] * A[j][2];
+    FE_UNROLL for (int i = 0; i < 3; i++) s[i] = M[i][i];
+    s[3] = 0.5 * (M[0][1] + M[1][0]), s[4] = 0.5 * (M[1][2] + M[2][1]), s[5] = 0.5 * (M[0][2] + M[2][0]);
+}
+
+/* P[c][j] = w |J| sum over i of stress_ci J^-1_ji: what the point adds to the reference gradients' transpose.
+ * residual: stress after the return from the committed state; jacvec: C(trial) : strain(v). Both are
+ * linear in w |J| sigma, so jacvec divides by det J once. */
+FE_BODY void fe_point_force(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3], fe_real G[3][3],
+                            fe_real P[3][3])
+{
+    fe_real A[3][3], strain[6], stress[6];
+    const fe_real inverse = 1.0 / fe_cofactor(J, A);
+    fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn);
+    fe_symmetric_gradient(G, A, strain);
+    if (op == FE_JACVEC) {
+        scale *= inverse;
+        fe_elastic_stress(&m->material, strain, stress);
+        const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
+        if (fe_any(softened)) {
+            fe_real tangent[FE_TANGENT];
+            FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
+                tangent[c] = fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c),
+                                       fe_splat(c ? 0.0 : 1.0));
+            fe_apply_tangent(&m->material, tangent, strain, stress);
+        }
+    } else {
+        fe_real state[FE_STATE];
+        fe_return mapped;
+        FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= inverse;
+        fe_point_state(kind, m, &m->committed, e.committed, e, q, state);
+        fe_return_map(&m->material, strain, state, stress, &mapped);
+    }
+    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+    const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
+    FE_UNROLL for (int i = 0; i < 3; i++)
+        FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] =
+            stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
+}
+
+/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners. A caller that uses y[0] alone pays for
+ * that row alone: the rest is dead code. */
+FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
+                               fe_real y[8][3])
+{
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = fe_splat(0.0);
+    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    {
+        fe_plane gx[3], gv[3], t[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, v, k, gv);
+        fe_gradient_start(kind, t);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            fe_real J[3][3], G[3][3], P[3][3];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, v, gv, k, p, G);
+            fe_point_force(kind, op, m, e, p + 4 * k, J, G, P);
+            fe_gradient_add(kind, P, k, p, t, y);
+        }
+        fe_gradient_end(kind, t, k, y);
+    }
+}
+
+/* Strain and w |J| of a point. */
+FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_real strain[6])
+{
+    fe_real A[3][3];
+    const fe_real det = fe_cofactor(J, A);
+    fe_symmetric_gradient(G, A, strain);
+    FE_UNROLL for (int i = 0; i < 6; i++) strain[i] /= det;
+    return fe_weight(kind) * det;
+}
+
+/* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
+ * tangent elastic. `active` masks lanes beyond the end of the work. */
+FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m, fe_element e, fe_mask active,
+                                     fe_real x[8][3], fe_real u[8][3])
+{
+    fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
+    fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
+    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    {
+        fe_plane gx[3], gu[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, u, k, gu);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_STATE];
+            fe_return mapped;
+            const int q = p + 4 * k;
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, u, gu, k, p, G);
+            fe_point_strain(kind, J, G, strain);
+            fe_point_state(kind, m, &m->committed, e.committed, e, q, state);
+            fe_return_map(&m->material, strain, state, stress, &mapped);
+            fe_update_state(&mapped, state, next[q]);
+            fe_consistent_tangent(&m->material, &mapped, tangent[q]);
+            softened = softened | mapped.plastic;
+        }
+    }
+    yielded = yielded | softened;
+    FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
+    {
+        if (fe_any(yielded & active)) {
+            FE_UNROLL for (int c = 0; c < FE_STATE; c++)
+                fe_point_write(kind, m, m->trial.point, e, q, c, yielded & active, next[q][c]);
+        }
+        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
+            FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
+                fe_point_write(kind, m, m->tangent, e, q, c, softened & active, tangent[q][c]);
+        }
+    }
+    return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
+}
+
+/* Diagonal block of one corner (a constant), symmetric: xx yy zz xy yz xz. With g = det J grad N_a:
+ * w / |J| (K g g^T + mu theta (g·g I + g g^T / 3) - (m g)(m g)^T). */
+FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner, fe_real d[6])
+{
+    const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
+    const double bulk = m->material.bulk, shear = m->material.shear;
+    FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(0.0);
+    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    {
+        fe_plane gx[3];
+        fe_gradient_plane(kind, x, k, gx);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            const int q = p + 4 * k;
+            fe_real J[3][3], A[3][3], g[3], theta = fe_splat(1.0), mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+            fe_gradient_at(kind, x, gx, k, p, J);
+            const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
+            FE_UNROLL for (int i = 0; i < 3; i++) g[i] = A[i][0] * fe_shape_gradient(kind, corner, q, 0) +
+                                                       A[i][1] * fe_shape_gradient(kind, corner, q, 1) +
+                                                       A[i][2] * fe_shape_gradient(kind, corner, q, 2);
+            if (fe_any(softened)) {
+                fe_real tangent[FE_TANGENT], n[6];
+                FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
+                    tangent[c] = fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c),
+                                           fe_splat(c ? 0.0 : 1.0));
+                theta = tangent[0];
+                fe_trace_free(tangent + 1, n);
+                mg[0] = n[0] * g[0] + n[3] * g[1] + n[5] * g[2];
+                mg[1] = n[3] * g[0] + n[1] * g[1] + n[4] * g[2];
+                mg[2] = n[5] * g[0] + n[4] * g[1] + n[2] * g[2];
+            }
+            const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+            const fe_real along = bulk + shear / 3.0 * theta;
+            const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};
+            FE_UNROLL for (int i = 0; i < 6; i++)
+            {
+                fe_real entry = along * g[row[i]] * g[column[i]] - mg[row[i]] * mg[column[i]];
+                if (i < 3) entry += isotropic;
+                d[i] += scale * entry;
+            }
+        }
+    }
+}
+
+FE_BODY fe_real fe_mises(const fe_real s[6])
+{
+    const fe_real mean = (s[0] + s[1] + s[2]) / 3.0;
+    const fe_real d[6] = {s[0] - mean, s[1] - mean, s[2] - mean, s[3], s[4], s[5]};
+    return fe_sqrt(1.5 * fe_double_dot(d, d));
+}
+
+/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. */
+FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
+                                fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT])
+{
+    const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
+    for (int i = 0; i < FE_N_SUM; i++) sum[i] = zero;
+    for (int i = 0; i < FE_N_MAX; i++) largest[i] = zero;
+    for (int i = 0; i < FE_N_OUT; i++) out[i] = zero;
+    for (int k = 0; k < fe_planes(kind); k++) {
+        fe_plane gx[3], gu[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, u, k, gu);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            const int q = p + 4 * k;
+            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], stress[6], old[FE_STATE], state[FE_STATE];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, u, gu, k, p, G);
+            const fe_real volume = fe_point_strain(kind, J, G, strain);
+            fe_point_state(kind, m, &m->committed, e.committed, e, q, old);
+            fe_point_state(kind, m, &m->trial, e.trial, e, q, state);
+            fe_trace_free(state, plastic);
+            for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
+            fe_elastic_stress(&m->material, elastic, stress);
+            const fe_real mises = fe_mises(stress), alpha = state[5];
+            const fe_mask hardened = alpha > old[5];
+            const fe_real work = (m->material.sigma_y + m->material.hardening * alpha) * (alpha - old[5]);
+            sum[FE_SUM_VOLUME] += volume;
+            sum[FE_SUM_ELASTIC_ENERGY] += 0.5 * volume * fe_double_dot(stress, elastic);
+            sum[FE_SUM_PLASTIC_WORK] += volume * fe_select(hardened, work, zero);
+            sum[FE_SUM_PEEQ] += volume * alpha;
+            sum[FE_SUM_PLASTIC_POINTS] += fe_select(alpha > zero, one, zero);
+            largest[FE_MAX_PEEQ] = fe_max(alpha, largest[FE_MAX_PEEQ]);
+            largest[FE_MAX_MISES] = fe_max(mises, largest[FE_MAX_MISES]);
+            const double share = 1.0 / fe_points(kind);
+            for (int i = 0; i < 6; i++) out[FE_OUT_STRESS + i] += share * stress[i];
+            for (int i = 0; i < 6; i++) out[FE_OUT_PLASTIC_STRAIN + i] += share * plastic[i];
+            out[FE_OUT_PEEQ] += share * alpha;
+        }
+    }
+    out[FE_OUT_MISES] = fe_mises(out + FE_OUT_STRESS);
+    out[FE_OUT_PEEQ_MAX] = largest[FE_MAX_PEEQ];
+}
+
+#endif

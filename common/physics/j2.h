@@ -1,0 +1,111 @@
+/* J2 plasticity with linear isotropic hardening at one point: return mapping and consistent tangent.
+ *
+ * Symmetric tensors have six components in the order xx yy zz xy yz xz (tensor shears). A point's state is
+ * six numbers: plastic strain xx yy xy yz xz (zz follows, the tensor is trace-free) and the equivalent
+ * plastic strain. Simo & Hughes, Computational Inelasticity, box 3.2; with one invariant
+ * q = sqrt(3/2 s:s) in place of |s|. */
+#ifndef FE_J2_H
+#define FE_J2_H
+
+#include "common/physics/real.h"
+
+enum { FE_STATE = 6, FE_TANGENT = 6 };
+
+/* Elastic constants and yield stress sigma_y + hardening × equivalent plastic strain. sigma_y = infinity
+ * is elasticity. Stresses in the problem's unit. */
+typedef struct fe_j2 {
+    double bulk, shear, sigma_y, hardening;
+} fe_j2;
+
+/* stress of an elastic strain: K tr(e) I + 2 mu dev(e) */
+FE_BODY void fe_elastic_stress(const fe_j2 *m, const fe_real strain[6], fe_real stress[6])
+{
+    const fe_real trace = strain[0] + strain[1] + strain[2];
+    const fe_real volumetric = (m->bulk - 2.0 / 3.0 * m->shear) * trace;
+    for (int i = 0; i < 6; i++) stress[i] = 2.0 * m->shear * strain[i];
+    for (int i = 0; i < 3; i++) stress[i] += volumetric;
+}
+
+/* a:b of two symmetric tensors; the shears stand twice in the sum. */
+FE_BODY fe_real fe_double_dot(const fe_real a[6], const fe_real b[6])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + 2.0 * (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
+}
+
+/* Trace-free tensor of its five stored components. */
+FE_BODY void fe_trace_free(const fe_real five[5], fe_real six[6])
+{
+    six[0] = five[0], six[1] = five[1], six[2] = -(five[0] + five[1]);
+    six[3] = five[2], six[4] = five[3], six[5] = five[4];
+}
+
+typedef struct fe_return {
+    fe_real deviator[6]; /* of the trial stress                                         */
+    fe_real q;           /* its von Mises stress; set where `plastic`                   */
+    fe_real increment;   /* of equivalent plastic strain, 0 where elastic               */
+    fe_real factor;      /* of the deviator after the return: 1 - 3 mu increment / q    */
+    fe_mask plastic;
+} fe_return;
+
+/* Backward-Euler return from (plastic strain, alpha) to `strain`; writes the stress. f <= 0 is elastic;
+ * else increment = f / (3 mu + H), and q(stress) = sigma_y + H (alpha + increment) to rounding. */
+FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_real state[FE_STATE], fe_real stress[6],
+                           fe_return *r)
+{
+    fe_real plastic[6], elastic[6];
+    fe_trace_free(state, plastic);
+    for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
+    const fe_real trace = elastic[0] + elastic[1] + elastic[2];
+    for (int i = 0; i < 6; i++) r->deviator[i] = 2.0 * m->shear * (i < 3 ? elastic[i] - trace / 3.0 : elastic[i]);
+    const fe_real yield = m->sigma_y + m->hardening * state[5];
+    const fe_real q2 = 1.5 * fe_double_dot(r->deviator, r->deviator);
+    r->plastic = q2 > yield * yield;
+    r->factor = fe_splat(1.0), r->increment = fe_splat(0.0), r->q = fe_splat(1.0);
+    if (fe_any(r->plastic)) {
+        r->q = fe_select(r->plastic, fe_sqrt(q2), r->q);
+        const fe_real increment = (r->q - yield) / (3.0 * m->shear + m->hardening);
+        r->increment = fe_select(r->plastic, increment, r->increment);
+        r->factor = 1.0 - 3.0 * m->shear * r->increment / r->q;
+    }
+    for (int i = 0; i < 6; i++) stress[i] = r->factor * r->deviator[i] + (i < 3 ? m->bulk * trace : fe_splat(0.0));
+}
+
+/* State after the return. */
+FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_STATE], fe_real next[FE_STATE])
+{
+    const fe_real scale = 1.5 * r->increment / r->q;
+    next[0] = state[0] + scale * r->deviator[0], next[1] = state[1] + scale * r->deviator[1];
+    for (int i = 2; i < 5; i++) next[i] = state[i] + scale * r->deviator[i + 1];
+    next[5] = state[5] + r->increment;
+}
+
+/* Consistent tangent C = K I×I + 2 mu theta I_dev - m×m as six numbers: theta = 1 - 3 mu increment / q and
+ * five components of m = sqrt(2 mu theta_bar) n, with n the unit deviator and
+ * theta_bar = 3 mu / (3 mu + H) - 3 mu increment / q >= 0. Elastic: 1, 0 0 0 0 0. */
+FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real tangent[FE_TANGENT])
+{
+    const double limit = 3.0 * m->shear / (3.0 * m->shear + m->hardening);
+    const fe_real theta_bar = fe_max(limit - 1.0 + r->factor, fe_splat(0.0));
+    /* |s| = sqrt(2/3) q */
+    const fe_real scale =
+        fe_select(r->plastic, fe_sqrt(3.0 * m->shear * theta_bar) / r->q, fe_splat(0.0));
+    tangent[0] = r->factor;
+    tangent[1] = scale * r->deviator[0], tangent[2] = scale * r->deviator[1];
+    for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];
+}
+
+/* Turns the elastic stress of a strain into C:strain for a stored tangent:
+ * stress -= 2 mu (1 - theta) dev(strain) + (m:strain) m. */
+FE_BODY void fe_apply_tangent(const fe_j2 *m, const fe_real tangent[FE_TANGENT], const fe_real strain[6],
+                              fe_real stress[6])
+{
+    fe_real direction[6];
+    fe_trace_free(tangent + 1, direction);
+    const fe_real along = fe_double_dot(direction, strain);
+    const fe_real soften = 2.0 * m->shear * (1.0 - tangent[0]);
+    const fe_real mean = (strain[0] + strain[1] + strain[2]) / 3.0;
+    for (int i = 0; i < 6; i++)
+        stress[i] -= soften * (i < 3 ? strain[i] - mean : strain[i]) + along * direction[i];
+}
+
+#endif

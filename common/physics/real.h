@@ -1,0 +1,180 @@
+/* fe_real: the number that element and material bodies compute with.
+ *
+ * On the device it is a double and a thread handles one item. On the host it is a short vector, one item
+ * (element, node or point) a lane, as wide as the machine's registers. The functions here hide the
+ * difference, so a body is written once. fe_index is one integer a lane. */
+#ifndef FE_REAL_H
+#define FE_REAL_H
+
+#include "common/fe.h"
+
+#ifdef __CUDACC__
+
+#define FE_LANES 1
+#define FE_UNROLL _Pragma("unroll")
+typedef double fe_real;
+typedef int fe_index;
+typedef bool fe_mask;
+
+FE_BODY fe_real fe_splat(double a) { return a; }
+FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m ? a : b; }
+FE_BODY fe_real fe_sqrt(fe_real a) { return sqrt(a); }
+FE_BODY bool fe_any(fe_mask m) { return m; }
+FE_BODY fe_real fe_max(fe_real a, fe_real b) { return a > b ? a : b; }
+FE_BODY fe_index fe_lanes_from(int first) { return first; }
+/* p[i], and three neighbours p[3i], p[3i+1], p[3i+2]. */
+FE_BODY fe_real fe_read(const double *__restrict__ p, fe_index i, size_t offset) { return p[offset + i]; }
+FE_BODY fe_index fe_read_index(const int *__restrict__ p, fe_index i, size_t offset) { return p[offset + i]; }
+FE_BODY fe_index fe_read_byte(const uint8_t *__restrict__ p, fe_index i) { return p[i]; }
+FE_BODY fe_mask fe_has_bit(fe_index a, int bit) { return (a & bit) != 0; }
+FE_BODY void fe_read3(const double *__restrict__ p, fe_index i, fe_real out[3])
+{
+    const double *q = p + 3 * (size_t)i;
+    out[0] = q[0], out[1] = q[1], out[2] = q[2];
+}
+FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a)
+{
+    if (m) p[offset + i] = a;
+}
+/* y[3i..] += f for the first `active` lanes; `shared` where other threads may add to the same node. */
+FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_real f[3])
+{
+    (void)active;
+    double *p = y + 3 * (size_t)i;
+    for (int c = 0; c < 3; c++) {
+        if (shared)
+            atomicAdd(p + c, f[c]);
+        else
+            p[c] += f[c];
+    }
+}
+
+#else
+
+#include <string.h>
+
+#ifdef __AVX512F__
+#define FE_LANES 8
+#else
+#define FE_LANES 4
+#endif
+#define FE_UNROLL _Pragma("GCC unroll 8")
+typedef double fe_real __attribute__((vector_size(8 * FE_LANES)));
+typedef int64_t fe_mask __attribute__((vector_size(8 * FE_LANES)));
+typedef struct fe_index {
+    int lane[FE_LANES];
+} fe_index;
+
+FE_BODY fe_real fe_splat(double a) { return (fe_real){0} + a; }
+FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b)
+{
+    return (fe_real)((m & (fe_mask)a) | (~m & (fe_mask)b));
+}
+FE_BODY fe_real fe_sqrt(fe_real a)
+{
+    for (int l = 0; l < FE_LANES; l++) a[l] = sqrt(a[l]);
+    return a;
+}
+FE_BODY int fe_any(fe_mask m)
+{
+    int64_t any = 0;
+    for (int l = 0; l < FE_LANES; l++) any |= m[l];
+    return any != 0;
+}
+FE_BODY fe_real fe_max(fe_real a, fe_real b) { return fe_select(a > b, a, b); }
+FE_BODY fe_index fe_lanes_from(int first)
+{
+    fe_index i;
+    for (int l = 0; l < FE_LANES; l++) i.lane[l] = first + l;
+    return i;
+}
+/* Elements of one body call are usually neighbours: one wide load then, else a load a lane. */
+FE_BODY int fe_consecutive(fe_index i)
+{
+    int same = 1;
+    for (int l = 1; l < FE_LANES; l++) same &= i.lane[l] == i.lane[0] + l;
+    return same;
+}
+FE_BODY fe_real fe_read(const double *p, fe_index i, size_t offset)
+{
+    fe_real a;
+    if (__builtin_constant_p(fe_consecutive(i)) && fe_consecutive(i)) {
+        memcpy(&a, p + offset + i.lane[0], sizeof a);
+    } else {
+        for (int l = 0; l < FE_LANES; l++) a[l] = p[offset + (size_t)i.lane[l]];
+    }
+    return a;
+}
+FE_BODY fe_index fe_read_index(const int *p, fe_index i, size_t offset)
+{
+    fe_index a;
+    for (int l = 0; l < FE_LANES; l++) a.lane[l] = p[offset + (size_t)i.lane[l]];
+    return a;
+}
+FE_BODY fe_index fe_read_byte(const uint8_t *p, fe_index i)
+{
+    fe_index a;
+    for (int l = 0; l < FE_LANES; l++) a.lane[l] = p[i.lane[l]];
+    return a;
+}
+FE_BODY fe_mask fe_has_bit(fe_index a, int bit)
+{
+    fe_mask m;
+    for (int l = 0; l < FE_LANES; l++) m[l] = a.lane[l] & bit ? -1 : 0;
+    return m;
+}
+typedef double fe_four __attribute__((vector_size(32)));
+/* Rows of four neighbours are loaded whole and transposed in registers; vectors are padded by one double
+ * so that the last row may be read. */
+FE_BODY void fe_read3_four(const double *p, const int *i, fe_four out[3])
+{
+    fe_four a, b, c, d;
+    memcpy(&a, p + 3 * (size_t)i[0], sizeof a);
+    memcpy(&b, p + 3 * (size_t)i[1], sizeof b);
+    memcpy(&c, p + 3 * (size_t)i[2], sizeof c);
+    memcpy(&d, p + 3 * (size_t)i[3], sizeof d);
+    const fe_four ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+    const fe_four ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    out[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    out[1] = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
+    out[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+FE_BODY void fe_read3(const double *p, fe_index i, fe_real out[3])
+{
+#if FE_LANES == 8
+    fe_four low[3], high[3];
+    fe_read3_four(p, i.lane, low);
+    fe_read3_four(p, i.lane + 4, high);
+    for (int c = 0; c < 3; c++) out[c] = __builtin_shufflevector(low[c], high[c], 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+    fe_read3_four(p, i.lane, out);
+#endif
+}
+FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a)
+{
+    for (int l = 0; l < FE_LANES; l++)
+        if (m[l]) p[offset + (size_t)i.lane[l]] = a[l];
+}
+/* Lanes below `active`. */
+FE_BODY fe_mask fe_first_lanes(int active)
+{
+    fe_mask m;
+    for (int l = 0; l < FE_LANES; l++) m[l] = l < active ? -1 : 0;
+    return m;
+}
+FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_real f[3])
+{
+    for (int l = 0; l < FE_LANES && l < active; l++) {
+        double *p = y + 3 * (size_t)i.lane[l];
+        for (int c = 0; c < 3; c++) {
+            if (shared) {
+                _Pragma("omp atomic") p[c] += f[c][l];
+            } else {
+                p[c] += f[c][l];
+            }
+        }
+    }
+}
+
+#endif
+#endif

@@ -1,0 +1,90 @@
+/* The problem file: material, supports, loads, load paths and probes, as JSON; and the same applied to a
+ * mesh: constrained components, nodal loads, reaction groups and probe nodes. Host memory only. */
+#ifndef FE_CASE_H
+#define FE_CASE_H
+
+#include "common/fe.h"
+#include "common/mesh/mesh.h"
+
+/* E, sigma_y and H in the file's units (N and mm give MPa). sigma_y is +infinity for an elastic problem. */
+typedef struct fe_material {
+    double E, nu, sigma_y, H;
+} fe_material;
+
+typedef struct fe_support {
+    char *group;
+    char *expression[3];  /* in x, y, z; NULL where the component is free */
+    int path;
+} fe_support;
+
+typedef struct fe_load {
+    char *group;
+    int is_pressure;
+    double pressure;      /* force per undeformed area, positive pushes into the body */
+    double traction[3];   /* force per undeformed area */
+    int path;
+} fe_load;
+
+typedef struct fe_path {
+    char *name;
+    double *factor;       /* [n_step] at the end of each load step */
+} fe_path;
+
+typedef struct fe_probe {
+    char *name;
+    double x[3];
+} fe_probe;
+
+typedef struct fe_case {
+    char *file, *name, *units;
+    int elastic;
+    fe_material material;
+    int n_mesh, n_support, n_load, n_path, n_step, n_probe;
+    char **mesh;          /* names as listed */
+    fe_support *support;
+    fe_load *load;
+    fe_path *path;        /* all of n_step factors */
+    fe_probe *probe;
+} fe_case;
+
+/* Reads and checks a problem file. Unknown keys, wrong types, E <= 0, nu outside (-1, 0.5), sigma_y <= 0,
+ * H < 0, a path that is not there, paths of unequal length: FE_BAD_INPUT with file, key (and line for
+ * syntax) and value. */
+fe_status fe_case_read(const char *path, fe_case *c);
+void fe_case_close(fe_case *c);
+
+/* Where a mesh that the problem names is found: beside the problem file, then in the sibling folder meshes/.
+ * *path is allocated. FE_BAD_INPUT lists the places that were tried. */
+fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path);
+
+/* Components of one group whose internal forces are summed. */
+typedef struct fe_reaction {
+    const char *group;
+    int component;        /* 0 1 2 = x y z */
+    int n;
+    int *node;            /* [n] nodes of the group */
+} fe_reaction;
+
+/* A case applied to a mesh. Node numbers are the mesh's. */
+typedef struct fe_boundary {
+    int n_fixed;
+    int *fixed;           /* [n_fixed] 3 × node + component, ascending; the first support that names it wins */
+    double *value;        /* [n_fixed] displacement at factor 1 */
+    int *path;            /* [n_fixed] path whose factor scales it */
+    int n_path;
+    double **load;        /* [n_path] each [n_node][3] consistent nodal forces at factor 1, NULL where none */
+    int n_reaction;
+    fe_reaction *reaction; /* by support in the file's order, then component; a group that several supports
+                              name has each component once */
+    int n_probe;
+    int *probe;           /* [n_probe] nearest node */
+    double *probe_distance;
+} fe_boundary;
+
+/* Evaluates supports and loads on a mesh. FE_BAD_INPUT: unknown group (lists the groups that exist),
+ * expression that does not parse or is not finite at a node, load on a group without faces, no support at
+ * all, a connected part of the mesh that no support holds. */
+fe_status fe_boundary_apply(const fe_case *c, const fe_mesh *mesh, fe_boundary *b);
+void fe_boundary_close(fe_boundary *b);
+
+#endif

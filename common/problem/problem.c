@@ -1,0 +1,110 @@
+/* A share becomes resident: local arrays are built on the host, uploaded, and released here. */
+#include "common/problem/share.h"
+#include "common/problem/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Gmsh's corner of each binary corner. */
+static const int hex8_corner[8] = {0, 1, 3, 2, 4, 5, 7, 6};
+
+typedef struct local_arrays {
+    double *x;
+    int *conn, *first, *corner;
+} local_arrays;
+
+fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H)
+{
+    const fe_j2 m = {E / (3.0 * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu)), sigma_y, H};
+    return m;
+}
+
+static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, local_arrays *a)
+{
+    const int n_corner = fe_corners(mesh->kind);
+    int *number = NULL; /* local number of the mesh's nodes */
+    FE_ALLOCATE(a->x, 3 * (size_t)s->n_local, "local coordinates");
+    FE_ALLOCATE(a->conn, (size_t)n_corner * ld, "local elements");
+    FE_ALLOCATE(number, mesh->n_node, "local numbers");
+    for (int i = 0; i < s->n_local; i++) {
+        number[s->node[i]] = i;
+        memcpy(a->x + 3 * (size_t)i, mesh->x + 3 * (size_t)s->node[i], 3 * sizeof *a->x);
+    }
+    for (int c = 0; c < n_corner; c++) {
+        const int corner = n_corner == 8 ? hex8_corner[c] : c;
+        /* Lanes beyond the end repeat the last element: they are read, never added. */
+        for (int e = 0; e < ld; e++) {
+            const int elem = s->elem[e < s->n_elem ? e : s->n_elem - 1];
+            a->conn[(size_t)c * ld + e] = number[mesh->conn[(size_t)elem * n_corner + corner]];
+        }
+    }
+    free(number);
+    return FE_OK;
+}
+
+static fe_status corner_rows(const fe_share *s, int n_corner, int ld, local_arrays *a)
+{
+    FE_ALLOCATE(a->first, (size_t)s->n_local + 2, "node rows");
+    int *count = a->first + 1; /* counts, then write positions, then starts */
+    for (int c = 0; c < n_corner; c++)
+        for (int e = 0; e < s->n_elem; e++) count[1 + a->conn[(size_t)c * ld + e]]++;
+    for (int i = 0; i < s->n_local; i++) count[i + 1] += count[i];
+    FE_ALLOCATE(a->corner, count[s->n_local], "node rows");
+    for (int e = 0; e < s->n_elem; e++)
+        for (int c = 0; c < n_corner; c++) a->corner[count[a->conn[(size_t)c * ld + e]]++] = 8 * e + c;
+    return FE_OK;
+}
+
+static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_device *d, fe_view *v)
+{
+    const size_t points = (size_t)fe_points(kind) * v->ld;
+    FE_TRY(fe_device_upload(d, 3 * (size_t)s->n_local, sizeof(double), a->x, "coordinates", (void **)&v->x));
+    FE_TRY(fe_device_upload(d, (size_t)fe_corners(kind) * v->ld, sizeof(int), a->conn, "elements", (void **)&v->conn));
+    FE_TRY(fe_device_upload(d, (size_t)s->n_owned + 1, sizeof(int), a->first, "node rows", (void **)&v->corner_first));
+    FE_TRY(fe_device_upload(d, (size_t)a->first[s->n_owned], sizeof(int), a->corner, "node rows",
+                            (void **)&v->corner));
+    fe_state *states[2] = {&v->committed, &v->trial};
+    for (int i = 0; i < 2; i++) {
+        FE_TRY(fe_device_allocate(d, FE_STATE * points, sizeof(double), "material state", (void **)&states[i]->point));
+        FE_TRY(fe_device_allocate(d, (size_t)v->ld, 1, "material state", (void **)&states[i]->flags));
+    }
+    return fe_device_allocate(d, FE_TANGENT * points, sizeof(double), "tangent", (void **)&v->tangent);
+}
+
+fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j2 material, fe_device *d,
+                          fe_problem *p)
+{
+    local_arrays a = {0};
+    if (s->n_elem > (INT32_MAX - 64) / 8)
+        return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks", mesh->path,
+                       s->n_elem, (INT32_MAX - 64) / 8);
+    *p = (fe_problem){.kind = kind, .device = d};
+    p->view = (fe_view){.n_owned = s->n_owned,
+                        .n_local = s->n_local,
+                        .n_node_interior = s->n_node_interior,
+                        .n_elem = s->n_elem,
+                        .n_elem_interior = s->n_elem_interior,
+                        .ld = (s->n_elem + 8 + 31) / 32 * 32,
+                        .material = material};
+    fe_status status = local_mesh(mesh, s, p->view.ld, &a);
+    if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);
+    if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);
+    free(a.x), free(a.conn), free(a.first), free(a.corner);
+    return status;
+}
+
+void fe_problem_accept(fe_problem *p)
+{
+    const fe_state swap = p->view.committed;
+    p->view.committed = p->view.trial;
+    p->view.trial = swap;
+}
+
+fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial, double *totals,
+                     double *out)
+{
+#if FE_HAVE_CUDA
+    if (p->device->ops == &fe_backend_cuda) return fe_summary_cuda(p, u, counted, partial, totals, out);
+#endif
+    return fe_summary_host(p, u, counted, partial, totals, out);
+}

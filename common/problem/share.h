@@ -1,0 +1,52 @@
+/* Partition of a mesh by nodes, one rank's share of it, and that share resident on a device. */
+#ifndef FE_SHARE_H
+#define FE_SHARE_H
+
+#include "common/backend/comm.h"
+#include "common/mesh/mesh.h"
+#include "common/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* owner [n_node]: rank of each node. local [n_node]: its number there; owned nodes are numbered interior
+ * first (nodes all of whose elements have corners of one owner), otherwise in the mesh's order. */
+typedef struct fe_partition {
+    int n_rank;
+    int *owner, *local;
+    int *n_owned, *n_interior; /* [n_rank] */
+} fe_partition;
+
+enum { FE_PARTITION_CONTIGUOUS, FE_PARTITION_METIS };
+/* contiguous: ranges of equal length in the mesh's node order; metis: k-way on the nodal graph. */
+fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_partition *p);
+void fe_partition_close(fe_partition *p);
+
+typedef struct fe_share {
+    int rank, n_owned, n_local, n_node_interior, n_elem, n_elem_interior;
+    int *node;        /* [n_local] node of the mesh; ghosts by owner, then by their number there */
+    int *elem;        /* [n_elem] element of the mesh, interior first; all that touch an owned node */
+    uint8_t *counted; /* [n_elem] set on the lowest rank among the owners of its corners */
+    fe_halo halo;
+} fe_share;
+fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, int rank, fe_share *s);
+void fe_share_close(fe_share *s);
+
+/* Bulk and shear modulus of E and nu. */
+fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H);
+
+/* Uploads a share: view with coordinates, connectivity (Hex8 in binary order), node→corner rows and zero
+ * state. Memory is released with the device. */
+fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j2 material, fe_device *d,
+                          fe_problem *p);
+/* Accepts a load step: trial becomes committed. */
+void fe_problem_accept(fe_problem *p);
+/* fe_summary_host or _cuda by the problem's device. */
+fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial, double *totals,
+                     double *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/* Work on elements that no strategy changes: the material update and a step's integrals and fields. */
+#ifndef FE_PROBLEM_STATE_H
+#define FE_PROBLEM_STATE_H
+
+#include "common/variant.h"
+
+/* Integrals of an element, and extremes over its points (fe_element_summary). */
+enum {
+    FE_SUM_VOLUME,
+    FE_SUM_ELASTIC_ENERGY,
+    FE_SUM_PLASTIC_WORK, /* of this step: (sigma_y + H alpha) (alpha - alpha committed) */
+    FE_SUM_PEEQ,
+    FE_SUM_PLASTIC_POINTS,
+    FE_N_SUM
+};
+enum { FE_MAX_PEEQ, FE_MAX_MISES, FE_N_MAX };
+/* Fields of an element: mean stress [6], mean plastic strain [6], von Mises of the mean stress, mean and
+ * largest equivalent plastic strain. */
+enum {
+    FE_OUT_STRESS = 0,
+    FE_OUT_PLASTIC_STRAIN = 6,
+    FE_OUT_MISES = 12,
+    FE_OUT_PEEQ = 13,
+    FE_OUT_PEEQ_MAX = 14,
+    FE_N_OUT = 15
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Trial state and tangent of all local elements at u: the `material` of every strategy that computes points
+ * where they are needed. */
+fe_status fe_material_host(const fe_problem *p, fe_tangent mode, const double *u);
+
+/* Sums and extremes over elements with counted[e] set, from u and the trial state, in a fixed order:
+ * totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] where not NULL. partial: scratch of
+ * fe_summary_scratch(n_elem) doubles. All in backend memory. */
+size_t fe_summary_scratch(int n_elem);
+fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+                          double *totals, double *out);
+#if FE_HAVE_CUDA
+fe_status fe_material_cuda(const fe_problem *p, fe_tangent mode, const double *u);
+fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+                          double *totals, double *out);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,107 @@
+/* Material update and step summary on the device: one element a thread. */
+#include "common/backend/cuda.h"
+#include "common/physics/element.h"
+#include "common/problem/state.h"
+
+enum { THREADS = 128, WIDTH = FE_N_SUM + FE_N_MAX };
+
+FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, const double *u)
+{
+    fe_index node[8];
+    fe_real x[8][3], f[8][3];
+    const fe_element element = fe_element_open(m, e, fe_no_turn());
+    fe_element_nodes(kind, m, element, node);
+    fe_element_read(kind, node, m->x, x);
+    fe_element_read(kind, node, u, f);
+    m->trial.flags[e] = (uint8_t)fe_element_material(kind, mode, m, element, true, x, f);
+}
+
+#define KERNEL(KIND, name)                                                                                   \
+    __global__ void __launch_bounds__(THREADS) material_##name(fe_view m, int elastic, const double *u)       \
+    {                                                                                                        \
+        const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
+        if (e < m.n_elem) material_body(KIND, elastic ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, &m, e, u); \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+
+extern "C" fe_status fe_material_cuda(const fe_problem *p, fe_tangent mode, const double *u)
+{
+    const int elastic = mode == FE_TANGENT_ELASTIC;
+#define CASE(KIND, name)                                                                                     \
+    case KIND: FE_LAUNCH(p->device, p->view.n_elem, THREADS, material_##name, p->view, elastic, u); break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+/* Block reduction of WIDTH values by a tree in shared memory: the order is fixed. */
+FE_BODY void reduce(const double value[WIDTH], double *out)
+{
+    __shared__ double shared[WIDTH][THREADS];
+    for (int i = 0; i < WIDTH; i++) shared[i][threadIdx.x] = value[i];
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half)
+            for (int i = 0; i < WIDTH; i++) {
+                const double a = shared[i][threadIdx.x], b = shared[i][threadIdx.x + half];
+                shared[i][threadIdx.x] = i < FE_N_SUM ? a + b : fmax(a, b);
+            }
+    }
+    __syncthreads();
+    if (threadIdx.x < WIDTH) out[threadIdx.x] = shared[threadIdx.x][0];
+}
+
+FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, const uint8_t *counted, double *partial,
+                          double *out)
+{
+    double total[WIDTH] = {0};
+    if (e < m->n_elem) {
+        fe_index node[8];
+        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        const fe_element element = fe_element_open(m, e, fe_no_turn());
+        fe_element_nodes(kind, m, element, node);
+        fe_element_read(kind, node, m->x, x);
+        fe_element_read(kind, node, u, f);
+        fe_element_summary(kind, m, element, x, f, sum, largest, fields);
+        if (out)
+            for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e] = fields[c];
+        if (counted[e]) {
+            for (int i = 0; i < FE_N_SUM; i++) total[i] = sum[i];
+            for (int i = 0; i < FE_N_MAX; i++) total[FE_N_SUM + i] = largest[i];
+        }
+    }
+    reduce(total, partial + (size_t)blockIdx.x * WIDTH);
+}
+
+#define KERNEL(KIND, name)                                                                                   \
+    __global__ void __launch_bounds__(THREADS) summary_##name(fe_view m, const double *u, const uint8_t *counted, \
+                                                              double *partial, double *out)                  \
+    {                                                                                                        \
+        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, u, counted, partial, out);               \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+
+__global__ void __launch_bounds__(THREADS) summary_total(int n, const double *partial, double *totals)
+{
+    double total[WIDTH] = {0};
+    for (int b = threadIdx.x; b < n; b += THREADS)
+        for (int i = 0; i < WIDTH; i++) {
+            const double value = partial[(size_t)b * WIDTH + i];
+            total[i] = i < FE_N_SUM ? total[i] + value : fmax(total[i], value);
+        }
+    reduce(total, totals);
+}
+
+extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+                                     double *totals, double *out)
+{
+    const int n = p->view.n_elem;
+#define CASE(KIND, name)                                                                                     \
+    case KIND: FE_LAUNCH(p->device, n, THREADS, summary_##name, p->view, u, counted, partial, out); break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    FE_LAUNCH(p->device, THREADS, THREADS, summary_total, (int)fe_grid(n, THREADS), partial, totals);
+    return FE_OK;
+}

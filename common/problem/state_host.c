@@ -1,0 +1,83 @@
+/* Material update and step summary on the host: one element a SIMD lane. */
+#include "common/problem/state.h"
+#include "common/backend/device.h"
+#include "common/physics/element.h"
+
+FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, int n, const double *u)
+{
+    fe_index node[8];
+    fe_real x[8][3], f[8][3];
+    const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
+    fe_element_nodes(kind, m, element, node);
+    fe_element_read(kind, node, m->x, x);
+    fe_element_read(kind, node, u, f);
+    const fe_index flags = fe_element_material(kind, mode, m, element, fe_first_lanes(n - e), x, f);
+    for (int l = 0; l < FE_LANES && e + l < n; l++) m->trial.flags[e + l] = (uint8_t)flags.lane[l];
+}
+
+fe_status fe_material_host(const fe_problem *p, fe_tangent mode, const double *u)
+{
+    const fe_view *m = &p->view;
+    const int n = m->n_elem, threads = p->device->threads;
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n; e += FE_LANES) \
+            material_body(KIND, mode, m, e, n, u);                                                           \
+        break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+enum { BLOCK = 512 }; /* elements of one partial sum */
+
+size_t fe_summary_scratch(int n_elem) { return ((size_t)n_elem / 128 + 1) * (FE_N_SUM + FE_N_MAX); }
+
+/* Elements [e, e + BLOCK) of n into partial. */
+FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *u, const uint8_t *counted,
+                          double *partial, double *out)
+{
+    double totals[FE_N_SUM + FE_N_MAX] = {0};
+    for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
+        fe_index node[8];
+        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
+        fe_element_nodes(kind, m, element, node);
+        fe_element_read(kind, node, m->x, x);
+        fe_element_read(kind, node, u, f);
+        fe_element_summary(kind, m, element, x, f, sum, largest, fields);
+        for (int l = 0; l < FE_LANES && e + l < n; l++) {
+            if (out)
+                for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e + l] = fields[c][l];
+            if (!counted[e + l]) continue;
+            for (int i = 0; i < FE_N_SUM; i++) totals[i] += sum[i][l];
+            for (int i = 0; i < FE_N_MAX; i++)
+                if (largest[i][l] > totals[FE_N_SUM + i]) totals[FE_N_SUM + i] = largest[i][l];
+        }
+    }
+    for (int i = 0; i < FE_N_SUM + FE_N_MAX; i++) partial[i] = totals[i];
+}
+
+fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+                          double *totals, double *out)
+{
+    const fe_view *m = &p->view;
+    const int n = m->n_elem, threads = p->device->threads, width = FE_N_SUM + FE_N_MAX;
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n; e += BLOCK) \
+            summary_body(KIND, m, e, n, u, counted, partial + (size_t)(e / BLOCK) * width, out);             \
+        break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    for (int i = 0; i < width; i++) totals[i] = 0.0;
+    for (int b = 0; b < (n + BLOCK - 1) / BLOCK; b++)
+        for (int i = 0; i < width; i++) {
+            const double value = partial[(size_t)b * width + i];
+            if (i < FE_N_SUM)
+                totals[i] += value;
+            else if (value > totals[i])
+                totals[i] = value;
+        }
+    return FE_OK;
+}

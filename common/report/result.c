@@ -1,0 +1,232 @@
+/* The result file: a run and its accepted steps as JSON. */
+#include "common/report/result.h"
+#include "common/report/file.h"
+#include "common/report/version.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fe_phase_names[FE_N_PHASE] = {"material",     "residual", "jacvec", "orthogonalization",
+                                                "precondition", "exchange", "other"};
+
+fe_step_result *fe_result_add_step(fe_result *r)
+{
+    fe_step_result *steps = realloc(r->step, ((size_t)r->n_step + 1) * sizeof *steps);
+    if (!steps) return NULL;
+    r->step = steps;
+    fe_step_result *s = &r->step[r->n_step];
+    const size_t n_path = (size_t)r->problem->n_path, n_probe = (size_t)r->boundary->n_probe,
+                 n_reaction = (size_t)r->boundary->n_reaction;
+    *s = (fe_step_result){.step = r->n_step + 1, .substeps = 1};
+    s->factor = calloc(n_path + 1, sizeof *s->factor);
+    s->probe = calloc(n_probe + 1, sizeof *s->probe);
+    s->reaction = calloc(n_reaction + 1, sizeof *s->reaction);
+    if (s->factor && s->probe && s->reaction) {
+        r->n_step++;
+        return s;
+    }
+    free(s->factor);
+    free(s->probe);
+    free(s->reaction);
+    return NULL;
+}
+
+void fe_result_drop_step(fe_result *r)
+{
+    fe_step_result *s = &r->step[--r->n_step];
+    free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->line_search);
+}
+
+void fe_result_close(fe_result *r)
+{
+    while (r->n_step) fe_result_drop_step(r);
+    free(r->step);
+    r->step = NULL;
+    r->n_step = 0;
+}
+
+/* JSON has no infinity and no NaN: null stands for them. */
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *integer(int64_t value) { return json_integer((json_int_t)value); }
+
+static json_t *numbers(int n, const double *value)
+{
+    json_t *list = json_array();
+    for (int i = 0; list && i < n; i++)
+        if (json_array_append_new(list, number(value ? value[i] : NAN))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* Text, with '?' for bytes that are not UTF-8 (file names may hold any); null for NULL. */
+static json_t *text(const char *value)
+{
+    if (!value) return json_null();
+    json_t *string = json_string(value);
+    if (string) return string;
+    char *copy = strdup(value);
+    for (char *p = copy; p && *p; p++)
+        if (*p & 0x80) *p = '?';
+    string = json_string(copy);
+    free(copy);
+    return string;
+}
+
+/* Objects under construction. A NULL value is memory that ran out: `failed` remembers it to the end. */
+typedef struct writer {
+    int failed;
+} writer;
+
+static void put(writer *w, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value)) w->failed = 1;
+}
+
+static json_t *factors_of(writer *w, const fe_result *r, const fe_step_result *s)
+{
+    json_t *o = json_object();
+    for (int p = 0; p < r->problem->n_path; p++) put(w, o, r->problem->path[p].name, number(s->factor[p]));
+    return o;
+}
+
+static json_t *probes_of(writer *w, const fe_result *r, const fe_step_result *s)
+{
+    json_t *o = json_object();
+    for (int p = 0; p < r->boundary->n_probe; p++)
+        put(w, o, r->problem->probe[p].name, numbers(3, s->probe[p]));
+    return o;
+}
+
+static json_t *reactions_of(writer *w, const fe_result *r, const fe_step_result *s)
+{
+    static const char *const axes[3] = {"x", "y", "z"};
+    json_t *o = json_object();
+    for (int k = 0; k < r->boundary->n_reaction; k++) {
+        const fe_reaction *reaction = &r->boundary->reaction[k];
+        if (!json_object_get(o, reaction->group)) put(w, o, reaction->group, json_object());
+        put(w, json_object_get(o, reaction->group), axes[reaction->component], number(s->reaction[k]));
+    }
+    return o;
+}
+
+static json_t *newton_of(writer *w, const fe_step_result *s)
+{
+    json_t *o = json_object();
+    put(w, o, "iterations", integer(s->newton_iterations));
+    put(w, o, "krylov_iterations", integer(s->krylov_iterations));
+    put(w, o, "residuals", numbers(s->n_residual, s->residual));
+    put(w, o, "line_search", numbers(s->line_search ? s->newton_iterations : 0, s->line_search));
+    put(w, o, "substeps", integer(s->substeps));
+    return o;
+}
+
+static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
+{
+    json_t *o = json_object(), *seconds = json_object();
+    for (int p = 0; p < FE_N_PHASE; p++) put(w, seconds, fe_phase_names[p], number(s->seconds[p]));
+    put(w, o, "step", integer(s->step));
+    put(w, o, "factors", factors_of(w, r, s));
+    put(w, o, "probes", probes_of(w, r, s));
+    put(w, o, "reactions", reactions_of(w, r, s));
+    put(w, o, "max_peeq", number(s->max_peeq));
+    put(w, o, "max_mises", number(s->max_mises));
+    put(w, o, "elastic_energy", number(s->elastic_energy));
+    put(w, o, "plastic_work", number(s->plastic_work));
+    put(w, o, "int_peeq", number(s->int_peeq));
+    put(w, o, "plastic_gp", integer(s->plastic_gp));
+    put(w, o, "max_abs_u", number(s->max_abs_u));
+    put(w, o, "norm_u", number(s->norm_u));
+    put(w, o, "newton", newton_of(w, s));
+    put(w, o, "seconds", seconds);
+    return o;
+}
+
+static json_t *probe_nodes_of(writer *w, const fe_result *r)
+{
+    json_t *o = json_object();
+    for (int p = 0; p < r->boundary->n_probe; p++) {
+        json_t *probe = json_object();
+        put(w, probe, "tag", integer(r->mesh->node_tag[r->boundary->probe[p]]));
+        put(w, probe, "wanted", numbers(3, r->problem->probe[p].x));
+        put(w, probe, "distance", number(r->boundary->probe_distance[p]));
+        put(w, o, r->problem->probe[p].name, probe);
+    }
+    return o;
+}
+
+/* The "key: value" lines of fe_version_text as an object. */
+static json_t *versions_of(writer *w)
+{
+    json_t *o = json_object();
+    char *lines = strdup(fe_version_text()), *rest = lines;
+    for (char *line; rest && (line = strsep(&rest, "\n"));) {
+        char *colon = strstr(line, ": ");
+        if (!colon) continue;
+        *colon = 0;
+        put(w, o, line, text(colon + 2));
+    }
+    free(lines);
+    return o;
+}
+
+static json_t *run_of(writer *w, const fe_result *r)
+{
+    json_t *o = json_object(), *from_device = json_object();
+    const char *flags = r->command ? strstr(r->command, " -") : NULL;
+    put(w, o, "variant", text(r->variant));
+    put(w, o, "backend", text(r->backend));
+    put(w, o, "device", text(r->device));
+    put(w, o, "ranks", integer(r->ranks));
+    put(w, o, "threads", integer(r->threads));
+    put(w, o, "partition", text(r->partition));
+    put(w, o, "command", text(r->command));
+    put(w, o, "flags", text(flags ? flags + 1 : ""));
+    put(w, o, "commit", text(fe_commit()));
+    put(w, o, "versions", versions_of(w));
+    put(w, o, "bytes_to_device", integer(r->bytes_to_device));
+    put(w, from_device, "solve", integer(r->bytes_from_device_solve));
+    put(w, from_device, "output", integer(r->bytes_from_device_output));
+    put(w, o, "bytes_from_device", from_device);
+    put(w, o, "bytes_resident", integer((int64_t)r->bytes_resident));
+    return o;
+}
+
+static json_t *result_of(writer *w, const fe_result *r)
+{
+    json_t *o = json_object(), *steps = json_array();
+    for (int k = 0; k < r->n_step; k++)
+        if (json_array_append_new(steps, step_of(w, r, &r->step[k]))) w->failed = 1;
+    put(w, o, "problem", text(r->problem->name));
+    put(w, o, "mesh", text(r->mesh_name));
+    put(w, o, "element", text(r->element));
+    put(w, o, "nodes", integer(r->mesh->n_node));
+    put(w, o, "elements", integer(r->mesh->n_elem));
+    put(w, o, "volume", number(r->volume));
+    put(w, o, "units", text(r->problem->units));
+    put(w, o, "status", text(r->status));
+    put(w, o, "probe_nodes", probe_nodes_of(w, r));
+    put(w, o, "steps", steps);
+    put(w, o, "run", run_of(w, r));
+    return o;
+}
+
+fe_status fe_result_write(const fe_result *r, const char *path)
+{
+    writer w = {0};
+    fe_file file = {0};
+    json_t *root = result_of(&w, r);
+    fe_status status = FE_OK;
+    if (w.failed) status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for the result", path);
+    if (status == FE_OK) status = fe_file_open(&file, path);
+    if (status == FE_OK) {
+        /* Failed writes stay in the stream's error flag, which fe_file_commit reads. */
+        json_dumpf(root, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+        fputc('\n', file.stream);
+        status = fe_file_commit(&file);
+    }
+    json_decref(root);
+    return status;
+}

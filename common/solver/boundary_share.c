@@ -1,0 +1,87 @@
+/* One rank's part of supports, loads and reactions, resident. */
+#include "common/solver/solver.h"
+
+#include <stdlib.h>
+
+/* Local component of a mesh component 3 node + c on this rank, -1 where another rank owns the node. */
+static int local_component(const fe_solver *s, const fe_partition *p, int node, int c)
+{
+    return p->owner[node] == s->share->rank ? 3 * p->local[node] + c : -1;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* All constrained components of the rank, ascending; and those of each path with their values. */
+static fe_status supports(fe_solver *s, const fe_partition *p, int *at, double *value)
+{
+    const fe_boundary *b = s->boundary;
+    fe_device *d = s->device;
+    for (int path = 0; path < b->n_path; path++) {
+        int n = 0;
+        for (int i = 0; i < b->n_fixed; i++) {
+            const int local = b->path[i] == path ? local_component(s, p, b->fixed[i] / 3, b->fixed[i] % 3) : -1;
+            if (local >= 0) at[n] = local, value[n++] = b->value[i];
+        }
+        fe_fixed *f = &s->by_path[path];
+        f->n = n;
+        FE_TRY(fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&f->at));
+        FE_TRY(fe_device_upload(d, (size_t)n, sizeof *value, value, "supports", (void **)&f->value));
+    }
+    int n = 0;
+    for (int i = 0; i < b->n_fixed; i++) {
+        const int local = local_component(s, p, b->fixed[i] / 3, b->fixed[i] % 3);
+        if (local >= 0) at[n++] = local;
+    }
+    qsort(at, (size_t)n, sizeof *at, ascending);
+    s->n_fixed = n;
+    return fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&s->fixed);
+}
+
+static fe_status loads(fe_solver *s, double *vector)
+{
+    const fe_boundary *b = s->boundary;
+    for (int path = 0; path < b->n_path; path++) {
+        if (!b->load[path]) continue;
+        for (int i = 0; i < s->share->n_owned; i++)
+            for (int c = 0; c < 3; c++) vector[3 * i + c] = b->load[path][3 * (size_t)s->share->node[i] + c];
+        FE_TRY(fe_device_upload(s->device, s->length, sizeof *vector, vector, "loads", (void **)&s->load[path]));
+    }
+    return FE_OK;
+}
+
+static fe_status reactions(fe_solver *s, const fe_partition *p, int *at)
+{
+    for (int i = 0; i < s->boundary->n_reaction; i++) {
+        const fe_reaction *r = &s->boundary->reaction[i];
+        int n = 0;
+        for (int k = 0; k < r->n; k++) {
+            const int local = local_component(s, p, r->node[k], r->component);
+            if (local >= 0) at[n++] = local;
+        }
+        s->n_reaction[i] = n;
+        FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions", (void **)&s->reaction[i]));
+    }
+    return FE_OK;
+}
+
+fe_status fe_solver_boundary(fe_solver *s, const fe_partition *p)
+{
+    const fe_boundary *b = s->boundary;
+    int *at = NULL;
+    double *value = NULL;
+    FE_ALLOCATE(s->by_path, b->n_path, "supports");
+    FE_ALLOCATE(s->load, b->n_path, "loads");
+    FE_ALLOCATE(s->reaction, b->n_reaction, "reactions");
+    FE_ALLOCATE(s->n_reaction, b->n_reaction, "reactions");
+    FE_ALLOCATE(at, s->length, "supports");
+    fe_status status = fe_allocate(s->length, sizeof *value, "supports", (void **)&value);
+    if (status == FE_OK) status = supports(s, p, at, value);
+    if (status == FE_OK) status = loads(s, value);
+    if (status == FE_OK) status = reactions(s, p, at);
+    free(at), free(value);
+    return status;
+}

@@ -1,0 +1,166 @@
+/* GMRES(m) with Givens rotations on the device, and CG. One or two scalars come to the host per iteration. */
+#include "common/solver/krylov.h"
+#include "common/backend/hessenberg.h"
+
+fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
+                         int orthogonalization, fe_krylov *k)
+{
+    const size_t columns = restart ? (size_t)restart + 1 : 3;
+    *k = (fe_krylov){.device = device,
+                     .comm = comm,
+                     .n = n,
+                     .length = (length + 7) / 8 * 8,
+                     .restart = restart,
+                     .orthogonalization = orthogonalization};
+    FE_TRY(fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
+    FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
+    FE_TRY(fe_device_allocate(device, restart ? fe_hessenberg_size(restart) : 8, sizeof(double), "Hessenberg matrix",
+                              (void **)&k->small));
+    return fe_device_allocate(device, columns, sizeof(double), "Hessenberg column", (void **)&k->h);
+}
+
+/* out[j] = V_j · w over all ranks */
+static fe_status dots(fe_krylov *k, int columns, const double *V, const double *w, double *out)
+{
+    FE_TRY(k->device->ops->dots(k->device, k->n, columns, V, k->length, w, out));
+    return k->comm->sum(k->comm, k->device, columns, out);
+}
+
+static fe_status norm(fe_krylov *k, const double *x, double *out)
+{
+    FE_TRY(dots(k, 1, x, x, out));
+    return k->device->ops->square_root(k->device, out);
+}
+
+static fe_status read_scalars(fe_krylov *k, int n, const double *x, double *host)
+{
+    return k->device->ops->download(k->device, (size_t)n * sizeof *x, x, host);
+}
+
+static fe_status precondition_into(fe_krylov *k, const fe_operator *precondition, double *x, double *y)
+{
+    if (!precondition) return k->device->ops->copy(k->device, k->n, x, y);
+    FE_TRY(k->device->ops->phase(k->device, FE_PHASE_PRECONDITION));
+    FE_TRY(precondition->apply(precondition->context, x, y));
+    return k->device->ops->phase(k->device, FE_PHASE_ORTHOGONALIZATION);
+}
+
+static fe_status apply_into(fe_krylov *k, const fe_operator *A, double *x, double *y)
+{
+    FE_TRY(A->apply(A->context, x, y));
+    return k->device->ops->phase(k->device, FE_PHASE_ORTHOGONALIZATION);
+}
+
+/* Makes w orthogonal to the first `columns` of the basis; h receives the projections and |w|. */
+static fe_status orthogonalize(fe_krylov *k, int columns, double *w, double *h)
+{
+    fe_device *d = k->device;
+    if (k->orthogonalization == FE_ORTHOGONALIZATION_MGS) {
+        for (int i = 0; i < columns; i++) {
+            const double *v = k->basis + (size_t)i * k->length;
+            FE_TRY(dots(k, 1, v, w, h + i));
+            FE_TRY(d->ops->axpy_scalar(d, k->n, -1.0, h + i, v, w));
+        }
+    } else {
+        static const double one = 1.0;
+        FE_TRY(dots(k, columns, k->basis, w, h));
+        FE_TRY(d->ops->combine(d, k->n, columns, -1.0, k->basis, k->length, h, w));
+        FE_TRY(dots(k, columns, k->basis, w, k->h));
+        FE_TRY(d->ops->combine(d, k->n, columns, -1.0, k->basis, k->length, k->h, w));
+        FE_TRY(d->ops->axpy(d, (size_t)columns, one, k->h, h));
+    }
+    return norm(k, w, h + columns);
+}
+
+/* One cycle from the residual in basis column 0 (unscaled, norm in g[0]); x += correction. */
+static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *x,
+                             double target, int max_iterations, fe_krylov_result *result)
+{
+    fe_device *d = k->device;
+    const int m = k->restart;
+    double *g = fe_hessenberg_g(k->small, m), *v = k->basis;
+    int j = 0;
+    FE_TRY(d->ops->divide(d, k->n, v, g, v));
+    while (j < m && result->iterations < max_iterations) {
+        double *w = v + k->length, *h = fe_hessenberg_h(k->small, m, j);
+        FE_TRY(precondition_into(k, precondition, v, k->z));
+        FE_TRY(apply_into(k, A, k->z, w));
+        FE_TRY(orthogonalize(k, j + 1, w, h));
+        FE_TRY(d->ops->divide(d, k->n, w, h + j + 1, w));
+        FE_TRY(d->ops->hessenberg_column(d, j, m, k->small));
+        FE_TRY(read_scalars(k, 1, g + j + 1, &result->last));
+        result->last = fabs(result->last);
+        result->iterations++, j++, v = w;
+        if (!(result->last > target)) break;
+    }
+    FE_TRY(d->ops->hessenberg_solve(d, j, m, k->small, k->h));
+    double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
+    FE_TRY(d->ops->zero(d, k->n * sizeof(double), sum));
+    FE_TRY(d->ops->combine(d, k->n, j, 1.0, k->basis, k->length, k->h, sum));
+    FE_TRY(precondition_into(k, precondition, sum, k->z));
+    return d->ops->axpy(d, k->n, 1.0, k->z, x);
+}
+
+fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
+                   double tolerance, int max_iterations, fe_krylov_result *result)
+{
+    fe_device *d = k->device;
+    double *g = fe_hessenberg_g(k->small, k->restart);
+    *result = (fe_krylov_result){0};
+    FE_TRY(d->ops->zero(d, k->n * sizeof(double), x));
+    FE_TRY(d->ops->copy(d, k->n, b, k->basis));
+    while (1) {
+        FE_TRY(norm(k, k->basis, g));
+        FE_TRY(read_scalars(k, 1, g, &result->last));
+        if (result->iterations == 0) result->first = result->last;
+        result->converged = result->last <= tolerance * result->first;
+        if (result->converged || result->iterations >= max_iterations || !isfinite(result->last)) return FE_OK;
+        FE_TRY(gmres_cycle(k, A, precondition, x, tolerance * result->first, max_iterations, result));
+        /* residual anew: b - A x */
+        FE_TRY(d->ops->copy(d, k->n, x, k->z));
+        FE_TRY(apply_into(k, A, k->z, k->basis));
+        FE_TRY(d->ops->scale(d, k->n, -1.0, k->basis));
+        FE_TRY(d->ops->axpy(d, k->n, 1.0, b, k->basis));
+    }
+}
+
+fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
+                double tolerance, int max_iterations, fe_krylov_result *result)
+{
+    fe_device *d = k->device;
+    double *r = k->basis, *p = r + k->length, *q = p + k->length;
+    /* scalars: r·r, p·q stand together and are read in one go */
+    double *rr = k->small, *pq = rr + 1, *rz = rr + 2, *rz_next = rr + 3, *step = rr + 4, host[2] = {0};
+    *result = (fe_krylov_result){0};
+    FE_TRY(d->ops->zero(d, k->n * sizeof(double), x));
+    FE_TRY(d->ops->copy(d, k->n, b, r));
+    FE_TRY(dots(k, 1, r, r, rr));
+    FE_TRY(read_scalars(k, 1, rr, host));
+    result->first = result->last = sqrt(host[0]);
+    if (!(result->first > 0.0)) {
+        result->converged = result->first == 0.0;
+        return FE_OK;
+    }
+    FE_TRY(precondition_into(k, precondition, r, p));
+    FE_TRY(dots(k, 1, r, p, rz));
+    while (result->iterations < max_iterations) {
+        FE_TRY(apply_into(k, A, p, q));
+        FE_TRY(dots(k, 1, p, q, pq));
+        FE_TRY(d->ops->ratio(d, rz, pq, step));
+        FE_TRY(d->ops->axpy_scalar(d, k->n, 1.0, step, p, x));
+        FE_TRY(d->ops->axpy_scalar(d, k->n, -1.0, step, q, r));
+        FE_TRY(dots(k, 1, r, r, rr));
+        FE_TRY(read_scalars(k, 2, rr, host));
+        result->iterations++;
+        result->last = sqrt(host[0]);
+        result->breakdown = !(host[1] > 0.0);
+        result->converged = result->last <= tolerance * result->first;
+        if (result->converged || result->breakdown) return FE_OK;
+        FE_TRY(precondition_into(k, precondition, r, k->z));
+        FE_TRY(dots(k, 1, r, k->z, rz_next));
+        FE_TRY(d->ops->ratio(d, rz_next, rz, step));
+        FE_TRY(d->ops->xpay_scalar(d, k->n, k->z, step, p));
+        FE_TRY(d->ops->copy(d, 1, rz_next, rz));
+    }
+    return FE_OK;
+}

@@ -1,0 +1,46 @@
+/* Linear solvers: restarted GMRES and conjugate gradients. They know vectors, a backend and a table of
+ * functions; what the operator is and where ranks are they do not know. */
+#ifndef FE_KRYLOV_H
+#define FE_KRYLOV_H
+
+#include "common/backend/comm.h"
+
+/* y = A x. x and y have the length of the caller's vectors; the operator may overwrite x's ghosts. */
+typedef struct fe_operator {
+    fe_status (*apply)(void *context, double *x, double *y);
+    void *context;
+} fe_operator;
+
+enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2 };
+
+typedef struct fe_krylov {
+    fe_device *device;
+    fe_comm *comm;
+    size_t n;       /* owned entries: sums run over them */
+    size_t length;  /* entries of a vector, ghosts included */
+    int restart;    /* GMRES's basis length; 0 in a CG workspace */
+    int orthogonalization;
+    double *basis;  /* GMRES [restart + 1][length], CG [3][length] */
+    double *z;      /* [length] */
+    double *small;  /* Hessenberg workspace, or CG's scalars */
+    double *h;      /* [restart + 1] */
+} fe_krylov;
+
+/* Allocates the work vectors on the device; released with it. restart 0: for CG. */
+fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
+                         int orthogonalization, fe_krylov *k);
+
+typedef struct fe_krylov_result {
+    int iterations;
+    double first, last; /* residual norms */
+    int converged, breakdown; /* breakdown: direction of no curvature (CG) */
+} fe_krylov_result;
+
+/* Solve A x = b from x = 0 until |b - A x| <= tolerance |b| or max_iterations. `precondition` may be NULL;
+ * GMRES applies it from the right (Saad, Iterative Methods, algorithm 9.5), CG as usual (9.1). b is kept. */
+fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
+                   double tolerance, int max_iterations, fe_krylov_result *result);
+fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
+                double tolerance, int max_iterations, fe_krylov_result *result);
+
+#endif

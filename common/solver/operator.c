@@ -1,0 +1,100 @@
+/* What the solver asks of a variant: residual and Jacobian with ghosts refreshed and supports applied. */
+#include "common/solver/solver.h"
+
+#include <float.h>
+
+static fe_status mask(fe_solver *s, double *x)
+{
+    return s->device->ops->put(s->device, s->n_fixed, s->fixed, 0.0, NULL, x);
+}
+
+typedef fe_status (*assembly_call)(const fe_problem *, void *, fe_part, const double *, double *);
+
+/* y = call(x): the interior part runs while ghosts travel. */
+static fe_status both_parts(fe_solver *s, assembly_call call, int phase, double *x, double *y)
+{
+    fe_device *d = s->device;
+    fe_comm *c = s->comm;
+    FE_TRY(d->ops->phase(d, FE_PHASE_EXCHANGE));
+    FE_TRY(c->exchange_begin(c, d, &s->share->halo, x));
+    FE_TRY(d->ops->phase(d, phase));
+    FE_TRY(d->ops->zero(d, s->length * sizeof *y, y));
+    FE_TRY(call(&s->problem, s->work, FE_INTERIOR, x, y));
+    FE_TRY(d->ops->phase(d, FE_PHASE_EXCHANGE));
+    FE_TRY(c->exchange_end(c, d, &s->share->halo, x));
+    FE_TRY(d->ops->phase(d, phase));
+    FE_TRY(call(&s->problem, s->work, FE_BORDER, x, y));
+    return FE_OK;
+}
+
+fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
+{
+    fe_device *d = s->device;
+    FE_TRY(d->ops->dots(d, s->n, 1, x, s->length, y, s->scalar));
+    FE_TRY(s->comm->sum(s->comm, d, 1, s->scalar));
+    return d->ops->download(d, sizeof *out, s->scalar, out);
+}
+
+fe_status fe_solver_residual(fe_solver *s, double *v, double *r)
+{
+    fe_device *d = s->device;
+    FE_TRY(both_parts(s, s->assembly->residual, FE_PHASE_RESIDUAL, v, s->internal));
+    FE_TRY(d->ops->copy(d, s->n, s->external, r));
+    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->internal, r));
+    FE_TRY(mask(s, r));
+    return d->ops->phase(d, FE_PHASE_OTHER);
+}
+
+/* y = [f_int(v + eps x) - f_int(v)] / eps with eps = sqrt(machine epsilon) (1 + |v|) / |x|; `internal` holds
+ * f_int(v) and is kept. Knoll & Keyes, J. Comput. Phys. 193 (2004), section 2.3. */
+static fe_status apply_difference(fe_solver *s, double *x, double *y)
+{
+    fe_device *d = s->device;
+    double square = 0.0;
+    FE_TRY(fe_solver_dot(s, x, x, &square));
+    const double size = s->difference_u > 0.0 ? s->difference_u : sqrt(square);
+    const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
+    FE_TRY(d->ops->copy(d, s->n, s->v, s->direction));
+    FE_TRY(d->ops->axpy(d, s->n, eps, x, s->direction));
+    FE_TRY(both_parts(s, s->assembly->residual, FE_PHASE_JACVEC, s->direction, y));
+    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->internal, y));
+    return d->ops->scale(d, s->n, 1.0 / eps, y);
+}
+
+fe_status fe_solver_apply(void *context, double *x, double *y)
+{
+    fe_solver *s = context;
+    if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
+        FE_TRY(apply_difference(s, x, y));
+    else
+        FE_TRY(both_parts(s, s->assembly->jacvec, FE_PHASE_JACVEC, x, y));
+    return mask(s, y);
+}
+
+static fe_status apply_blocks(void *context, double *x, double *y)
+{
+    fe_solver *s = context;
+    return s->device->ops->apply_blocks(s->device, s->share->n_owned, s->blocks, x, y);
+}
+
+static fe_status build_blocks(fe_solver *s)
+{
+    fe_device *d = s->device;
+    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
+    FE_TRY(d->ops->zero(d, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
+    FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
+    FE_TRY(d->ops->constrain_blocks(d, s->n_fixed, s->fixed, s->blocks));
+    return d->ops->invert_blocks(d, s->share->n_owned, s->blocks);
+}
+
+fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
+{
+    const fe_operator A = {fe_solver_apply, s}, jacobi = {apply_blocks, s};
+    const fe_operator *precondition = s->options->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi : NULL;
+    if (precondition) FE_TRY(build_blocks(s));
+    FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));
+    fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,
+                       fe_krylov_result *) = s->krylov.restart ? fe_gmres : fe_cg;
+    FE_TRY(solve(&s->krylov, &A, precondition, b, step, tolerance, s->options->krylov_iterations, result));
+    return s->device->ops->phase(s->device, FE_PHASE_OTHER);
+}

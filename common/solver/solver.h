@@ -1,0 +1,80 @@
+/* One rank's solver: the resident problem, its supports and loads, and the vectors of Newton's method. */
+#ifndef FE_SOLVER_H
+#define FE_SOLVER_H
+
+#include "common/solver/solve.h"
+#include "common/variant.h"
+
+/* Constrained components of one load path, resident: at = 3 local node + component. */
+typedef struct fe_fixed {
+    int n;
+    int *at;
+    double *value;
+} fe_fixed;
+
+typedef struct fe_anderson {
+    int depth, filled, next;
+    double *steps, *displacements; /* [depth][length] differences of steps and of displacements */
+    double *last_step, *last_u, *small;
+} fe_anderson;
+
+typedef struct fe_solver {
+    const fe_options *options;
+    const fe_case *problem_file;
+    const fe_boundary *boundary;
+    const fe_share *share;
+    const fe_assembly *assembly;
+    fe_device *device;
+    fe_comm *comm;
+    fe_problem problem;
+    void *work;
+    size_t n, length;      /* owned entries, entries of a vector */
+
+    int n_fixed;           /* owned constrained components, ascending */
+    int *fixed;
+    fe_fixed *by_path;     /* [n_path] */
+    double **load;         /* [n_path] resident nodal loads, NULL where none */
+    int **reaction;        /* [n_reaction] owned components of each reaction */
+    int *n_reaction;
+    uint8_t *counted;      /* [n_elem] resident */
+
+    double *u;             /* committed displacement */
+    double *v;             /* current */
+    double *external, *internal, *residual, *step, *trial, *scratch;
+    double *direction;     /* of the finite difference, u + eps v */
+    double *blocks;        /* [n_local][3][3] block-Jacobi */
+    double *scalar;        /* [64] */
+    double *partial;       /* summary scratch */
+    double *fields;        /* [FE_N_OUT][ld], only where output is wanted */
+    fe_krylov krylov;
+    fe_anderson anderson;
+
+    int jacobian;          /* of the next linear solve */
+    double difference_u;   /* |u| for the finite difference's step */
+    double scale;          /* acceptance: largest external force, reaction or first residual so far, */
+    double reach;          /* and the same with the iterate at hand */
+} fe_solver;
+
+/* Resident lists of supports, loads and reactions (boundary_share.c). */
+fe_status fe_solver_boundary(fe_solver *s, const fe_partition *p);
+
+/* r = f_ext - f_int(v) over free components; internal holds f_int. */
+fe_status fe_solver_residual(fe_solver *s, double *v, double *r);
+/* K(trial) x with constrained rows zero, for Krylov solvers: fe_operator's apply with a fe_solver context. */
+fe_status fe_solver_apply(void *context, double *x, double *y);
+/* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
+fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
+
+/* sum over ranks of x·y, to the host */
+fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out);
+
+/* One backward-Euler increment from u to load factors `to` [n_path]. On FE_OK v and trial are the converged
+ * state, not yet accepted. FE_FAILED with *limit_load set where the load cannot be carried. */
+fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, int *limit_load);
+
+fe_status fe_anderson_open(fe_solver *s, int depth);
+void fe_anderson_reset(fe_solver *s);
+/* Mixes the step of the fixed-point map v → v + step with the last ones; step becomes the mixed step. */
+fe_status fe_anderson_mix(fe_solver *s, double *step);
+
+#endif

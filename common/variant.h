@@ -1,0 +1,100 @@
+/* The two structs that a strategy is made of, the view it works on, and the registry.
+ *
+ * A variant sums element contributions its own way; everything else is the same object code for all. It sees
+ * flat arrays and two parts of the work, and nothing of files, ranks, boundary conditions or clocks. */
+#ifndef FE_VARIANT_H
+#define FE_VARIANT_H
+
+#include "common/fe.h"
+#include "common/physics/j2.h"
+
+/* Material state of one instant. Entry (c, q, e) of a point array stands at ((c n_point) + q) ld + e: one
+ * array a component and point, elements side by side. Points of an element without FE_YIELDED are not
+ * stored (zero), tangents of an element without FE_SOFTENED are elastic. */
+enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
+typedef struct fe_state {
+    double *point;  /* [FE_STATE][n_point][ld] */
+    uint8_t *flags; /* [ld] */
+} fe_state;
+
+/* One rank's share of the mesh and the state, in the memory of its backend. Vectors are [n_local][3], owned
+ * nodes first, then ghosts; each is padded by 8 doubles. Hexahedra have their corners in binary order
+ * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a. */
+typedef struct fe_view {
+    int n_owned, n_local;
+    int n_node_interior;     /* owned nodes [0, n_node_interior) touch interior elements only */
+    int n_elem;
+    int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
+    int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES */
+    const double *x;         /* [n_local][3] */
+    const int *conn;         /* [n_corner][ld] local node of each corner */
+    const int *corner_first; /* [n_owned + 1] rows of: */
+    const int *corner;       /* 8 × element + corner, ascending in each row */
+    fe_j2 material;
+    fe_state committed;      /* at the end of the last accepted load step */
+    fe_state trial;          /* at the displacement last given to material() */
+    double *tangent;         /* [FE_TANGENT][n_point][ld] of trial */
+} fe_view;
+
+typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
+typedef enum fe_tangent { FE_TANGENT_CONSISTENT, FE_TANGENT_ELASTIC } fe_tangent;
+
+struct fe_device;
+/* What a variant is given: the element kind, the view, and the device that memory and launches come from. */
+typedef struct fe_problem {
+    int kind;
+    fe_view view;
+    struct fe_device *device;
+} fe_problem;
+
+/* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
+ * caller zeroes outputs; interior and border part together are the whole. */
+typedef struct fe_assembly {
+    /* Once, timed apart; memory from fe_device_allocate. *work stays NULL where nothing is needed. */
+    fe_status (*setup)(fe_problem *p, void **work);
+    /* r += f_int(u), from the committed state, without side effect. */
+    fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
+    /* Trial state and tangent at u. */
+    fe_status (*material)(const fe_problem *p, void *work, fe_tangent mode, const double *u);
+    /* y += K(trial) v */
+    fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *v, double *y);
+    /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
+    fe_status (*diagonal)(const fe_problem *p, void *work, double *d);
+} fe_assembly;
+
+typedef struct fe_variant {
+    const char *name, *summary;
+    int deterministic; /* the same bits on every run: a test holds it */
+    const fe_assembly *host, *cuda;
+} fe_variant;
+
+#if FE_HAVE_CUDA
+#define FE_CUDA_TABLE(table) &(table)
+#else
+#define FE_CUDA_TABLE(table) NULL
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The registry, in variants.def's order. */
+int fe_variant_count(void);
+const fe_variant *fe_variant_at(int i);
+/* NULL where there is no such variant. */
+const fe_variant *fe_variant_find(const char *name);
+
+/* First and one past last element or owned node of a part. */
+static inline void fe_part_elements(const fe_view *v, fe_part part, int *first, int *last)
+{
+    *first = part == FE_INTERIOR ? 0 : v->n_elem_interior;
+    *last = part == FE_INTERIOR ? v->n_elem_interior : v->n_elem;
+}
+static inline void fe_part_nodes(const fe_view *v, fe_part part, int *first, int *last)
+{
+    *first = part == FE_INTERIOR ? 0 : v->n_node_interior;
+    *last = part == FE_INTERIOR ? v->n_node_interior : v->n_owned;
+}
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,248 @@
+/* Makes box meshes and describes mesh files: `meshgen box ...`, `meshgen info FILE`. */
+#include "common/mesh/mesh.h"
+#include "common/report/version.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: meshgen box --element hex8|tet4 --cells NX,NY,NZ -o FILE.msh [options]\n"
+    "       meshgen info FILE.msh\n"
+    "\n"
+    "box: a box with the corner at 0, groups x0 x1 y0 y1 z0 z1 on its sides and \"body\" inside\n"
+    "  -e, --element hex8|tet4   hexahedra, or six tetrahedra a cell (hex8)\n"
+    "  -c, --cells NX,NY,NZ      cells along the axes; one number for a cube\n"
+    "  -l, --length LX,LY,LZ     lengths of the sides (1,1,1); one number for a cube\n"
+    "  -d, --distort D           moves inner nodes at random by up to D cells (0)\n"
+    "  -s, --seed N              of the random numbers (0)\n"
+    "  -r, --order ORDER         lexicographic, rcm, morton, random (lexicographic)\n"
+    "  -b, --binary              binary MSH 4.1 instead of text\n"
+    "  -o, --output FILE.msh\n"
+    "info: counts, groups and quality; exit code 2 where the mesh would be refused\n"
+    "\n"
+    "  -h, --help   -V, --version\n"
+    "exit codes: 0 done, 1 failed (disk full, out of memory), 2 bad input or usage\n";
+
+typedef struct box_options {
+    fe_box box;
+    fe_order order;
+    int binary;
+    const char *output;
+} box_options;
+
+/* --- values of options ------------------------------------------------------------------------------------
+ */
+
+static fe_status bad_value(const char *flag, const char *value, const char *wanted)
+{
+    return fe_fail(FE_BAD_INPUT, "--%s %s: %s; see meshgen --help", flag, value, wanted);
+}
+
+/* One number, or three between commas; `after` behind the last. */
+static fe_status read_lengths(const char *text, double length[3])
+{
+    static const char wanted[] = "one or three positive lengths between commas are needed";
+    const char *at = text;
+    int n = 0;
+    do {
+        char *after;
+        if (strspn(at, "+.0123456789") == 0) return bad_value("length", text, wanted);
+        length[n++] = strtod(at, &after);
+        if (after == at || !(length[n - 1] > 0) || !isfinite(length[n - 1]) || (*after && *after != ','))
+            return bad_value("length", text, wanted);
+        at = after + 1;
+    } while (at[-1] == ',' && n < 3);
+    if (at[-1] || n == 2) return bad_value("length", text, wanted);
+    if (n == 1) length[1] = length[2] = length[0];
+    return FE_OK;
+}
+
+static fe_status read_cells(const char *text, int cells[3])
+{
+    static const char wanted[] = "one or three counts of at least 1 between commas are needed";
+    const char *at = text;
+    int n = 0;
+    do {
+        char *after;
+        errno = 0;
+        const long long v = strtoll(at, &after, 10);
+        if (after == at || errno || v < 1 || v > INT_MAX || (*after && *after != ','))
+            return bad_value("cells", text, wanted);
+        cells[n++] = (int)v;
+        at = after + 1;
+    } while (at[-1] == ',' && n < 3);
+    if (at[-1] || n == 2) return bad_value("cells", text, wanted);
+    if (n == 1) cells[1] = cells[2] = cells[0];
+    return FE_OK;
+}
+
+static fe_status read_distort(const char *text, double *value)
+{
+    char *after;
+    *value = strtod(text, &after);
+    if (after == text || *after || !(*value >= 0 && *value < 0.5))
+        return bad_value("distort", text, "a number from 0 to below 0.5 is needed");
+    return FE_OK;
+}
+
+static fe_status read_seed(const char *text, uint64_t *value)
+{
+    char *after;
+    errno = 0;
+    *value = strtoull(text, &after, 10);
+    if (after == text || *after || errno || strchr(text, '-'))
+        return bad_value("seed", text, "a whole number from 0 is needed");
+    return FE_OK;
+}
+
+static fe_status read_element(const char *text, int *kind)
+{
+    if (strcmp(text, "hex8") != 0 && strcmp(text, "tet4") != 0)
+        return bad_value("element", text, "hex8 or tet4 is needed");
+    *kind = text[0] == 'h' ? FE_HEX8 : FE_TET4;
+    return FE_OK;
+}
+
+static fe_status read_order(const char *text, fe_order *order)
+{
+    for (int k = 0; k < FE_N_ORDER; ++k)
+        if (!strcmp(text, fe_order_names[k])) {
+            *order = (fe_order)k;
+            return FE_OK;
+        }
+    return bad_value("order", text, "lexicographic, rcm, morton or random is needed");
+}
+
+static fe_status read_option(int option, const char *value, box_options *o)
+{
+    switch (option) {
+    case 'e': return read_element(value, &o->box.kind);
+    case 'c': return read_cells(value, o->box.cells);
+    case 'l': return read_lengths(value, o->box.length);
+    case 'd': return read_distort(value, &o->box.distort);
+    case 's': return read_seed(value, &o->box.seed);
+    case 'r': return read_order(value, &o->order);
+    case 'b': o->binary = 1; return FE_OK;
+    default: o->output = value; return FE_OK;
+    }
+}
+
+/* getopt's ':' is a flag without its value, '?' one that is not known. */
+static fe_status bad_flag(int option, char **argument)
+{
+    const char *word = argument[optind - 1];
+    if (option == ':') return fe_fail(FE_BAD_INPUT, "%s: a value is needed; see meshgen --help", word);
+    if (optopt && strncmp(word, "--", 2) != 0)
+        return fe_fail(FE_BAD_INPUT, "-%c: no such flag; see meshgen --help", optopt);
+    return fe_fail(FE_BAD_INPUT, "%s: no such flag, or a value that it does not take; see meshgen --help",
+                   word);
+}
+
+static fe_status read_box_options(int n, char **argument, box_options *o)
+{
+    static const struct option flags[] = {{"element", required_argument, NULL, 'e'},
+                                          {"cells", required_argument, NULL, 'c'},
+                                          {"length", required_argument, NULL, 'l'},
+                                          {"distort", required_argument, NULL, 'd'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"order", required_argument, NULL, 'r'},
+                                          {"binary", no_argument, NULL, 'b'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {0}};
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(n, argument, ":e:c:l:d:s:r:bo:", flags, NULL)) != -1) {
+        if (option == ':' || option == '?') return bad_flag(option, argument);
+        FE_TRY(read_option(option, optarg, o));
+    }
+    if (optind < n)
+        return fe_fail(FE_BAD_INPUT, "box: \"%s\" is not a flag; see meshgen --help", argument[optind]);
+    if (!o->box.cells[0]) return fe_fail(FE_BAD_INPUT, "box: --cells is missing; see meshgen --help");
+    if (!o->output) return fe_fail(FE_BAD_INPUT, "box: --output is missing; see meshgen --help");
+    return FE_OK;
+}
+
+/* --- commands ---------------------------------------------------------------------------------------------
+ */
+
+static fe_status make_box(int n, char **argument)
+{
+    box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}};
+    FE_TRY(read_box_options(n, argument, &o));
+    fe_mesh mesh;
+    FE_TRY(fe_mesh_box(&o.box, &mesh));
+    /* A box is made in lexicographic order; sorting by coordinates would follow the distortion instead. */
+    fe_status status =
+        o.order == FE_ORDER_LEXICOGRAPHIC ? FE_OK : fe_mesh_reorder(&mesh, o.order, o.box.seed);
+    if (status == FE_OK) status = fe_mesh_write(&mesh, o.output, o.binary);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+static fe_status print_groups(const fe_mesh *mesh)
+{
+    for (int g = 0; g < mesh->n_group; ++g) {
+        const fe_group *group = &mesh->group[g];
+        static const char *const what[4] = {"points", "lines", "faces", "elements"};
+        int n, *node;
+        FE_TRY(fe_group_nodes(mesh, group, &n, &node));
+        free(node);
+        printf("group             %d:%d \"%s\": %d %s, %d nodes\n", group->dim, group->number, group->name,
+               group->n_facet, what[group->dim], n);
+    }
+    return FE_OK;
+}
+
+static fe_status print_info(const fe_mesh *mesh)
+{
+    fe_quality q;
+    int n_part, *part;
+    FE_TRY(fe_mesh_quality(mesh, &q));
+    FE_TRY(fe_mesh_parts(mesh, &n_part, &part));
+    free(part);
+    printf("mesh              %s\n", mesh->path);
+    printf("element           %s\n", fe_kind_name(mesh->kind));
+    printf("nodes             %d\n", mesh->n_node);
+    printf("elements          %d\n", mesh->n_elem);
+    FE_TRY(print_groups(mesh));
+    printf("components        %d\n", n_part);
+    printf("volume            %.16g\n", q.volume);
+    printf("jacobian          %.6g to %.6g\n", q.min_jacobian, q.max_jacobian);
+    printf("scaled jacobian   %.6g (smallest; 1 is best)\n", q.min_scaled);
+    printf("aspect ratio      %.6g (largest)\n", q.max_aspect);
+    printf("bandwidth         %d (mean over elements %.1f)\n", q.bandwidth, q.mean_bandwidth);
+    printf("valence           %d (most elements at a node)\n", q.max_valence);
+    return fflush(stdout) ? fe_fail(FE_FAILED, "standard output: %s", strerror(errno)) : FE_OK;
+}
+
+static fe_status show_info(int n, char **argument)
+{
+    if (n != 2) return fe_fail(FE_BAD_INPUT, "info: one mesh file is needed; see meshgen --help");
+    fe_mesh mesh;
+    FE_TRY(fe_mesh_read(argument[1], 1, &mesh));
+    const fe_status status = print_info(&mesh);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+static int is_flag(const char *word, const char *brief, const char *full)
+{
+    return !strcmp(word, brief) || !strcmp(word, full);
+}
+
+static fe_status run(int n, char **argument)
+{
+    for (int i = 1; i < n; ++i) {
+        if (is_flag(argument[i], "-h", "--help")) return printf("%s", usage), FE_OK;
+        if (is_flag(argument[i], "-V", "--version")) return printf("%s", fe_version_text()), FE_OK;
+    }
+    if (n < 2) return fe_fail(FE_BAD_INPUT, "a command is needed, box or info; see meshgen --help");
+    if (!strcmp(argument[1], "box")) return make_box(n - 1, argument + 1);
+    if (!strcmp(argument[1], "info")) return show_info(n - 1, argument + 1);
+    return fe_fail(FE_BAD_INPUT, "\"%s\" is not a command, box or info; see meshgen --help", argument[1]);
+}
+
+int main(int n, char **argument) { return fe_exit_code(run(n, argument), "meshgen"); }

@@ -1,0 +1,192 @@
+/* Every validation problem, on its meshes, with every variant and backend, against the reference results.
+ *
+ * An argument selects tests by name ("strip*"). Where FE_VALIDATION_TABLE names a file, each run leaves a row
+ * of a Markdown table there. Displacements and reactions agree to 1e-6, equivalent plastic strains to 1e-5,
+ * in the norms of reference.h; energies and stresses, whose errors follow, to 1e-6. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/backend/device.h"
+#include "common/variant.h"
+#include "tests/reference.h"
+
+static const char *const problems[][3] = {
+    {"patch_elastic", "patch_hex.msh", "patch_tet.msh"},  {"patch_plastic", "patch_hex.msh", "patch_tet.msh"},
+    {"uniaxial_H0", "cube_hex.msh", "cube_tet.msh"},      {"uniaxial_H2000", "cube_hex.msh", "cube_tet.msh"},
+    {"cylinder", "cylinder_hex.msh", "cylinder_tet.msh"}, {"strip", "strip_hex.msh", "strip_tet.msh"}};
+enum { N_PROBLEM = sizeof problems / sizeof *problems };
+
+/* One run; `why` is set where it cannot take place. */
+typedef struct run {
+    const char *problem, *mesh, *variant, *backend, *why;
+    char name[160];
+} run;
+
+/* What is opened for a run. */
+typedef struct bench {
+    fe_case problem;
+    fe_mesh mesh;
+    fe_boundary boundary;
+    fe_result result;
+    history history;
+    reference reference;
+} bench;
+
+static void bench_close(bench *b)
+{
+    reference_close(&b->reference);
+    history_close(&b->history);
+    fe_result_close(&b->result);
+    fe_boundary_close(&b->boundary);
+    fe_mesh_close(&b->mesh);
+    fe_case_close(&b->problem);
+}
+
+static fe_status bench_run(const run *r, bench *b)
+{
+    char path[256];
+    snprintf(path, sizeof path, VALIDATION_FOLDER "/problems/%s.json", r->problem);
+    FE_TRY(fe_case_read(path, &b->problem));
+    snprintf(path, sizeof path, VALIDATION_FOLDER "/meshes/%s", r->mesh);
+    FE_TRY(fe_mesh_read(path, 0, &b->mesh));
+    FE_TRY(fe_boundary_apply(&b->problem, &b->mesh, &b->boundary));
+    FE_TRY(reference_open(r->problem, r->mesh, &b->reference));
+    FE_TRY(history_open(&b->mesh, &b->history));
+    fe_options options = fe_default_options();
+    options.variant = r->variant;
+    options.backend = r->backend;
+    const fe_observer observer = history_observer(&b->history);
+    return fe_solve(&b->problem, &b->mesh, &b->boundary, &options, &observer, &b->result);
+}
+
+static const char *table_path(void) { return getenv("FE_VALIDATION_TABLE"); }
+
+static void table_head(void)
+{
+    FILE *file = table_path() ? fopen(table_path(), "w") : NULL;
+    if (!file) return;
+    fputs("| variant | backend | problem | mesh | displacement error | reaction error | peeq error | "
+          "Newton iterations | Krylov iterations |\n|---|---|---|---|---:|---:|---:|---:|---:|\n",
+          file);
+    fclose(file);
+}
+
+static void table_row(const run *r, const fe_result *result, const reference_errors *errors)
+{
+    FILE *file = table_path() ? fopen(table_path(), "a") : NULL;
+    int newton = 0;
+    long long krylov = 0;
+    if (!file) return;
+    for (int s = 0; s < result->n_step; s++) {
+        newton += result->step[s].newton_iterations;
+        krylov += result->step[s].krylov_iterations;
+    }
+    fprintf(file, "| %s | %s | %s | %s | %.1e | %.1e | %.1e | %d | %lld |\n", r->variant, r->backend,
+            r->problem, r->mesh, errors->displacement, errors->reaction, errors->peeq, newton, krylov);
+    fclose(file);
+}
+
+/* Prints each error that is above its bound; returns how many are. */
+static int count_failures(const run *r, const reference_errors *errors)
+{
+    const struct {
+        const char *what;
+        double error, bound;
+    } checks[] = {{"displacement", errors->displacement, 1e-6},
+                  {"reaction", errors->reaction, 1e-6},
+                  {"max_peeq", errors->peeq, 1e-5},
+                  {"max_mises", errors->mises, 1e-6},
+                  {"elastic_energy", errors->elastic_energy, 1e-6},
+                  {"plastic_work", errors->plastic_work, 1e-6},
+                  {"int_peeq", errors->int_peeq, 1e-6},
+                  {"max_abs_u or norm_u", errors->norm_u, 1e-6},
+                  {"stress of an element", errors->stress, 1e-6},
+                  {"peeq of an element", errors->element_peeq, 1e-5},
+                  {"volume", errors->volume, 1e-12},
+                  {"plastic_gp", (double)errors->plastic_gp, 0}};
+    int failures = 0;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (checks[i].error <= checks[i].bound) continue;
+        print_error("%s: %s off by %.3e > %.0e\n", r->name, checks[i].what, checks[i].error, checks[i].bound);
+        failures++;
+    }
+    return failures;
+}
+
+static void test_run(void **state)
+{
+    const run *r = *state;
+    if (r->why) {
+        print_message("skipped: %s: %s\n", r->name, r->why);
+        skip();
+    }
+    bench b = {0};
+    const fe_status status = bench_run(r, &b);
+    const int n_step = b.result.n_step, n_kept = b.history.n_step, n_call = b.history.n_call;
+    const int n_expected = b.reference.n_step;
+    int failures = 0;
+    if (status != FE_OK) print_error("%s: %s\n", r->name, fe_message());
+    if (status == FE_OK) {
+        const reference_errors errors = reference_compare(&b.reference, &b.result, &b.history);
+        failures = count_failures(r, &errors);
+        table_row(r, &b.result, &errors);
+    }
+    bench_close(&b);
+    assert_int_equal(status, FE_OK);
+    assert_int_equal(n_step, n_expected);
+    assert_int_equal(n_kept, n_expected);
+    assert_int_equal(n_call, n_expected + 1); /* step 0 is shown too */
+    assert_int_equal(failures, 0);
+}
+
+/* Adds the runs of one variant on one backend, or one that only says why there are none. */
+static int add_runs(run *runs, int n, const char *variant, const char *backend, const char *why)
+{
+    if (why) {
+        runs[n] = (run){.variant = variant, .backend = backend, .why = why};
+        snprintf(runs[n].name, sizeof runs[n].name, "* %s %s", variant, backend);
+        return n + 1;
+    }
+    for (int p = 0; p < N_PROBLEM; p++) {
+        for (int m = 1; m < 3; m++) {
+            run *r = &runs[n++];
+            *r = (run){
+                .problem = problems[p][0], .mesh = problems[p][m], .variant = variant, .backend = backend};
+            snprintf(r->name, sizeof r->name, "%s %s %s %s", r->problem, r->mesh, variant, backend);
+        }
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    const int n_variant = fe_variant_count();
+    run *runs = calloc((size_t)n_variant * 2 * 2 * N_PROBLEM, sizeof *runs);
+    struct CMUnitTest *tests = calloc((size_t)n_variant * 2 * 2 * N_PROBLEM, sizeof *tests);
+    if (!runs || !tests) return 1;
+    int n = 0;
+    for (int v = 0; v < n_variant; v++) {
+        const fe_variant *variant = fe_variant_at(v);
+        const char *no_cuda = !variant->cuda           ? "built without CUDA"
+                              : fe_cuda_devices() <= 0 ? "no CUDA device found"
+                                                       : NULL;
+        n = add_runs(runs, n, variant->name, "host", variant->host ? NULL : "it has no host twin");
+        n = add_runs(runs, n, variant->name, "cuda", no_cuda);
+    }
+    for (int i = 0; i < n; i++)
+        tests[i] =
+            (struct CMUnitTest){.name = runs[i].name, .test_func = test_run, .initial_state = &runs[i]};
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    table_head();
+    const int failed = _cmocka_run_group_tests("validation", tests, (size_t)n, NULL, NULL);
+    free(tests);
+    free(runs);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,38 @@
+/* element_atomic: one thread computes one element and adds its corner forces to the nodes with atomics. */
+#ifndef ELEMENT_ATOMIC_ASSEMBLY_H
+#define ELEMENT_ATOMIC_ASSEMBLY_H
+
+#include "common/physics/element.h"
+
+/* y[node] += corner forces of the elements e, for the first `active` lanes. */
+FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index e, int active, int shared,
+                                   const double *v, double *y)
+{
+    fe_index node[8];
+    fe_real x[8][3], f[8][3], force[8][3];
+    const fe_element element = fe_element_open(m, e, fe_no_turn());
+    fe_element_nodes(kind, m, element, node);
+    fe_element_read(kind, node, m->x, x);
+    fe_element_read(kind, node, v, f);
+    fe_element_forces(kind, op, m, element, x, f, force);
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_add3(y, node[b], active, shared, force[b]);
+}
+
+/* d[node] += diagonal blocks of the elements e. */
+FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int shared, double *d)
+{
+    fe_index node[8];
+    fe_real x[8][3], block[6];
+    const fe_element element = fe_element_open(m, e, fe_no_turn());
+    fe_element_nodes(kind, m, element, node);
+    fe_element_read(kind, node, m->x, x);
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    {
+        fe_element_diagonal(kind, m, element, x, b, block);
+        const fe_real rows[3][3] = {
+            {block[0], block[3], block[5]}, {block[3], block[1], block[4]}, {block[5], block[4], block[2]}};
+        FE_UNROLL for (int i = 0; i < 3; i++) fe_add3(d, fe_times3(node[b], i), active, shared, rows[i]);
+    }
+}
+
+#endif

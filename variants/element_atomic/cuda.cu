@@ -1,0 +1,80 @@
+/* element_atomic on the device: one element a thread. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/element_atomic/assembly.h"
+
+enum { THREADS = 128 };
+
+#define KERNEL(KIND, name)                                                                                   \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        element_atomic_jacvec_##name(fe_view m, int first, int last, const double *v, double *y)             \
+    {                                                                                                        \
+        const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
+        if (e < last) element_atomic_forces(KIND, FE_JACVEC, &m, e, 1, 1, v, y);                             \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        element_atomic_residual_##name(fe_view m, int first, int last, const double *v, double *y)           \
+    {                                                                                                        \
+        const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
+        if (e < last) element_atomic_forces(KIND, FE_RESIDUAL, &m, e, 1, 1, v, y);                           \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(THREADS) element_atomic_diagonal_##name(fe_view m, double *d)           \
+    {                                                                                                        \
+        const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
+        if (e < m.n_elem) element_atomic_diagonal(KIND, &m, e, 1, 1, d);                                     \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    (void)p;
+    *work = NULL;
+    return FE_OK;
+}
+
+static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+{
+    (void)work;
+    int first, last;
+    fe_part_elements(&p->view, part, &first, &last);
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        FE_LAUNCH(p->device, last - first, THREADS, element_atomic_residual_##name, p->view, first, last, u, r); \
+        break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+static fe_status material(const fe_problem *p, void *work, fe_tangent mode, const double *u)
+{
+    (void)work;
+    return fe_material_cuda(p, mode, u);
+}
+
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+{
+    (void)work;
+    int first, last;
+    fe_part_elements(&p->view, part, &first, &last);
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        FE_LAUNCH(p->device, last - first, THREADS, element_atomic_jacvec_##name, p->view, first, last, v, y); \
+        break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    (void)work;
+#define CASE(KIND, name)                                                                                     \
+    case KIND: FE_LAUNCH(p->device, p->view.n_elem, THREADS, element_atomic_diagonal_##name, p->view, d); break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+extern "C" const fe_assembly element_atomic_cuda = {setup, residual, material, jacvec, diagonal};

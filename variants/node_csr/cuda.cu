@@ -1,0 +1,105 @@
+/* node_csr on the device: one owned node a thread. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/node_csr/assembly.h"
+
+enum { THREADS = 128 };
+
+FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const double *v, double *y)
+{
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+        double force[3];
+        node_csr_corner(kind, op, m, corner >> 3, corner & 7, v, force);
+        for (int c = 0; c < 3; c++) sum[c] += force[c];
+    }
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] += sum[c];
+}
+
+FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
+{
+    double sum[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+        double block[6];
+        node_csr_block(kind, m, corner >> 3, corner & 7, block);
+        for (int i = 0; i < 6; i++) sum[i] += block[i];
+    }
+    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] += sum[place[i]];
+}
+
+#define KERNEL(KIND, name)                                                                                   \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        node_csr_jacvec_##name(fe_view m, int first, int last, const double *v, double *y)                   \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row < last) row_forces(KIND, FE_JACVEC, &m, row, v, y);                                          \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        node_csr_residual_##name(fe_view m, int first, int last, const double *v, double *y)                 \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row < last) row_forces(KIND, FE_RESIDUAL, &m, row, v, y);                                        \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(THREADS) node_csr_diagonal_##name(fe_view m, double *d)                 \
+    {                                                                                                        \
+        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
+        if (row < m.n_owned) row_diagonal(KIND, &m, row, d);                                                 \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    (void)p;
+    *work = NULL;
+    return FE_OK;
+}
+
+static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+{
+    (void)work;
+    int first, last;
+    fe_part_nodes(&p->view, part, &first, &last);
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        FE_LAUNCH(p->device, last - first, THREADS, node_csr_residual_##name, p->view, first, last, u, r);   \
+        break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+static fe_status material(const fe_problem *p, void *work, fe_tangent mode, const double *u)
+{
+    (void)work;
+    return fe_material_cuda(p, mode, u);
+}
+
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+{
+    (void)work;
+    int first, last;
+    fe_part_nodes(&p->view, part, &first, &last);
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        FE_LAUNCH(p->device, last - first, THREADS, node_csr_jacvec_##name, p->view, first, last, v, y);     \
+        break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    (void)work;
+#define CASE(KIND, name)                                                                                     \
+    case KIND: FE_LAUNCH(p->device, p->view.n_owned, THREADS, node_csr_diagonal_##name, p->view, d); break;
+    switch (p->kind) { FE_EACH_KIND(CASE) }
+#undef CASE
+    return FE_OK;
+}
+
+extern "C" const fe_assembly node_csr_cuda = {setup, residual, material, jacvec, diagonal};
