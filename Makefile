@@ -29,6 +29,7 @@ CUDA ?= $(if $(NVCC),yes)
 HAVE_CUDA := $(filter yes,$(CUDA))
 HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
 
+comma := ,
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
 # --- flags -------------------------------------------------------------------------------------------
@@ -59,6 +60,7 @@ CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
+BENCH_SOURCES := $(filter-out bench/solve.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES),$(wildcard tests/*.c))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
@@ -66,8 +68,35 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test bench plots sanitize format clean deps tests
-all: info $(PROGRAMS)
+.PHONY: all info help test run-tests bench plots sanitize format clean deps tests programs
+all: info programs
+programs: $(PROGRAMS)
+
+help:
+	@echo 'make            build what this machine can: programs under $(BUILD)/'
+	@echo 'make info       what was found, what is left out and how to get it'
+	@echo 'make test       install what is missing, build, run all tests'
+	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot (FULL=1: all sizes)'
+	@echo 'make plots      all figures anew from the committed results'
+	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
+	@echo 'make format     clang-format on all sources'
+	@echo 'make deps       only install what is missing (Debian packages)'
+	@echo 'make clean      remove $(BUILD)/'
+	@echo 'variables: BUILD=$(BUILD) ARCH=$(ARCH) CUDA_ARCHS="$(CUDA_ARCHS)" CUDA=yes|no SANITIZE=address,undefined'
+
+# A line for each thing that matters: found, or what is left out without it.
+report = @printf '%-18s %s\n' '$(1)' '$(if $(2),found$(if $(filter-out yes,$(2)), ($(2))),missing: $(3))'
+info:
+	$(call report,CUDA toolkit,$(if $(HAVE_CUDA),$(NVCC)$(comma) sm $(CUDA_ARCHS)),the cuda backend is left out; install the CUDA Toolkit 12.8 or newer)
+	$(call report,BLAS and LAPACK,$(and $(HAVE_BLAS),$(HAVE_LAPACKE)),nothing can be built; apt-get install libopenblas-dev liblapacke-dev)
+	$(call report,jansson,$(HAVE_JSON),solve is left out; apt-get install libjansson-dev)
+	$(call report,muParser,$(HAVE_EXPRESSION),solve is left out; apt-get install libmuparser-dev)
+	$(call report,zlib,$(HAVE_ZLIB),solve is left out; apt-get install zlib1g-dev)
+	$(call report,METIS,$(HAVE_METIS),--partition metis is left out; apt-get install libmetis-dev)
+	$(call report,Google Benchmark,$(HAVE_BENCHMARK),kernels is left out; apt-get install libbenchmark-dev)
+	$(call report,MPI,$(MPICC),nothing is left out: ranks are threads in this version)
+	$(call report,cmocka,$(HAVE_CMOCKA),make test cannot run; apt-get install libcmocka-dev)
+	$(call report,gnuplot,$(HAVE_GNUPLOT),figures are left out; apt-get install gnuplot-nox)
 
 # Flags in force: objects depend on this file, which changes only when they do.
 FLAGS_FILE := $(BUILD)/flags
@@ -95,7 +124,7 @@ $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/solve: $(call object,bench/solve.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
-$(BUILD)/kernels: $(call object,bench/kernels.cc) $(BUILD)/libfebench.a
+$(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(CXX) $(SANITIZE_FLAGS) -o $@ $^ -lbenchmark $(LDLIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
@@ -103,6 +132,32 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 .PRECIOUS: $(BUILD)/obj/%.o
 
 tests: $(PROGRAMS) $(TESTS)
+
+# Debian packages of everything that is used, by what would show that it is there.
+DEPS := gcc g++ libopenblas-dev liblapacke-dev libjansson-dev libmuparser-dev zlib1g-dev libmetis-dev \
+        libbenchmark-dev libcmocka-dev gnuplot-nox
+deps:
+	@sh bench/install.sh $(DEPS) $(if $(WITH_TESTS),python3-vtk9)
+
+# Found libraries are fixed when make starts, so what follows an installation runs in a make of its own.
+test:
+	@$(MAKE) --no-print-directory deps WITH_TESTS=1
+	@$(MAKE) --no-print-directory info run-tests
+run-tests: tests
+	@FE_BUILD=$(BUILD) sh tests/run.sh $(TESTS)
+
+# Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over small kernels.
+sanitize:
+	@$(MAKE) --no-print-directory deps WITH_TESTS=1
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CUDA=no SANITIZE=address,undefined OPT=-O1 run-tests
+	@if command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory tests && \
+	    for tool in memcheck racecheck; do \
+	        compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done; \
+	else echo 'compute-sanitizer: skipped, no GPU'; fi
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')
 
 clean:
 	rm -rf $(BUILD)

@@ -75,15 +75,21 @@ FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *fie
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
 }
 
+/* Place of point q in a component of a point array. Points of several turn as the corners do. */
+FE_BODY fe_index fe_point_place(int kind, const fe_view *m, fe_element e, int q)
+{
+    return fe_corner_place(q, fe_points(kind) == 1 ? fe_no_turn() : e.turn, m->ld, e.e);
+}
+
 /* Component c of a point array. */
 FE_BODY fe_real fe_point_read(int kind, const fe_view *m, const double *array, fe_element e, int q, int c)
 {
-    return fe_read(array, fe_corner_place(q, e.turn, m->ld, e.e), (size_t)c * fe_points(kind) * m->ld);
+    return fe_read(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld);
 }
 FE_BODY void fe_point_write(int kind, const fe_view *m, double *array, fe_element e, int q, int c, fe_mask where,
                             fe_real value)
 {
-    fe_write(array, fe_corner_place(q, e.turn, m->ld, e.e), (size_t)c * fe_points(kind) * m->ld, where, value);
+    fe_write(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld, where, value);
 }
 
 /* State of a point; zero where the element has not yielded. */
@@ -98,6 +104,15 @@ FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_in
     }
 }
 
+/* Tangent of a point; elastic in lanes whose element is not softened. */
+FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
+                              fe_real tangent[FE_TANGENT])
+{
+    FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
+        tangent[c] =
+            fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
+}
+
 /* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
 FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
 {
@@ -108,13 +123,12 @@ FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6
     s[3] = 0.5 * (M[0][1] + M[1][0]), s[4] = 0.5 * (M[1][2] + M[2][1]), s[5] = 0.5 * (M[0][2] + M[2][0]);
 }
 
-/* P[c][j] = w |J| sum over i of stress_ci J^-1_ji: what the point adds to the reference gradients' transpose.
- * residual: stress after the return from the committed state; jacvec: C(trial) : strain(v). Both are
- * linear in w |J| sigma, so jacvec divides by det J once. */
-FE_BODY void fe_point_force(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3], fe_real G[3][3],
-                            fe_real P[3][3])
+/* w |J| sigma of a point, and A = det J J^-T. residual: stress after the return from the committed state;
+ * jacvec: C(trial) : strain(v), which is linear in v, so that det J is divided by once. */
+FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3], fe_real G[3][3],
+                             fe_real A[3][3], fe_real stress[6])
 {
-    fe_real A[3][3], strain[6], stress[6];
+    fe_real strain[6];
     const fe_real inverse = 1.0 / fe_cofactor(J, A);
     fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn);
     fe_symmetric_gradient(G, A, strain);
@@ -124,9 +138,7 @@ FE_BODY void fe_point_force(int kind, int op, const fe_view *m, fe_element e, in
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
         if (fe_any(softened)) {
             fe_real tangent[FE_TANGENT];
-            FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
-                tangent[c] = fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c),
-                                       fe_splat(c ? 0.0 : 1.0));
+            fe_point_tangent(kind, m, softened, e, q, tangent);
             fe_apply_tangent(&m->material, tangent, strain, stress);
         }
     } else {
@@ -137,14 +149,18 @@ FE_BODY void fe_point_force(int kind, int op, const fe_view *m, fe_element e, in
         fe_return_map(&m->material, strain, state, stress, &mapped);
     }
     FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+}
+
+/* P[c][j] = sum over i of stress_ci A_ij: what the point adds to the reference gradients' transpose. */
+FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[3][3])
+{
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
     FE_UNROLL for (int i = 0; i < 3; i++)
         FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] =
             stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
 }
 
-/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners. A caller that uses y[0] alone pays for
- * that row alone: the rest is dead code. */
+/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a. */
 FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
                                fe_real y[8][3])
 {
@@ -158,13 +174,46 @@ FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e,
         fe_gradient_start(kind, t);
         FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
         {
-            fe_real J[3][3], G[3][3], P[3][3];
+            fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
-            fe_point_force(kind, op, m, e, p + 4 * k, J, G, P);
+            fe_point_stress(kind, op, m, e, p + 4 * k, J, G, A, stress);
+            fe_point_force(stress, A, P);
             fe_gradient_add(kind, P, k, p, t, y);
         }
         fe_gradient_end(kind, t, k, y);
+    }
+}
+
+/* g = A times the reference gradient of corner a's shape function: det J grad N_a. */
+FE_BODY void fe_corner_gradient(int kind, fe_real A[3][3], int a, int q, fe_real g[3])
+{
+    FE_UNROLL for (int i = 0; i < 3; i++) g[i] = A[i][0] * fe_shape_gradient(kind, a, q, 0) +
+                                               A[i][1] * fe_shape_gradient(kind, a, q, 1) +
+                                               A[i][2] * fe_shape_gradient(kind, a, q, 2);
+}
+
+/* The same for corner 0 alone: what a gather by node needs. */
+FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
+                             fe_real y[3])
+{
+    FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(0.0);
+    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    {
+        fe_plane gx[3], gv[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, v, k, gv);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, v, gv, k, p, G);
+            fe_point_stress(kind, op, m, e, p + 4 * k, J, G, A, stress);
+            fe_corner_gradient(kind, A, 0, p + 4 * k, g);
+            y[0] += stress[0] * g[0] + stress[3] * g[1] + stress[5] * g[2];
+            y[1] += stress[3] * g[0] + stress[1] * g[1] + stress[4] * g[2];
+            y[2] += stress[5] * g[0] + stress[4] * g[1] + stress[2] * g[2];
+        }
     }
 }
 
@@ -237,14 +286,10 @@ FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_re
             fe_real J[3][3], A[3][3], g[3], theta = fe_splat(1.0), mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
             fe_gradient_at(kind, x, gx, k, p, J);
             const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
-            FE_UNROLL for (int i = 0; i < 3; i++) g[i] = A[i][0] * fe_shape_gradient(kind, corner, q, 0) +
-                                                       A[i][1] * fe_shape_gradient(kind, corner, q, 1) +
-                                                       A[i][2] * fe_shape_gradient(kind, corner, q, 2);
+            fe_corner_gradient(kind, A, corner, q, g);
             if (fe_any(softened)) {
                 fe_real tangent[FE_TANGENT], n[6];
-                FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
-                    tangent[c] = fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c),
-                                           fe_splat(c ? 0.0 : 1.0));
+                fe_point_tangent(kind, m, softened, e, q, tangent);
                 theta = tangent[0];
                 fe_trace_free(tangent + 1, n);
                 mg[0] = n[0] * g[0] + n[3] * g[1] + n[5] * g[2];

@@ -11,13 +11,12 @@ FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_
                              fe_real force[3])
 {
     fe_index node[8];
-    fe_real x[8][3], f[8][3], all[8][3];
+    fe_real x[8][3], f[8][3];
     const fe_element element = fe_element_open(m, e, turn);
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
     fe_element_read(kind, node, v, f);
-    fe_element_forces(kind, op, m, element, x, f, all);
-    for (int c = 0; c < 3; c++) force[c] = all[0][c];
+    fe_corner_force(kind, op, m, element, x, f, force);
 }
 
 /* Diagonal block of corner 0 of the turned elements. */

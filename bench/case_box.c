@@ -1,0 +1,407 @@
+/* Opens a benchmark case and checks results on it; see case_box.h. */
+#include "bench/case_box.h"
+#include "common/backend/device.h"
+#include "common/mesh/lookup.h"
+#include "common/problem/state.h"
+#include "tests/oracle.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const bench_operation_names[BENCH_N_OPERATION] = {"residual", "material", "jacvec_elastic",
+                                                              "jacvec", "diagonal"};
+
+static const oracle_material steel = {.E = 200e3, .nu = 0.3, .sigma_y = 250.0, .H = 2000.0};
+
+enum { N_SAMPLE = 256 }; /* nodes whose rows are compared with the oracle */
+
+/* The sampled nodes, the elements at them as a mesh of their own, and the oracle's results there. */
+typedef struct bench_oracle {
+    oracle_mesh mesh;
+    int n_sample, width; /* width: history values of an element, points × FE_STATE */
+    int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] in the whole mesh; sampled nodes come first */
+    double *x;
+    int *conn;
+    double *u[2], *v; /* [n_node][3]: committed, trial, direction */
+    oracle_state *committed, *trial;
+    double (*tangent)[6][6], (*elastic)[6][6];
+    double *result[BENCH_N_OPERATION], *scale[BENCH_N_OPERATION]; /* [n_node][3 or 9]; none for material */
+    double *first[BENCH_N_OPERATION];                             /* the first strategy's result, all rows */
+    int *place;     /* device: entries of trial.point of the sampled elements */
+    double *taken;  /* device */
+    uint8_t *flags; /* [n_elem of the whole mesh] */
+} bench_oracle;
+
+int bench_box_cells(int n_dof)
+{
+    const int cells = (int)lround(cbrt(n_dof / 3.0)) - 1;
+    return cells < 2 ? 2 : cells;
+}
+
+int64_t bench_box_dofs(int cells) { return 3 * (int64_t)(cells + 1) * (cells + 1) * (cells + 1); }
+
+/* --- fields ------------------------------------------------------------------------------------------ */
+
+/* Three numbers in [-1, 1] that belong to a node and a seed. */
+static void random_vector(int node, uint64_t seed, double out[3])
+{
+    uint64_t state = fe_mix(seed) ^ fe_mix((uint64_t)node + 1);
+    for (int i = 0; i < 3; i++) {
+        state = fe_mix(state);
+        out[i] = 0x1p-52 * (double)(state >> 11) - 1.0;
+    }
+}
+
+/* Displacement of step 0 (committed) or 1: the slab z < plastic sheared, and a random part. */
+static void displacement(const bench_box *box, int cells, int step, int node, const double x[3], double u[3])
+{
+    static const double direction[3] = {1.0, 0.5, 0.25};
+    const double yield = steel.sigma_y * 2.0 * (1.0 + steel.nu) / steel.E / sqrt(3.0); /* in shear */
+    const double slab = x[2] < box->plastic ? box->plastic - x[2] : 0.0;
+    random_vector(node, 1 + (uint64_t)step, u);
+    for (int i = 0; i < 3; i++)
+        u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
+}
+
+/* State at u, as every strategy has to compute it. */
+static fe_status common_material(const bench_case *c)
+{
+#if FE_HAVE_CUDA
+    if (c->device->ops == &fe_backend_cuda) return fe_material_cuda(&c->problem, FE_TANGENT_CONSISTENT, c->u);
+#endif
+    return fe_material_host(&c->problem, FE_TANGENT_CONSISTENT, c->u);
+}
+
+static fe_status upload_fields(bench_case *c, const fe_mesh *mesh, const fe_share *s)
+{
+    fe_device *d = c->device;
+    const size_t bytes = 3 * (size_t)s->n_local * sizeof(double);
+    double *field = NULL;
+    fe_status status = FE_OK;
+    FE_ALLOCATE(field, 3 * (size_t)s->n_local, "fields");
+    for (int pass = 0; pass < 3 && status == FE_OK; pass++) {
+        for (int i = 0; i < s->n_local; i++) {
+            const int node = s->node[i];
+            if (pass < 2)
+                displacement(&c->box, c->cells, pass, node, mesh->x + 3 * (size_t)node,
+                             field + 3 * (size_t)i);
+            else
+                random_vector(node, 3, field + 3 * (size_t)i);
+        }
+        status = d->ops->upload(d, bytes, field, pass < 2 ? c->u : c->v);
+        if (status != FE_OK || pass == 2) continue;
+        status = common_material(c);
+        if (status == FE_OK && pass == 0) fe_problem_accept(&c->problem);
+    }
+    free(field);
+    return status;
+}
+
+/* --- the sample -------------------------------------------------------------------------------------- */
+
+/* Numbers the sampled nodes first, then the other corners of the elements at them, in number [n_node]. */
+static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, int *number)
+{
+    const int n_corner = fe_corners(mesh->kind);
+    int n_node = 0;
+    for (int i = 0; i < mesh->n_node; i++) number[i] = -1;
+    for (int i = 0; i < N_SAMPLE && n_node < mesh->n_node; i++) {
+        const uint64_t pick = fe_mix((uint64_t)i + 17) % (uint64_t)mesh->n_node;
+        const int node = i == 0 ? 0 : i == 1 ? mesh->n_node - 1 : (int)pick;
+        if (number[node] < 0) number[node] = n_node++;
+    }
+    o->n_sample = n_node;
+    for (int fill = 0; fill < 2; fill++) {
+        int n = 0;
+        for (int e = 0; e < mesh->n_elem; e++) {
+            const int *node = mesh->conn + (size_t)e * n_corner;
+            int touches = 0;
+            for (int a = 0; a < n_corner; a++)
+                touches |= number[node[a]] >= 0 && number[node[a]] < o->n_sample;
+            if (!touches) continue;
+            if (fill) o->elem[n] = e;
+            n++;
+        }
+        o->mesh.n_elem = n;
+        if (!fill) FE_ALLOCATE(o->elem, n, "sampled elements");
+    }
+    FE_ALLOCATE(o->conn, (size_t)o->mesh.n_elem * n_corner, "sampled elements");
+    for (int k = 0; k < o->mesh.n_elem; k++)
+        for (int a = 0; a < n_corner; a++) {
+            const int node = mesh->conn[(size_t)o->elem[k] * n_corner + a];
+            if (number[node] < 0) number[node] = n_node++;
+            o->conn[(size_t)k * n_corner + a] = number[node];
+        }
+    o->mesh.n_node = n_node;
+    return FE_OK;
+}
+
+static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_mesh *mesh, const int *number)
+{
+    const size_t n = (size_t)o->mesh.n_node;
+    FE_ALLOCATE(o->node, n, "sampled nodes");
+    FE_ALLOCATE(o->x, 3 * n, "sampled nodes");
+    FE_ALLOCATE(o->u[0], 3 * n, "sampled nodes");
+    FE_ALLOCATE(o->u[1], 3 * n, "sampled nodes");
+    FE_ALLOCATE(o->v, 3 * n, "sampled nodes");
+    for (int i = 0; i < mesh->n_node; i++) {
+        const int k = number[i];
+        if (k < 0) continue;
+        o->node[k] = i;
+        memcpy(o->x + 3 * (size_t)k, mesh->x + 3 * (size_t)i, 3 * sizeof *o->x);
+        random_vector(i, 3, o->v + 3 * (size_t)k);
+        for (int step = 0; step < 2; step++)
+            displacement(&c->box, c->cells, step, i, o->x + 3 * (size_t)k, o->u[step] + 3 * (size_t)k);
+    }
+    o->mesh.x = o->x, o->mesh.conn = o->conn;
+    o->mesh.n_corner = fe_corners(c->box.kind), o->mesh.n_point = fe_points(c->box.kind);
+    return FE_OK;
+}
+
+static fe_status sample_results(bench_oracle *o)
+{
+    const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
+    const oracle_material elastic = {steel.E, steel.nu, INFINITY, 0.0};
+    for (int op = 0; op < BENCH_N_OPERATION; op++) {
+        const size_t n = (size_t)o->mesh.n_node * (op == BENCH_DIAGONAL ? 9 : 3);
+        FE_ALLOCATE(o->result[op], n, "oracle");
+        FE_ALLOCATE(o->scale[op], n, "oracle");
+    }
+    FE_ALLOCATE(o->committed, points, "oracle");
+    FE_ALLOCATE(o->trial, points, "oracle");
+    FE_ALLOCATE(o->tangent, points, "oracle");
+    FE_ALLOCATE(o->elastic, points, "oracle");
+    oracle_update(&o->mesh, &elastic, o->committed, o->u[0], o->trial, o->elastic);
+    memset(o->trial, 0, points * sizeof *o->trial);
+    oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
+    oracle_update(&o->mesh, &steel, o->committed, o->u[1], o->trial, o->tangent);
+    oracle_residual(&o->mesh, &steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
+                    o->scale[BENCH_RESIDUAL]);
+    oracle_jacvec(&o->mesh, o->elastic, o->v, o->result[BENCH_JACVEC_ELASTIC],
+                  o->scale[BENCH_JACVEC_ELASTIC]);
+    oracle_jacvec(&o->mesh, o->tangent, o->v, o->result[BENCH_JACVEC], o->scale[BENCH_JACVEC]);
+    oracle_diagonal(&o->mesh, o->tangent, (double(*)[3][3])o->result[BENCH_DIAGONAL],
+                    (double(*)[3][3])o->scale[BENCH_DIAGONAL]);
+    return FE_OK;
+}
+
+/* Places of the sampled elements' history in trial.point, as fe_state lays it out. */
+static fe_status sample_places(bench_oracle *o, const bench_case *c)
+{
+    const int ld = c->problem.view.ld, width = FE_STATE * o->mesh.n_point;
+    const size_t n = (size_t)o->mesh.n_elem * width;
+    int *place = NULL;
+    if ((int64_t)width * ld > INT32_MAX)
+        return fe_fail(FE_BAD_INPUT, "%d elements are too many for one benchmark case",
+                       c->problem.view.n_elem);
+    FE_ALLOCATE(place, n, "sampled points");
+    for (int k = 0; k < o->mesh.n_elem; k++)
+        for (int i = 0; i < width; i++) place[(size_t)k * width + i] = i * ld + o->elem[k];
+    o->width = width;
+    fe_status status =
+        fe_device_upload(c->device, n, sizeof *place, place, "sampled points", (void **)&o->place);
+    free(place);
+    if (status == FE_OK)
+        status = fe_device_allocate(c->device, n, sizeof(double), "sampled points", (void **)&o->taken);
+    return status;
+}
+
+static fe_status open_oracle(bench_case *c, const fe_mesh *mesh)
+{
+    int *number = NULL;
+    FE_ALLOCATE(c->oracle, 1, "oracle");
+    FE_ALLOCATE(c->oracle->flags, mesh->n_elem, "flags");
+    FE_ALLOCATE(number, mesh->n_node, "oracle");
+    fe_status status = sample_elements(c->oracle, mesh, number);
+    if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
+    free(number);
+    FE_TRY(status);
+    FE_TRY(sample_results(c->oracle));
+    return sample_places(c->oracle, c);
+}
+
+static void close_oracle(bench_oracle *o)
+{
+    if (!o) return;
+    free(o->node), free(o->elem), free(o->x), free(o->conn), free(o->u[0]), free(o->u[1]), free(o->v);
+    free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
+    for (int op = 0; op < BENCH_N_OPERATION; op++)
+        free(o->result[op]), free(o->scale[op]), free(o->first[op]);
+    free(o);
+}
+
+/* --- the case ---------------------------------------------------------------------------------------- */
+
+static fe_status open_problem(bench_case *c, const fe_mesh *mesh, const fe_share *s)
+{
+    const fe_j2 material = fe_j2_of(steel.E, steel.nu, steel.sigma_y, steel.H);
+    FE_TRY(c->box.backend->open(0, c->box.threads, &c->device));
+    FE_TRY(fe_problem_open(mesh, s, c->box.kind, material, c->device, &c->problem));
+    c->bytes = c->device->bytes_resident;
+    FE_TRY(fe_device_vector(c->device, s->n_local, "displacement", &c->u));
+    FE_TRY(fe_device_vector(c->device, s->n_local, "direction", &c->v));
+    FE_TRY(fe_device_allocate(c->device, 9 * (size_t)s->n_local + 8, sizeof(double), "output",
+                              (void **)&c->out));
+    return upload_fields(c, mesh, s);
+}
+
+/* How many elements have a flag set. */
+static fe_status count_flags(const bench_case *c, const uint8_t *flags, int flag, int *count)
+{
+    uint8_t *host = c->oracle->flags;
+    const int n = c->problem.view.n_elem;
+    FE_TRY(c->device->ops->download(c->device, (size_t)n, flags, host));
+    *count = 0;
+    for (int e = 0; e < n; e++) *count += (host[e] & flag) != 0;
+    return FE_OK;
+}
+
+static fe_status open_mesh(bench_case *c, fe_mesh *mesh, fe_partition *p, fe_share *s)
+{
+    const int n = c->cells;
+    const fe_box box = {.kind = fe_corners(c->box.kind) == 4 ? FE_TET4 : FE_HEX8,
+                        .cells = {n, n, n},
+                        .length = {1.0, 1.0, 1.0},
+                        .distort = 0.2,
+                        .seed = 1};
+    FE_TRY(fe_mesh_box(&box, mesh));
+    FE_TRY(fe_mesh_reorder(mesh, c->box.order, 1));
+    FE_TRY(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, p));
+    FE_TRY(fe_share_build(mesh, p, 0, s));
+    FE_TRY(open_problem(c, mesh, s));
+    return open_oracle(c, mesh);
+}
+
+fe_status bench_case_open(const bench_box *box, bench_case *c)
+{
+    fe_mesh mesh = {0};
+    fe_partition p = {0};
+    fe_share s = {0};
+    *c = (bench_case){.box = *box, .cells = bench_box_cells(box->n_dof)};
+    const fe_status status = open_mesh(c, &mesh, &p, &s);
+    fe_share_close(&s);
+    fe_partition_close(&p);
+    fe_mesh_close(&mesh);
+    FE_TRY(status);
+    FE_TRY(count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
+    return count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &c->n_softened);
+}
+
+void bench_case_close(bench_case *c)
+{
+    if (c->device) c->device->ops->close(c->device);
+    close_oracle(c->oracle);
+    *c = (bench_case){0};
+}
+
+fe_status bench_prepare(const bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+{
+    if (op == BENCH_RESIDUAL || op == BENCH_MATERIAL) return FE_OK;
+    return a->material(&c->problem, work,
+                       op == BENCH_JACVEC_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, c->u);
+}
+
+static size_t entries(const bench_case *c, bench_operation op)
+{
+    return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)c->problem.view.n_local;
+}
+
+fe_status bench_apply(const bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+{
+    const fe_problem *p = &c->problem;
+    const int border = p->view.n_elem > p->view.n_elem_interior || p->view.n_owned > p->view.n_node_interior;
+    if (op == BENCH_MATERIAL) return a->material(p, work, FE_TANGENT_CONSISTENT, c->u);
+    FE_TRY(c->device->ops->zero(c->device, entries(c, op) * sizeof(double), c->out));
+    if (op == BENCH_DIAGONAL) return a->diagonal(p, work, c->out);
+    for (int part = FE_INTERIOR; part <= (border ? FE_BORDER : FE_INTERIOR); part++)
+        FE_TRY(op == BENCH_RESIDUAL ? a->residual(p, work, (fe_part)part, c->u, c->out)
+                                    : a->jacvec(p, work, (fe_part)part, c->v, c->out));
+    return FE_OK;
+}
+
+/* --- checks ------------------------------------------------------------------------------------------ */
+
+/* Not a number counts as infinite. */
+static double worse(double error, double difference, double scale)
+{
+    const double e = difference == 0.0 ? 0.0 : fabs(difference) / scale;
+    return e <= error ? error : isnan(e) ? INFINITY : e;
+}
+
+static fe_status check_rows(const bench_case *c, bench_operation op, double *error)
+{
+    bench_oracle *o = c->oracle;
+    const size_t n = entries(c, op), width = op == BENCH_DIAGONAL ? 9 : 3;
+    double *result = NULL, largest = DBL_MIN;
+    FE_ALLOCATE(result, n, "result");
+    const fe_status status = c->device->ops->download(c->device, n * sizeof *result, c->out, result);
+    for (size_t k = 0; k < (size_t)o->n_sample && status == FE_OK; k++)
+        for (size_t i = 0; i < width; i++) {
+            const double value = result[width * (size_t)o->node[k] + i], scale = o->scale[op][width * k + i];
+            *error = worse(*error, value - o->result[op][width * k + i], scale + DBL_MIN);
+            if (scale > largest) largest = scale;
+        }
+    if (status == FE_OK && !o->first[op] && *error <= BENCH_TOLERANCE) {
+        o->first[op] = result;
+        return FE_OK;
+    }
+    for (size_t i = 0; i < n && status == FE_OK && o->first[op]; i++)
+        *error = worse(*error, result[i] - o->first[op][i], largest);
+    free(result);
+    return status;
+}
+
+/* Flags of an element as the oracle sees them. */
+static int expected_flags(const bench_oracle *o, int k)
+{
+    int flags = 0;
+    for (int q = 0; q < o->mesh.n_point; q++) {
+        const double before = o->committed[k * o->mesh.n_point + q].alpha,
+                     now = o->trial[k * o->mesh.n_point + q].alpha;
+        flags |= (now > 0.0 ? FE_YIELDED : 0) | (now > before ? FE_SOFTENED : 0);
+    }
+    return flags;
+}
+
+static fe_status check_material(const bench_case *c, double *error)
+{
+    static const int component[5] = {0, 1, 3, 4, 5}; /* fe_state's plastic strain in the oracle's order */
+    const bench_oracle *o = c->oracle;
+    fe_device *d = c->device;
+    const int n_point = o->mesh.n_point, n = o->mesh.n_elem * o->width;
+    double *value = NULL, largest = DBL_MIN;
+    int n_softened;
+    FE_ALLOCATE(value, n, "history");
+    fe_status status = d->ops->take(d, n, o->place, c->problem.view.trial.point, o->taken);
+    if (status == FE_OK) status = d->ops->download(d, (size_t)n * sizeof *value, o->taken, value);
+    if (status == FE_OK) status = count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &n_softened);
+    for (int p = 0; p < o->mesh.n_elem * n_point; p++)
+        if (o->trial[p].alpha > largest) largest = o->trial[p].alpha;
+    for (int k = 0; k < o->mesh.n_elem && status == FE_OK; k++) {
+        if (o->flags[o->elem[k]] != expected_flags(o, k)) *error = INFINITY;
+        for (int i = 0; i < o->width; i++) {
+            const oracle_state *s = &o->trial[k * n_point + i % n_point];
+            const double expected = i / n_point < 5 ? s->eps_p[component[i / n_point]] : s->alpha;
+            *error = worse(*error, value[(size_t)k * o->width + i] - expected, largest);
+        }
+    }
+    free(value);
+    return status;
+}
+
+fe_status bench_verify(const bench_case *c, const fe_assembly *a, void *work, bench_operation op,
+                       double *error)
+{
+    const fe_view *v = &c->problem.view;
+    fe_device *d = c->device;
+    const size_t points = (size_t)fe_points(c->box.kind) * (size_t)v->ld * sizeof(double);
+    *error = 0.0;
+    FE_TRY(d->ops->zero(d, FE_STATE * points, v->trial.point));
+    FE_TRY(d->ops->zero(d, (size_t)v->ld, v->trial.flags));
+    FE_TRY(d->ops->zero(d, FE_TANGENT * points, v->tangent));
+    FE_TRY(bench_prepare(c, a, work, op));
+    FE_TRY(bench_apply(c, a, work, op));
+    FE_TRY(d->ops->wait(d));
+    return op == BENCH_MATERIAL ? check_material(c, error) : check_rows(c, op, error);
+}

@@ -1,0 +1,75 @@
+/* A benchmark case: a distorted box with a chosen share of plastic elements, resident on a device, and what
+ * every strategy's results are checked against.
+ *
+ * The box is [0, 1]³ of steel (MPa). A displacement that shears the slab z < plastic takes that slab to twice
+ * the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes move at random by
+ * a tenth of the yield strain. The direction vectors of jacvec are random. */
+#ifndef BENCH_CASE_BOX_H
+#define BENCH_CASE_BOX_H
+
+#include "common/mesh/mesh.h"
+#include "common/problem/share.h"
+#include "common/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bench_operation {
+    BENCH_RESIDUAL,
+    BENCH_MATERIAL,       /* consistent */
+    BENCH_JACVEC_ELASTIC, /* after material in elastic mode: no tangent is read */
+    BENCH_JACVEC,
+    BENCH_DIAGONAL,
+    BENCH_N_OPERATION
+} bench_operation;
+extern const char *const bench_operation_names[BENCH_N_OPERATION];
+
+typedef struct bench_box {
+    int kind, n_dof; /* n_dof: about so many; the nearest cube of cells is taken */
+    fe_order order;
+    double plastic;
+    const fe_backend *backend;
+    int threads;
+} bench_box;
+
+/* A result whose error is above this is recorded with its error and without a time. */
+#define BENCH_TOLERANCE 1e-12
+
+struct bench_oracle;
+typedef struct bench_case {
+    bench_box box;
+    int cells; /* an axis */
+    fe_device *device;
+    fe_problem problem;
+    double *u, *v,
+        *out;     /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
+    size_t bytes; /* resident: mesh, state and tangent, without vectors */
+    int n_yielded, n_softened; /* elements: committed, and at u */
+    struct bench_oracle *oracle;
+} bench_case;
+
+/* Cells an axis of the box with about n_dof degrees of freedom, and how many that makes. */
+int bench_box_cells(int n_dof);
+int64_t bench_box_dofs(int cells);
+
+fe_status bench_case_open(const bench_box *box, bench_case *c);
+void bench_case_close(bench_case *c);
+
+/* Brings trial state and tangent into the form that the operation starts from. */
+fe_status bench_prepare(const bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+/* One call as a solver makes it: output zeroed, then the operation on the whole share. Enqueues only. */
+fe_status bench_apply(const bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+
+/* Runs the operation on cleared state and output, and measures its error: the largest of
+ * |difference from the oracle| / (sum over elements of |element contribution|), over rows (or points) of a
+ * random sample of nodes, and |difference from the first strategy that was checked| / (the largest such sum),
+ * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
+ * infinity where a flag is wrong. */
+fe_status bench_verify(const bench_case *c, const fe_assembly *a, void *work, bench_operation op,
+                       double *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,30 @@
+/* What the hardware allows, measured: a copy through memory and fused multiply-adds in registers. And the
+ * device's own clock. */
+#ifndef BENCH_CEILING_H
+#define BENCH_CEILING_H
+
+#include "common/backend/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Medians of repeated runs, about half a second: (bytes read + bytes written) / s of a copy that is larger
+ * than the caches, and FP64 operations / s of fused multiply-adds (two each). */
+fe_status bench_ceilings(fe_device *d, double *copy, double *flop);
+
+/* Seconds between two points of the device's work: wall clock on the host, events on the device's stream.
+ * stop waits. */
+fe_status bench_clock_start(fe_device *d);
+fe_status bench_clock_stop(fe_device *d, double *seconds);
+
+#if FE_HAVE_CUDA
+fe_status bench_ceilings_cuda(fe_device *d, double *copy, double *flop);
+fe_status bench_clock_start_cuda(fe_device *d);
+fe_status bench_clock_stop_cuda(fe_device *d, double *seconds);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

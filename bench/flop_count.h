@@ -1,0 +1,126 @@
+/* Flop of one element, counted: the element bodies of common/physics run once on a number that counts its
+ * own additions, subtractions, multiplications, divisions, square roots and maxima, one each (a fused
+ * multiply-add is two). So the count follows the physics and needs no table.
+ *
+ * C++, and in place of common/physics/real.h: include it before any header of febench. */
+#ifndef BENCH_FLOP_COUNT_H
+#define BENCH_FLOP_COUNT_H
+
+#ifdef FE_REAL_H
+#error "flop_count.h takes the place of common/physics/real.h: include it first"
+#endif
+#define FE_REAL_H
+#include "common/fe.h"
+
+#define FE_LANES 1
+#define FE_UNROLL
+
+namespace flop_count
+{
+inline int64_t operations = 0;
+
+struct number {
+    double value = 0.0;
+    number() = default;
+    number(double a) : value(a) {}
+    number &operator[](int) { return *this; }
+    number &operator+=(number b) { return operations++, value += b.value, *this; }
+    number &operator-=(number b) { return operations++, value -= b.value, *this; }
+    number &operator*=(number b) { return operations++, value *= b.value, *this; }
+    number &operator/=(number b) { return operations++, value /= b.value, *this; }
+    friend number operator+(number a, number b) { return a += b; }
+    friend number operator-(number a, number b) { return a -= b; }
+    friend number operator*(number a, number b) { return a *= b; }
+    friend number operator/(number a, number b) { return a /= b; }
+    friend number operator-(number a) { return number(-a.value); }
+};
+
+struct mask {
+    bool value = false;
+    bool &operator[](int) { return value; }
+    const bool &operator[](int) const { return value; }
+    friend mask operator|(mask a, mask b) { return {a.value || b.value}; }
+    friend mask operator&(mask a, mask b) { return {a.value && b.value}; }
+};
+inline mask operator>(number a, number b) { return {a.value > b.value}; }
+} // namespace flop_count
+
+typedef flop_count::number fe_real;
+typedef flop_count::mask fe_mask;
+typedef struct fe_index {
+    int lane[FE_LANES];
+} fe_index;
+
+FE_BODY fe_real fe_splat(double a) { return fe_real(a); }
+FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m.value ? a : b; }
+FE_BODY fe_real fe_sqrt(fe_real a) { return flop_count::operations++, fe_real(sqrt(a.value)); }
+FE_BODY fe_real fe_max(fe_real a, fe_real b) { return flop_count::operations++, a.value > b.value ? a : b; }
+FE_BODY bool fe_any(fe_mask m) { return m.value; }
+FE_BODY fe_real fe_read(const double *p, fe_index i, size_t offset)
+{
+    return fe_real(p[offset + (size_t)i.lane[0]]);
+}
+FE_BODY fe_index fe_read_index(const int *p, fe_index i, size_t offset)
+{
+    return fe_index{{p[offset + (size_t)i.lane[0]]}};
+}
+FE_BODY fe_index fe_read_byte(const uint8_t *p, fe_index i) { return fe_index{{p[i.lane[0]]}}; }
+FE_BODY fe_mask fe_has_bit(fe_index a, int bit) { return fe_mask{(a.lane[0] & bit) != 0}; }
+FE_BODY void fe_read3(const double *p, fe_index i, fe_real out[3])
+{
+    for (int c = 0; c < 3; c++) out[c] = fe_real(p[3 * (size_t)i.lane[0] + (size_t)c]);
+}
+FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a)
+{
+    if (m.value) p[offset + (size_t)i.lane[0]] = a.value;
+}
+
+#include "bench/case_box.h"
+#include "common/physics/element.h"
+
+namespace flop_count
+{
+
+/* Flop of an operation on one element that is plastic (committed and trial) or elastic. Each element is
+ * computed once and its corner values are added to the nodes once: what a strategy computes more than that
+ * counts as time, not as work. */
+inline int64_t of_element(int kind, bench_operation op, bool plastic)
+{
+    const int n_corner = fe_corners(kind);
+    double x[8 * 3], u[8 * 3], state[8 * FE_STATE] = {}, tangent[8 * FE_TANGENT], trial[8 * FE_STATE];
+    int conn[8];
+    uint8_t committed = plastic ? FE_YIELDED : 0, now = plastic ? FE_YIELDED | FE_SOFTENED : 0;
+    for (int a = 0; a < n_corner; a++) {
+        conn[a] = a;
+        for (int i = 0; i < 3; i++) x[3 * a + i] = n_corner == 8 ? a >> i & 1 : a == i + 1;
+        for (int i = 0; i < 3; i++) u[3 * a + i] = (plastic ? 1.0 : 1e-9) * x[3 * a + (i + 1) % 3];
+    }
+    for (double &t : tangent) t = 0.5;
+    fe_view m = {};
+    m.n_owned = m.n_local = m.n_node_interior = n_corner;
+    m.n_elem = m.n_elem_interior = m.ld = 1;
+    m.x = x, m.conn = conn, m.material = fe_j2{1.0, 1.0, 1e-3, 0.1};
+    m.committed = fe_state{state, &committed}, m.trial = fe_state{trial, &now}, m.tangent = tangent;
+
+    fe_index node[8];
+    fe_real at[8][3], f[8][3], result[8][3], block[6];
+    const fe_element e = fe_element_open(&m, fe_index{{0}}, fe_no_turn());
+    fe_element_nodes(kind, &m, e, node);
+    fe_element_read(kind, node, x, at);
+    fe_element_read(kind, node, u, f);
+    operations = 0;
+    switch (op) {
+    case BENCH_RESIDUAL: fe_element_forces(kind, FE_RESIDUAL, &m, e, at, f, result); break;
+    case BENCH_MATERIAL:
+        fe_element_material(kind, FE_TANGENT_CONSISTENT, &m, e, fe_mask{true}, at, f);
+        return operations;
+    case BENCH_DIAGONAL:
+        for (int b = 0; b < n_corner; b++) fe_element_diagonal(kind, &m, e, at, b, block);
+        return operations + 9 * n_corner;
+    default: fe_element_forces(kind, FE_JACVEC, &m, e, at, f, result);
+    }
+    return operations + 3 * n_corner;
+}
+
+} // namespace flop_count
+#endif

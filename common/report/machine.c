@@ -1,0 +1,118 @@
+/* Machine record: read from the system, kept as "key,value" lines. */
+#include "common/report/machine.h"
+#include "common/backend/device.h"
+#include "common/report/file.h"
+#include "common/report/version.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void fe_machine_slug(const char *name, size_t size, char *slug)
+{
+    size_t n = 0;
+    for (; *name && n + 1 < size; name++) {
+        const int c = tolower((unsigned char)*name);
+        if (isalnum(c))
+            slug[n++] = (char)c;
+        else if (n && slug[n - 1] != '-')
+            slug[n++] = '-';
+    }
+    while (n && slug[n - 1] == '-') n--;
+    slug[n] = 0;
+}
+
+/* Values stand between commas. */
+static void plain(char *text)
+{
+    for (; *text; text++)
+        if (*text == ',' || *text == '"' || *text == '\n') *text = ' ';
+}
+
+/* Name of the first device of a backend. */
+static fe_status device_name(const fe_backend *backend, size_t size, char *name)
+{
+    fe_device *d = NULL;
+    FE_TRY(backend->open(0, 0, &d));
+    snprintf(name, size, "%s", d->name);
+    plain(name);
+    backend->close(d);
+    return FE_OK;
+}
+
+static void driver_version(size_t size, char *version)
+{
+    FILE *pipe = popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null", "r");
+    if (!pipe) return;
+    if (fgets(version, (int)size, pipe)) version[strcspn(version, "\n")] = 0;
+    pclose(pipe);
+    plain(version);
+}
+
+fe_status fe_machine_find(fe_machine *m)
+{
+    *m = (fe_machine){.cores = fe_host_cores()};
+    m->memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    FE_TRY(device_name(&fe_backend_host, sizeof m->cpu, m->cpu));
+#if FE_HAVE_CUDA
+    if (fe_cuda_devices() > 0) {
+        FE_TRY(device_name(&fe_backend_cuda, sizeof m->gpu, m->gpu));
+        driver_version(sizeof m->driver, m->driver);
+    }
+#endif
+    fe_machine_slug(m->gpu[0] ? m->gpu : m->cpu, sizeof m->slug, m->slug);
+    return FE_OK;
+}
+
+/* The first line of --version that starts with `key`. */
+static void version_line(FILE *file, const char *key, const char *name)
+{
+    const char *line = strstr(fe_version_text(), key);
+    if (!line) return;
+    line += strlen(key);
+    char value[256];
+    snprintf(value, sizeof value, "%.*s", (int)strcspn(line, "\n"), line);
+    plain(value);
+    fprintf(file, "%s,%s\n", name, value);
+}
+
+fe_status fe_machine_write(const fe_machine *m, const char *path)
+{
+    fe_file f = {0};
+    FE_TRY(fe_file_open(&f, path));
+    fprintf(f.stream,
+            "key,value\nmachine,%s\ncpu,%s\ncores,%d\nmemory_gb,%.1f\ngpu,%s\ndriver,%s\ncommit,%s\n",
+            m->slug, m->cpu, m->cores, 1e-9 * m->memory, m->gpu, m->driver, fe_commit());
+    version_line(f.stream, "compiler: ", "compiler");
+    version_line(f.stream, "SIMD: ", "simd");
+    version_line(f.stream, "CUDA: ", "cuda");
+    fprintf(f.stream, "host_copy_gb_per_s,%.2f\nhost_fma_gflop_per_s,%.2f\n", 1e-9 * m->host_copy,
+            1e-9 * m->host_flop);
+    fprintf(f.stream, "cuda_copy_gb_per_s,%.2f\ncuda_fma_gflop_per_s,%.2f\n", 1e-9 * m->cuda_copy,
+            1e-9 * m->cuda_flop);
+    const fe_status status = fe_file_commit(&f);
+    fe_file_close(&f);
+    return status;
+}
+
+fe_status fe_machine_read(const char *path, fe_machine *m)
+{
+    static const char *const keys[4] = {"host_copy_gb_per_s,", "host_fma_gflop_per_s,", "cuda_copy_gb_per_s,",
+                                        "cuda_fma_gflop_per_s,"};
+    double *values[4] = {&m->host_copy, &m->host_flop, &m->cuda_copy, &m->cuda_flop};
+    char line[256];
+    fe_status status = FE_OK;
+    FILE *file = fopen(path, "r");
+    if (!file) return fe_fail(FE_BAD_INPUT, "%s: %s", path, strerror(errno));
+    while (status == FE_OK && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        for (int i = 0; i < 4; i++)
+            if (!strncmp(line, keys[i], strlen(keys[i]))) *values[i] = 1e9 * atof(line + strlen(keys[i]));
+        if (!strncmp(line, "machine,", 8) && strcmp(line + 8, m->slug))
+            status = fe_fail(FE_BAD_INPUT, "%s: is of %s, this machine is %s", path, line + 8, m->slug);
+    }
+    fclose(file);
+    return status;
+}

@@ -1,0 +1,63 @@
+/* Rows of results, and medians with their intervals. */
+#include "common/report/row.h"
+#include "common/report/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Samples to leave out at each end: the largest k with P(Binomial(n, 1/2) < k + 1) <= 2.5 %. */
+static int samples_outside(int n)
+{
+    double term = ldexp(1.0, -n), tail = term; /* P(X = 0), P(X <= k) */
+    int k = 0;
+    while (2 * (k + 1) < n) {
+        term *= (double)(n - k) / (k + 1);
+        if (tail + term > 0.025) break;
+        tail += term, k++;
+    }
+    return k;
+}
+
+fe_statistics fe_statistics_of(int n, double *x)
+{
+    if (n == 0) return (fe_statistics){0};
+    qsort(x, (size_t)n, sizeof *x, ascending);
+    const int k = n < 1000 ? samples_outside(n) : (int)(0.5 * n - 0.98 * sqrt((double)n));
+    const double median = n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
+    return (fe_statistics){n, median, x[k], x[n - 1 - k], x[0]};
+}
+
+void fe_row_write_header(FILE *file)
+{
+    fputs(
+        "schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,n_elem,n_dof,"
+        "operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,dof_per_s,gb_per_s,gflop_per_s,"
+        "ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,plastic_measured,error,deterministic,"
+        "status\n",
+        file);
+}
+
+void fe_row_write(FILE *file, const fe_row *r)
+{
+    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,%g,%lld,%lld,%s,", FE_ROW_SCHEMA, fe_commit(), r->machine,
+            r->backend, r->device, r->ranks, r->threads, r->variant, r->element, r->mesh, r->order,
+            r->plastic, (long long)r->n_elem, (long long)r->n_dof, r->operation);
+    const fe_statistics *s = &r->seconds;
+    if (strcmp(r->status, "ok") || s->n == 0) {
+        fputs(",,,,,,,,,,", file);
+    } else {
+        fprintf(file, "%d,%lld,%.6e,%.6e,%.6e,%.6e,%.6e,%.4f,%.4f,", s->n, (long long)r->calls, s->median,
+                s->low, s->high, s->least, (double)r->n_dof / s->median, 1e-9 * r->bytes_moved / s->median,
+                1e-9 * r->flop / s->median);
+        if (r->ceiling_seconds > 0.0) fprintf(file, "%.4f", r->ceiling_seconds / s->median);
+        fputc(',', file);
+    }
+    fprintf(file, "%.0f,%.0f,%.0f,%.0f,%.6e,%.6f,%.3e,%d,%s\n", r->bytes_moved, r->flop, r->bytes,
+            r->bytes_work, r->setup_seconds, r->plastic_measured, r->error, r->deterministic, r->status);
+}

@@ -1,0 +1,52 @@
+/* One result row: the schema that all benchmarks share, and the statistics of its samples.
+ *
+ * results/README.md defines every column. Rows are CSV; text fields hold no comma and no quote. */
+#ifndef FE_ROW_H
+#define FE_ROW_H
+
+#include "common/fe.h"
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FE_ROW_SCHEMA = 1 };
+
+typedef struct fe_statistics {
+    int n;
+    double median, low, high; /* [low, high] covers the median with at least 95 % where n >= 6 */
+    double least;
+} fe_statistics;
+
+/* Median of x [n] (sorted in place) and its interval by order statistics: the narrowest pair of samples
+ * (k-th, k-th from the end) with P(Binomial(n, 1/2) < k) <= 2.5 %. With fewer than 6 samples no pair
+ * reaches that: low and high are then the extremes. */
+fe_statistics fe_statistics_of(int n, double *x);
+
+typedef struct fe_row {
+    /* what was run */
+    const char *machine, *backend, *device;
+    int ranks, threads;
+    const char *variant, *element, *mesh, *order;
+    double plastic; /* share of plastic elements that was asked for */
+    int64_t n_elem, n_dof;
+    const char *operation;
+    /* what came out; seconds of one call */
+    int64_t calls; /* of one sample */
+    fe_statistics seconds;
+    double bytes_moved, flop, ceiling_seconds; /* modelled, of one call; 0 where unknown */
+    double bytes, bytes_work, setup_seconds;   /* resident memory: all, and the variant's own */
+    double plastic_measured, error;
+    int deterministic;
+    const char *status; /* ok, check_failed, out_of_memory, failed */
+} fe_row;
+
+void fe_row_write_header(FILE *file);
+/* A row whose status is not ok holds no times. */
+void fe_row_write(FILE *file, const fe_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
