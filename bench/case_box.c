@@ -68,9 +68,9 @@ static void displacement(const bench_box *box, int cells, int step, int node, co
 static fe_status common_material(const bench_case *c)
 {
 #if FE_HAVE_CUDA
-    if (c->device->ops == &fe_backend_cuda) return fe_material_cuda(&c->problem, FE_TANGENT_CONSISTENT, c->u);
+    if (c->device->ops == &fe_backend_cuda) return fe_material_cuda(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
 #endif
-    return fe_material_host(&c->problem, FE_TANGENT_CONSISTENT, c->u);
+    return fe_material_host(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
 }
 
 static fe_status upload_fields(bench_case *c, const fe_mesh *mesh, const fe_share *s)

@@ -60,7 +60,11 @@ enum {
     FE_HEX8_NAIVE = 3, /* the same with shape gradients summed corner by corner           */
     FE_N_KIND = 4
 };
-#define FE_EACH_KIND(X) X(FE_TET4, tet4) X(FE_TET4_P4, tet4_p4) X(FE_HEX8, hex8) X(FE_HEX8_NAIVE, hex8_naive)
+/* X(KIND, name, further arguments) for each kind. */
+#define FE_EACH_KIND(X, ...)                                                                                 \
+    X(FE_TET4, tet4, ##__VA_ARGS__)                                                                          \
+    X(FE_TET4_P4, tet4_p4, ##__VA_ARGS__)                                                                    \
+    X(FE_HEX8, hex8, ##__VA_ARGS__) X(FE_HEX8_NAIVE, hex8_naive, ##__VA_ARGS__)
 
 #ifdef __CUDACC__
 #define FE_BODY static __device__ __forceinline__

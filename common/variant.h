@@ -50,7 +50,7 @@ typedef struct fe_problem {
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
  * caller zeroes outputs; interior and border part together are the whole. */
 typedef struct fe_assembly {
-    /* Once, timed apart; memory from fe_device_allocate. *work stays NULL where nothing is needed. */
+    /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
     fe_status (*setup)(fe_problem *p, void **work);
     /* r += f_int(u), from the committed state, without side effect. */
     fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
@@ -68,6 +68,10 @@ typedef struct fe_variant {
     const fe_assembly *host, *cuda;
 } fe_variant;
 
+/* Host loops over work items, shared among the rank's threads in equal, fixed ranges. */
+#define FE_PARALLEL_FOR(i, first, last, step, threads)                                                       \
+    _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = first; i < last; i += step)
+
 #if FE_HAVE_CUDA
 #define FE_CUDA_TABLE(table) &(table)
 #else
@@ -82,6 +86,13 @@ int fe_variant_count(void);
 const fe_variant *fe_variant_at(int i);
 /* NULL where there is no such variant. */
 const fe_variant *fe_variant_find(const char *name);
+
+/* Calls setup where there is one; *work is NULL otherwise. */
+static inline fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work)
+{
+    *work = NULL;
+    return a->setup ? a->setup(p, work) : FE_OK;
+}
 
 /* First and one past last element or owned node of a part. */
 static inline void fe_part_elements(const fe_view *v, fe_part part, int *first, int *last)

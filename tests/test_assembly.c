@@ -275,7 +275,7 @@ static bench bench_open(const scene *s, const fe_assembly *assembly, const char 
     must(fe_problem_open(&s->mesh, &b.share, s->kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), b.device,
                          &b.problem));
     upload_state(&b);
-    must(assembly->setup(&b.problem, &b.work));
+    must(fe_assembly_set_up(assembly, &b.problem, &b.work));
     must(fe_device_vector(b.device, 3 * b.share.n_local, "test", &b.in));
     must(fe_device_vector(b.device, 3 * b.share.n_local, "test", &b.out));
     b.landing = zeros(9 * (size_t)b.share.n_local, sizeof *b.landing);

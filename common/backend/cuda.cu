@@ -66,6 +66,7 @@ static void cuda_close(fe_device *d)
     if (c->constants) cudaFree(c->constants);
     if (c->pinned) cudaFreeHost(c->pinned);
     if (c->stream) cudaStreamDestroy(c->stream);
+    fe_device_release_kept(d);
     free(c);
 }
 
@@ -75,7 +76,7 @@ static fe_status cuda_start(cuda_device *c)
     cudaDeviceProp properties;
     CUDA_TRY(cudaSetDevice(c->ordinal));
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
-    snprintf(c->base.name, sizeof c->base.name, "%s", properties.name);
+    snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
     CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
     CUBLAS_TRY(cublasCreate(&c->blas));
     CUBLAS_TRY(cublasSetStream(c->blas, c->stream));

@@ -25,4 +25,10 @@ static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + t
         CUDA_TRY(cudaPeekAtLastError());                                                                     \
     } while (0)
 
+/* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */
+#define FE_LAUNCH_KIND(p, n, threads, kernel, ...)                                                           \
+    switch ((p)->kind) { FE_EACH_KIND(FE_LAUNCH_CASE, p, n, threads, kernel, __VA_ARGS__) }
+#define FE_LAUNCH_CASE(KIND, name, p, n, threads, kernel, ...)                                               \
+    case KIND: FE_LAUNCH((p)->device, n, threads, kernel##_##name, __VA_ARGS__); break;
+
 #endif

@@ -2,6 +2,7 @@
 #include "common/backend/device.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 fe_status fe_backend_find(const char *name, const fe_backend **backend)
@@ -52,6 +53,30 @@ fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *
 {
     FE_TRY(fe_device_allocate(d, count, size, what, memory));
     return d->ops->upload(d, count * size, host, *memory);
+}
+
+/* Kept blocks form a list through their first bytes. */
+enum { KEPT_HEADER = 64 };
+
+fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host)
+{
+    char *block = NULL;
+    *host = NULL;
+    FE_ALLOCATE(block, KEPT_HEADER + size, what);
+    memcpy(block, &d->kept, sizeof d->kept);
+    d->kept = block;
+    *host = block + KEPT_HEADER;
+    return FE_OK;
+}
+
+void fe_device_release_kept(fe_device *d)
+{
+    while (d->kept) {
+        void *next;
+        memcpy(&next, d->kept, sizeof next);
+        free(d->kept);
+        d->kept = next;
+    }
 }
 
 fe_status fe_device_vector(fe_device *d, int n_node, const char *what, double **x)

@@ -74,6 +74,7 @@ struct fe_device {
     const fe_backend *ops;
     char name[128];     /* "NVIDIA H100 80GB HBM3", or the processor's name */
     int threads;        /* OpenMP threads of this rank, host */
+    void *kept;         /* host memory of fe_device_keep */
     size_t bytes_resident, bytes_peak;
     int64_t bytes_to_device, bytes_from_device;
 };
@@ -95,6 +96,10 @@ fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char
 /* The same, filled from host memory. Both pad by 64 bytes. */
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory);
+/* Zeroed host memory that lives as long as the device: a strategy's own struct of pointers into the device. */
+fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host);
+/* Called by a backend's close. */
+void fe_device_release_kept(fe_device *d);
 /* Vector of n_local nodes (3 doubles each, padded). */
 fe_status fe_device_vector(fe_device *d, int n_node, const char *what, double **x);
 

@@ -66,6 +66,7 @@ static void host_close(fe_device *d)
     if (!d) return;
     for (allocation *a = self(d)->memory, *next; a; a = next) next = a->next, free(a);
     free(self(d)->partial);
+    fe_device_release_kept(d);
     free(d);
 }
 

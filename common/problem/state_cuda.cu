@@ -25,13 +25,11 @@ FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, c
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-extern "C" fe_status fe_material_cuda(const fe_problem *p, fe_tangent mode, const double *u)
+extern "C" fe_status fe_material_cuda(const fe_problem *p, void *work, fe_tangent mode, const double *u)
 {
+    (void)work;
     const int elastic = mode == FE_TANGENT_ELASTIC;
-#define CASE(KIND, name)                                                                                     \
-    case KIND: FE_LAUNCH(p->device, p->view.n_elem, THREADS, material_##name, p->view, elastic, u); break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
-#undef CASE
+    FE_LAUNCH_KIND(p, p->view.n_elem, THREADS, material, p->view, elastic, u);
     return FE_OK;
 }
 
@@ -98,10 +96,7 @@ extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *u, const
                                      double *totals, double *out)
 {
     const int n = p->view.n_elem;
-#define CASE(KIND, name)                                                                                     \
-    case KIND: FE_LAUNCH(p->device, n, THREADS, summary_##name, p->view, u, counted, partial, out); break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
-#undef CASE
+    FE_LAUNCH_KIND(p, n, THREADS, summary, p->view, u, counted, partial, out);
     FE_LAUNCH(p->device, THREADS, THREADS, summary_total, (int)fe_grid(n, THREADS), partial, totals);
     return FE_OK;
 }

@@ -73,7 +73,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     const int kind = r->mesh->kind == FE_TET4 && o->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
     FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device, &s->problem));
-    FE_TRY(s->assembly->setup(&s->problem, &s->work));
+    FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary", (void **)&s->counted));
     FE_TRY(open_vectors(s));
     if (r->observer && r->observer->wants_fields)

@@ -51,31 +51,13 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-static fe_status setup(fe_problem *p, void **work)
-{
-    (void)p;
-    *work = NULL;
-    return FE_OK;
-}
-
 static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
 {
     (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        FE_LAUNCH(p->device, last - first, THREADS, node_csr_residual_##name, p->view, first, last, u, r);   \
-        break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
-#undef CASE
+    FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_residual, p->view, first, last, u, r);
     return FE_OK;
-}
-
-static fe_status material(const fe_problem *p, void *work, fe_tangent mode, const double *u)
-{
-    (void)work;
-    return fe_material_cuda(p, mode, u);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
@@ -83,23 +65,15 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
     (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        FE_LAUNCH(p->device, last - first, THREADS, node_csr_jacvec_##name, p->view, first, last, v, y);     \
-        break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
-#undef CASE
+    FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec, p->view, first, last, v, y);
     return FE_OK;
 }
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     (void)work;
-#define CASE(KIND, name)                                                                                     \
-    case KIND: FE_LAUNCH(p->device, p->view.n_owned, THREADS, node_csr_diagonal_##name, p->view, d); break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
-#undef CASE
+    FE_LAUNCH_KIND(p, p->view.n_owned, THREADS, node_csr_diagonal, p->view, d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly node_csr_cuda = {setup, residual, material, jacvec, diagonal};
+extern "C" const fe_assembly node_csr_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal};

@@ -69,24 +69,11 @@ static void forces(const fe_problem *p, int op, fe_part part, const double *v, d
 #undef CASE
 }
 
-static fe_status setup(fe_problem *p, void **work)
-{
-    (void)p;
-    *work = NULL;
-    return FE_OK;
-}
-
 static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
 {
     (void)work;
     forces(p, FE_RESIDUAL, part, u, r);
     return FE_OK;
-}
-
-static fe_status material(const fe_problem *p, void *work, fe_tangent mode, const double *u)
-{
-    (void)work;
-    return fe_material_host(p, mode, u);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
@@ -108,4 +95,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly node_csr_host = {setup, residual, material, jacvec, diagonal};
+const fe_assembly node_csr_host = {NULL, residual, fe_material_host, jacvec, diagonal};
