@@ -1,4 +1,4 @@
-/* Textbook finite elements to check febench against: dense B and C matrices, one loop, plain double.
+/* Textbook finite elements to check febench against: dense B and C matrices, one loop, in long double inside.
  *
  * Independent on purpose: it shares no type and no line with common/. Components are Voigt's in the order
  * xx yy zz xy yz xz; strains that multiply C are engineering strains (gamma_xy = 2 eps_xy), plastic strains
