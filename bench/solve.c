@@ -81,8 +81,31 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 typedef struct arguments {
     fe_options options;
     const char *problem, *mesh, *result, *output;
+    char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
     int order, done;
 } arguments;
+
+static int is_plain(const char *word)
+{
+    return *word &&
+           !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")];
+}
+
+/* The words with blanks between them; those that a shell would take apart in quotes. */
+static fe_status join_words(int n, char **word, char **line)
+{
+    size_t length = 1;
+    for (int i = 0; i < n; i++) length += 4 * strlen(word[i]) + 3;
+    FE_ALLOCATE(*line, length, "command line");
+    char *at = *line;
+    for (int i = 0; i < n; i++) {
+        const char *quote = is_plain(word[i]) ? "" : "'";
+        at += sprintf(at, "%s%s", i ? " " : "", quote);
+        for (const char *c = word[i]; *c; c++) at += sprintf(at, *c == '\'' ? "'\\''" : "%c", *c);
+        at += sprintf(at, "%s", quote);
+    }
+    return FE_OK;
+}
 
 /* Index of text among the choices. */
 static fe_status choice(const char *flag, const char *text, const char *const *choices, int n, int *out)
@@ -168,15 +191,23 @@ static void list_variants(void)
     }
 }
 
+/* What getopt calls '?'. In a cluster of letters it stays at the word until the last one is read. */
+static fe_status unknown(const char *word)
+{
+    if (optopt && strncmp(word, "--", 2))
+        return fe_fail(FE_BAD_INPUT, "-%c: is not an option; solve --help lists them", optopt);
+    return fe_fail(FE_BAD_INPUT, "%s: is not an option; solve --help lists them", word);
+}
+
 static fe_status parse(int argc, char **argv, arguments *a)
 {
     int key, index = 0;
-    *a = (arguments){.options = fe_default_options()};
+    FE_TRY(join_words(argc, argv, &a->command)); /* getopt moves the problem behind the flags */
     opterr = 0;
     while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
-        if (key == '?')
-            return fe_fail(FE_BAD_INPUT, "%s: is not an option; solve --help lists them", argv[optind - 1]);
+        if (key == '?') return unknown(argv[optind - 1]);
         if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
+        if (optarg && !*optarg) return fe_fail(FE_BAD_INPUT, "--%s: its value is empty", flags[index].name);
         a->done = 1;
         if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
         if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
@@ -187,7 +218,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
     if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; usage: solve PROBLEM.json (solve --help)");
     if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
     a->problem = argv[optind];
-    return FE_OK;
+    return join_words(optind - 1, argv + 1, &a->flags);
 }
 
 /* Writes what a step leaves behind, and says a line about it. */
@@ -198,12 +229,21 @@ typedef struct writer {
     fe_series *series;
 } writer;
 
+/* Before the first step all that can be refused has been accepted: only now an older result is replaced, and
+ * a place that cannot be written is still found before the work. */
 static fe_status write_step(void *context, const fe_step_result *step, const fe_fields *fields)
 {
     writer *w = context;
+    const fe_result *r = w->result;
     if (w->series) FE_TRY(fe_series_write(w->series, w->mesh, fields));
-    if (!step) return FE_OK;
-    if (w->arguments->result) FE_TRY(fe_result_write(w->result, w->arguments->result));
+    if (w->arguments->result) FE_TRY(fe_result_write(r, w->arguments->result));
+    if (!step) {
+        printf("%s on %s: %d nodes, %d %s; %s on %s\n"
+               "step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n",
+               r->problem->name, w->mesh->path, w->mesh->n_node, w->mesh->n_elem, r->element, r->variant,
+               r->backend);
+        return FE_OK;
+    }
     double seconds = 0.0;
     for (int p = 0; p < FE_N_PHASE; p++) seconds += step->seconds[p];
     printf("%4d  %9d  %9lld  %.6e  %.6e  %10lld  %8.3f\n", step->step, step->newton_iterations,
@@ -221,14 +261,8 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     FE_TRY(fe_mesh_reorder(mesh, (fe_order)a->order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (a->output) FE_TRY(fe_series_open(series, a->output, c->name));
-    result->problem = c, result->mesh = mesh, result->boundary = b;
-    if (a->result) { /* a place that cannot be written is found before the work, not after it */
-        result->status = "fault", result->element = fe_kind_name(mesh->kind);
-        FE_TRY(fe_result_write(result, a->result));
-    }
-    printf("%s on %s: %d nodes, %d %s; %s on %s\nstep     newton     krylov         max|u|       max peeq  plastic gp   seconds\n",
-           c->name, path, mesh->n_node, mesh->n_elem, fe_kind_name(mesh->kind), a->options.variant, a->options.backend);
-    fe_status status = fe_solve(c, mesh, b, &a->options, &observer, result);
+    const fe_status status = fe_solve(c, mesh, b, &a->options, &observer, result);
+    if (status == FE_BAD_INPUT) return status; /* an older result stays */
     char message[1024];
     snprintf(message, sizeof message, "%s", fe_message());
     const fe_status written = a->result ? fe_result_write(result, a->result) : FE_OK;
@@ -240,29 +274,25 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     return written;
 }
 
-static fe_status run(int argc, char **argv)
+static fe_status run(const arguments *a)
 {
-    arguments a;
     fe_case c = {0};
     fe_mesh mesh = {0};
     fe_boundary b = {0};
     fe_result result = {0};
     fe_series series = {0};
     char *path = NULL;
-    FE_TRY(parse(argc, argv, &a));
-    if (a.done) return FE_OK;
-    const char *command = argv[0];
     fe_catch_interrupts();
-    fe_status status = fe_case_read(a.problem, &c);
-    if (status == FE_OK && a.mesh) {
-        path = strdup(a.mesh);
+    fe_status status = fe_case_read(a->problem, &c);
+    if (status == FE_OK && a->mesh) {
+        path = strdup(a->mesh);
         if (!path) status = fe_fail(FE_OUT_OF_MEMORY, "mesh path");
     } else if (status == FE_OK) {
         status = fe_case_mesh_path(&c, c.mesh[0], &path);
     }
-    result.command = command;
+    result.command = a->command, result.flags = a->flags;
     result.mesh_name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (status == FE_OK) status = solve(&a, &c, &mesh, &b, &result, &series, path);
+    if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &series, path);
     fe_series_close(&series);
     fe_result_close(&result);
     fe_boundary_close(&b);
@@ -272,4 +302,12 @@ static fe_status run(int argc, char **argv)
     return status;
 }
 
-int main(int argc, char **argv) { return fe_exit_code(run(argc, argv), "solve"); }
+int main(int argc, char **argv)
+{
+    arguments a = {.options = fe_default_options()};
+    fe_status status = parse(argc, argv, &a);
+    if (status == FE_OK && !a.done) status = run(&a);
+    free(a.command);
+    free(a.flags);
+    return fe_exit_code(status, "solve");
+}

@@ -1,6 +1,7 @@
 /* Messages, checked allocation, the steady clock and interruption. */
 #include "common/fe.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,8 +24,11 @@ const char *fe_message(void) { return message; }
 
 int fe_exit_code(fe_status status, const char *program)
 {
+    errno = 0;
+    if ((fflush(stdout) || ferror(stdout)) && status == FE_OK)
+        status = fe_fail(FE_FAILED, "standard output cannot be written%s%s", errno ? ": " : "",
+                         errno ? strerror(errno) : "");
     if (status == FE_OK) return 0;
-    fflush(stdout);
     fprintf(stderr, "%s: %s\n", program, message[0] ? message : "failed without a message");
     return status == FE_BAD_INPUT ? 2 : status == FE_INTERRUPTED ? 130 : 1;
 }

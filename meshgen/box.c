@@ -23,7 +23,7 @@ static fe_status check_box(const fe_box *box)
     static const char axis[] = "xyz";
     if (box->kind != FE_HEX8 && box->kind != FE_TET4)
         return fe_fail(FE_BAD_INPUT, "box: element %d is neither hex8 nor tet4", box->kind);
-    double n_node = 1, n_elem = box->kind == FE_TET4 ? 6 : 1;
+    double n_node = 1, n_elem = box->kind == FE_TET4 ? 6 : 1, cell = 1;
     for (int i = 0; i < 3; ++i) {
         if (box->cells[i] < 1)
             return fe_fail(FE_BAD_INPUT, "box: %d cells in %c, at least 1 is needed", box->cells[i], axis[i]);
@@ -31,7 +31,11 @@ static fe_status check_box(const fe_box *box)
             return fe_fail(FE_BAD_INPUT, "box: length %g in %c is not positive", box->length[i], axis[i]);
         n_node *= box->cells[i] + 1.0;
         n_elem *= box->cells[i];
+        cell *= box->length[i] / box->cells[i];
     }
+    if (!(cell > 0 && isfinite(cell)))
+        return fe_fail(FE_BAD_INPUT, "box: lengths %g,%g,%g make cells of volume %g", box->length[0],
+                       box->length[1], box->length[2], cell);
     if (n_node > INT_MAX || n_elem > INT_MAX)
         return fe_fail(FE_BAD_INPUT,
                        "box: %d,%d,%d cells make %.0f nodes and %.0f elements, at most %d of each",

@@ -917,7 +917,8 @@ int main(int argc, char **argv)
     int n = 0;
     for (int i = 0; i < n_variant; i++) {
         const fe_variant *v = fe_variant_at(i);
-        const char *no_cuda = !v->cuda                 ? "built without CUDA"
+        const char *no_cuda = !FE_HAVE_CUDA            ? "built without CUDA"
+                              : !v->cuda               ? "it has no CUDA twin"
                               : fe_cuda_devices() <= 0 ? "no CUDA device found"
                                                        : NULL;
         n += add_settings(settings + n, v, "host", v->host, v->host ? NULL : "it has no host twin");

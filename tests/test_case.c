@@ -683,6 +683,18 @@ static void refuses_what_the_mesh_cannot_hold(void **state)
     assert_refused(&d, &mesh, "key \"neumann[0].group\": \"nowhere\" is not in ");
     d.load[0].group = (char *)"body";
     assert_refused(&d, &mesh, "key \"neumann[0].group\": \"body\" has no faces (its dimension is 3)");
+
+    fe_group *empty = (fe_group *)fe_mesh_group(&mesh, "y1"); /* named in the file, and nothing is in it */
+    const int n_facet = empty->n_facet;
+    empty->n_facet = 0;
+    d.load[0].group = (char *)"y1";
+    assert_refused(&d, &mesh, "key \"neumann[0].group\": \"y1\" is empty: no face of box is in it");
+    d.support[0].group = (char *)"y1";
+    for (empty->dim = 0; empty->dim < 4; empty->dim++)
+        assert_refused(&d, &mesh, "key \"dirichlet[0].group\": \"y1\" is empty: no part of box is in it");
+    empty->n_facet = n_facet;
+    empty->dim = 2;
+    d.support[0].group = (char *)"x0";
     d.load[0].group = (char *)"x1";
 
     fe_group *side = (fe_group *)fe_mesh_group(&mesh, "x1");

@@ -176,7 +176,8 @@ static const char *backend_of(void **state)
 {
     const char *backend = *state;
     if (!strcmp(backend, "cuda") && fe_cuda_devices() <= 0) {
-        print_message("skipped: krylov on cuda: no CUDA device found\n");
+        print_message("skipped: krylov on cuda: %s\n",
+                      FE_HAVE_CUDA ? "no CUDA device found" : "built without CUDA");
         skip();
     }
     return backend;

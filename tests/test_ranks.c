@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,13 +139,44 @@ static void test_ranks(void **state)
     assert_true(plastic);
 }
 
+static void *meet_and_abort(void *team)
+{
+    fe_comm *comm;
+    if (fe_comm_threads(team, 1, &comm) != FE_OK) return NULL;
+    if (comm->barrier(comm) == FE_OK) comm->abort(comm);
+    fe_comm_close(comm);
+    return NULL;
+}
+
+/* A rank that fails just behind a barrier that all have reached does not fail it for those which wake up
+ * later: rank 0 would drop a load step that every rank has finished. */
+static void test_abort_behind_a_barrier(void **state)
+{
+    (void)state;
+    for (int trial = 0; trial < 2000; trial++) {
+        fe_team *team;
+        fe_comm *comm;
+        pthread_t other;
+        assert_int_equal(fe_team_open(2, &team), FE_OK);
+        assert_int_equal(fe_comm_threads(team, 0, &comm), FE_OK);
+        assert_int_equal(pthread_create(&other, NULL, meet_and_abort, team), 0);
+        const fe_status met = comm->barrier(comm), missed = comm->barrier(comm);
+        pthread_join(other, NULL);
+        fe_comm_close(comm);
+        fe_team_close(team);
+        assert_int_equal(met, FE_OK);
+        assert_int_equal(missed, FE_FAILED);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const size_t most = (size_t)fe_variant_count() * N_CASE * N_PARTITION;
+    const size_t most = (size_t)fe_variant_count() * N_CASE * N_PARTITION + 1;
     setting *settings = calloc(most, sizeof *settings);
     struct CMUnitTest *tests = calloc(most, sizeof *tests);
     if (!settings || !tests) return 1;
     size_t n = 0;
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_abort_behind_a_barrier);
     for (int v = 0; v < fe_variant_count(); v++) {
         const fe_variant *variant = fe_variant_at(v);
         for (size_t k = 0; variant->host && k < N_CASE * N_PARTITION; k++, n++) {

@@ -174,7 +174,8 @@ int main(int argc, char **argv)
     int n = 0;
     for (int v = 0; v < n_variant; v++) {
         const fe_variant *variant = fe_variant_at(v);
-        const char *no_cuda = !variant->cuda           ? "built without CUDA"
+        const char *no_cuda = !FE_HAVE_CUDA            ? "built without CUDA"
+                              : !variant->cuda         ? "it has no CUDA twin"
                               : fe_cuda_devices() <= 0 ? "no CUDA device found"
                                                        : NULL;
         n = add_runs(runs, n, variant->name, "host", variant->host ? NULL : "it has no host twin");

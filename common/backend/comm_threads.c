@@ -52,9 +52,9 @@ static fe_status barrier(fe_comm *c)
         pthread_cond_broadcast(&team->met);
     }
     while (turn == team->turn && !team->aborted) pthread_cond_wait(&team->met, &team->mutex);
-    const int aborted = team->aborted;
+    const int missed = turn == team->turn; /* an abort behind a barrier that all have reached came too late */
     pthread_mutex_unlock(&team->mutex);
-    return aborted ? fe_fail(FE_FAILED, "rank %d: another rank failed", c->rank) : FE_OK;
+    return missed ? fe_fail(FE_FAILED, "rank %d: another rank failed", c->rank) : FE_OK;
 }
 
 static void abort_team(fe_comm *c)

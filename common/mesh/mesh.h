@@ -64,15 +64,23 @@ fe_status fe_mesh_node_elements(const fe_mesh *mesh, int **first, int **elem);
 fe_status fe_mesh_parts(const fe_mesh *mesh, int *n_part, int **part);
 
 /* Renumbers nodes in place (tags and groups follow) and sorts elements so that they follow their nodes.
- * Orders: as-is, lexicographic (by z, y, x of the coordinates), rcm (reverse Cuthill-McKee), morton (space-filling curve), random
- * (seed; elements are shuffled too). */
-typedef enum fe_order { FE_ORDER_AS_IS, FE_ORDER_LEXICOGRAPHIC, FE_ORDER_RCM, FE_ORDER_MORTON, FE_ORDER_RANDOM, FE_N_ORDER } fe_order;
+ * Orders: as-is, lexicographic (by z, y, x of the coordinates), rcm (reverse Cuthill-McKee), morton
+ * (space-filling curve), random (seed; elements are shuffled too). */
+typedef enum fe_order {
+    FE_ORDER_AS_IS,
+    FE_ORDER_LEXICOGRAPHIC,
+    FE_ORDER_RCM,
+    FE_ORDER_MORTON,
+    FE_ORDER_RANDOM,
+    FE_N_ORDER
+} fe_order;
 extern const char *const fe_order_names[FE_N_ORDER]; /* "as-is", "lexicographic", … */
 fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed);
 
 /* Quality over all elements. Jacobians are taken at the corners (Hex8) or the centre (Tet4); `scaled` is the
- * Jacobian over the product of its three edge lengths (1 for a cube; √2 × that for Tet4, 1 for a regular one). Aspect ratio is
- * longest over shortest edge. Bandwidth is the largest |i − j| over nodes that share an element. */
+ * Jacobian over the product of its three edge lengths (1 for a cube; √2 × that for Tet4, 1 for a regular
+ * one). Aspect ratio is longest over shortest edge. Bandwidth is the largest |i − j| over nodes that share
+ * an element. */
 typedef struct fe_quality {
     double volume, min_jacobian, max_jacobian, min_scaled, max_aspect;
     int bandwidth;

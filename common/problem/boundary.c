@@ -32,6 +32,8 @@ static void close_work(work *w)
     free(w->held);
 }
 
+static const char *mesh_name(const work *w) { return w->mesh->path ? w->mesh->path : "the mesh"; }
+
 static fe_status find_group(const work *w, const char *list, int index, const char *name,
                             const fe_group **group)
 {
@@ -43,8 +45,7 @@ static fe_status find_group(const work *w, const char *list, int index, const ch
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", g ? ", " : "",
                                  w->mesh->group[g].name);
     return fe_fail(FE_BAD_INPUT, "%s: key \"%s[%d].group\": \"%s\" is not in %s; its groups are: %s",
-                   w->c->file, list, index, name, w->mesh->path ? w->mesh->path : "the mesh",
-                   used ? names : "none");
+                   w->c->file, list, index, name, mesh_name(w), used ? names : "none");
 }
 
 /* --- supports ---------------------------------------------------------------------------------------- */
@@ -124,8 +125,9 @@ static fe_status apply_support(work *w, int s, fe_boundary *b)
     FE_TRY(fe_group_nodes(w->mesh, group, &n, &node));
     fe_status status = FE_OK;
     if (!n)
-        status = fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet[%d].group\": \"%s\" has no nodes", w->c->file, s,
-                         support->group);
+        status =
+            fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet[%d].group\": \"%s\" is empty: no part of %s is in it",
+                    w->c->file, s, support->group, mesh_name(w));
     for (int i = 0; i < 3 && status == FE_OK; i++) {
         if (!support->expression[i]) continue;
         status = fix_component(w, s, i, n, node);
@@ -291,10 +293,13 @@ static fe_status apply_load(const work *w, int k, fe_boundary *b)
     const fe_load *l = &w->c->load[k];
     const fe_group *group;
     FE_TRY(find_group(w, "neumann", k, l->group, &group));
-    if (group->dim != 2 || !group->n_facet)
+    if (group->dim != 2)
         return fe_fail(FE_BAD_INPUT,
                        "%s: key \"neumann[%d].group\": \"%s\" has no faces (its dimension is %d)", w->c->file,
                        k, l->group, group->dim);
+    if (!group->n_facet)
+        return fe_fail(FE_BAD_INPUT, "%s: key \"neumann[%d].group\": \"%s\" is empty: no face of %s is in it",
+                       w->c->file, k, l->group, mesh_name(w));
     if (!b->load[l->path]) FE_ALLOCATE(b->load[l->path], 3 * (size_t)w->mesh->n_node, "loads");
     for (int f = 0; f < group->n_facet; f++) {
         const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;

@@ -3,6 +3,7 @@
  * A message names file, key and value: `bar.json: key "material.nu": 0.5 is not below 0.5`. */
 #include "common/problem/case.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -344,10 +345,13 @@ fe_status fe_case_read(const char *path, fe_case *c)
     FE_ALLOCATE(c->file, strlen(path) + 1, path);
     strcpy(c->file, path);
     json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    FILE *file = fopen(path, "rb");
+    json_t *root = file ? json_loadf(file, JSON_REJECT_DUPLICATES, &error) : NULL;
+    const int unread = !file || ferror(file), reason = errno; /* a folder opens, but cannot be read */
+    if (file) fclose(file);
     fe_status status = FE_OK;
-    if (!root && error.line < 1)
-        status = fe_fail(FE_BAD_INPUT, "%s", error.text); /* "unable to open FILE: reason" */
+    if (unread)
+        status = fe_fail(FE_BAD_INPUT, "%s: %s", path, strerror(reason));
     else if (!root)
         status = fe_fail(FE_BAD_INPUT, "%s:%d:%d: %s", path, error.line, error.column, error.text);
     else

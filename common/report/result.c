@@ -175,7 +175,6 @@ static json_t *versions_of(writer *w)
 static json_t *run_of(writer *w, const fe_result *r)
 {
     json_t *o = json_object(), *from_device = json_object();
-    const char *flags = r->command ? strstr(r->command, " -") : NULL;
     put(w, o, "variant", text(r->variant));
     put(w, o, "backend", text(r->backend));
     put(w, o, "device", text(r->device));
@@ -183,7 +182,7 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, o, "threads", integer(r->threads));
     put(w, o, "partition", text(r->partition));
     put(w, o, "command", text(r->command));
-    put(w, o, "flags", text(flags ? flags + 1 : ""));
+    put(w, o, "flags", text(r->flags));
     put(w, o, "commit", text(fe_commit()));
     put(w, o, "versions", versions_of(w));
     put(w, o, "bytes_to_device", integer(r->bytes_to_device));

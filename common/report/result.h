@@ -31,7 +31,8 @@ typedef struct fe_result {
     const fe_mesh *mesh;
     const fe_boundary *boundary;
     const char *mesh_name, *element, *status; /* status: converged | limit_load | not_converged | interrupted | fault */
-    const char *variant, *backend, *partition, *command;
+    const char *variant, *backend, *partition;
+    const char *command, *flags; /* as typed: the whole line, and its flags alone */
     char device[128];
     int ranks, threads;
     double volume;

@@ -26,7 +26,8 @@ const char *fe_version_text(void)
 {
     static char text[512];
     snprintf(text, sizeof text,
-             "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles a lane group\nCUDA: %s\nMETIS: %s\n", FE_COMMIT,
-             __VERSION__, FE_FLAGS, fe_simd_lanes(), FE_NVCC, FE_HAVE_METIS ? "yes" : "no");
+             "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles a lane group\nCUDA: %s\nNCCL: none\n"
+             "MPI: none (ranks are threads)\nMETIS: %s\n",
+             FE_COMMIT, __VERSION__, FE_FLAGS, fe_simd_lanes(), FE_NVCC, FE_HAVE_METIS ? "yes" : "no");
     return text;
 }

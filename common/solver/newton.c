@@ -49,7 +49,11 @@ static fe_status evaluate(fe_solver *s, double *v, double *r, double *norm)
     return FE_OK;
 }
 
-static int accepted(const fe_solver *s, double norm) { return norm <= s->options->tolerance * s->reach; }
+/* Forces beyond the largest number would pass as inf <= inf. */
+static int accepted(const fe_solver *s, double norm)
+{
+    return norm <= s->options->tolerance * s->reach && isfinite(s->reach);
+}
 
 /* f_ext at the load factors, and v = u with the supports moved to theirs. */
 static fe_status apply_factors(fe_solver *s, const double *to)
@@ -197,6 +201,7 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
 {
     newton state = {.forcing = 1e-4};
     *limit_load = 0;
+    FE_TRY(fe_solver_interrupted(s));
     FE_TRY(apply_factors(s, to));
     FE_TRY(evaluate(s, s->v, s->residual, &state.norm));
     if (!accepted(s, state.norm)) {
@@ -207,8 +212,10 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     if (s->options->anderson) fe_anderson_reset(s);
     const int first = record->newton_iterations;
     while (!accepted(s, state.norm)) {
-        if (fe_interrupted()) return fe_fail(FE_INTERRUPTED, "interrupted in load step %d", record->step);
-        if (!isfinite(state.norm)) return fe_fail(FE_FAILED, "load step %d: the residual is not finite", record->step);
+        FE_TRY(fe_solver_interrupted(s));
+        if (!isfinite(state.norm) || !isfinite(s->reach))
+            return fe_fail(FE_FAILED, "load step %d: not converged: the residual or a force is not finite",
+                           record->step);
         FE_TRY(ran_away(s, &state, limit_load));
         if (*limit_load || record->newton_iterations - first >= s->options->newton_iterations)
             return fe_fail(FE_FAILED,

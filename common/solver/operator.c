@@ -35,6 +35,11 @@ fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *
     return d->ops->download(d, sizeof *out, s->scalar, out);
 }
 
+fe_status fe_solver_interrupted(const fe_solver *s)
+{
+    return fe_interrupted() ? fe_fail(FE_INTERRUPTED, "interrupted in load step %d", s->load_step) : FE_OK;
+}
+
 fe_status fe_solver_residual(fe_solver *s, double *v, double *r)
 {
     fe_device *d = s->device;
@@ -64,6 +69,7 @@ static fe_status apply_difference(fe_solver *s, double *x, double *y)
 fe_status fe_solver_apply(void *context, double *x, double *y)
 {
     fe_solver *s = context;
+    FE_TRY(fe_solver_interrupted(s)); /* a linear solve may take minutes */
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(apply_difference(s, x, y));
     else

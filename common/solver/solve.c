@@ -239,7 +239,7 @@ static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
             status = fe_fail(FE_OUT_OF_MEMORY, "record of load step %d", step + 1);
             break;
         }
-        record->step = step + 1, record->substeps = 1;
+        record->step = s->load_step = step + 1, record->substeps = 1;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
         status = advance(s, from, to, record, &work, 0, &t->limit_load);
         if (status == FE_OK) status = summarize(s, record, work);

@@ -49,6 +49,7 @@ typedef struct fe_solver {
     fe_krylov krylov;
     fe_anderson anderson;
 
+    int load_step;         /* the one under way, from 1 */
     int jacobian;          /* of the next linear solve */
     double difference_u;   /* |u| for the finite difference's step */
     double scale;          /* acceptance: largest external force, reaction or first residual so far, */
@@ -57,6 +58,9 @@ typedef struct fe_solver {
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */
 fe_status fe_solver_boundary(fe_solver *s, const fe_partition *p);
+
+/* FE_INTERRUPTED, with the load step, once a signal has come. */
+fe_status fe_solver_interrupted(const fe_solver *s);
 
 /* r = f_ext - f_int(v) over free components; internal holds f_int. */
 fe_status fe_solver_residual(fe_solver *s, double *v, double *r);

@@ -1,0 +1,47 @@
+/* Programs of this build as child processes, in a folder of their own, and what they leave behind. What fails
+ * here fails the cmocka test that called. */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+/* Fixtures of a group of tests: a new folder to work in, with p.json (the default problem), box.msh (Hex8)
+ * and tet.msh (Tet4); the programs of the folder FE_BUILD (this build's) in front of PATH; no CUDA device to
+ * be found. */
+int child_open(void **state);
+int child_close(void **state);
+
+void child_write(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void child_read(const char *path, size_t size, char *text);
+
+/* A shell command, with its output in the files out and err; SIGALRM ends it after a minute. */
+pid_t child_start(const char *command);
+/* Its exit code, or minus the signal that ended it; child_said is its stderr. No temporary file may stay. */
+int child_finish(pid_t child);
+int child_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Runs a command that has to end with this exit code. */
+void child_must(int code, const char *command);
+
+extern char child_said[8192];
+/* child_said is one line, "program: ...", with each part that is not NULL. */
+void child_assert_said(const char *command, const char *program, const char *const part[3]);
+#define PARTS(...) ((const char *const[3]){__VA_ARGS__})
+
+/* Sections of a problem file; NULL takes the default: a unit cube clamped at x = 0, pulled and bent at x = 1
+ * with factors 1 (elastic), -2.2 and 2.2 (plastic). */
+typedef struct problem {
+    const char *material, *supports, *loads, *factors;
+} problem;
+void child_write_problem(const char *path, problem p);
+
+json_t *result_load(const char *path);
+/* The same, with its status, and its steps numbered 1 to n_step. */
+json_t *result_load_checked(const char *path, const char *status, size_t n_step);
+json_t *result_at(const json_t *o, const char *key);
+double result_number(const json_t *o, const char *key);
+json_t *result_step(const json_t *root, size_t i);
+/* Component i of the displacement at (1, 1, 1). */
+double result_probe(const json_t *step, size_t i);
+
+#endif

@@ -1,0 +1,406 @@
+/* `solve` as a user runs it: limit loads, signals and full disks keep the accepted steps, and every flag
+ * leads to the same solution. All meshes have a few elements. */
+#include "tests/child.h"
+
+#include <glob.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ROLLERS                                                                                              \
+    "{\"group\": \"x0\", \"u\": {\"x\": 0}}, {\"group\": \"y0\", \"u\": {\"y\": 0}}, "                       \
+    "{\"group\": \"z0\", \"u\": {\"z\": 0}}"
+#define PULL "{\"group\": \"x1\", \"traction\": [1, 0, 0]}"
+
+static void assert_near(const char *what, double value, double expected, double bound)
+{
+    if (!(fabs(value - expected) <= bound)) fail_msg("%s: %.15g is not %.15g", what, value, expected);
+}
+
+/* Two ways to one solution. Forces are left unbalanced by 1e-9 of the largest; where points flow, the cube is
+ * up to E / H = 100 times softer than an elastic one, so displacements and strains may differ by 1e-7 of the
+ * largest. Ten times that is granted. */
+static void assert_same(const char *what, const json_t *root, const json_t *reference)
+{
+    static const char *const axes[3] = {"x", "y", "z"};
+    const size_t n = json_array_size(result_at(reference, "steps"));
+    assert_int_equal(json_array_size(result_at(root, "steps")), n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *s = result_step(root, i), *t = result_step(reference, i);
+        for (size_t k = 0; k < 3; k++) {
+            assert_near(what, result_probe(s, k), result_probe(t, k), 1e-6 * result_number(t, "max_abs_u"));
+            assert_near(what, result_number(result_at(result_at(s, "reactions"), "x0"), axes[k]),
+                        result_number(result_at(result_at(t, "reactions"), "x0"), axes[k]), 1e-6 * 72 * 2.2);
+        }
+        assert_near(what, result_number(s, "max_peeq"), result_number(t, "max_peeq"),
+                    1e-6 * result_number(t, "max_peeq"));
+        assert_int_equal(result_number(s, "plastic_gp"), result_number(t, "plastic_gp"));
+    }
+}
+
+static int newton(const json_t *root, size_t i)
+{
+    return (int)result_number(result_at(result_step(root, i), "newton"), "iterations");
+}
+
+/* Smallest accepted step length of Newton's method over all steps. */
+static double shortest(const json_t *root)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < json_array_size(result_at(root, "steps")); i++) {
+        const json_t *length;
+        size_t k;
+        json_array_foreach(result_at(result_at(result_step(root, i), "newton"), "line_search"), k, length)
+            least = fmin(least, json_number_value(length));
+    }
+    return least;
+}
+
+/* --- runs that end early ----------------------------------------------------------------------------- */
+
+/* A bar without hardening bears sigma_y = 250; below it u = sigma / E, to a hundred times the 1e-9 of the
+ * force that may stay unbalanced. */
+static void limit_load_keeps_steps(void **state)
+{
+    (void)state;
+    static const double factors[] = {100, 240};
+    child_write_problem("limit.json",
+                        (problem){.material = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 250, \"H\": 0",
+                                  .supports = ROLLERS,
+                                  .loads = PULL,
+                                  .factors = "100, 240, 260, 0"});
+    child_must(1, "solve limit.json --threads 1 --result limit.r.json");
+    child_assert_said("limit load", "solve",
+                      PARTS("load step 3: limit load: displacements grow without bound"));
+    json_t *root = result_load_checked("limit.r.json", "limit_load", 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_near("u", result_probe(result_step(root, i), 0), factors[i] / 200000,
+                    1e-7 * factors[i] / 200000);
+    json_decref(root);
+}
+
+static void no_convergence_keeps_steps(void **state)
+{
+    (void)state;
+    child_must(1, "solve p.json --threads 1 --result r.json --newton-iterations 1"); /* step 1 is elastic */
+    child_assert_said("Newton", "solve",
+                      PARTS("load step 2: not converged: residual ", "after 2 iterations"));
+    json_decref(result_load_checked("r.json", "not_converged", 1));
+    child_must(1, "solve p.json --threads 1 --result r.json --krylov-iterations 1 --newton-iterations 9");
+    child_assert_said("Krylov", "solve", PARTS("load step 1: not converged: residual "));
+    json_decref(result_load_checked("r.json", "not_converged", 0));
+    child_must(0, "meshgen box -c 1 -l 1e100 -o huge.msh"); /* traction × area is beyond the largest number */
+    child_write_problem("huge.json", (problem){.loads = "{\"group\": \"x1\", \"pressure\": 1e99}"});
+    child_must(1, "solve huge.json --mesh huge.msh --threads 1 --result r.json");
+    child_assert_said("overflow", "solve",
+                      PARTS("load step 1: not converged: the residual or a force is not finite"));
+    json_decref(result_load_checked("r.json", "not_converged", 0));
+}
+
+/* Lines of the last program's output: two of a heading, one a load step, and the summary. */
+static size_t count_lines(void)
+{
+    static char text[1 << 18];
+    size_t n = 0;
+    child_read("out", sizeof text, text);
+    for (const char *c = text; *c; c++) n += *c == '\n';
+    return n;
+}
+
+/* Sends a signal once the result shows n steps; the file must be complete whenever it is there. */
+static int interrupt(const char *command, int signal_number, size_t n_step)
+{
+    unlink("r.json");
+    const pid_t child = child_start(command);
+    for (int i = 0; i < 6000; i++, usleep(5000)) {
+        if (access("r.json", R_OK)) continue;
+        json_t *root = result_load("r.json");
+        const size_t n = json_array_size(result_at(root, "steps"));
+        json_decref(root);
+        if (n >= n_step) break;
+    }
+    kill(child, signal_number);
+    return child_finish(child);
+}
+
+static void interruption_keeps_steps(void **state)
+{
+    (void)state;
+    char factors[5000 * 8];
+    for (int i = 0, used = 0; i < 5000; i++)
+        used +=
+            snprintf(factors + used, sizeof factors - (size_t)used, "%s%g", i ? ", " : "", i % 2 ? 1 : 0.5);
+    child_write_problem("long.json", (problem){.factors = factors});
+    for (int ranks = 1; ranks <= 2; ranks++) {
+        char command[128];
+        snprintf(command, sizeof command, "solve long.json --threads 1 --ranks %d --result r.json", ranks);
+        assert_int_equal(interrupt(command, ranks == 1 ? SIGINT : SIGTERM, 2), 130);
+        child_assert_said(command, "solve", PARTS("interrupted in load step "));
+        json_t *root = result_load("r.json");
+        const size_t n = json_array_size(result_at(root, "steps"));
+        json_decref(root);
+        assert_true(n >= 2 && n < 5000);
+        assert_int_equal(count_lines(), n + 3); /* no step that was shown is missing */
+        root = result_load_checked("r.json", "interrupted", n);
+        for (size_t i = 1; i < n; i++) { /* elastic: as the load */
+            const double expected = result_probe(result_step(root, 0), 2) * (i % 2 ? 2 : 1);
+            assert_near("u", result_probe(result_step(root, i), 2), expected, 1e-7 * expected);
+        }
+        json_decref(root);
+    }
+    /* Nothing holds the cube in y, so this linear system has no solution and its solver would never end. */
+    child_write_problem("loose.json", (problem){.supports = "{\"group\": \"x0\", \"u\": {\"x\": 0}}",
+                                                .loads = "{\"group\": \"x1\", \"traction\": [0, 1, 0]}"});
+    const char *endless =
+        "solve loose.json --threads 1 --krylov gmres --krylov-iterations 100000000 --result r.json";
+    assert_int_equal(interrupt(endless, SIGINT, 0), 130);
+    child_assert_said(endless, "solve", PARTS("interrupted in load step 1"));
+    json_decref(result_load_checked("r.json", "interrupted", 0));
+}
+
+/* A limit on the size of files is a disk that fills up while the result grows. */
+static void full_disk(void **state)
+{
+    (void)state;
+    child_must(1, "solve p.json --threads 1 --result /dev/full");
+    child_assert_said("/dev/full", "solve", PARTS("/dev/full: cannot be written: No space left on device"));
+    child_must(1, "sh -c 'ulimit -f 8; trap \"\" XFSZ; exec solve p.json --threads 1 --result r.json'");
+    child_assert_said("ulimit", "solve", PARTS("r.json: cannot be written: File too large"));
+    json_t *root = result_load("r.json");
+    const size_t n = json_array_size(result_at(root, "steps"));
+    assert_true(n >= 1 && n < 3);
+    json_decref(root);
+    /* The table is lost, the result is not. */
+    child_must(1, "solve p.json --threads 1 --result r.json >/dev/full");
+    child_assert_said(">/dev/full", "solve",
+                      PARTS("standard output cannot be written: No space left on device"));
+    json_decref(result_load_checked("r.json", "converged", 3));
+    static const char *const commands[] = {"solve --help",       "solve --version",   "solve --list",
+                                           "meshgen --help",     "meshgen --version", "meshgen info box.msh",
+                                           "meshgen box -c 2 -o"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "%s %s/dev/full", commands[i], i < 6 ? ">" : "");
+        child_must(1, command);
+        child_assert_said(command, i < 3 ? "solve" : "meshgen", PARTS("No space left on device"));
+    }
+}
+
+/* --- runs that reach the end ------------------------------------------------------------------------- */
+
+/* "a b.json" so that the recorded command needs quotes. */
+static void result_has_its_keys(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"problem",     "mesh",  "element", "nodes", "elements", "volume",
+                                       "probe_nodes", "units", "status",  "steps", "run"},
+                             *const step_keys[] = {"step",     "factors",    "probes",         "reactions",
+                                                   "max_peeq", "max_mises",  "elastic_energy", "plastic_work",
+                                                   "int_peeq", "plastic_gp", "max_abs_u",      "norm_u",
+                                                   "newton",   "seconds"},
+                             *const newton_keys[] = {"iterations", "krylov_iterations", "residuals",
+                                                     "line_search"},
+                             *const second_keys[] = {"material",     "residual",
+                                                     "jacvec",       "orthogonalization",
+                                                     "precondition", "exchange",
+                                                     "other"},
+                             *const run_keys[] = {"variant",  "backend",        "device", "ranks",
+                                                  "threads",  "partition",      "flags",  "commit",
+                                                  "versions", "bytes_to_device"};
+#define HAS(object, list)                                                                                    \
+    for (size_t k = 0; k < sizeof list / sizeof *list; k++)                                                  \
+    assert_false(json_is_null(result_at(object, list[k])))
+    child_write_problem("a b.json", (problem){0});
+    child_must(0, "solve --threads 1 'a b.json' --output fields --verbose --result r.json");
+    assert_non_null(strstr(child_said, "iteration 2: residual"));
+    json_t *root = result_load_checked("r.json", "converged", 3), *r = result_at(root, "run");
+    HAS(root, keys);
+    HAS(r, run_keys);
+    assert_string_equal(json_string_value(result_at(r, "command")),
+                        "solve --threads 1 'a b.json' --output fields --verbose --result r.json");
+    assert_string_equal(json_string_value(result_at(r, "flags")),
+                        "--threads 1 --output fields --verbose --result r.json");
+    assert_string_equal(json_string_value(result_at(r, "variant")), "node_csr");
+    assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "solve")));
+    assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "output")));
+    assert_near("volume", result_number(root, "volume"), 1, 1e-14);
+    static const double factors[] = {1, -2.2, 2.2};
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *s = result_step(root, i), *reaction = result_at(result_at(s, "reactions"), "x0");
+        HAS(s, step_keys);
+        HAS(result_at(s, "newton"), newton_keys);
+        HAS(result_at(s, "seconds"), second_keys);
+        assert_true(result_number(result_at(s, "factors"), "load") == factors[i]);
+        assert_near("reaction x", result_number(reaction, "x"), -60 * factors[i], 1e-6 * 72 * 2.2);
+        assert_near("reaction y", result_number(reaction, "y"), 0, 1e-6 * 72 * 2.2);
+        assert_near("reaction z", result_number(reaction, "z"), -40 * factors[i], 1e-6 * 72 * 2.2);
+        assert_int_equal(result_number(s, "plastic_gp") > 0, i > 0);
+        assert_int_equal(result_number(s, "max_peeq") > 0, i > 0);
+        assert_int_equal(json_array_size(result_at(result_at(s, "newton"), "line_search")), newton(root, i));
+    }
+    json_decref(root);
+    glob_t found; /* steps 0 to 3 and their collection */
+    assert_int_equal(glob("fields/*", 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 5);
+    globfree(&found);
+}
+
+static void ways_to_one_solution(void **state)
+{
+    (void)state;
+    enum { SAME_BITS = 1, NO_METIS = 2 };
+    static const struct {
+        const char *flags;
+        int note;
+    } ways[] = {
+        {"--jacobian difference", 0},
+        {"--krylov gmres", 0},
+        {"--krylov gmres --orthogonalization cgs2", 0},
+        {"--krylov gmres --orthogonalization mgs --restart 5", 0},
+        {"--krylov-tolerance 1e-8", 0},
+        {"--precondition none", 0},
+        {"--tolerance 1e-11", 0},
+        {"--substep", SAME_BITS},
+        {"--order rcm", 0},
+        {"--order morton", 0},
+        {"--order random", 0},
+        {"--ranks 2", 0},
+        {"--ranks 3", 0},
+        {"--ranks 2 --partition metis", NO_METIS},
+    };
+    static const char *const meshes[] = {"box.msh", "tet.msh"};
+    for (int m = 0; m < 2; m++) {
+        child_must(0, m ? "solve p.json --threads 1 --result p.r.json --mesh tet.msh"
+                        : "solve p.json --threads 1 --result p.r.json");
+        json_t *reference = result_load_checked("p.r.json", "converged", 3);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            const char *flags = ways[i].flags;
+            if (ways[i].note == NO_METIS && !FE_HAVE_METIS) {
+                child_must(2, "solve p.json --threads 1 --ranks 2 --partition metis");
+                child_assert_said(flags, "solve", PARTS("this build has no METIS"));
+                continue;
+            }
+            const int code =
+                child_run("solve p.json --threads 1 --result r.json --mesh %s %s", meshes[m], flags);
+            if (code) fail_msg("%s: exit code %d: %s", flags, code, child_said);
+            json_t *root = result_load_checked("r.json", "converged", 3);
+            assert_same(flags, root, reference);
+            /* A flag that does something leaves a trace in the last digits at least. */
+            if (ways[i].note != SAME_BITS &&
+                json_equal(result_at(result_at(result_step(root, 2), "newton"), "residuals"),
+                           result_at(result_at(result_step(reference, 2), "newton"), "residuals")))
+                fail_msg("%s: changes no bit", flags);
+            json_decref(root);
+        }
+        json_decref(reference);
+    }
+}
+
+/* The four points of --tet-points 4 hold one and the same strain. */
+static void four_points_count_four_times(void **state)
+{
+    (void)state;
+    child_must(0, "solve p.json --threads 1 --mesh tet.msh --result p.r.json");
+    child_must(0, "solve p.json --threads 1 --mesh tet.msh --result r.json --tet-points 4");
+    json_t *one = result_load_checked("p.r.json", "converged", 3),
+           *four = result_load_checked("r.json", "converged", 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *s = result_step(one, i), *t = result_step(four, i);
+        for (size_t k = 0; k < 3; k++)
+            assert_near("u", result_probe(t, k), result_probe(s, k), 1e-6 * result_number(s, "max_abs_u"));
+        assert_int_equal(result_number(t, "plastic_gp"), 4 * result_number(s, "plastic_gp"));
+    }
+    json_decref(one);
+    json_decref(four);
+}
+
+/* A frozen Jacobian needs more iterations, Anderson's mixing fewer of them, and its steps are too long where
+ * the line search does not shorten them. */
+static void modified_newton_and_line_search(void **state)
+{
+    (void)state;
+    child_must(0, "solve p.json --threads 1 --result p.r.json");
+    child_must(0,
+               "solve p.json --threads 1 --result elastic.json --jacobian elastic --newton-iterations 400");
+    child_must(0, "solve p.json --threads 1 --result mixed.json --jacobian elastic --newton-iterations 400 "
+                  "--anderson 3");
+    child_must(0, "solve p.json --threads 1 --result searched.json --anderson 3");
+    child_must(0, "solve p.json --threads 1 --result whole.json --anderson 3 --no-line-search");
+    static const char *const files[] = {"p.r.json", "elastic.json", "mixed.json", "searched.json",
+                                        "whole.json"};
+    json_t *root[5];
+    for (int i = 0; i < 5; i++) root[i] = result_load_checked(files[i], "converged", 3);
+    for (int i = 1; i < 5; i++) assert_same(files[i], root[i], root[0]);
+    assert_true(newton(root[1], 1) > 3 * newton(root[0], 1));
+    assert_true(2 * newton(root[2], 1) < newton(root[1], 1));
+    assert_true(shortest(root[3]) < 1);
+    assert_true(shortest(root[4]) == 1);
+    for (int i = 0; i < 5; i++) json_decref(root[i]);
+}
+
+/* Where an increment fails and its halves do not, the solution is that of a path which lists the halves. */
+static void substeps_are_halves(void **state)
+{
+    (void)state;
+    child_write_problem("whole.json", (problem){.factors = "1, 2, 3, 0"});
+    child_write_problem("halves.json", (problem){.factors = "1, 2, 2.5, 3, 0"});
+    child_must(1, "solve whole.json --threads 1 --newton-iterations 5 --result r.json");
+    json_decref(result_load_checked("r.json", "not_converged", 2));
+    child_must(0, "solve whole.json --threads 1 --newton-iterations 5 --substep --result r.json");
+    child_assert_said("--substep", "solve", PARTS("load step 3: not converged", "the increment is halved"));
+    child_must(0, "solve halves.json --threads 1 --result halves.r.json");
+    json_t *root = result_load_checked("r.json", "converged", 4),
+           *halves = result_load_checked("halves.r.json", "converged", 5);
+    assert_int_equal(result_number(result_at(result_step(root, 2), "newton"), "substeps"), 2);
+    for (size_t i = 2; i < 4; i++) {
+        const json_t *s = result_step(root, i), *t = result_step(halves, i + 1);
+        for (size_t k = 0; k < 3; k++)
+            assert_near("u", result_probe(s, k), result_probe(t, k), 1e-6 * result_number(t, "max_abs_u"));
+        assert_near("work", result_number(s, "plastic_work"), result_number(t, "plastic_work"),
+                    1e-6 * result_number(t, "plastic_work"));
+    }
+    json_decref(root);
+    json_decref(halves);
+}
+
+/* Every strategy that --list names solves the problem. */
+static void listed_variants_run(void **state)
+{
+    (void)state;
+    char text[8192], *rest = text;
+    int n = 0;
+    child_must(0, "solve p.json --threads 1 --result p.r.json");
+    json_t *reference = result_load_checked("p.r.json", "converged", 3);
+    child_must(0, "solve --list");
+    child_read("out", sizeof text, text);
+    for (char *line; (line = strsep(&rest, "\n")) && *line; n++) {
+        char name[64] = "", summary[64] = "";
+        assert_int_equal(sscanf(line, "%63s %63s", name, summary), 2);
+        if (!strstr(line, "(host")) continue;
+        assert_int_equal(child_run("solve p.json --threads 1 --result r.json --variant %s", name), 0);
+        json_t *root = result_load_checked("r.json", "converged", 3);
+        assert_string_equal(json_string_value(result_at(result_at(root, "run"), "variant")), name);
+        assert_same(name, root, reference);
+        json_decref(root);
+    }
+    assert_true(n >= 2);
+    json_decref(reference);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limit_load_keeps_steps),       cmocka_unit_test(no_convergence_keeps_steps),
+        cmocka_unit_test(interruption_keeps_steps),     cmocka_unit_test(full_disk),
+        cmocka_unit_test(result_has_its_keys),          cmocka_unit_test(ways_to_one_solution),
+        cmocka_unit_test(four_points_count_four_times), cmocka_unit_test(modified_newton_and_line_search),
+        cmocka_unit_test(substeps_are_halves),          cmocka_unit_test(listed_variants_run),
+    };
+    return cmocka_run_group_tests(tests, child_open, child_close);
+}
