@@ -76,8 +76,11 @@ help:
 	@echo 'make            build what this machine can: programs under $(BUILD)/'
 	@echo 'make info       what was found, what is left out and how to get it'
 	@echo 'make test       install what is missing, build, run all tests'
-	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot (FULL=1: all sizes)'
-	@echo 'make plots      all figures anew from the committed results'
+	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, in a few minutes'
+	@echo '                FULL=1: all sizes, node orders, shares of plastic elements, redundant element forms'
+	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
+	@echo '                SIZES_cuda= THREADS= RESULTS=results; again after an interruption: it goes on'
+	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install what is missing (Debian packages)'
@@ -155,6 +158,20 @@ sanitize:
 	    for tool in memcheck racecheck; do \
 	        compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done; \
 	else echo 'compute-sanitizer: skipped, no GPU'; fi
+
+# What cannot be installed is named and left out; the sweep says so where kernels is among it.
+bench:
+	-@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -j"$$(nproc)" programs
+	@BUILD='$(BUILD)' sh bench/sweep.sh
+
+plots:
+	@for rows in results/*/*/kernels.csv; do \
+	    test -f "$$rows" || { echo 'plots: there are no results yet: make bench'; exit 0; }; \
+	    folder=$${rows%/kernels.csv}; \
+	    awk -f bench/table.awk "$$rows" >$(BUILD)/table.md && cp $(BUILD)/table.md "$$folder/table.md" && \
+	    sh plots/plots.sh "$$folder" || exit 1; \
+	done
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')

@@ -21,4 +21,5 @@ else
 fi
 echo "installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-$root apt-get update -qq && $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+limits="-o Acquire::Retries=1 -o Acquire::http::Timeout=20"
+$root apt-get $limits update -qq && $root apt-get $limits install -y -qq --no-install-recommends $missing >/dev/null

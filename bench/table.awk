@@ -1,69 +1,134 @@
-# Markdown tables of kernels.csv: for each backend and element the largest size that has times, one line a
-# variant, one column an operation. Cells: median of 1e6 DoF/s and its 95 % interval. A bold cell is the fastest
-# of its column by intervals that do not overlap; where no cell of a column is bold, the rows cannot tell.
-BEGIN { FS = "," }
+# Markdown tables of a kernels.csv.
+#
+# For each backend and element the largest size that has times: a line a variant, a column an operation, and what
+# the machine's ceiling allows. Where the sweep holds several node orders or shares of plastic elements, jacvec
+# over these at one size. A cell is the median throughput and its 95 % interval; bold is the fastest of its column
+# by intervals that do not overlap. Where no cell of a column is bold, the samples cannot tell.
+BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
-# one table per backend, element, order and plastic share; the largest size wins
-{
-    key = get("backend") SUBSEP get("element") SUBSEP get("order") SUBSEP get("plastic")
-    if (!(key in largest)) { keys[++n_key] = key; largest[key] = -1 }
-    dof = get("n_dof") + 0
-    if (get("status") == "ok" && dof > largest[key]) largest[key] = dof
-    if (!(get("operation") in seen_op)) { seen_op[get("operation")] = 1 }
-    line[++n_line] = $0
+function note(list, value,    i) { # adds a value to a list that keeps the order of arrival
+    for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
+    item[list, ++count[list]] = value
 }
-function rate(dofs, seconds) { return 1e-6 * dofs / seconds }
-function number(x) { return x >= 1000 ? sprintf("%.0f", x) : x >= 100 ? sprintf("%.1f", x) : sprintf("%.2f", x) }
-function cell(at, op,    v, other, best) {
-    if (status[at, op] != "ok") return status[at, op] == "" ? "" : status[at, op]
-    best = 1
-    for (v = 1; v <= n_variant; v++) {
-        other = variants[v]
-        if (other != at && status[other, op] == "ok" && high[other, op] >= low[at, op]) best = 0
+{
+    backend = get("backend"); element = get("element"); dof = get("n_dof"); variant = get("variant")
+    group = backend SUBSEP element SUBSEP get("order") SUBSEP get("plastic") + 0 SUBSEP dof
+    at = group SUBSEP get("operation") SUBSEP variant
+    note("groups", backend SUBSEP element)
+    note("variants", variant)
+    note("orders", get("order")); note("plastics", get("plastic") + 0)
+    has[group, variant] = 1
+    machine = get("machine"); commit = get("commit")
+    status[at] = get("status")
+    unit = backend == "host" ? 1e-6 : 1e-9
+    if (status[at] == "ok") {
+        timed[group] = 1
+        median[at] = unit * dof / get("median_s")
+        low[at] = unit * dof / get("ci95_high_s"); high[at] = unit * dof / get("ci95_low_s")
+        if (get("ceiling_share") > 0) ceiling[group, get("operation")] = median[at] / get("ceiling_share")
+        about[group] = get("device") (backend == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") : "") \
+            ", " get("repetitions") " repetitions"
+        sizes[backend, element, get("order"), get("plastic") + 0] = \
+            sizes[backend, element, get("order"), get("plastic") + 0] " " dof
     }
-    v = number(median[at, op]) " (" number(low[at, op]) "–" number(high[at, op]) ")"
-    return best && n_variant > 1 ? "**" v "**" : v
+    if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
+    if (get("setup_s") != "") setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s"))
+    if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
+    fixed[group, variant] = get("deterministic") + 0 ? "yes" : "no"
+}
+function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 10 ? "%.2f" : "%.3f", x) }
+function cell(group, op, variant,    at, v, other, rivals, text) {
+    at = group SUBSEP op SUBSEP variant
+    if (status[at] != "ok") return status[at]
+    text = number(median[at]) " (" number(low[at]) "–" number(high[at]) ")"
+    for (v = 1; v <= count["variants"]; v++) {
+        if (item["variants", v] == variant) continue
+        other = group SUBSEP op SUBSEP item["variants", v]
+        if (status[other] != "ok") continue
+        rivals++
+        if (high[other] >= low[at]) return text
+    }
+    return rivals ? "**" text "**" : text
+}
+function largest(list,    part, n, i, most) {
+    n = split(list, part, " ")
+    for (i = 1; i <= n; i++) if (part[i] + 0 > most + 0) most = part[i]
+    return most
+}
+function unit_name(backend) { return backend == "host" ? "MDoF/s" : "GDoF/s" }
+function header(first, names, n, prefix, last,    i, head, rule) {
+    head = "| " first " |"; rule = "|---|"
+    for (i = 1; i <= n; i++) { head = head " " prefix names[i] " |"; rule = rule "---:|" }
+    print head last
+    print rule (last == "" ? "" : "---:|---:|---:|---:|---|")
+}
+# All operations at the largest size.
+function operations(backend, element, order, plastic,    dof, group, o, v, variant, text) {
+    dof = largest(sizes[backend, element, order, plastic])
+    group = backend SUBSEP element SUBSEP order SUBSEP plastic SUBSEP dof
+    printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic.\n\n", element, backend, dof, unit_name(backend),
+        about[group], order, 100 * plastic
+    header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | deterministic |")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]
+        if (!has[group, variant]) continue
+        text = "| `" variant "` |"
+        for (o = 1; o <= n_op; o++) text = text " " cell(group, ops[o], variant) " |"
+        printf "%s %.0f | %.0f | %s | %s | %s |\n", text, bytes[group, variant], own[group, variant],
+            setup[group, variant], error[group, variant] == "" ? "" : sprintf("%.1e", error[group, variant]), fixed[group, variant]
+    }
+    text = ""
+    for (o = 1; o <= n_op; o++) text = text " " (ceiling[group, ops[o]] ? number(ceiling[group, ops[o]]) : "") " |"
+    if (text ~ /[0-9]/) print "| *ceiling* |" text " | | | | |"
+}
+# jacvec at one size over all orders (plastic 1) or all plastic shares (lexicographic): the largest common size.
+function over(list, backend, element, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
+    for (i = 1; i <= count[list]; i++) {
+        key = list == "orders" ? item[list, i] SUBSEP 1 : "lexicographic" SUBSEP item[list, i]
+        if (sizes[backend, element, key] == "") continue
+        names[++n] = item[list, i]; keys[n] = key
+    }
+    if (n < 2) return
+    k = split(sizes[backend, element, keys[1]], part, " ")
+    for (v = 1; v <= k; v++) {
+        common = 1
+        for (i = 2; i <= n; i++) if (!timed[backend, element, keys[i], part[v]]) common = 0
+        if (common && part[v] + 0 > dof + 0) dof = part[v]
+    }
+    if (!dof) return
+    printf "\n## %s on %s, %d DoF: jacvec over %s, %s\n\n", element, backend, dof,
+        list == "orders" ? "node orders" : "shares of plastic elements", unit_name(backend)
+    header("variant", names, n, prefix, "")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
+        for (i = 1; i <= n; i++) {
+            group = backend SUBSEP element SUBSEP keys[i] SUBSEP dof
+            if (has[group, variant]) rows = 1
+            text = text " " cell(group, "jacvec", variant) " |"
+        }
+        if (rows) print text
+    }
 }
 END {
-    n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ")
-    for (k = 1; k <= n_key; k++) {
-        key = keys[k]
-        if (largest[key] < 0) continue
-        split(key, part, SUBSEP)
-        n_variant = 0
-        delete variants; delete known; delete median; delete low; delete high; delete status
-        delete bytes; delete work; delete setup; delete error; delete fixed
-        for (i = 1; i <= n_line; i++) {
-            $0 = line[i]
-            if (get("backend") SUBSEP get("element") SUBSEP get("order") SUBSEP get("plastic") != key) continue
-            if (get("n_dof") + 0 != largest[key]) continue
-            at = get("variant"); op = get("operation")
-            if (!(at in known)) { known[at] = 1; variants[++n_variant] = at }
-            machine = get("machine"); device = get("device"); commit = get("commit"); threads = get("threads")
-            repetitions = get("repetitions") > 0 ? get("repetitions") : repetitions
-            status[at, op] = get("status")
-            if (get("status") == "ok") {
-                median[at, op] = rate(get("n_dof"), get("median_s"))
-                low[at, op] = rate(get("n_dof"), get("ci95_high_s"))
-                high[at, op] = rate(get("n_dof"), get("ci95_low_s"))
-            }
-            bytes[at] = get("bytes"); work[at] = get("bytes_work"); setup[at] = get("setup_s")
-            fixed[at] = get("deterministic")
-            if (!(at in error) || get("error") + 0 > error[at] + 0) error[at] = get("error")
-        }
-        if (k == 1) printf "# Kernels on %s, commit %s\n\nMedian throughput in 10⁶ DoF/s with its 95 %% interval. Bold: fastest of its column, by intervals that do not overlap. Columns: `results/README.md`.\n", machine, commit
-        printf "\n## %s on %s, %d DoF, %s order, %g plastic\n\n", part[2], part[1], largest[key], part[3], part[4]
-        printf "%s%s, %d repetitions.\n\n", device, part[1] == "host" ? ", " threads " threads" : "", repetitions
-        head = "| variant |"; rule = "|---|"
-        for (o = 1; o <= n_op; o++) { head = head " " ops[o] " |"; rule = rule "---:|" }
-        print head " bytes/DoF | of these own | set-up ms | largest error | deterministic |"
-        print rule "---:|---:|---:|---:|---|"
-        for (v = 1; v <= n_variant; v++) {
-            at = variants[v]
-            text = "| `" at "` |"
-            for (o = 1; o <= n_op; o++) text = text " " cell(at, ops[o]) " |"
-            printf "%s %.0f | %.0f | %.2f | %s | %s |\n", text, bytes[at] / largest[key], work[at] / largest[key], 1e3 * setup[at], error[at], fixed[at] ? "yes" : "no"
-        }
+    if (!count["groups"]) exit
+    printf "# Kernels on %s, commit %s\n\n", machine, commit
+    print "Median throughput with its 95 % interval; bold is the fastest of its column by intervals that do not overlap."
+    print "Where no cell is bold, the samples cannot tell. `results/README.md` explains columns and ceiling."
+    for (g = 1; g <= count["groups"]; g++) {
+        split(item["groups", g], name, SUBSEP)
+        shown = 0
+        if (sizes[name[1], name[2], "lexicographic", 1] != "") { operations(name[1], name[2], "lexicographic", 1); continue }
+        for (i = 1; i <= count["orders"]; i++)
+            for (j = 1; j <= count["plastics"]; j++)
+                if (!shown && sizes[name[1], name[2], item["orders", i], item["plastics", j]] != "") {
+                    operations(name[1], name[2], item["orders", i], item["plastics", j])
+                    shown = 1
+                }
+    }
+    for (g = 1; g <= count["groups"]; g++) {
+        split(item["groups", g], name, SUBSEP)
+        over("orders", name[1], name[2], "")
+        over("plastics", name[1], name[2], "plastic ")
     }
 }

@@ -42,6 +42,7 @@ static fe_status device_name(const fe_backend *backend, size_t size, char *name)
     return FE_OK;
 }
 
+#if FE_HAVE_CUDA
 static void driver_version(size_t size, char *version)
 {
     FILE *pipe = popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null", "r");
@@ -50,10 +51,11 @@ static void driver_version(size_t size, char *version)
     pclose(pipe);
     plain(version);
 }
+#endif
 
 fe_status fe_machine_find(fe_machine *m)
 {
-    *m = (fe_machine){.cores = fe_host_cores()};
+    *m = (fe_machine){.cores = fe_host_cores(), .host_threads = fe_host_cores()};
     m->memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     FE_TRY(device_name(&fe_backend_host, sizeof m->cpu, m->cpu));
 #if FE_HAVE_CUDA
@@ -62,7 +64,9 @@ fe_status fe_machine_find(fe_machine *m)
         driver_version(sizeof m->driver, m->driver);
     }
 #endif
-    fe_machine_slug(m->gpu[0] ? m->gpu : m->cpu, sizeof m->slug, m->slug);
+    char name[192];
+    snprintf(name, sizeof name, "%s %d cores", m->cpu, m->cores);
+    fe_machine_slug(m->gpu[0] ? m->gpu : name, sizeof m->slug, m->slug);
     return FE_OK;
 }
 
@@ -78,13 +82,26 @@ static void version_line(FILE *file, const char *key, const char *name)
     fprintf(file, "%s,%s\n", name, value);
 }
 
+/* What a record has to share with this machine, as "key,value" lines. */
+enum { N_IDENTITY = 5 };
+static void identity(const fe_machine *m, char line[N_IDENTITY][192])
+{
+    snprintf(line[0], sizeof line[0], "machine,%s", m->slug);
+    snprintf(line[1], sizeof line[1], "cpu,%s", m->cpu);
+    snprintf(line[2], sizeof line[2], "cores,%d", m->cores);
+    snprintf(line[3], sizeof line[3], "host_threads,%d", m->host_threads);
+    snprintf(line[4], sizeof line[4], "gpu,%s", m->gpu);
+}
+
 fe_status fe_machine_write(const fe_machine *m, const char *path)
 {
+    char line[N_IDENTITY][192];
     fe_file f = {0};
     FE_TRY(fe_file_open(&f, path));
-    fprintf(f.stream,
-            "key,value\nmachine,%s\ncpu,%s\ncores,%d\nmemory_gb,%.1f\ngpu,%s\ndriver,%s\ncommit,%s\n",
-            m->slug, m->cpu, m->cores, 1e-9 * m->memory, m->gpu, m->driver, fe_commit());
+    fputs("key,value\n", f.stream);
+    identity(m, line);
+    for (int i = 0; i < N_IDENTITY; i++) fprintf(f.stream, "%s\n", line[i]);
+    fprintf(f.stream, "driver,%s\nmemory_gb,%.1f\ncommit,%s\n", m->driver, 1e-9 * m->memory, fe_commit());
     version_line(f.stream, "compiler: ", "compiler");
     version_line(f.stream, "SIMD: ", "simd");
     version_line(f.stream, "CUDA: ", "cuda");
@@ -97,21 +114,33 @@ fe_status fe_machine_write(const fe_machine *m, const char *path)
     return status;
 }
 
-fe_status fe_machine_read(const char *path, fe_machine *m)
+/* One line of a record: a ceiling that is wanted, something that has to be as it is here, or another fact. */
+static fe_status read_line(const char *path, const char *line, char here[N_IDENTITY][192], fe_machine *m)
 {
     static const char *const keys[4] = {"host_copy_gb_per_s,", "host_fma_gflop_per_s,", "cuda_copy_gb_per_s,",
                                         "cuda_fma_gflop_per_s,"};
     double *values[4] = {&m->host_copy, &m->host_flop, &m->cuda_copy, &m->cuda_flop};
-    char line[256];
+    for (int i = 0; i < 4; i++)
+        if (!strncmp(line, keys[i], strlen(keys[i]))) *values[i] = 1e9 * atof(line + strlen(keys[i]));
+    for (int i = 0; i < N_IDENTITY; i++) {
+        const size_t key = strcspn(here[i], ",") + 1;
+        if (!strncmp(line, here[i], key) && strcmp(line, here[i]))
+            return fe_fail(FE_BAD_INPUT, "%s: %.*s is %s there and %s here", path, (int)key - 1, here[i],
+                           line + key, here[i] + key);
+    }
+    return FE_OK;
+}
+
+fe_status fe_machine_read(const char *path, fe_machine *m)
+{
+    char line[256], here[N_IDENTITY][192];
     fe_status status = FE_OK;
+    identity(m, here);
     FILE *file = fopen(path, "r");
     if (!file) return fe_fail(FE_BAD_INPUT, "%s: %s", path, strerror(errno));
     while (status == FE_OK && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
-        for (int i = 0; i < 4; i++)
-            if (!strncmp(line, keys[i], strlen(keys[i]))) *values[i] = 1e9 * atof(line + strlen(keys[i]));
-        if (!strncmp(line, "machine,", 8) && strcmp(line + 8, m->slug))
-            status = fe_fail(FE_BAD_INPUT, "%s: is of %s, this machine is %s", path, line + 8, m->slug);
+        status = read_line(path, line, here, m);
     }
     fclose(file);
     return status;

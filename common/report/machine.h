@@ -9,23 +9,24 @@ extern "C" {
 #endif
 
 typedef struct fe_machine {
-    char slug[64];           /* folder name: the GPU's, else the processor's, "nvidia-h100-80gb-hbm3" */
+    char slug[64]; /* folder name: "nvidia-h100-80gb-hbm3" from the GPU, else "amd-epyc-7b13-64-cores" */
     char cpu[128], gpu[128]; /* gpu empty where there is none */
     char driver[64];         /* of the GPU */
-    int cores;
-    double memory; /* bytes of the host */
+    int cores, host_threads; /* that this process may run on; that the host's ceilings were measured with */
+    double memory;           /* bytes of the host */
     /* measured; 0 where not: device copy (bytes read + bytes written) / s, and FP64 fused multiply-adds as
      * two operations / s */
     double host_copy, host_flop, cuda_copy, cuda_flop;
 } fe_machine;
 
-/* Names and sizes; the ceilings stay 0. */
+/* Names and sizes; the ceilings stay 0, and host_threads is cores. */
 fe_status fe_machine_find(fe_machine *m);
 /* Lower case, with every run of other characters than a-z and 0-9 turned into one hyphen. */
 void fe_machine_slug(const char *name, size_t size, char *slug);
 
-/* machine.csv: one "key,value" a line. Reading takes the ceilings back; FE_BAD_INPUT where the file is of
- * another machine or cannot be read. */
+/* machine.csv: one "key,value" a line, 0 where a ceiling is unknown. Reading takes the ceilings into *m;
+ * FE_BAD_INPUT where the file cannot be read, or where its machine, processor, cores, threads or GPU are not
+ * those of *m: its ceilings would not be ours. */
 fe_status fe_machine_write(const fe_machine *m, const char *path);
 fe_status fe_machine_read(const char *path, fe_machine *m);
 

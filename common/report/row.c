@@ -58,6 +58,24 @@ void fe_row_write(FILE *file, const fe_row *r)
         if (r->ceiling_seconds > 0.0) fprintf(file, "%.4f", r->ceiling_seconds / s->median);
         fputc(',', file);
     }
-    fprintf(file, "%.0f,%.0f,%.0f,%.0f,%.6e,%.6f,%.3e,%d,%s\n", r->bytes_moved, r->flop, r->bytes,
-            r->bytes_work, r->setup_seconds, r->plastic_measured, r->error, r->deterministic, r->status);
+    if (r->bytes > 0.0)
+        fprintf(file, "%.0f,%.0f,%.0f,%.0f,%.6e,%.6f,", r->bytes_moved, r->flop, r->bytes, r->bytes_work,
+                r->setup_seconds, r->plastic_measured);
+    else
+        fputs(",,,,,,", file);
+    if (!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) fprintf(file, "%.3e", r->error);
+    fprintf(file, ",%d,%s\n", r->deterministic, r->status);
+}
+
+void fe_row_write_samples_header(FILE *file)
+{
+    fputs("backend,threads,variant,element,case,order,plastic,n_dof,operation,calls,seconds\n", file);
+}
+
+void fe_row_write_samples(FILE *file, const fe_row *r, int n, const double *seconds)
+{
+    fprintf(file, "%s,%d,%s,%s,%s,%s,%g,%lld,%s,%lld,", r->backend, r->threads, r->variant, r->element,
+            r->mesh, r->order, r->plastic, (long long)r->n_dof, r->operation, (long long)r->calls);
+    for (int i = 0; i < n; i++) fprintf(file, "%s%.5e", i ? " " : "", seconds[i]);
+    fputc('\n', file);
 }

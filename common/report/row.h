@@ -37,14 +37,18 @@ typedef struct fe_row {
     fe_statistics seconds;
     double bytes_moved, flop, ceiling_seconds; /* modelled, of one call; 0 where unknown */
     double bytes, bytes_work, setup_seconds;   /* resident memory: all, and the variant's own */
-    double plastic_measured, error;
+    double plastic_measured, error;            /* error: of status ok or check_failed */
     int deterministic;
-    const char *status; /* ok, check_failed, out_of_memory, failed */
+    const char *status; /* ok, check_failed, out_of_memory, failed, killed */
 } fe_row;
 
 void fe_row_write_header(FILE *file);
-/* A row whose status is not ok holds no times. */
+/* A row whose status is not ok holds no times, and one whose case was never resident (bytes 0) no sizes. */
 void fe_row_write(FILE *file, const fe_row *row);
+
+/* The n samples behind a row, in the order in which they were taken: one line, seconds between blanks. */
+void fe_row_write_samples_header(FILE *file);
+void fe_row_write_samples(FILE *file, const fe_row *row, int n, const double *seconds);
 
 #ifdef __cplusplus
 }

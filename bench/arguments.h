@@ -1,0 +1,179 @@
+/* The command line of the program `kernels`. C++. */
+#ifndef BENCH_ARGUMENTS_H
+#define BENCH_ARGUMENTS_H
+
+#include "bench/point.h"
+#include "common/report/version.h"
+
+#include <cstdlib>
+
+namespace bench
+{
+
+inline const char help[] =
+    "usage: kernels [options] [Google Benchmark's options]\n"
+    "Checks and times the operations of all assembly strategies on distorted boxes.\n"
+    "\n"
+    "  --fe_dofs=LIST         sizes, about so many degrees of freedom each (100000)\n"
+    "  --fe_backend=LIST      host, cuda (host, and cuda where a device is found)\n"
+    "  --fe_variants=LIST     strategies (all); --fe_list prints them\n"
+    "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
+    "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
+    "  --fe_order=ORDER       node order: as-is, lexicographic, rcm, morton, random (lexicographic)\n"
+    "  --fe_plastic=FRACTION  share of plastic elements, one slab (1)\n"
+    "  --fe_threads=N         OpenMP threads of the host backend (all cores)\n"
+    "  --fe_rows=FILE         result rows, CSV\n"
+    "  --fe_samples=FILE      raw samples, CSV\n"
+    "  --fe_machine=FILE      machine record: read where it exists, else ceilings are measured and it is "
+    "written\n"
+    "  --fe_give_up=STATUS    run nothing: write every row with this status, as a sweep does after a crash\n"
+    "  --fe_slug              print the machine's short name and stop\n"
+    "  --fe_list --help --version\n"
+    "\n"
+    "Sizes, rows and samples are described in results/README.md. Defaults of Google Benchmark's options:\n"
+    "--benchmark_repetitions=9 --benchmark_min_time=0.02 --benchmark_enable_random_interleaving=true\n"
+    "exit: 0 done, with failed checks and full memory recorded in their rows; 1 the run failed; 2 bad "
+    "input\n";
+
+struct arguments {
+    std::vector<int> dofs = {100000};
+    std::vector<const fe_backend *> backends;
+    std::vector<const fe_variant *> variants;
+    std::vector<int> kinds = {FE_TET4, FE_HEX8};
+    std::vector<bench_operation> operations;
+    fe_order order = FE_ORDER_LEXICOGRAPHIC;
+    double plastic = 1.0;
+    int threads = 0;
+    std::string rows, samples, machine, give_up, out, out_format = "json";
+    bool own_table = true, slug = false, done = false;
+};
+
+inline std::vector<std::string> split(const std::string &list)
+{
+    std::vector<std::string> parts(1);
+    for (const char c : list) {
+        if (c == ',')
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+inline fe_status number(const char *flag, const std::string &text, double least, double most, double *out)
+{
+    char *end;
+    *out = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() || *end || !(*out >= least && *out <= most))
+        return fe_fail(FE_BAD_INPUT, "--%s=%s: is not a number from %g to %g", flag, text.c_str(), least,
+                       most);
+    return FE_OK;
+}
+
+/* Index of text among n names. */
+inline fe_status choice(const char *flag, const std::string &text, int n, const char *(*name)(int), int *out)
+{
+    for (*out = 0; *out < n; ++*out)
+        if (text == name(*out)) return FE_OK;
+    return fe_fail(FE_BAD_INPUT, "--%s: there is no %s; kernels --help lists them", flag, text.c_str());
+}
+inline const char *kind_name(int i) { return fe_kind_name(i); }
+inline const char *operation_name(int i) { return bench_operation_names[i]; }
+inline const char *order_name(int i) { return fe_order_names[i]; }
+inline const char *variant_name(int i) { return fe_variant_at(i)->name; }
+
+inline fe_status set_flag(arguments &a, const std::string &flag, const std::string &value)
+{
+    double x;
+    int i;
+    if (flag == "fe_rows") return a.rows = value, FE_OK;
+    if (flag == "fe_samples") return a.samples = value, FE_OK;
+    if (flag == "fe_machine") return a.machine = value, FE_OK;
+    if (flag == "fe_give_up") return a.give_up = value, FE_OK;
+    if (flag == "fe_order") {
+        FE_TRY(choice("fe_order", value, FE_N_ORDER, order_name, &i));
+        return a.order = (fe_order)i, FE_OK;
+    }
+    if (flag == "fe_plastic") return number("fe_plastic", value, 0.0, 1.0, &a.plastic);
+    if (flag == "fe_threads") {
+        FE_TRY(number("fe_threads", value, 1, 4096, &x));
+        return a.threads = (int)x, FE_OK;
+    }
+    if (flag == "fe_dofs") a.dofs.clear();
+    if (flag == "fe_elements") a.kinds.clear();
+    for (const std::string &part : split(value)) {
+        if (flag == "fe_dofs") {
+            FE_TRY(number("fe_dofs", part, 1, 1e9, &x));
+            a.dofs.push_back((int)x);
+        } else if (flag == "fe_backend") {
+            const fe_backend *backend;
+            FE_TRY(fe_backend_find(part.c_str(), &backend));
+            a.backends.push_back(backend);
+        } else if (flag == "fe_variants") {
+            FE_TRY(choice("fe_variants", part, fe_variant_count(), variant_name, &i));
+            a.variants.push_back(fe_variant_at(i));
+        } else if (flag == "fe_elements") {
+            FE_TRY(choice("fe_elements", part, FE_N_KIND, kind_name, &i));
+            a.kinds.push_back(i);
+        } else if (flag == "fe_operations") {
+            FE_TRY(choice("fe_operations", part, BENCH_N_OPERATION, operation_name, &i));
+            a.operations.push_back((bench_operation)i);
+        } else {
+            return fe_fail(FE_BAD_INPUT, "--%s: is not an option; kernels --help lists them", flag.c_str());
+        }
+    }
+    return FE_OK;
+}
+
+inline void set_defaults(arguments &a)
+{
+    if (a.backends.empty()) {
+        a.backends.push_back(&fe_backend_host);
+#if FE_HAVE_CUDA
+        if (fe_cuda_devices() > 0) a.backends.push_back(&fe_backend_cuda);
+#endif
+    }
+    if (a.variants.empty())
+        for (int i = 0; i < fe_variant_count(); i++) a.variants.push_back(fe_variant_at(i));
+    if (a.operations.empty())
+        for (int op = 0; op < BENCH_N_OPERATION; op++) a.operations.push_back((bench_operation)op);
+}
+
+/* Takes febench's flags out of argv, and the output file: groups run one after another, so the program itself
+ * keeps that file open. */
+inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
+{
+    for (int i = 1; i < argc; i++) {
+        const std::string text = argv[i];
+        const size_t equals = text.find('=');
+        const std::string flag = text.substr(0, equals),
+                          value = equals == std::string::npos ? "" : text.substr(equals + 1);
+        if (flag == "--benchmark_out") {
+            a.out = value;
+        } else if (flag == "--benchmark_out_format") {
+            if (value != "json" && value != "console")
+                return fe_fail(FE_BAD_INPUT, "%s: is neither json nor console", argv[i]);
+            a.out_format = value;
+        } else if (text == "--fe_slug") {
+            a.slug = true;
+        } else if (text == "--fe_list") {
+            for (int v = 0; v < fe_variant_count(); v++)
+                std::printf("%-16s %s\n", fe_variant_at(v)->name, fe_variant_at(v)->summary);
+            a.done = true;
+        } else if (text == "--version") {
+            std::fputs(fe_version_text(), stdout);
+            a.done = true;
+        } else if (flag.compare(0, 5, "--fe_") == 0) {
+            if (value.empty()) return fe_fail(FE_BAD_INPUT, "%s: needs =VALUE", argv[i]);
+            FE_TRY(set_flag(a, flag.substr(2), value));
+        } else {
+            if (flag == "--benchmark_format") a.own_table = false;
+            rest.push_back(argv[i]);
+        }
+    }
+    set_defaults(a);
+    return FE_OK;
+}
+
+} // namespace bench
+#endif

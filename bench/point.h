@@ -1,0 +1,225 @@
+/* What the program `kernels` times: points, in groups that share a backend, an element and a size; the model
+ * of their bytes and flop; their checks and their clocks. C++. */
+#ifndef BENCH_POINT_H
+#define BENCH_POINT_H
+
+#include "bench/flop_count.h" /* first: it takes the place of fe_real */
+
+#include "bench/case_box.h"
+#include "bench/ceiling.h"
+#include "common/backend/device.h"
+#include "common/report/machine.h"
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace bench
+{
+
+/* --- one group --------------------------------------------------------------------------------------- */
+
+struct group;
+
+/* One strategy on one group's case. */
+struct entrant {
+    const fe_variant *variant;
+    const fe_assembly *assembly;
+    void *work = nullptr;
+    double setup_seconds = 0.0, bytes = 0.0;
+    bool full = false; /* its set-up found no memory */
+};
+
+/* One benchmark: an entrant's operation. */
+struct point {
+    group *of;
+    size_t entrant;
+    bench_operation operation;
+    std::string name;
+    const char *status = nullptr; /* nullptr until it was checked */
+    std::string message;
+    double error = 0.0;
+    int64_t batch = 0; /* calls between two readings of the clock */
+};
+
+struct group {
+    bench_box box;
+    bench_case c = {};
+    bool opened = false, ready = false; /* tried, and done: the case is resident */
+    std::vector<entrant> entrants;
+    std::vector<point> points;
+    ~group() { bench_case_close(&c); }
+};
+
+/* --- the model --------------------------------------------------------------------------------------- */
+
+inline double flop(const group &g, bench_operation op)
+{
+    const double n = g.c.problem.view.n_elem;
+    const double plastic = op == BENCH_JACVEC_ELASTIC ? 0.0 : g.c.n_softened;
+    return plastic * (double)flop_count::of_element(g.box.kind, op, true) +
+           (n - plastic) * (double)flop_count::of_element(g.box.kind, op, false);
+}
+
+/* Bytes that an operation has to move where caches hold everything that is used twice: the model of
+ * results/README.md. */
+inline double bytes_moved(const group &g, bench_operation op)
+{
+    const fe_view &v = g.c.problem.view;
+    const double n_node = v.n_owned, n_elem = v.n_elem, point = 8.0 * fe_points(g.box.kind);
+    const double conn = 4.0 * fe_corners(g.box.kind) + 1.0; /* and the flags */
+    const double yielded = point * FE_STATE * g.c.n_yielded, softened = point * FE_TANGENT * g.c.n_softened;
+    switch (op) {
+    case BENCH_RESIDUAL: return n_node * (24 + 24 + 48) + n_elem * conn + yielded;
+    case BENCH_MATERIAL: return n_node * (24 + 24) + n_elem * (conn + 1) + 2 * yielded + softened;
+    case BENCH_JACVEC_ELASTIC: return n_node * (24 + 24 + 48) + n_elem * conn;
+    case BENCH_JACVEC: return n_node * (24 + 24 + 48) + n_elem * conn + softened;
+    default: return n_node * (24 + 144) + n_elem * conn + softened;
+    }
+}
+
+/* The later of what memory and arithmetic allow; 0 where the ceilings are unknown. */
+inline double ceiling_seconds(const group &g, const fe_machine &m, bench_operation op)
+{
+    const bool cuda = g.c.device->ops != &fe_backend_host;
+    const double copy = cuda ? m.cuda_copy : m.host_copy, peak = cuda ? m.cuda_flop : m.host_flop;
+    if (!(copy > 0.0 && peak > 0.0)) return 0.0;
+    return fmax(bytes_moved(g, op) / copy, flop(g, op) / peak);
+}
+
+/* --- checks and times -------------------------------------------------------------------------------- */
+
+/* A failure becomes the status of a point, and the sweep goes on. */
+inline void record(point &p, fe_status status)
+{
+    p.status = status == FE_OUT_OF_MEMORY ? "out_of_memory" : "failed";
+    p.message = fe_message();
+}
+
+inline fe_status set_up(group &g, entrant &e)
+{
+    const size_t before = g.c.device->bytes_resident;
+    const double start = fe_seconds();
+    FE_TRY(fe_assembly_set_up(e.assembly, &g.c.problem, &e.work));
+    FE_TRY(g.c.device->ops->wait(g.c.device));
+    e.setup_seconds = fe_seconds() - start;
+    e.bytes = (double)(g.c.device->bytes_resident - before);
+    return FE_OK;
+}
+
+/* Opens the case and sets up all entrants. Where one finds no memory, the case is opened again without it, so
+ * that what it took is free for the others. */
+inline fe_status open_case(group &g)
+{
+    for (;;) {
+        bench_case_close(&g.c);
+        FE_TRY(bench_case_open(&g.box, &g.c));
+        fe_status status = FE_OK;
+        for (entrant &e : g.entrants) {
+            if (e.full) continue;
+            status = set_up(g, e);
+            if (status == FE_OUT_OF_MEMORY) e.full = true;
+            if (status != FE_OK) break;
+        }
+        if (status != FE_OUT_OF_MEMORY) return status;
+    }
+}
+
+inline void check(group &g, point &p)
+{
+    const entrant &e = g.entrants[p.entrant];
+    if (e.full) {
+        p.status = "out_of_memory", p.message = "set-up";
+        return;
+    }
+    const fe_status status = bench_verify(&g.c, e.assembly, e.work, p.operation, &p.error);
+    if (status != FE_OK) return record(p, status);
+    p.status = p.error <= BENCH_TOLERANCE ? "ok" : "check_failed";
+    if (p.error > BENCH_TOLERANCE) {
+        char text[96];
+        std::snprintf(text, sizeof text, "error %.3e is above %.0e", p.error, BENCH_TOLERANCE);
+        p.message = text;
+    }
+}
+
+inline void open_group(group &g)
+{
+    g.opened = true;
+    const fe_status status = open_case(g);
+    g.ready = status == FE_OK;
+    for (point &p : g.points) {
+        if (g.ready)
+            check(g, p);
+        else
+            record(p, status);
+        if (strcmp(p.status, "ok"))
+            std::fprintf(stderr, "kernels: %s: %s: %s\n", p.name.c_str(), p.status, p.message.c_str());
+    }
+}
+
+/* Seconds of `calls` calls in a row. */
+inline fe_status time_calls(const group &g, const point &p, int64_t calls, double *seconds)
+{
+    const entrant &e = g.entrants[p.entrant];
+    FE_TRY(bench_clock_start(g.c.device));
+    for (int64_t i = 0; i < calls; i++) FE_TRY(bench_apply(&g.c, e.assembly, e.work, p.operation));
+    return bench_clock_stop(g.c.device, seconds);
+}
+
+/* State for the operation, one warm call, and, the first time, a batch of at least 2 ms. */
+inline fe_status warm_up(const group &g, point &p)
+{
+    const entrant &e = g.entrants[p.entrant];
+    double seconds = 0.0;
+    FE_TRY(bench_prepare(&g.c, e.assembly, e.work, p.operation));
+    FE_TRY(time_calls(g, p, 1, &seconds));
+    if (p.batch) return FE_OK;
+    for (p.batch = 1; p.batch < 1000000; p.batch *= 2) {
+        FE_TRY(time_calls(g, p, p.batch, &seconds));
+        if (seconds > 2e-3) break;
+    }
+    return FE_OK;
+}
+
+inline void count(benchmark::State &state, const point &p)
+{
+    const group &g = *p.of;
+    const double calls = (double)state.iterations(), dofs = (double)bench_box_dofs(g.c.cells);
+    state.SetItemsProcessed((int64_t)(calls * dofs)); /* items_per_second: DoF/s */
+    state.SetBytesProcessed((int64_t)(calls * bytes_moved(g, p.operation)));
+    state.counters["dofs"] = dofs;
+    state.counters["flop_per_second"] =
+        benchmark::Counter(calls * flop(g, p.operation), benchmark::Counter::kIsRate);
+    state.counters["plastic"] = (double)g.c.n_softened / g.c.problem.view.n_elem;
+    state.counters["error"] = p.error;
+}
+
+inline void run_point(benchmark::State &state, point *p)
+{
+    group &g = *p->of;
+    if (!g.opened) open_group(g);
+    fe_status status = FE_OK;
+    if (!strcmp(p->status, "ok")) status = warm_up(g, *p);
+    if (status != FE_OK) record(*p, status);
+    if (strcmp(p->status, "ok")) {
+        state.SkipWithError((std::string(p->status) + ": " + p->message).c_str());
+        return;
+    }
+    while (state.KeepRunningBatch(p->batch)) {
+        double seconds = 0.0;
+        status = time_calls(g, *p, p->batch, &seconds);
+        if (status != FE_OK) {
+            record(*p, status);
+            state.SkipWithError(p->message.c_str());
+            return;
+        }
+        state.SetIterationTime(seconds);
+    }
+    count(state, *p);
+}
+
+} // namespace bench
+#endif

@@ -1,0 +1,159 @@
+/* What the program `kernels` writes: rows, samples, a table for people, and Google Benchmark's own formats.
+ * C++. */
+#ifndef BENCH_REPORTER_H
+#define BENCH_REPORTER_H
+
+#include "bench/arguments.h"
+#include "bench/point.h"
+#include "common/report/row.h"
+
+#include <cerrno>
+#include <fstream>
+#include <memory>
+
+namespace bench
+{
+
+/* Text without the characters that end a CSV field. */
+inline std::string plain(const char *text)
+{
+    std::string s = text;
+    for (char &c : s)
+        if (c == ',' || c == '"' || c == '\n') c = ' ';
+    return s;
+}
+
+/* What is known of a point besides its times. device and mesh have to live as long as the row. */
+inline fe_row row_of(const point &p, const fe_machine &m, const std::string &device, const std::string &mesh)
+{
+    const group &g = *p.of;
+    const entrant &e = g.entrants[p.entrant];
+    const int cells = bench_box_cells(g.box.n_dof);
+    fe_row row = {};
+    row.machine = m.slug, row.backend = g.box.backend->name, row.device = device.c_str();
+    row.ranks = 1, row.threads = g.ready ? g.c.device->threads : g.box.threads;
+    row.variant = e.variant->name, row.element = fe_kind_name(g.box.kind), row.mesh = mesh.c_str();
+    row.order = fe_order_names[g.box.order], row.plastic = g.box.plastic;
+    row.n_elem = (int64_t)cells * cells * cells * (fe_corners(g.box.kind) == 4 ? 6 : 1);
+    row.n_dof = bench_box_dofs(cells), row.operation = bench_operation_names[p.operation];
+    row.calls = p.batch, row.status = p.status, row.error = p.error;
+    row.deterministic = e.variant->deterministic;
+    if (!g.ready) return row;
+    row.bytes_moved = bytes_moved(g, p.operation), row.flop = flop(g, p.operation);
+    row.ceiling_seconds = ceiling_seconds(g, m, p.operation);
+    row.bytes = (double)g.c.bytes + e.bytes, row.bytes_work = e.bytes, row.setup_seconds = e.setup_seconds;
+    row.plastic_measured = (double)g.c.n_softened / g.c.problem.view.n_elem;
+    return row;
+}
+
+/* Rows, samples, a table for people, and Google Benchmark's own formats, all from one stream of runs. Groups
+ * run one after another, so contexts and ends of all but the first and last are swallowed. */
+class reporter : public benchmark::BenchmarkReporter
+{
+  public:
+    reporter(const arguments &a, const fe_machine &m) : machine(m)
+    {
+        rows = open(a.rows);
+        samples = open(a.samples);
+        if (rows) fe_row_write_header(rows);
+        if (samples) fe_row_write_samples_header(samples);
+        if (!a.own_table) others.emplace_back(benchmark::CreateDefaultDisplayReporter());
+        table = a.own_table;
+        if (a.out.empty()) return;
+        out.open(a.out);
+        others.emplace_back(a.out_format == "json"
+                                ? (BenchmarkReporter *)new benchmark::JSONReporter
+                                : new benchmark::ConsoleReporter(benchmark::ConsoleReporter::OO_None));
+        others.back()->SetOutputStream(&out);
+    }
+    ~reporter() override
+    {
+        if (rows) std::fclose(rows);
+        if (samples) std::fclose(samples);
+    }
+
+    bool ReportContext(const Context &context) override
+    {
+        if (started) return true;
+        started = true;
+        if (table)
+            std::printf("%-52s %11s %22s %9s %9s %9s  %s\n", "backend/element/DoF/operation/variant",
+                        "median ms", "95 % interval ms", "MDoF/s", "GB/s", "GFLOP/s", "error");
+        for (auto &o : others)
+            if (!o->ReportContext(context)) return false;
+        return true;
+    }
+
+    void ReportRuns(const std::vector<Run> &runs) override
+    {
+        for (auto &o : others) o->ReportRuns(runs);
+        if (runs.empty() || runs[0].run_type != Run::RT_Iteration) return;
+        for (point &p : current->points)
+            if (p.name == runs[0].run_name.function_name) write(p, runs);
+    }
+
+    /* A point's row, and its samples in the order in which they were taken. */
+    void write(const point &p, const std::vector<Run> &runs)
+    {
+        const group &g = *p.of;
+        const std::string device = plain(g.c.device ? g.c.device->name : ""),
+                          mesh = "box" + std::to_string(bench_box_cells(g.box.n_dof)) + "-distorted";
+        fe_row row = row_of(p, machine, device, mesh);
+        std::vector<double> seconds;
+        for (const Run &r : runs)
+            if (!r.error_occurred && r.iterations > 0)
+                seconds.push_back(r.real_accumulated_time / (double)r.iterations);
+        if (!runs.empty()) row.calls = runs[0].iterations;
+        if (samples && !seconds.empty())
+            fe_row_write_samples(samples, &row, (int)seconds.size(), seconds.data());
+        row.seconds = fe_statistics_of((int)seconds.size(), seconds.data());
+        if (rows) fe_row_write(rows, &row);
+        if ((rows && std::fflush(rows)) || (samples && std::fflush(samples))) {
+            if (good) std::fprintf(stderr, "kernels: rows or samples: %s\n", std::strerror(errno));
+            good = false;
+        }
+        if (table) print(p, row);
+    }
+
+    void finish()
+    {
+        for (auto &o : others) o->Finalize();
+        out.flush();
+    }
+    bool healthy() const { return good && (!out.is_open() || out.good()); }
+
+    group *current = nullptr;
+
+  private:
+    FILE *open(const std::string &path)
+    {
+        if (path.empty()) return nullptr;
+        FILE *file = std::fopen(path.c_str(), "w");
+        if (!file) {
+            std::fprintf(stderr, "kernels: %s: %s\n", path.c_str(), std::strerror(errno));
+            good = false;
+        }
+        return file;
+    }
+
+    void print(const point &p, const fe_row &row)
+    {
+        const fe_statistics &s = row.seconds;
+        if (strcmp(p.status, "ok"))
+            std::printf("%-52s %s: %s\n", p.name.c_str(), p.status, p.message.c_str());
+        else
+            std::printf("%-52s %11.4f %10.4f … %9.4f %9.1f %9.1f %9.1f  %.1e\n", p.name.c_str(),
+                        1e3 * s.median, 1e3 * s.low, 1e3 * s.high, 1e-6 * (double)row.n_dof / s.median,
+                        1e-9 * row.bytes_moved / s.median, 1e-9 * row.flop / s.median, row.error);
+        std::fflush(stdout);
+    }
+
+    const fe_machine &machine;
+    FILE *rows = nullptr, *samples = nullptr;
+    std::ofstream out;
+    std::vector<std::unique_ptr<BenchmarkReporter>> others;
+    bool table = true, started = false, good = true;
+};
+
+} // namespace bench
+#endif
