@@ -65,7 +65,7 @@ static void displacement(const bench_box *box, int cells, int step, int node, co
 }
 
 /* State at u, as every strategy has to compute it. */
-static fe_status common_material(const bench_case *c)
+static fe_status common_material(bench_case *c)
 {
 #if FE_HAVE_CUDA
     if (c->device->ops == &fe_backend_cuda) return fe_material_cuda(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
@@ -295,7 +295,7 @@ void bench_case_close(bench_case *c)
     *c = (bench_case){0};
 }
 
-fe_status bench_prepare(const bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
 {
     if (op == BENCH_RESIDUAL || op == BENCH_MATERIAL) return FE_OK;
     return a->material(&c->problem, work,
@@ -307,9 +307,9 @@ static size_t entries(const bench_case *c, bench_operation op)
     return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)c->problem.view.n_local;
 }
 
-fe_status bench_apply(const bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
 {
-    const fe_problem *p = &c->problem;
+    fe_problem *p = &c->problem;
     const int border = p->view.n_elem > p->view.n_elem_interior || p->view.n_owned > p->view.n_node_interior;
     if (op == BENCH_MATERIAL) return a->material(p, work, FE_TANGENT_CONSISTENT, c->u);
     FE_TRY(c->device->ops->zero(c->device, entries(c, op) * sizeof(double), c->out));
@@ -390,7 +390,7 @@ static fe_status check_material(const bench_case *c, double *error)
     return status;
 }
 
-fe_status bench_verify(const bench_case *c, const fe_assembly *a, void *work, bench_operation op,
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op,
                        double *error)
 {
     const fe_view *v = &c->problem.view;

@@ -57,16 +57,16 @@ fe_status bench_case_open(const bench_box *box, bench_case *c);
 void bench_case_close(bench_case *c);
 
 /* Brings trial state and tangent into the form that the operation starts from. */
-fe_status bench_prepare(const bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
 /* One call as a solver makes it: output zeroed, then the operation on the whole share. Enqueues only. */
-fe_status bench_apply(const bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
 
 /* Runs the operation on cleared state and output, and measures its error: the largest of
  * |difference from the oracle| / (sum over elements of |element contribution|), over rows (or points) of a
  * random sample of nodes, and |difference from the first strategy that was checked| / (the largest such sum),
  * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
  * infinity where a flag is wrong. */
-fe_status bench_verify(const bench_case *c, const fe_assembly *a, void *work, bench_operation op,
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op,
                        double *error);
 
 #ifdef __cplusplus

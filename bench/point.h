@@ -161,7 +161,7 @@ inline void open_group(group &g)
 }
 
 /* Seconds of `calls` calls in a row. */
-inline fe_status time_calls(const group &g, const point &p, int64_t calls, double *seconds)
+inline fe_status time_calls(group &g, const point &p, int64_t calls, double *seconds)
 {
     const entrant &e = g.entrants[p.entrant];
     FE_TRY(bench_clock_start(g.c.device));
@@ -170,7 +170,7 @@ inline fe_status time_calls(const group &g, const point &p, int64_t calls, doubl
 }
 
 /* State for the operation, one warm call, and, the first time, a batch of at least 2 ms. */
-inline fe_status warm_up(const group &g, point &p)
+inline fe_status warm_up(group &g, point &p)
 {
     const entrant &e = g.entrants[p.entrant];
     double seconds = 0.0;

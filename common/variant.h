@@ -34,6 +34,7 @@ typedef struct fe_view {
     fe_state committed;      /* at the end of the last accepted load step */
     fe_state trial;          /* at the displacement last given to material() */
     double *tangent;         /* [FE_TANGENT][n_point][ld] of trial */
+    int elastic;             /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
@@ -48,14 +49,15 @@ typedef struct fe_problem {
 } fe_problem;
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs; interior and border part together are the whole. */
+ * caller zeroes outputs; interior and border part, in this order, together are the whole. A strategy that owns rows
+ * may store them. */
 typedef struct fe_assembly {
     /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
     fe_status (*setup)(fe_problem *p, void **work);
     /* r += f_int(u), from the committed state, without side effect. */
     fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
-    /* Trial state and tangent at u. */
-    fe_status (*material)(const fe_problem *p, void *work, fe_tangent mode, const double *u);
+    /* Trial state and tangent at u; sets view.elastic. */
+    fe_status (*material)(fe_problem *p, void *work, fe_tangent mode, const double *u);
     /* y += K(trial) v */
     fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *v, double *y);
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
@@ -67,6 +69,20 @@ typedef struct fe_variant {
     int deterministic; /* the same bits on every run: a test holds it */
     const fe_assembly *host, *cuda;
 } fe_variant;
+
+/* What a body of forces computes, a constant in each kernel; see fe_point_stress. */
+enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC };
+
+/* The table's residual and jacvec from one forces(p, work, op, part, v, y). */
+#define FE_FORCE_OPERATIONS(forces)                                                                          \
+    static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)     \
+    {                                                                                                        \
+        return forces(p, work, FE_RESIDUAL, part, u, r);                                                     \
+    }                                                                                                        \
+    static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)       \
+    {                                                                                                        \
+        return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part, v, y);                 \
+    }
 
 /* Host loops over work items, shared among the rank's threads in equal, fixed ranges. */
 #define FE_PARALLEL_FOR(i, first, last, step, threads)                                                       \

@@ -10,8 +10,6 @@
 #include "common/problem/state.h"
 #include "common/variant.h"
 
-enum { FE_RESIDUAL, FE_JACVEC };
-
 typedef struct fe_element {
     fe_index e, turn;
     fe_index committed, trial; /* flags of the two states */
@@ -123,8 +121,9 @@ FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6
     s[3] = 0.5 * (M[0][1] + M[1][0]), s[4] = 0.5 * (M[1][2] + M[2][1]), s[5] = 0.5 * (M[0][2] + M[2][0]);
 }
 
-/* w |J| sigma of a point, and A = det J J^-T. residual: stress after the return from the committed state;
- * jacvec: C(trial) : strain(v), which is linear in v, so that det J is divided by once. */
+/* w |J| sigma of a point, and A = det J J^-T. FE_RESIDUAL: stress after the return from the committed state.
+ * FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once. FE_JACVEC_ELASTIC: the
+ * same where no element is softened, which is known before the launch: fewer registers, no flag is read. */
 FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3], fe_real G[3][3],
                              fe_real A[3][3], fe_real stress[6])
 {
@@ -132,11 +131,11 @@ FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, i
     const fe_real inverse = 1.0 / fe_cofactor(J, A);
     fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn);
     fe_symmetric_gradient(G, A, strain);
-    if (op == FE_JACVEC) {
+    if (op != FE_RESIDUAL) {
         scale *= inverse;
         fe_elastic_stress(&m->material, strain, stress);
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
-        if (fe_any(softened)) {
+        if (op == FE_JACVEC && fe_any(softened)) {
             fe_real tangent[FE_TANGENT];
             fe_point_tangent(kind, m, softened, e, q, tangent);
             fe_apply_tangent(&m->material, tangent, strain, stress);

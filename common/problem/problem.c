@@ -98,6 +98,7 @@ void fe_problem_accept(fe_problem *p)
     const fe_state swap = p->view.committed;
     p->view.committed = p->view.trial;
     p->view.trial = swap;
+    p->view.elastic = 0; /* trial is an older state now */
 }
 
 fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial, double *totals,

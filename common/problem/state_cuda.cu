@@ -25,9 +25,10 @@ FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, c
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-extern "C" fe_status fe_material_cuda(const fe_problem *p, void *work, fe_tangent mode, const double *u)
+extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u)
 {
     (void)work;
+    p->view.elastic = mode == FE_TANGENT_ELASTIC;
     const int elastic = mode == FE_TANGENT_ELASTIC;
     FE_LAUNCH_KIND(p, p->view.n_elem, THREADS, material, p->view, elastic, u);
     return FE_OK;

@@ -15,9 +15,10 @@ FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, i
     for (int l = 0; l < FE_LANES && e + l < n; l++) m->trial.flags[e + l] = (uint8_t)flags.lane[l];
 }
 
-fe_status fe_material_host(const fe_problem *p, void *work, fe_tangent mode, const double *u)
+fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u)
 {
     (void)work;
+    p->view.elastic = mode == FE_TANGENT_ELASTIC;
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads;
 #define CASE(KIND, name)                                                                                     \

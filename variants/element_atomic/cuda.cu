@@ -5,44 +5,40 @@
 
 enum { THREADS = 128 };
 
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        element_atomic_##operation##_##name(fe_view m, int first, int last, const double *v, double *y)      \
+    {                                                                                                        \
+        const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
+        if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, v, y);                                    \
+    }
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        element_atomic_jacvec_##name(fe_view m, int first, int last, const double *v, double *y)             \
-    {                                                                                                        \
-        const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
-        if (e < last) element_atomic_forces(KIND, FE_JACVEC, &m, e, 1, 1, v, y);                             \
-    }                                                                                                        \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        element_atomic_residual_##name(fe_view m, int first, int last, const double *v, double *y)           \
-    {                                                                                                        \
-        const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
-        if (e < last) element_atomic_forces(KIND, FE_RESIDUAL, &m, e, 1, 1, v, y);                           \
-    }                                                                                                        \
-    __global__ void __launch_bounds__(THREADS) element_atomic_diagonal_##name(fe_view m, double *d)           \
+    FORCES(KIND, name, FE_RESIDUAL, residual)                                                                \
+    FORCES(KIND, name, FE_JACVEC, jacvec)                                                                    \
+    FORCES(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                    \
+    __global__ void __launch_bounds__(THREADS) element_atomic_diagonal_##name(fe_view m, double *d)          \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
         if (e < m.n_elem) element_atomic_diagonal(KIND, &m, e, 1, 1, d);                                     \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
+#undef FORCES
 
-static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
     (void)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_residual, p->view, first, last, u, r);
+    if (op == FE_RESIDUAL)
+        FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_residual, p->view, first, last, v, y)
+    else if (op == FE_JACVEC)
+        FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_jacvec, p->view, first, last, v, y)
+    else
+        FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_jacvec_elastic, p->view, first, last, v, y)
     return FE_OK;
 }
-
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    int first, last;
-    fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_jacvec, p->view, first, last, v, y);
-    return FE_OK;
-}
+FE_FORCE_OPERATIONS(forces)
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {

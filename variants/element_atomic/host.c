@@ -3,41 +3,33 @@
 #include "common/problem/state.h"
 #include "variants/element_atomic/assembly.h"
 
-#define FORCES(op, kind)                                                                                     \
-    _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = first; e < last;          \
-                                                                           e += FE_LANES)                    \
-        element_atomic_forces(kind, op, m, fe_lanes_from(e), last - e, threads > 1, v, y)
+#define FORCES(kind, op)                                                                                     \
+    FE_PARALLEL_FOR(e, first, last, FE_LANES, threads)                                                       \
+    element_atomic_forces(kind, op, m, fe_lanes_from(e), last - e, threads > 1, v, y)
 
-static void forces(const fe_problem *p, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
+    (void)work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
     int first, last;
     fe_part_elements(m, part, &first, &last);
 #define CASE(KIND, name)                                                                                     \
     case KIND:                                                                                               \
-        if (op == FE_JACVEC)                                                                                 \
-            FORCES(FE_JACVEC, KIND);                                                                         \
+        if (op == FE_RESIDUAL)                                                                               \
+            FORCES(KIND, FE_RESIDUAL);                                                                       \
+        else if (op == FE_JACVEC)                                                                            \
+            FORCES(KIND, FE_JACVEC);                                                                         \
         else                                                                                                 \
-            FORCES(FE_RESIDUAL, KIND);                                                                       \
+            FORCES(KIND, FE_JACVEC_ELASTIC);                                                                 \
         break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
 #undef CASE
-}
-
-static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
-{
-    (void)work;
-    forces(p, FE_RESIDUAL, part, u, r);
     return FE_OK;
 }
-
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    forces(p, FE_JACVEC, part, v, y);
-    return FE_OK;
-}
+FE_FORCE_OPERATIONS(forces)
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
@@ -46,11 +38,12 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads, last = m->n_elem;
 #define CASE(KIND, name)                                                                                     \
     case KIND:                                                                                               \
-        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < last;          \
-                                                                               e += FE_LANES)                \
-            element_atomic_diagonal(KIND, m, fe_lanes_from(e), last - e, threads > 1, d);                    \
+        FE_PARALLEL_FOR(e, 0, last, FE_LANES, threads)                                                       \
+        element_atomic_diagonal(KIND, m, fe_lanes_from(e), last - e, threads > 1, d);                        \
         break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
 #undef CASE
     return FE_OK;
 }

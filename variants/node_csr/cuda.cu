@@ -14,7 +14,7 @@ FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const doubl
         node_csr_corner(kind, op, m, corner >> 3, corner & 7, v, force);
         for (int c = 0; c < 3; c++) sum[c] += force[c];
     }
-    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] += sum[c];
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
 FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
@@ -27,47 +27,43 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
         for (int i = 0; i < 6; i++) sum[i] += block[i];
     }
     const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] += sum[place[i]];
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
 }
 
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        node_csr_##operation##_##name(fe_view m, int first, int last, const double *v, double *y)            \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row < last) row_forces(KIND, OP, &m, row, v, y);                                                 \
+    }
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        node_csr_jacvec_##name(fe_view m, int first, int last, const double *v, double *y)                   \
-    {                                                                                                        \
-        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
-        if (row < last) row_forces(KIND, FE_JACVEC, &m, row, v, y);                                          \
-    }                                                                                                        \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        node_csr_residual_##name(fe_view m, int first, int last, const double *v, double *y)                 \
-    {                                                                                                        \
-        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
-        if (row < last) row_forces(KIND, FE_RESIDUAL, &m, row, v, y);                                        \
-    }                                                                                                        \
-    __global__ void __launch_bounds__(THREADS) node_csr_diagonal_##name(fe_view m, double *d)                 \
+    FORCES(KIND, name, FE_RESIDUAL, residual)                                                                \
+    FORCES(KIND, name, FE_JACVEC, jacvec)                                                                    \
+    FORCES(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                    \
+    __global__ void __launch_bounds__(THREADS) node_csr_diagonal_##name(fe_view m, double *d)                \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < m.n_owned) row_diagonal(KIND, &m, row, d);                                                 \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
+#undef FORCES
 
-static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
     (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_residual, p->view, first, last, u, r);
+    if (op == FE_RESIDUAL)
+        FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_residual, p->view, first, last, v, y)
+    else if (op == FE_JACVEC)
+        FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec, p->view, first, last, v, y)
+    else
+        FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec_elastic, p->view, first, last, v, y)
     return FE_OK;
 }
-
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    int first, last;
-    fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec, p->view, first, last, v, y);
-    return FE_OK;
-}
+FE_FORCE_OPERATIONS(forces)
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {

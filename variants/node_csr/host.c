@@ -4,7 +4,9 @@
 #include "common/problem/state.h"
 #include "variants/node_csr/assembly.h"
 
-enum { ROWS = 64 }; /* rows of one block: 1500 corners of Tet4, so that the last, partly filled lanes vanish */
+enum {
+    ROWS = 64
+}; /* rows of one block: 1500 corners of Tet4, so that the last, partly filled lanes vanish */
 
 /* Corners at, at + 1, … of the CSR; beyond `last` the last one is repeated. */
 FE_BODY void corners_at(const fe_view *m, int at, int last, fe_index *e, fe_index *turn)
@@ -47,41 +49,32 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int first, int last, doub
     }
 }
 
-#define EACH_BLOCK(...)                                                                                      \
-    _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = first; i < last; i += ROWS) \
-        __VA_ARGS__
+#define EACH_BLOCK(...) FE_PARALLEL_FOR(i, first, last, ROWS, threads) __VA_ARGS__
 #define BLOCK_END (i + ROWS < last ? i + ROWS : last)
 
-static void forces(const fe_problem *p, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
+    (void)work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
     int first, last;
     fe_part_nodes(m, part, &first, &last);
 #define CASE(KIND, name)                                                                                     \
     case KIND:                                                                                               \
-        if (op == FE_JACVEC)                                                                                 \
+        if (op == FE_RESIDUAL)                                                                               \
+            EACH_BLOCK(rows_forces(KIND, FE_RESIDUAL, m, i, BLOCK_END, v, y));                               \
+        else if (op == FE_JACVEC)                                                                            \
             EACH_BLOCK(rows_forces(KIND, FE_JACVEC, m, i, BLOCK_END, v, y));                                 \
         else                                                                                                 \
-            EACH_BLOCK(rows_forces(KIND, FE_RESIDUAL, m, i, BLOCK_END, v, y));                               \
+            EACH_BLOCK(rows_forces(KIND, FE_JACVEC_ELASTIC, m, i, BLOCK_END, v, y));                         \
         break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
 #undef CASE
-}
-
-static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
-{
-    (void)work;
-    forces(p, FE_RESIDUAL, part, u, r);
     return FE_OK;
 }
-
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    forces(p, FE_JACVEC, part, v, y);
-    return FE_OK;
-}
+FE_FORCE_OPERATIONS(forces)
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
@@ -90,7 +83,9 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads, first = 0, last = m->n_owned;
 #define CASE(KIND, name)                                                                                     \
     case KIND: EACH_BLOCK(rows_diagonal(KIND, m, i, BLOCK_END, d)); break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
 #undef CASE
     return FE_OK;
 }
