@@ -5,14 +5,24 @@
 
 enum { THREADS = 128 };
 
+FE_BODY void add_corner(int kind, int op, const fe_view *m, int corner, const double *v, double sum[3])
+{
+    double force[3];
+    node_csr_corner(kind, op, m, corner >> 3, corner & 7, v, force);
+    for (int c = 0; c < 3; c++) sum[c] += force[c];
+}
+
+/* Two Tet4 in flight: 8.5 GDoF/s in place of 7.9, H100, 6.4 M DoF. */
 FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const double *v, double *y)
 {
     double sum[3] = {0.0, 0.0, 0.0};
-    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
-        const int corner = m->corner[k];
-        double force[3];
-        node_csr_corner(kind, op, m, corner >> 3, corner & 7, v, force);
-        for (int c = 0; c < 3; c++) sum[c] += force[c];
+    const int first = m->corner_first[row], end = m->corner_first[row + 1];
+    if (fe_corners(kind) == 4) {
+#pragma unroll 2
+        for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], v, sum);
+    } else {
+#pragma unroll 1
+        for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], v, sum);
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
@@ -50,6 +60,14 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
+/* The elastic kernel of Tet4 takes 64 registers, so that 1024 threads run on a multiprocessor. Their nodes do
+ * not fit its cache: 5.2 GDoF/s (H100, 6.4 M DoF), where the general kernel, with 110 registers, reaches 8.5.
+ */
+static int general(const fe_problem *p, int op)
+{
+    return op == FE_JACVEC || (op == FE_JACVEC_ELASTIC && fe_corners(p->kind) == 4);
+}
+
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
     (void)work;
@@ -57,7 +75,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     fe_part_nodes(&p->view, part, &first, &last);
     if (op == FE_RESIDUAL)
         FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_residual, p->view, first, last, v, y)
-    else if (op == FE_JACVEC)
+    else if (general(p, op))
         FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec, p->view, first, last, v, y)
     else
         FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec_elastic, p->view, first, last, v, y)
