@@ -145,7 +145,9 @@ deps:
 # Found libraries are fixed when make starts, so what follows an installation runs in a make of its own.
 test:
 	@$(MAKE) --no-print-directory deps WITH_TESTS=1
-	@$(MAKE) --no-print-directory info run-tests
+	@$(MAKE) --no-print-directory info
+	@$(MAKE) --no-print-directory -j"$$(nproc)" tests
+	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
 	@FE_BUILD=$(BUILD) sh tests/run.sh $(TESTS)
 
