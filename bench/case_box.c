@@ -68,7 +68,8 @@ static void displacement(const bench_box *box, int cells, int step, int node, co
 static fe_status common_material(bench_case *c)
 {
 #if FE_HAVE_CUDA
-    if (c->device->ops == &fe_backend_cuda) return fe_material_cuda(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
+    if (c->device->ops == &fe_backend_cuda)
+        return fe_material_cuda(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
 #endif
     return fe_material_host(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
 }
@@ -390,8 +391,7 @@ static fe_status check_material(const bench_case *c, double *error)
     return status;
 }
 
-fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op,
-                       double *error)
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
 {
     const fe_view *v = &c->problem.view;
     fe_device *d = c->device;

@@ -66,8 +66,7 @@ fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_ope
  * random sample of nodes, and |difference from the first strategy that was checked| / (the largest such sum),
  * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
  * infinity where a flag is wrong. */
-fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op,
-                       double *error);
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error);
 
 #ifdef __cplusplus
 }

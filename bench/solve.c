@@ -1,7 +1,7 @@
 /* The program `solve`: one problem, one result. */
+#include "common/solver/solve.h"
 #include "common/backend/device.h"
 #include "common/report/version.h"
-#include "common/solver/solve.h"
 #include "common/variant.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 static const char help[] =
     "usage: solve PROBLEM.json [options]\n"
-    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment a load factor.\n"
+    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment a load "
+    "factor.\n"
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1; default: the first mesh that the problem lists\n"
     "  --variant NAME            assembly strategy (node_csr); --list prints all\n"
@@ -23,7 +24,8 @@ static const char help[] =
     "  --order ORDER             node order: as-is (default), lexicographic, rcm, morton, random\n"
     "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
     "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
-    "  --krylov METHOD           auto (default): cg where the Jacobian is symmetric, gmres where it is a difference;\n"
+    "  --krylov METHOD           auto (default): cg where the Jacobian is symmetric, gmres where it is a "
+    "difference;\n"
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
     "  --orthogonalization KIND  mgs (default), cgs2\n"
@@ -44,10 +46,32 @@ static const char help[] =
     "      130 interrupted (accepted steps are written)\n";
 
 enum {
-    OPT_MESH = 256, OPT_VARIANT, OPT_BACKEND, OPT_RANKS, OPT_THREADS, OPT_PARTITION, OPT_ORDER, OPT_TET_POINTS,
-    OPT_JACOBIAN, OPT_KRYLOV, OPT_RESTART, OPT_ORTHOGONALIZATION, OPT_PRECONDITION, OPT_KRYLOV_TOLERANCE,
-    OPT_KRYLOV_ITERATIONS, OPT_TOLERANCE, OPT_NEWTON_ITERATIONS, OPT_NO_LINE_SEARCH, OPT_ANDERSON, OPT_SUBSTEP,
-    OPT_RESULT, OPT_OUTPUT, OPT_VERBOSE, OPT_LIST, OPT_HELP, OPT_VERSION
+    OPT_MESH = 256,
+    OPT_VARIANT,
+    OPT_BACKEND,
+    OPT_RANKS,
+    OPT_THREADS,
+    OPT_PARTITION,
+    OPT_ORDER,
+    OPT_TET_POINTS,
+    OPT_JACOBIAN,
+    OPT_KRYLOV,
+    OPT_RESTART,
+    OPT_ORTHOGONALIZATION,
+    OPT_PRECONDITION,
+    OPT_KRYLOV_TOLERANCE,
+    OPT_KRYLOV_ITERATIONS,
+    OPT_TOLERANCE,
+    OPT_NEWTON_ITERATIONS,
+    OPT_NO_LINE_SEARCH,
+    OPT_ANDERSON,
+    OPT_SUBSTEP,
+    OPT_RESULT,
+    OPT_OUTPUT,
+    OPT_VERBOSE,
+    OPT_LIST,
+    OPT_HELP,
+    OPT_VERSION
 };
 
 static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
@@ -176,8 +200,9 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_ORDER: return choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
     case OPT_TET_POINTS:
         FE_TRY(whole(flag, text, 1, 4, &o->tet_points));
-        return o->tet_points == 1 || o->tet_points == 4 ? FE_OK
-                                                        : fe_fail(FE_BAD_INPUT, "--tet-points %s: is neither 1 nor 4", text);
+        return o->tet_points == 1 || o->tet_points == 4
+                   ? FE_OK
+                   : fe_fail(FE_BAD_INPUT, "--tet-points %s: is neither 1 nor 4", text);
     }
     return FE_OK;
 }
@@ -215,7 +240,8 @@ static fe_status parse(int argc, char **argv, arguments *a)
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
-    if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; usage: solve PROBLEM.json (solve --help)");
+    if (optind == argc)
+        return fe_fail(FE_BAD_INPUT, "no problem file; usage: solve PROBLEM.json (solve --help)");
     if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
     a->problem = argv[optind];
     return join_words(optind - 1, argv + 1, &a->flags);
@@ -247,7 +273,8 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     double seconds = 0.0;
     for (int p = 0; p < FE_N_PHASE; p++) seconds += step->seconds[p];
     printf("%4d  %9d  %9lld  %.6e  %.6e  %10lld  %8.3f\n", step->step, step->newton_iterations,
-           (long long)step->krylov_iterations, step->max_abs_u, step->max_peeq, (long long)step->plastic_gp, seconds);
+           (long long)step->krylov_iterations, step->max_abs_u, step->max_peeq, (long long)step->plastic_gp,
+           seconds);
     fflush(stdout);
     return FE_OK;
 }
@@ -266,7 +293,8 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     char message[1024];
     snprintf(message, sizeof message, "%s", fe_message());
     const fe_status written = a->result ? fe_result_write(result, a->result) : FE_OK;
-    printf("%s on %s: %.3f MB to the device, %.6f MB back in the solve, %.3f MB back for output; %.3f MB resident\n",
+    printf("%s on %s: %.3f MB to the device, %.6f MB back in the solve, %.3f MB back for output; %.3f MB "
+           "resident\n",
            result->status, result->device, 1e-6 * (double)result->bytes_to_device,
            1e-6 * (double)result->bytes_from_device_solve, 1e-6 * (double)result->bytes_from_device_output,
            1e-6 * (double)result->bytes_resident);

@@ -37,7 +37,8 @@ fe_status fe_allocate(size_t count, size_t size, const char *what, void **out)
 {
     *out = NULL;
     if (size && count > (SIZE_MAX - 64) / size)
-        return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count, size);
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
+                       size);
     const size_t bytes = (count * size + 63) / 64 * 64;
     void *memory = aligned_alloc(64, bytes ? bytes : 64);
     if (!memory) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);

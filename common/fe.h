@@ -79,7 +79,10 @@ FE_BOTH int fe_corners(int kind) { return kind == FE_TET4 || kind == FE_TET4_P4 
 FE_BOTH int fe_points(int kind) { return kind == FE_TET4 ? 1 : kind == FE_TET4_P4 ? 4 : 8; }
 FE_BOTH const char *fe_kind_name(int kind)
 {
-    return kind == FE_TET4 ? "tet4" : kind == FE_TET4_P4 ? "tet4_p4" : kind == FE_HEX8 ? "hex8" : "hex8_naive";
+    return kind == FE_TET4      ? "tet4"
+           : kind == FE_TET4_P4 ? "tet4_p4"
+           : kind == FE_HEX8    ? "hex8"
+                                : "hex8_naive";
 }
 
 #endif

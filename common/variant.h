@@ -22,7 +22,7 @@ typedef struct fe_state {
  * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a. */
 typedef struct fe_view {
     int n_owned, n_local;
-    int n_node_interior;     /* owned nodes [0, n_node_interior) touch interior elements only */
+    int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
     int n_elem;
     int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
     int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES */
@@ -31,10 +31,10 @@ typedef struct fe_view {
     const int *corner_first; /* [n_owned + 1] rows of: */
     const int *corner;       /* 8 × element + corner, ascending in each row */
     fe_j2 material;
-    fe_state committed;      /* at the end of the last accepted load step */
-    fe_state trial;          /* at the displacement last given to material() */
-    double *tangent;         /* [FE_TANGENT][n_point][ld] of trial */
-    int elastic;             /* trial comes from material() in elastic mode: no element is softened */
+    fe_state committed; /* at the end of the last accepted load step */
+    fe_state trial;     /* at the displacement last given to material() */
+    double *tangent;    /* [FE_TANGENT][n_point][ld] of trial */
+    int elastic;        /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
@@ -49,8 +49,8 @@ typedef struct fe_problem {
 } fe_problem;
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs; interior and border part, in this order, together are the whole. A strategy that owns rows
- * may store them. */
+ * caller zeroes outputs; interior and border part, in this order, together are the whole. A strategy that
+ * owns rows may store them. */
 typedef struct fe_assembly {
     /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
     fe_status (*setup)(fe_problem *p, void **work);

@@ -29,8 +29,7 @@ static void elasticity(const oracle_material *material, real D[6][6])
 
 /* C = kappa 1x1 + 2 mu theta (I - 1/3 1x1) - 2 mu theta_bar n x n. On engineering strains the symmetric
  * identity I is diag(1, 1, 1, 1/2, 1/2, 1/2). */
-static void consistent_tangent(real kappa, real mu, real theta, real theta_bar, const real n[6],
-                               real C[6][6])
+static void consistent_tangent(real kappa, real mu, real theta, real theta_bar, const real n[6], real C[6][6])
 {
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 6; j++) {
@@ -44,7 +43,7 @@ static void return_map(const oracle_material *material, const real eps[6], const
                        real sigma[6], oracle_state *new_state, real C[6][6])
 {
     const real mu = material->E / (2 * (1 + material->nu)),
-                 kappa = material->E / (3 * (1 - 2 * material->nu));
+               kappa = material->E / (3 * (1 - 2 * material->nu));
     real D[6][6], s[6], n[6], norm = 0;
     elasticity(material, D);
     for (int i = 0; i < 6; i++) {
@@ -93,7 +92,7 @@ void oracle_return(const oracle_material *material, const double eps[6], const o
 
 /* Natural coordinates of Hex8's corners. */
 static const real hex8[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
-                                  {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
+                                {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
 
 /* Gradients g [8][3] in natural coordinates and the weight of point q: N_a = 1/8 (1 + xi xi_a)(1 + eta eta_a)
  * (1 + zeta zeta_a). */

@@ -1,4 +1,5 @@
-/* What ranks say to each other: refresh ghosts, sum, largest. One rank takes the same path with no neighbours.
+/* What ranks say to each other: refresh ghosts, sum, largest. One rank takes the same path with no
+ * neighbours.
  *
  * Every rank makes the same calls in the same order. A call fails on all ranks once one has aborted. */
 #ifndef FE_COMM_H

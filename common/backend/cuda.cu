@@ -180,8 +180,8 @@ static fe_status cuda_copy(fe_device *d, size_t n, const double *x, double *y)
 }
 
 /* y = a x + b y with factors of the host, or of the device where pointers are given */
-__global__ void linear(size_t n, double a, const double *a_scalar, const double *x, double b, const double *b_scalar,
-                       double *y)
+__global__ void linear(size_t n, double a, const double *a_scalar, const double *x, double b,
+                       const double *b_scalar, double *y)
 {
     const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -202,7 +202,8 @@ static fe_status cuda_scale(fe_device *d, size_t n, double a, double *x)
     return FE_OK;
 }
 
-static fe_status cuda_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x, double *y)
+static fe_status cuda_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x,
+                                  double *y)
 {
     FE_LAUNCH(d, n, THREADS, linear, n, sign, a, x, 1.0, NULL, y);
     return FE_OK;
@@ -226,13 +227,15 @@ static fe_status cuda_divide(fe_device *d, size_t n, const double *x, const doub
     return FE_OK;
 }
 
-static fe_status cuda_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w, double *out)
+static fe_status cuda_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
+                           double *out)
 {
     const double *one = self(d)->constants, *zero = self(d)->constants + 2;
     if (k == 1)
         CUBLAS_TRY(cublasDdot_64(self(d)->blas, (int64_t)n, V, 1, w, 1, out));
     else
-        CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_T, (int64_t)n, k, one, V, (int64_t)ld, w, 1, zero, out, 1));
+        CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_T, (int64_t)n, k, one, V, (int64_t)ld, w, 1, zero,
+                                  out, 1));
     return FE_OK;
 }
 
@@ -240,7 +243,8 @@ static fe_status cuda_combine(fe_device *d, size_t n, int k, double sign, const 
                               const double *h, double *y)
 {
     const double *one = self(d)->constants, *factor = sign < 0.0 ? one + 1 : one;
-    CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_N, (int64_t)n, k, factor, V, (int64_t)ld, h, 1, one, y, 1));
+    CUBLAS_TRY(
+        cublasDgemv_64(self(d)->blas, CUBLAS_OP_N, (int64_t)n, k, factor, V, (int64_t)ld, h, 1, one, y, 1));
     return FE_OK;
 }
 
@@ -314,7 +318,8 @@ __global__ void constrain_blocks(int n, const int *at, double *D)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n || (i > 0 && at[i - 1] / 3 == at[i] / 3)) return;
-    for (int j = i; j < n && at[j] / 3 == at[i] / 3; j++) fe_block_constrain(D + 9 * (size_t)(at[i] / 3), at[j] % 3);
+    for (int j = i; j < n && at[j] / 3 == at[i] / 3; j++)
+        fe_block_constrain(D + 9 * (size_t)(at[i] / 3), at[j] % 3);
 }
 
 static fe_status cuda_constrain_blocks(fe_device *d, int n, const int *at, double *D)
@@ -349,7 +354,10 @@ static fe_status cuda_apply_blocks(fe_device *d, int n_node, const double *D, co
 
 __global__ void ratio(const double *a, const double *b, double *out) { *out = *b != 0.0 ? *a / *b : 0.0; }
 __global__ void square_root(double *a) { *a = sqrt(*a); }
-__global__ void hessenberg_column(int j, int restart, double *workspace) { fe_hessenberg_column(workspace, restart, j); }
+__global__ void hessenberg_column(int j, int restart, double *workspace)
+{
+    fe_hessenberg_column(workspace, restart, j);
+}
 __global__ void hessenberg_solve(int k, int restart, double *workspace, double *y)
 {
     fe_hessenberg_solve(workspace, restart, k, y);

@@ -11,7 +11,8 @@
     do {                                                                                                     \
         const cudaError_t cuda_try_error = (call);                                                           \
         if (cuda_try_error != cudaSuccess)                                                                   \
-            return fe_fail(FE_FAILED, "%s:%d: CUDA: %s", __FILE__, __LINE__, cudaGetErrorString(cuda_try_error)); \
+            return fe_fail(FE_FAILED, "%s:%d: CUDA: %s", __FILE__, __LINE__,                                 \
+                           cudaGetErrorString(cuda_try_error));                                              \
     } while (0)
 
 extern "C" cudaStream_t fe_cuda_stream(fe_device *d);
@@ -21,14 +22,18 @@ static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + t
 /* Enqueues kernel(...) for n items. An empty launch is nothing. */
 #define FE_LAUNCH(device, n, threads, kernel, ...)                                                           \
     do {                                                                                                     \
-        if ((n) > 0) kernel<<<fe_grid(n, threads), threads, 0, fe_cuda_stream(device)>>>(__VA_ARGS__);        \
+        if ((n) > 0) kernel<<<fe_grid(n, threads), threads, 0, fe_cuda_stream(device)>>>(__VA_ARGS__);       \
         CUDA_TRY(cudaPeekAtLastError());                                                                     \
     } while (0)
 
 /* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */
 #define FE_LAUNCH_KIND(p, n, threads, kernel, ...)                                                           \
-    switch ((p)->kind) { FE_EACH_KIND(FE_LAUNCH_CASE, p, n, threads, kernel, __VA_ARGS__) }
+    switch ((p)->kind) {                                                                                     \
+        FE_EACH_KIND(FE_LAUNCH_CASE, p, n, threads, kernel, __VA_ARGS__)                                     \
+    }
 #define FE_LAUNCH_CASE(KIND, name, p, n, threads, kernel, ...)                                               \
-    case KIND: FE_LAUNCH((p)->device, n, threads, kernel##_##name, __VA_ARGS__); break;
+    case KIND:                                                                                               \
+        FE_LAUNCH((p)->device, n, threads, kernel##_##name, __VA_ARGS__);                                    \
+        break;
 
 #endif

@@ -36,12 +36,13 @@ fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char
 {
     *memory = NULL;
     if (size && count > (SIZE_MAX - 128) / size)
-        return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count, size);
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
+                       size);
     const size_t bytes = (count * size + 64 + 63) / 64 * 64;
     const fe_status status = d->ops->allocate(d, bytes, memory);
     if (status == FE_OUT_OF_MEMORY)
-        return fe_fail(FE_OUT_OF_MEMORY, "%s: no memory for %.3f GB on %s (%.3f GB are in use by this run)", what,
-                       1e-9 * (double)bytes, d->name, 1e-9 * (double)d->bytes_resident);
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: no memory for %.3f GB on %s (%.3f GB are in use by this run)",
+                       what, 1e-9 * (double)bytes, d->name, 1e-9 * (double)d->bytes_resident);
     if (status != FE_OK) return status;
     d->bytes_resident += bytes;
     if (d->bytes_resident > d->bytes_peak) d->bytes_peak = d->bytes_resident;

@@ -37,29 +37,34 @@ typedef struct fe_backend {
     fe_status (*download)(fe_device *d, size_t bytes, const void *memory, void *host); /* waits */
     fe_status (*wait)(fe_device *d); /* also reports errors of enqueued work */
     /* vectors of n doubles */
-    fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);             /* y = x            */
-    fe_status (*axpy)(fe_device *d, size_t n, double a, const double *x, double *y);   /* y += a x         */
-    fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                   /* x = a x          */
+    fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);           /* y = x            */
+    fe_status (*axpy)(fe_device *d, size_t n, double a, const double *x, double *y); /* y += a x         */
+    fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                 /* x = a x          */
     fe_status (*axpy_scalar)(fe_device *d, size_t n, double sign, const double *a, const double *x,
-                             double *y);                                               /* y += sign *a x   */
-    fe_status (*xpay_scalar)(fe_device *d, size_t n, const double *x, const double *a, double *y); /* y = x + *a y */
-    fe_status (*divide)(fe_device *d, size_t n, const double *x, const double *a, double *y); /* y = x / *a, 0 where *a is 0 */
+                             double *y); /* y += sign *a x   */
+    fe_status (*xpay_scalar)(fe_device *d, size_t n, const double *x, const double *a,
+                             double *y); /* y = x + *a y */
+    fe_status (*divide)(fe_device *d, size_t n, const double *x, const double *a,
+                        double *y); /* y = x / *a, 0 where *a is 0 */
     /* V: k columns of n doubles, ld apart. out[j] = V_j · w;  y += sign V h. Sums have a fixed order. */
-    fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w, double *out);
-    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld, const double *h,
-                         double *y);
+    fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
+                      double *out);
+    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
+                         const double *h, double *y);
     /* indexed by n entries of `at` */
     fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values,
-                     double *x);                                                       /* x[at] = a values, 0 where values is NULL */
-    fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out);   /* out = x[at] */
-    fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x, double *out); /* *out = sum of x[at] */
+                     double *x); /* x[at] = a values, 0 where values is NULL */
+    fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out); /* out = x[at] */
+    fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x,
+                          double *out);                                         /* *out = sum of x[at] */
     fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
     /* 3×3 blocks [n_node][3][3]: constrained components become the identity, inverse in place, y = D x */
     fe_status (*constrain_blocks)(fe_device *d, int n, const int *at, double *D);
     fe_status (*invert_blocks)(fe_device *d, int n_node, double *D);
     fe_status (*apply_blocks)(fe_device *d, int n_node, const double *D, const double *x, double *y);
     /* scalars */
-    fe_status (*ratio)(fe_device *d, const double *a, const double *b, double *out); /* *a / *b, 0 where *b is 0 */
+    fe_status (*ratio)(fe_device *d, const double *a, const double *b,
+                       double *out); /* *a / *b, 0 where *b is 0 */
     fe_status (*square_root)(fe_device *d, double *a);
     /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
@@ -72,9 +77,9 @@ typedef struct fe_backend {
 /* What all devices share; a backend's own struct begins with it. */
 struct fe_device {
     const fe_backend *ops;
-    char name[128];     /* "NVIDIA H100 80GB HBM3", or the processor's name */
-    int threads;        /* OpenMP threads of this rank, host */
-    void *kept;         /* host memory of fe_device_keep */
+    char name[128]; /* "NVIDIA H100 80GB HBM3", or the processor's name */
+    int threads;    /* OpenMP threads of this rank, host */
+    void *kept;     /* host memory of fe_device_keep */
     size_t bytes_resident, bytes_peak;
     int64_t bytes_to_device, bytes_from_device;
 };
@@ -96,7 +101,8 @@ fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char
 /* The same, filled from host memory. Both pad by 64 bytes. */
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory);
-/* Zeroed host memory that lives as long as the device: a strategy's own struct of pointers into the device. */
+/* Zeroed host memory that lives as long as the device: a strategy's own struct of pointers into the device.
+ */
 fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host);
 /* Called by a backend's close. */
 void fe_device_release_kept(fe_device *d);

@@ -14,7 +14,8 @@ FE_BOTH double *fe_hessenberg_g(double *w, int m) { return w + (size_t)m * (m + 
 /* Rotates column j (entries 0..j+1 set) and the right-hand side. */
 FE_BOTH void fe_hessenberg_column(double *w, int m, int j)
 {
-    double *h = fe_hessenberg_h(w, m, j), *cosine = w + (size_t)m * (m + 1), *sine = cosine + m, *g = sine + m;
+    double *h = fe_hessenberg_h(w, m, j), *cosine = w + (size_t)m * (m + 1), *sine = cosine + m,
+           *g = sine + m;
     for (int i = 0; i < j; i++) {
         const double upper = h[i], lower = h[i + 1];
         h[i] = cosine[i] * upper + sine[i] * lower;

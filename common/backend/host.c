@@ -146,7 +146,8 @@ static fe_status host_scale(fe_device *d, size_t n, double a, double *x)
     return FE_OK;
 }
 
-static fe_status host_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x, double *y)
+static fe_status host_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x,
+                                  double *y)
 {
     return host_axpy(d, n, sign * *a, x, y);
 }
@@ -177,7 +178,8 @@ static fe_status reserve_partial(host_device *d, size_t n)
     return FE_OK;
 }
 
-static fe_status host_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w, double *out)
+static fe_status host_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
+                           double *out)
 {
     FE_TRY(reserve_partial(self(d), n_block(n) * (size_t)k));
     double *partial = self(d)->partial;
@@ -187,8 +189,8 @@ static fe_status host_dots(fe_device *d, size_t n, int k, const double *V, size_
         if (k == 1)
             partial[b] = cblas_ddot(rows, V + b * BLOCK, 1, w + b * BLOCK, 1);
         else
-            cblas_dgemv(CblasColMajor, CblasTrans, rows, k, 1.0, V + b * BLOCK, (int)ld, w + b * BLOCK, 1, 0.0,
-                        partial + b * k, 1);
+            cblas_dgemv(CblasColMajor, CblasTrans, rows, k, 1.0, V + b * BLOCK, (int)ld, w + b * BLOCK, 1,
+                        0.0, partial + b * k, 1);
     }
     for (int j = 0; j < k; j++) out[j] = 0.0;
     for (size_t b = 0; b < n_block(n); b++)
@@ -201,8 +203,8 @@ static fe_status host_combine(fe_device *d, size_t n, int k, double sign, const 
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (size_t b = 0; b < n_block(n); b++)
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)block_rows(n, b), k, sign, V + b * BLOCK, (int)ld, h, 1, 1.0,
-                    y + b * BLOCK, 1);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)block_rows(n, b), k, sign, V + b * BLOCK, (int)ld, h, 1,
+                    1.0, y + b * BLOCK, 1);
     return FE_OK;
 }
 

@@ -14,21 +14,21 @@ extern "C" {
 /* One physical group. Facets are points (dim 0), lines (1), triangles or quadrangles (2); groups of volume
  * elements (3) hold indices of elements instead. A facet that a file repeats is kept once. */
 typedef struct fe_group {
-    char *name;         /* as in the file; "dim:number" where the file gives no name */
+    char *name; /* as in the file; "dim:number" where the file gives no name */
     int dim, number;
-    int n_facet;        /* facets, or elements where dim is 3 */
-    int *facet;         /* [n_facet][4] nodes, -1 where a facet has fewer; dim 3: [n_facet] elements */
+    int n_facet; /* facets, or elements where dim is 3 */
+    int *facet;  /* [n_facet][4] nodes, -1 where a facet has fewer; dim 3: [n_facet] elements */
 } fe_group;
 
 typedef struct fe_mesh {
-    char *path;         /* file it came from, for messages */
-    int kind;           /* FE_TET4 or FE_HEX8 */
+    char *path; /* file it came from, for messages */
+    int kind;   /* FE_TET4 or FE_HEX8 */
     int n_node, n_elem;
-    double *x;          /* [n_node][3] */
-    int64_t *node_tag;  /* [n_node] */
-    int *conn;          /* [n_elem][fe_corners(kind)] nodes, 0-based */
-    int64_t *elem_tag;  /* [n_elem] */
-    int *elem_group;    /* [n_elem] physical number of its (first) volume group, 0 where none */
+    double *x;         /* [n_node][3] */
+    int64_t *node_tag; /* [n_node] */
+    int *conn;         /* [n_elem][fe_corners(kind)] nodes, 0-based */
+    int64_t *elem_tag; /* [n_elem] */
+    int *elem_group;   /* [n_elem] physical number of its (first) volume group, 0 where none */
     int n_group;
     fe_group *group;
 } fe_mesh;
@@ -84,8 +84,8 @@ fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed);
 typedef struct fe_quality {
     double volume, min_jacobian, max_jacobian, min_scaled, max_aspect;
     int bandwidth;
-    double mean_bandwidth;  /* mean over elements of largest minus smallest node */
-    int max_valence;        /* elements at one node */
+    double mean_bandwidth; /* mean over elements of largest minus smallest node */
+    int max_valence;       /* elements at one node */
 } fe_quality;
 fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality);
 

@@ -8,7 +8,7 @@
 /* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz
  * with tensor shears. */
 typedef struct fe_fields {
-    double time;               /* step number; strictly increasing over the calls */
+    double time;                  /* step number; strictly increasing over the calls */
     const double *displacement;   /* [n_node][3] */
     const double *reaction_force; /* [n_node][3] */
     const double *stress;         /* [n_elem][6] mean over the element's points */

@@ -10,7 +10,10 @@
 #define FE_NEAR 0.78867513459481288225 /* (1 + 1/sqrt 3) / 2 */
 #define FE_FAR 0.21132486540518711775  /* (1 - 1/sqrt 3) / 2 */
 
-FE_BODY double fe_weight(int kind) { return kind == FE_TET4 ? 1.0 / 6.0 : kind == FE_TET4_P4 ? 1.0 / 24.0 : 0.125; }
+FE_BODY double fe_weight(int kind)
+{
+    return kind == FE_TET4 ? 1.0 / 6.0 : kind == FE_TET4_P4 ? 1.0 / 24.0 : 0.125;
+}
 
 /* Position of the point with index bit 0 or 1 along one edge. */
 FE_BODY double fe_gauss(int bit) { return bit ? FE_NEAR : FE_FAR; }
@@ -44,7 +47,8 @@ FE_BODY void fe_plane_gradient(const fe_real f[8], int k, fe_plane *g)
     fe_real rise[4], here[4];
     const double s = fe_gauss(k);
     FE_UNROLL for (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
-    const fe_real x0 = here[1] - here[0], x1 = here[3] - here[2], y0 = here[2] - here[0], y1 = here[3] - here[1];
+    const fe_real x0 = here[1] - here[0], x1 = here[3] - here[2], y0 = here[2] - here[0],
+                  y1 = here[3] - here[1];
     g->along_x[0] = x0 + FE_FAR * (x1 - x0), g->along_x[1] = x0 + FE_NEAR * (x1 - x0);
     g->along_y[0] = y0 + FE_FAR * (y1 - y0), g->along_y[1] = y0 + FE_NEAR * (y1 - y0);
     FE_UNROLL for (int i = 0; i < 2; i++)
@@ -60,8 +64,10 @@ FE_BODY void fe_plane_scatter(const fe_plane *g, int k, fe_real f[8])
 {
     const double s = fe_gauss(k);
     fe_real rise[4], here[4];
-    const fe_real x1 = FE_FAR * g->along_x[0] + FE_NEAR * g->along_x[1], x0 = g->along_x[0] + g->along_x[1] - x1;
-    const fe_real y1 = FE_FAR * g->along_y[0] + FE_NEAR * g->along_y[1], y0 = g->along_y[0] + g->along_y[1] - y1;
+    const fe_real x1 = FE_FAR * g->along_x[0] + FE_NEAR * g->along_x[1],
+                  x0 = g->along_x[0] + g->along_x[1] - x1;
+    const fe_real y1 = FE_FAR * g->along_y[0] + FE_NEAR * g->along_y[1],
+                  y0 = g->along_y[0] + g->along_y[1] - y1;
     here[0] = -x0 - y0, here[1] = x0 - y1, here[2] = y0 - x1, here[3] = x1 + y1;
     fe_real low[2], high[2];
     FE_UNROLL for (int i = 0; i < 2; i++)
@@ -136,8 +142,8 @@ FE_BODY void fe_gradient_add(int kind, fe_real P[3][3], int k, int p, fe_plane t
         if (kind == FE_HEX8) {
             t[c].along_x[p >> 1] += P[c][0], t[c].along_y[p & 1] += P[c][1], t[c].along_z[p] += P[c][2];
         } else if (kind == FE_HEX8_NAIVE) {
-            FE_UNROLL for (int a = 0; a < 8; a++)
-                FE_UNROLL for (int j = 0; j < 3; j++) y[a][c] += fe_hex8_gradient(a, p + 4 * k, j) * P[c][j];
+            FE_UNROLL for (int a = 0; a < 8; a++) FE_UNROLL for (int j = 0; j < 3; j++) y[a][c] +=
+                fe_hex8_gradient(a, p + 4 * k, j) * P[c][j];
         } else {
             FE_UNROLL for (int j = 0; j < 3; j++) y[j + 1][c] += P[c][j];
             y[0][c] -= P[c][0] + P[c][1] + P[c][2];

@@ -58,15 +58,16 @@ FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
 
 FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
 {
-    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e), fe_read_byte(m->trial.flags, e)};
+    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e),
+                                fe_read_byte(m->trial.flags, e)};
     return element;
 }
 
 /* Local nodes of the corners, and a field's values there. */
 FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
 {
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-        node[b] = fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) node[b] =
+        fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
 }
 FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *field, fe_real f[8][3])
 {
@@ -84,21 +85,21 @@ FE_BODY fe_real fe_point_read(int kind, const fe_view *m, const double *array, f
 {
     return fe_read(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld);
 }
-FE_BODY void fe_point_write(int kind, const fe_view *m, double *array, fe_element e, int q, int c, fe_mask where,
-                            fe_real value)
+FE_BODY void fe_point_write(int kind, const fe_view *m, double *array, fe_element e, int q, int c,
+                            fe_mask where, fe_real value)
 {
     fe_write(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld, where, value);
 }
 
 /* State of a point; zero where the element has not yielded. */
-FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_index flags, fe_element e, int q,
-                            fe_real state[FE_STATE])
+FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_index flags, fe_element e,
+                            int q, fe_real state[FE_STATE])
 {
     FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
-        FE_UNROLL for (int c = 0; c < FE_STATE; c++)
-            state[c] = fe_select(stored, fe_point_read(kind, m, s->point, e, q, c), state[c]);
+        FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] =
+            fe_select(stored, fe_point_read(kind, m, s->point, e, q, c), state[c]);
     }
 }
 
@@ -106,26 +107,26 @@ FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_in
 FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
                               fe_real tangent[FE_TANGENT])
 {
-    FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
-        tangent[c] =
-            fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
+    FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
+        fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
 }
 
 /* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
 FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
 {
     fe_real M[3][3];
-    FE_UNROLL for (int i = 0; i < 3; i++)
-        FE_UNROLL for (int j = 0; j < 3; j++) M[i][j] = G[i][0] * A[j][0] + G[i][1] * A[j][1] + G[i][2] * A[j][2];
+    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) M[i][j] =
+        G[i][0] * A[j][0] + G[i][1] * A[j][1] + G[i][2] * A[j][2];
     FE_UNROLL for (int i = 0; i < 3; i++) s[i] = M[i][i];
     s[3] = 0.5 * (M[0][1] + M[1][0]), s[4] = 0.5 * (M[1][2] + M[2][1]), s[5] = 0.5 * (M[0][2] + M[2][0]);
 }
 
 /* w |J| sigma of a point, and A = det J J^-T. FE_RESIDUAL: stress after the return from the committed state.
- * FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once. FE_JACVEC_ELASTIC: the
- * same where no element is softened, which is known before the launch: fewer registers, no flag is read. */
-FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3], fe_real G[3][3],
-                             fe_real A[3][3], fe_real stress[6])
+ * FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once. FE_JACVEC_ELASTIC:
+ * the same where no element is softened, which is known before the launch: fewer registers, no flag is read.
+ */
+FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3],
+                             fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     fe_real strain[6];
     const fe_real inverse = 1.0 / fe_cofactor(J, A);
@@ -154,17 +155,16 @@ FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, i
 FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
-    FE_UNROLL for (int i = 0; i < 3; i++)
-        FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] =
-            stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
+    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] =
+        stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
 }
 
 /* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a. */
-FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
-                               fe_real y[8][3])
+FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
+                               fe_real v[8][3], fe_real y[8][3])
 {
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = fe_splat(0.0);
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] =
+        fe_splat(0.0);
     FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gv[3], t[3];
@@ -188,13 +188,13 @@ FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e,
 FE_BODY void fe_corner_gradient(int kind, fe_real A[3][3], int a, int q, fe_real g[3])
 {
     FE_UNROLL for (int i = 0; i < 3; i++) g[i] = A[i][0] * fe_shape_gradient(kind, a, q, 0) +
-                                               A[i][1] * fe_shape_gradient(kind, a, q, 1) +
-                                               A[i][2] * fe_shape_gradient(kind, a, q, 2);
+                                                 A[i][1] * fe_shape_gradient(kind, a, q, 1) +
+                                                 A[i][2] * fe_shape_gradient(kind, a, q, 2);
 }
 
 /* The same for corner 0 alone: what a gather by node needs. */
-FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
-                             fe_real y[3])
+FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
+                             fe_real v[8][3], fe_real y[3])
 {
     FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(0.0);
     FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
@@ -228,8 +228,8 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
 
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
-FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m, fe_element e, fe_mask active,
-                                     fe_real x[8][3], fe_real u[8][3])
+FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m, fe_element e,
+                                     fe_mask active, fe_real x[8][3], fe_real u[8][3])
 {
     fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
@@ -270,7 +270,8 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
 
 /* Diagonal block of one corner (a constant), symmetric: xx yy zz xy yz xz. With g = det J grad N_a:
  * w / |J| (K g g^T + mu theta (g·g I + g g^T / 3) - (m g)(m g)^T). */
-FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner, fe_real d[6])
+FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner,
+                                 fe_real d[6])
 {
     const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
     const double bulk = m->material.bulk, shear = m->material.shear;
@@ -282,7 +283,8 @@ FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_re
         FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
         {
             const int q = p + 4 * k;
-            fe_real J[3][3], A[3][3], g[3], theta = fe_splat(1.0), mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+            fe_real J[3][3], A[3][3], g[3], theta = fe_splat(1.0),
+                                            mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
             fe_gradient_at(kind, x, gx, k, p, J);
             const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
             fe_corner_gradient(kind, A, corner, q, g);
@@ -330,7 +332,8 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
         FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
         {
             const int q = p + 4 * k;
-            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], stress[6], old[FE_STATE], state[FE_STATE];
+            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], stress[6], old[FE_STATE],
+                state[FE_STATE];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
             const fe_real volume = fe_point_strain(kind, J, G, strain);

@@ -49,14 +49,15 @@ typedef struct fe_return {
 
 /* Backward-Euler return from (plastic strain, alpha) to `strain`; writes the stress. f <= 0 is elastic;
  * else increment = f / (3 mu + H), and q(stress) = sigma_y + H (alpha + increment) to rounding. */
-FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_real state[FE_STATE], fe_real stress[6],
-                           fe_return *r)
+FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_real state[FE_STATE],
+                           fe_real stress[6], fe_return *r)
 {
     fe_real plastic[6], elastic[6];
     fe_trace_free(state, plastic);
     for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
     const fe_real trace = elastic[0] + elastic[1] + elastic[2];
-    for (int i = 0; i < 6; i++) r->deviator[i] = 2.0 * m->shear * (i < 3 ? elastic[i] - trace / 3.0 : elastic[i]);
+    for (int i = 0; i < 6; i++)
+        r->deviator[i] = 2.0 * m->shear * (i < 3 ? elastic[i] - trace / 3.0 : elastic[i]);
     const fe_real yield = m->sigma_y + m->hardening * state[5];
     const fe_real q2 = 1.5 * fe_double_dot(r->deviator, r->deviator);
     r->plastic = q2 > yield * yield;
@@ -67,7 +68,8 @@ FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_rea
         r->increment = fe_select(r->plastic, increment, r->increment);
         r->factor = 1.0 - 3.0 * m->shear * r->increment / r->q;
     }
-    for (int i = 0; i < 6; i++) stress[i] = r->factor * r->deviator[i] + (i < 3 ? m->bulk * trace : fe_splat(0.0));
+    for (int i = 0; i < 6; i++)
+        stress[i] = r->factor * r->deviator[i] + (i < 3 ? m->bulk * trace : fe_splat(0.0));
 }
 
 /* State after the return. */
@@ -87,8 +89,7 @@ FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real t
     const double limit = 3.0 * m->shear / (3.0 * m->shear + m->hardening);
     const fe_real theta_bar = fe_max(limit - 1.0 + r->factor, fe_splat(0.0));
     /* |s| = sqrt(2/3) q */
-    const fe_real scale =
-        fe_select(r->plastic, fe_sqrt(3.0 * m->shear * theta_bar) / r->q, fe_splat(0.0));
+    const fe_real scale = fe_select(r->plastic, fe_sqrt(3.0 * m->shear * theta_bar) / r->q, fe_splat(0.0));
     tangent[0] = r->factor;
     tangent[1] = scale * r->deviator[0], tangent[2] = scale * r->deviator[1];
     for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];

@@ -133,8 +133,10 @@ FE_BODY void fe_read3_four(const double *p, const int *i, fe_four out[3])
     memcpy(&b, p + 3 * (size_t)i[1], sizeof b);
     memcpy(&c, p + 3 * (size_t)i[2], sizeof c);
     memcpy(&d, p + 3 * (size_t)i[3], sizeof d);
-    const fe_four ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
-    const fe_four ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    const fe_four ab = __builtin_shufflevector(a, b, 0, 4, 2, 6),
+                  cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+    const fe_four ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7),
+                  cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
     out[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
     out[1] = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
     out[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);

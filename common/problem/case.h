@@ -13,21 +13,21 @@ typedef struct fe_material {
 
 typedef struct fe_support {
     char *group;
-    char *expression[3];  /* in x, y, z; NULL where the component is free */
+    char *expression[3]; /* in x, y, z; NULL where the component is free */
     int path;
 } fe_support;
 
 typedef struct fe_load {
     char *group;
     int is_pressure;
-    double pressure;      /* force per undeformed area, positive pushes into the body */
-    double traction[3];   /* force per undeformed area */
+    double pressure;    /* force per undeformed area, positive pushes into the body */
+    double traction[3]; /* force per undeformed area */
     int path;
 } fe_load;
 
 typedef struct fe_path {
     char *name;
-    double *factor;       /* [n_step] at the end of each load step */
+    double *factor; /* [n_step] at the end of each load step */
 } fe_path;
 
 typedef struct fe_probe {
@@ -40,10 +40,10 @@ typedef struct fe_case {
     int elastic;
     fe_material material;
     int n_mesh, n_support, n_load, n_path, n_step, n_probe;
-    char **mesh;          /* names as listed */
+    char **mesh; /* names as listed */
     fe_support *support;
     fe_load *load;
-    fe_path *path;        /* all of n_step factors */
+    fe_path *path; /* all of n_step factors */
     fe_probe *probe;
 } fe_case;
 
@@ -60,24 +60,24 @@ fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path
 /* Components of one group whose internal forces are summed. */
 typedef struct fe_reaction {
     const char *group;
-    int component;        /* 0 1 2 = x y z */
+    int component; /* 0 1 2 = x y z */
     int n;
-    int *node;            /* [n] nodes of the group */
+    int *node; /* [n] nodes of the group */
 } fe_reaction;
 
 /* A case applied to a mesh. Node numbers are the mesh's. */
 typedef struct fe_boundary {
     int n_fixed;
-    int *fixed;           /* [n_fixed] 3 × node + component, ascending; the first support that names it wins */
-    double *value;        /* [n_fixed] displacement at factor 1 */
-    int *path;            /* [n_fixed] path whose factor scales it */
+    int *fixed;    /* [n_fixed] 3 × node + component, ascending; the first support that names it wins */
+    double *value; /* [n_fixed] displacement at factor 1 */
+    int *path;     /* [n_fixed] path whose factor scales it */
     int n_path;
-    double **load;        /* [n_path] each [n_node][3] consistent nodal forces at factor 1, NULL where none */
+    double **load; /* [n_path] each [n_node][3] consistent nodal forces at factor 1, NULL where none */
     int n_reaction;
     fe_reaction *reaction; /* by support in the file's order, then component; a group that several supports
                               name has each component once */
     int n_probe;
-    int *probe;           /* [n_probe] nearest node */
+    int *probe; /* [n_probe] nearest node */
     double *probe_distance;
 } fe_boundary;
 

@@ -12,7 +12,8 @@ static fe_status nodal_graph(const fe_mesh *mesh, idx_t **first, idx_t **adjacen
     const int n_corner = fe_corners(mesh->kind);
     int *row = NULL, *elem = NULL, *seen = NULL;
     fe_status status = fe_mesh_node_elements(mesh, &row, &elem);
-    if (status == FE_OK) status = fe_allocate((size_t)mesh->n_node, sizeof *seen, "nodal graph", (void **)&seen);
+    if (status == FE_OK)
+        status = fe_allocate((size_t)mesh->n_node, sizeof *seen, "nodal graph", (void **)&seen);
     if (status == FE_OK)
         status = fe_allocate((size_t)mesh->n_node + 1, sizeof **first, "nodal graph", (void **)first);
     /* First pass counts, second fills. */
@@ -38,11 +39,12 @@ static fe_status nodal_graph(const fe_mesh *mesh, idx_t **first, idx_t **adjacen
 
 static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 {
-    idx_t *first = NULL, *adjacent = NULL, *part = NULL, n = mesh->n_node, parts = n_rank, constraints = 1, cut;
+    idx_t *first = NULL, *adjacent = NULL, *part = NULL, n = mesh->n_node, parts = n_rank, constraints = 1,
+          cut;
     fe_status status = nodal_graph(mesh, &first, &adjacent);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *part, "partition", (void **)&part);
-    if (status == FE_OK && METIS_PartGraphKway(&n, &constraints, first, adjacent, NULL, NULL, NULL, &parts, NULL,
-                                               NULL, NULL, &cut, part) != METIS_OK)
+    if (status == FE_OK && METIS_PartGraphKway(&n, &constraints, first, adjacent, NULL, NULL, NULL, &parts,
+                                               NULL, NULL, NULL, &cut, part) != METIS_OK)
         status = fe_fail(FE_FAILED, "METIS could not part %d nodes into %d", mesh->n_node, n_rank);
     for (int i = 0; i < mesh->n_node && status == FE_OK; i++) owner[i] = (int)part[i];
     free(first), free(adjacent), free(part);
@@ -52,7 +54,8 @@ static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 {
     (void)mesh, (void)n_rank, (void)owner;
-    return fe_fail(FE_BAD_INPUT, "--partition metis: this build has no METIS (libmetis-dev was not found by make)");
+    return fe_fail(FE_BAD_INPUT,
+                   "--partition metis: this build has no METIS (libmetis-dev was not found by make)");
 }
 #endif
 
@@ -94,7 +97,8 @@ fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_part
     FE_TRY(number_owned(mesh, p));
     for (int r = 0; r < n_rank; r++)
         if (p->n_owned[r] == 0)
-            return fe_fail(FE_BAD_INPUT, "--ranks %d: rank %d would own no node of %s", n_rank, r, mesh->path);
+            return fe_fail(FE_BAD_INPUT, "--ranks %d: rank %d would own no node of %s", n_rank, r,
+                           mesh->path);
     return FE_OK;
 }
 

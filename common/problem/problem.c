@@ -59,13 +59,16 @@ static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_d
 {
     const size_t points = (size_t)fe_points(kind) * v->ld;
     FE_TRY(fe_device_upload(d, 3 * (size_t)s->n_local, sizeof(double), a->x, "coordinates", (void **)&v->x));
-    FE_TRY(fe_device_upload(d, (size_t)fe_corners(kind) * v->ld, sizeof(int), a->conn, "elements", (void **)&v->conn));
-    FE_TRY(fe_device_upload(d, (size_t)s->n_owned + 1, sizeof(int), a->first, "node rows", (void **)&v->corner_first));
+    FE_TRY(fe_device_upload(d, (size_t)fe_corners(kind) * v->ld, sizeof(int), a->conn, "elements",
+                            (void **)&v->conn));
+    FE_TRY(fe_device_upload(d, (size_t)s->n_owned + 1, sizeof(int), a->first, "node rows",
+                            (void **)&v->corner_first));
     FE_TRY(fe_device_upload(d, (size_t)a->first[s->n_owned], sizeof(int), a->corner, "node rows",
                             (void **)&v->corner));
     fe_state *states[2] = {&v->committed, &v->trial};
     for (int i = 0; i < 2; i++) {
-        FE_TRY(fe_device_allocate(d, FE_STATE * points, sizeof(double), "material state", (void **)&states[i]->point));
+        FE_TRY(fe_device_allocate(d, FE_STATE * points, sizeof(double), "material state",
+                                  (void **)&states[i]->point));
         FE_TRY(fe_device_allocate(d, (size_t)v->ld, 1, "material state", (void **)&states[i]->flags));
     }
     return fe_device_allocate(d, FE_TANGENT * points, sizeof(double), "tangent", (void **)&v->tangent);
@@ -76,8 +79,8 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
 {
     local_arrays a = {0};
     if (s->n_elem > (INT32_MAX - 64) / 8)
-        return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks", mesh->path,
-                       s->n_elem, (INT32_MAX - 64) / 8);
+        return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
+                       mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
     *p = (fe_problem){.kind = kind, .device = d};
     p->view = (fe_view){.n_owned = s->n_owned,
                         .n_local = s->n_local,
@@ -101,8 +104,8 @@ void fe_problem_accept(fe_problem *p)
     p->view.elastic = 0; /* trial is an older state now */
 }
 
-fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial, double *totals,
-                     double *out)
+fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+                     double *totals, double *out)
 {
 #if FE_HAVE_CUDA
     if (p->device->ops == &fe_backend_cuda) return fe_summary_cuda(p, u, counted, partial, totals, out);

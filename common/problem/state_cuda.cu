@@ -17,10 +17,11 @@ FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, c
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS) material_##name(fe_view m, int elastic, const double *u)       \
+    __global__ void __launch_bounds__(THREADS) material_##name(fe_view m, int elastic, const double *u)      \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
-        if (e < m.n_elem) material_body(KIND, elastic ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, &m, e, u); \
+        if (e < m.n_elem)                                                                                    \
+            material_body(KIND, elastic ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, &m, e, u);             \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -51,8 +52,8 @@ FE_BODY void reduce(const double value[WIDTH], double *out)
     if (threadIdx.x < WIDTH) out[threadIdx.x] = shared[threadIdx.x][0];
 }
 
-FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, const uint8_t *counted, double *partial,
-                          double *out)
+FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, const uint8_t *counted,
+                          double *partial, double *out)
 {
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
@@ -74,10 +75,10 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, co
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS) summary_##name(fe_view m, const double *u, const uint8_t *counted, \
-                                                              double *partial, double *out)                  \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        summary_##name(fe_view m, const double *u, const uint8_t *counted, double *partial, double *out)     \
     {                                                                                                        \
-        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, u, counted, partial, out);               \
+        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, u, counted, partial, out);              \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -93,8 +94,8 @@ __global__ void __launch_bounds__(THREADS) summary_total(int n, const double *pa
     reduce(total, totals);
 }
 
-extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
-                                     double *totals, double *out)
+extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted,
+                                     double *partial, double *totals, double *out)
 {
     const int n = p->view.n_elem;
     FE_LAUNCH_KIND(p, n, THREADS, summary, p->view, u, counted, partial, out);

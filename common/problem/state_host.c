@@ -1,7 +1,7 @@
 /* Material update and step summary on the host: one element a SIMD lane. */
-#include "common/problem/state.h"
 #include "common/backend/device.h"
 #include "common/physics/element.h"
+#include "common/problem/state.h"
 
 FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, int n, const double *u)
 {
@@ -23,10 +23,13 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const dou
     const int n = m->n_elem, threads = p->device->threads;
 #define CASE(KIND, name)                                                                                     \
     case KIND:                                                                                               \
-        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n; e += FE_LANES) \
+        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n;             \
+                                                                               e += FE_LANES)                \
             material_body(KIND, mode, m, e, n, u);                                                           \
         break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
 #undef CASE
     return FE_OK;
 }
@@ -36,8 +39,8 @@ enum { BLOCK = 512 }; /* elements of one partial sum */
 size_t fe_summary_scratch(int n_elem) { return ((size_t)n_elem / 128 + 1) * (FE_N_SUM + FE_N_MAX); }
 
 /* Elements [e, e + BLOCK) of n into partial. */
-FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *u, const uint8_t *counted,
-                          double *partial, double *out)
+FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *u,
+                          const uint8_t *counted, double *partial, double *out)
 {
     double totals[FE_N_SUM + FE_N_MAX] = {0};
     for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
@@ -70,7 +73,9 @@ fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *c
         _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n; e += BLOCK) \
             summary_body(KIND, m, e, n, u, counted, partial + (size_t)(e / BLOCK) * width, out);             \
         break;
-    switch (p->kind) { FE_EACH_KIND(CASE) }
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
 #undef CASE
     for (int i = 0; i < width; i++) totals[i] = 0.0;
     for (int b = 0; b < (n + BLOCK - 1) / BLOCK; b++)

@@ -2,27 +2,27 @@
 #ifndef FE_RESULT_H
 #define FE_RESULT_H
 
+#include "common/backend/device.h"
 #include "common/fe.h"
 #include "common/mesh/mesh.h"
-#include "common/backend/device.h"
 #include "common/problem/case.h"
 
 /* Phases of fe_step_result.seconds: common/backend/device.h. */
 extern const char *const fe_phase_names[FE_N_PHASE];
 
 typedef struct fe_step_result {
-    int step;                    /* 1-based */
-    double *factor;              /* [n_path] */
-    double (*probe)[3];          /* [n_probe] displacement */
-    double *reaction;            /* [n_reaction] sums, in fe_boundary's order */
+    int step;           /* 1-based */
+    double *factor;     /* [n_path] */
+    double (*probe)[3]; /* [n_probe] displacement */
+    double *reaction;   /* [n_reaction] sums, in fe_boundary's order */
     double max_peeq, max_mises, elastic_energy, plastic_work, int_peeq, max_abs_u, norm_u;
     int64_t plastic_gp;
-    int newton_iterations;       /* linear solves of the step */
+    int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
     int n_residual;
-    double *residual;            /* [n_residual] relative to the acceptance scale, first to last */
-    double *line_search;         /* [newton_iterations] accepted step lengths */
-    int substeps;                /* 1: the listed increment in one piece */
+    double *residual;    /* [n_residual] relative to the acceptance scale, first to last */
+    double *line_search; /* [newton_iterations] accepted step lengths */
+    int substeps;        /* 1: the listed increment in one piece */
     double seconds[FE_N_PHASE];
 } fe_step_result;
 
@@ -30,7 +30,8 @@ typedef struct fe_result {
     const fe_case *problem;
     const fe_mesh *mesh;
     const fe_boundary *boundary;
-    const char *mesh_name, *element, *status; /* status: converged | limit_load | not_converged | interrupted | fault */
+    const char *mesh_name, *element,
+        *status; /* status: converged | limit_load | not_converged | interrupted | fault */
     const char *variant, *backend, *partition;
     const char *command, *flags; /* as typed: the whole line, and its flags alone */
     char device[128];
@@ -39,7 +40,7 @@ typedef struct fe_result {
     int64_t bytes_to_device, bytes_from_device_solve, bytes_from_device_output;
     size_t bytes_resident;
     int n_step;
-    fe_step_result *step;        /* [n_step] accepted steps */
+    fe_step_result *step; /* [n_step] accepted steps */
 } fe_result;
 
 /* Appends a zeroed step with its arrays allocated (factor, probe, reaction); NULL when memory is out. */

@@ -16,8 +16,10 @@ fe_status fe_anderson_open(fe_solver *s, int depth)
     if (depth > DEEPEST) return fe_fail(FE_BAD_INPUT, "--anderson %d: is above %d", depth, DEEPEST);
     const size_t columns = (size_t)depth * s->krylov.length;
     FE_TRY(fe_device_allocate(s->device, columns, sizeof(double), "Anderson history", (void **)&a->steps));
-    FE_TRY(fe_device_allocate(s->device, columns, sizeof(double), "Anderson history", (void **)&a->displacements));
-    FE_TRY(fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history", (void **)&a->last_step));
+    FE_TRY(fe_device_allocate(s->device, columns, sizeof(double), "Anderson history",
+                              (void **)&a->displacements));
+    FE_TRY(
+        fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history", (void **)&a->last_step));
     FE_TRY(fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history", (void **)&a->last_u));
     return fe_device_allocate(s->device, (size_t)(depth + 1) * depth, sizeof(double), "Anderson matrix",
                               (void **)&a->small);
@@ -59,8 +61,10 @@ static fe_status solve_gamma(fe_solver *s, const double *step, int k, double *ga
     FE_TRY(s->comm->sum(s->comm, d, k * (k + 1), a->small));
     FE_TRY(d->ops->download(d, (size_t)k * (k + 1) * sizeof *matrix, a->small, matrix));
     for (int i = 0; i < k; i++) gamma[i] = matrix[k * k + i];
-    const lapack_int info = LAPACKE_dgelsd(LAPACK_COL_MAJOR, k, k, 1, matrix, k, gamma, k, singular, 1e-12, &rank);
-    return info == 0 ? FE_OK : fe_fail(FE_FAILED, "LAPACK dgelsd returned %d on Anderson's matrix", (int)info);
+    const lapack_int info =
+        LAPACKE_dgelsd(LAPACK_COL_MAJOR, k, k, 1, matrix, k, gamma, k, singular, 1e-12, &rank);
+    return info == 0 ? FE_OK
+                     : fe_fail(FE_FAILED, "LAPACK dgelsd returned %d on Anderson's matrix", (int)info);
 }
 
 fe_status fe_anderson_mix(fe_solver *s, double *step)

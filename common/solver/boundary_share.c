@@ -23,7 +23,8 @@ static fe_status supports(fe_solver *s, const fe_partition *p, int *at, double *
     for (int path = 0; path < b->n_path; path++) {
         int n = 0;
         for (int i = 0; i < b->n_fixed; i++) {
-            const int local = b->path[i] == path ? local_component(s, p, b->fixed[i] / 3, b->fixed[i] % 3) : -1;
+            const int local =
+                b->path[i] == path ? local_component(s, p, b->fixed[i] / 3, b->fixed[i] % 3) : -1;
             if (local >= 0) at[n] = local, value[n++] = b->value[i];
         }
         fe_fixed *f = &s->by_path[path];
@@ -48,7 +49,8 @@ static fe_status loads(fe_solver *s, double *vector)
         if (!b->load[path]) continue;
         for (int i = 0; i < s->share->n_owned; i++)
             for (int c = 0; c < 3; c++) vector[3 * i + c] = b->load[path][3 * (size_t)s->share->node[i] + c];
-        FE_TRY(fe_device_upload(s->device, s->length, sizeof *vector, vector, "loads", (void **)&s->load[path]));
+        FE_TRY(
+            fe_device_upload(s->device, s->length, sizeof *vector, vector, "loads", (void **)&s->load[path]));
     }
     return FE_OK;
 }

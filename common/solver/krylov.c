@@ -12,10 +12,11 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
                      .length = (length + 7) / 8 * 8,
                      .restart = restart,
                      .orthogonalization = orthogonalization};
-    FE_TRY(fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
+    FE_TRY(
+        fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
     FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
-    FE_TRY(fe_device_allocate(device, restart ? fe_hessenberg_size(restart) : 8, sizeof(double), "Hessenberg matrix",
-                              (void **)&k->small));
+    FE_TRY(fe_device_allocate(device, restart ? fe_hessenberg_size(restart) : 8, sizeof(double),
+                              "Hessenberg matrix", (void **)&k->small));
     return fe_device_allocate(device, columns, sizeof(double), "Hessenberg column", (void **)&k->h);
 }
 
@@ -114,7 +115,8 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
         FE_TRY(read_scalars(k, 1, g, &result->last));
         if (result->iterations == 0) result->first = result->last;
         result->converged = result->last <= tolerance * result->first;
-        if (result->converged || result->iterations >= max_iterations || !isfinite(result->last)) return FE_OK;
+        if (result->converged || result->iterations >= max_iterations || !isfinite(result->last))
+            return FE_OK;
         FE_TRY(gmres_cycle(k, A, precondition, x, tolerance * result->first, max_iterations, result));
         /* residual anew: b - A x */
         FE_TRY(d->ops->copy(d, k->n, x, k->z));

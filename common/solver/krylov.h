@@ -16,14 +16,14 @@ enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2 };
 typedef struct fe_krylov {
     fe_device *device;
     fe_comm *comm;
-    size_t n;       /* owned entries: sums run over them */
-    size_t length;  /* entries of a vector, ghosts included */
-    int restart;    /* GMRES's basis length; 0 in a CG workspace */
+    size_t n;      /* owned entries: sums run over them */
+    size_t length; /* entries of a vector, ghosts included */
+    int restart;   /* GMRES's basis length; 0 in a CG workspace */
     int orthogonalization;
-    double *basis;  /* GMRES [restart + 1][length], CG [3][length] */
-    double *z;      /* [length] */
-    double *small;  /* Hessenberg workspace, or CG's scalars */
-    double *h;      /* [restart + 1] */
+    double *basis; /* GMRES [restart + 1][length], CG [3][length] */
+    double *z;     /* [length] */
+    double *small; /* Hessenberg workspace, or CG's scalars */
+    double *h;     /* [restart + 1] */
 } fe_krylov;
 
 /* Allocates the work vectors on the device; released with it. restart 0: for CG. */
@@ -32,7 +32,7 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
 
 typedef struct fe_krylov_result {
     int iterations;
-    double first, last; /* residual norms */
+    double first, last;       /* residual norms */
     int converged, breakdown; /* breakdown: direction of no curvature (CG) */
 } fe_krylov_result;
 

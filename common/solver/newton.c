@@ -129,7 +129,8 @@ static fe_status search_line(fe_solver *s, newton *state, double *length)
         const int fine = norm <= 0.5 * state->norm || (isfinite(slope) && fabs(slope) <= 0.5 * start) ||
                          (*length == 1.0 && slope > 0.0);
         if (fine) break;
-        *length = isfinite(slope_high) ? low + (high - low) * slope_low / (slope_low - slope_high) : 0.5 * (low + high);
+        *length = isfinite(slope_high) ? low + (high - low) * slope_low / (slope_low - slope_high)
+                                       : 0.5 * (low + high);
         FE_TRY(try_length(s, *length, s->residual, &norm, &slope));
         if (slope > 0.0) {
             if (side == 1) slope_high *= 0.5;
@@ -167,9 +168,9 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, newton *state)
     FE_TRY(d->ops->phase(d, FE_PHASE_MATERIAL));
     FE_TRY(s->comm->exchange_begin(s->comm, d, &s->share->halo, s->v));
     FE_TRY(s->comm->exchange_end(s->comm, d, &s->share->halo, s->v));
-    FE_TRY(s->assembly->material(&s->problem, s->work,
-                                 s->jacobian == FE_JACOBIAN_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT,
-                                 s->v));
+    FE_TRY(s->assembly->material(
+        &s->problem, s->work, s->jacobian == FE_JACOBIAN_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT,
+        s->v));
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE) FE_TRY(fe_solver_dot(s, s->v, s->v, &square));
     s->difference_u = sqrt(square);
     FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing_term(s, state), &linear));
@@ -192,8 +193,8 @@ static fe_status ran_away(fe_solver *s, const newton *state, int *yes)
     FE_TRY(s->device->ops->copy(s->device, s->n, s->v, s->trial));
     FE_TRY(s->device->ops->axpy(s->device, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
-    *yes = s->problem_file->material.H == 0.0 && s->problem_file->n_load > 0 && state->first_increment > 0.0 &&
-           !(sqrt(square) < 200.0 * state->first_increment);
+    *yes = s->problem_file->material.H == 0.0 && s->problem_file->n_load > 0 &&
+           state->first_increment > 0.0 && !(sqrt(square) < 200.0 * state->first_increment);
     return FE_OK;
 }
 
@@ -219,10 +220,11 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
         FE_TRY(ran_away(s, &state, limit_load));
         if (*limit_load || record->newton_iterations - first >= s->options->newton_iterations)
             return fe_fail(FE_FAILED,
-                           *limit_load ? "load step %d: limit load: displacements grow without bound (residual %.2e "
-                                         "after %d iterations)"
-                                       : "load step %d: not converged: residual %.2e of the largest force after %d "
-                                         "iterations",
+                           *limit_load
+                               ? "load step %d: limit load: displacements grow without bound (residual %.2e "
+                                 "after %d iterations)"
+                               : "load step %d: not converged: residual %.2e of the largest force after %d "
+                                 "iterations",
                            record->step, state.norm / s->reach, record->newton_iterations);
         FE_TRY(iterate(s, record, &state));
     }

@@ -96,7 +96,8 @@ static fe_status build_blocks(fe_solver *s)
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
 {
     const fe_operator A = {fe_solver_apply, s}, jacobi = {apply_blocks, s};
-    const fe_operator *precondition = s->options->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi : NULL;
+    const fe_operator *precondition =
+        s->options->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi : NULL;
     if (precondition) FE_TRY(build_blocks(s));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));
     fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,

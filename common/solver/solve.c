@@ -1,6 +1,6 @@
 /* A run: ranks as threads, each with its share; load steps; results and fields gathered after each. */
-#include "common/solver/solver.h"
 #include "common/problem/state.h"
+#include "common/solver/solver.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -49,21 +49,23 @@ fe_options fe_default_options(void)
 static fe_status open_vectors(fe_solver *s)
 {
     const int n_local = s->share->n_local;
-    double **vectors[] = {&s->u,        &s->v,    &s->external, &s->internal, &s->residual,
-                          &s->step,     &s->trial, &s->scratch};
+    double **vectors[] = {&s->u,        &s->v,    &s->external, &s->internal,
+                          &s->residual, &s->step, &s->trial,    &s->scratch};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", vectors[i]));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", &s->direction));
     FE_TRY(fe_device_allocate(s->device, 64, sizeof(double), "scalars", (void **)&s->scalar));
-    FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks", (void **)&s->blocks));
+    FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks",
+                              (void **)&s->blocks));
     return fe_device_allocate(s->device, fe_summary_scratch(s->share->n_elem), sizeof(double), "summary",
                               (void **)&s->partial);
 }
 
 static int uses_gmres(const fe_options *o)
 {
-    return o->krylov == FE_KRYLOV_GMRES || (o->krylov == FE_KRYLOV_AUTO && o->jacobian == FE_JACOBIAN_DIFFERENCE);
+    return o->krylov == FE_KRYLOV_GMRES ||
+           (o->krylov == FE_KRYLOV_AUTO && o->jacobian == FE_JACOBIAN_DIFFERENCE);
 }
 
 static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
@@ -72,16 +74,18 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     const fe_material *m = &r->problem->material;
     const int kind = r->mesh->kind == FE_TET4 && o->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
-    FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device, &s->problem));
+    FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
+                           &s->problem));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
-    FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary", (void **)&s->counted));
+    FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
+                            (void **)&s->counted));
     FE_TRY(open_vectors(s));
     if (r->observer && r->observer->wants_fields)
-        FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double), "output fields",
-                                  (void **)&s->fields));
+        FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double),
+                                  "output fields", (void **)&s->fields));
     FE_TRY(fe_solver_boundary(s, &r->partition));
-    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0, o->orthogonalization,
-                          &s->krylov));
+    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
+                          o->orthogonalization, &s->krylov));
     return fe_anderson_open(s, o->anderson);
 }
 
@@ -201,8 +205,8 @@ static fe_status accept(fe_solver *s)
 enum { MOST_HALVINGS = 8 };
 
 /* The increment from `from` to `to`, halved where Newton fails and substepping is allowed. */
-static fe_status advance(fe_solver *s, const double *from, const double *to, fe_step_result *record, double *work,
-                         int depth, int *limit_load)
+static fe_status advance(fe_solver *s, const double *from, const double *to, fe_step_result *record,
+                         double *work, int depth, int *limit_load)
 {
     fe_status status = fe_newton_step(s, to, record, limit_load);
     if (status == FE_FAILED && s->options->substep && depth < MOST_HALVINGS) {
@@ -264,7 +268,9 @@ static fe_status run_rank(rank_thread *t, fe_solver *s, fe_share *share)
 {
     run *r = t->run;
     const fe_options *o = r->options;
-    const int threads = o->threads > 0 ? o->threads : fe_host_cores() / o->ranks > 0 ? fe_host_cores() / o->ranks : 1;
+    const int threads = o->threads > 0                   ? o->threads
+                        : fe_host_cores() / o->ranks > 0 ? fe_host_cores() / o->ranks
+                                                         : 1;
     *s = (fe_solver){.options = o,
                      .problem_file = r->problem,
                      .boundary = r->boundary,
@@ -324,7 +330,8 @@ static fe_status choose(run *r)
     const fe_options *o = r->options;
     r->variant = fe_variant_find(o->variant);
     if (!r->variant)
-        return fe_fail(FE_BAD_INPUT, "--variant %s: there is no such variant; solve --list prints all", o->variant);
+        return fe_fail(FE_BAD_INPUT, "--variant %s: there is no such variant; solve --list prints all",
+                       o->variant);
     FE_TRY(fe_backend_find(o->backend, &r->backend));
     const int cuda = !strcmp(o->backend, "cuda");
     if (!(cuda ? r->variant->cuda : r->variant->host))
@@ -348,7 +355,8 @@ static fe_status run_ranks(run *r, rank_thread *ranks)
         if (fe_comm_threads(r->team, 0, &comm) == FE_OK) comm->abort(comm);
         fe_comm_close(comm);
         ranks[0].status = FE_FAILED;
-        snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n, started);
+        snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
+                 started);
     } else {
         rank_main(&ranks[0]);
     }
@@ -373,8 +381,8 @@ static fe_status conclude(run *r, const rank_thread *ranks)
     result->status = "converged";
     if (cause) {
         status = cause->status;
-        result->status = cause->limit_load          ? "limit_load"
-                         : status == FE_INTERRUPTED ? "interrupted"
+        result->status = cause->limit_load                                                ? "limit_load"
+                         : status == FE_INTERRUPTED                                       ? "interrupted"
                          : status == FE_FAILED && strstr(cause->message, "not converged") ? "not_converged"
                                                                                           : "fault";
         return fe_fail(status, "%s", cause->message);
@@ -399,12 +407,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
 {
     fe_quality quality;
     rank_thread *ranks = NULL;
-    run r = {.problem = c,
-             .mesh = mesh,
-             .boundary = b,
-             .options = o,
-             .observer = observer,
-             .result = result};
+    run r = {.problem = c, .mesh = mesh, .boundary = b, .options = o, .observer = observer, .result = result};
     FE_TRY(fe_mesh_quality(mesh, &quality));
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;

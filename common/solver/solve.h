@@ -15,14 +15,13 @@ enum { FE_KRYLOV_AUTO, FE_KRYLOV_GMRES, FE_KRYLOV_CG };
 
 enum { FE_PRECONDITION_NONE, FE_PRECONDITION_BLOCK_JACOBI };
 
-
 typedef struct fe_options {
-    const char *variant, *backend;  /* names; backend "host" or "cuda" */
-    int ranks, threads;             /* threads of one rank; 0: cores ÷ ranks */
+    const char *variant, *backend; /* names; backend "host" or "cuda" */
+    int ranks, threads;            /* threads of one rank; 0: cores ÷ ranks */
     int partition, tet_points;
     int jacobian, krylov, restart, orthogonalization, precondition;
-    double krylov_tolerance;        /* 0: Eisenstat-Walker */
-    int krylov_iterations;          /* of one linear solve */
+    double krylov_tolerance; /* 0: Eisenstat-Walker */
+    int krylov_iterations;   /* of one linear solve */
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
 } fe_options;
@@ -30,7 +29,8 @@ typedef struct fe_options {
 /* The defaults of interface and README. */
 fe_options fe_default_options(void);
 
-/* Called on one thread after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL unless wanted. */
+/* Called on one thread after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL
+ * unless wanted. */
 typedef struct fe_observer {
     void *context;
     int wants_fields;

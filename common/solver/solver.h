@@ -28,32 +28,32 @@ typedef struct fe_solver {
     fe_comm *comm;
     fe_problem problem;
     void *work;
-    size_t n, length;      /* owned entries, entries of a vector */
+    size_t n, length; /* owned entries, entries of a vector */
 
-    int n_fixed;           /* owned constrained components, ascending */
+    int n_fixed; /* owned constrained components, ascending */
     int *fixed;
-    fe_fixed *by_path;     /* [n_path] */
-    double **load;         /* [n_path] resident nodal loads, NULL where none */
-    int **reaction;        /* [n_reaction] owned components of each reaction */
+    fe_fixed *by_path; /* [n_path] */
+    double **load;     /* [n_path] resident nodal loads, NULL where none */
+    int **reaction;    /* [n_reaction] owned components of each reaction */
     int *n_reaction;
-    uint8_t *counted;      /* [n_elem] resident */
+    uint8_t *counted; /* [n_elem] resident */
 
-    double *u;             /* committed displacement */
-    double *v;             /* current */
+    double *u; /* committed displacement */
+    double *v; /* current */
     double *external, *internal, *residual, *step, *trial, *scratch;
-    double *direction;     /* of the finite difference, u + eps v */
-    double *blocks;        /* [n_local][3][3] block-Jacobi */
-    double *scalar;        /* [64] */
-    double *partial;       /* summary scratch */
-    double *fields;        /* [FE_N_OUT][ld], only where output is wanted */
+    double *direction; /* of the finite difference, u + eps v */
+    double *blocks;    /* [n_local][3][3] block-Jacobi */
+    double *scalar;    /* [64] */
+    double *partial;   /* summary scratch */
+    double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
     fe_krylov krylov;
     fe_anderson anderson;
 
-    int load_step;         /* the one under way, from 1 */
-    int jacobian;          /* of the next linear solve */
-    double difference_u;   /* |u| for the finite difference's step */
-    double scale;          /* acceptance: largest external force, reaction or first residual so far, */
-    double reach;          /* and the same with the iterate at hand */
+    int load_step;       /* the one under way, from 1 */
+    int jacobian;        /* of the next linear solve */
+    double difference_u; /* |u| for the finite difference's step */
+    double scale;        /* acceptance: largest external force, reaction or first residual so far, */
+    double reach;        /* and the same with the iterate at hand */
 } fe_solver;
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */

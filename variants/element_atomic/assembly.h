@@ -19,7 +19,8 @@ FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index 
 }
 
 /* d[node] += diagonal blocks of the elements e. */
-FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int shared, double *d)
+FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int shared,
+                                     double *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6];
