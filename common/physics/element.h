@@ -159,13 +159,14 @@ FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[
         stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
 }
 
-/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a. */
-FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real v[8][3], fe_real y[8][3])
+/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the points of the first n_plane
+ * planes. */
+FE_BODY void fe_planes_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, fe_real x[8][3],
+                              fe_real v[8][3], fe_real y[8][3])
 {
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] =
         fe_splat(0.0);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL for (int k = 0; k < n_plane; k++)
     {
         fe_plane gx[3], gv[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -182,6 +183,13 @@ FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e,
         }
         fe_gradient_end(kind, t, k, y);
     }
+}
+
+/* The same over all points. */
+FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
+                               fe_real v[8][3], fe_real y[8][3])
+{
+    fe_planes_forces(kind, op, m, e, fe_planes(kind), x, v, y);
 }
 
 /* g = A times the reference gradient of corner a's shape function: det J grad N_a. */

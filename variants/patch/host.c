@@ -1,0 +1,137 @@
+/* patch on the host: one patch a thread at a time, with its nodes and sums in the thread's own cache. */
+#include "common/backend/device.h"
+#include "common/problem/state.h"
+#include "variants/patch/assembly.h"
+
+/* A patch's nodes: input and sums; padded for wide loads. */
+typedef struct patch_sums {
+    double v[3 * PATCH_NODES + 8], y[9 * PATCH_NODES];
+} patch_sums;
+
+FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe_index *e, fe_index node[8])
+{
+    const int n = fe_corners(kind);
+    for (int l = 0; l < FE_LANES; l++) e->lane[l] = elem[s + l];
+    FE_UNROLL for (int b = 0; b < n; b++) for (int l = 0; l < FE_LANES; l++) node[b].lane[l] =
+        conn[(s + l) * n + b];
+}
+
+/* y rows of the patch's nodes, `width` numbers each: inner ones stored, the others added. */
+FE_BODY void write_rows(const patch_head *head, const int *node, int width, int shared, const double *sum,
+                        double *y)
+{
+    for (int i = 0; i < head->n_node; i++) {
+        double *to = y + (size_t)width * node[i];
+        for (int c = 0; c < width; c++) {
+            if (i < head->n_inner)
+                to[c] = sum[width * i + c];
+            else if (shared)
+                _Pragma("omp atomic") to[c] += sum[width * i + c];
+            else
+                to[c] += sum[width * i + c];
+        }
+    }
+}
+
+FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_plan *plan, int patch, int shared,
+                          const double *v, double *y)
+{
+    const char *record = plan->record + (size_t)patch * plan->stride;
+    const patch_head *head = (const patch_head *)record;
+    const int *node = (const int *)(record + plan->node), *elem = (const int *)(record + plan->elem);
+    const uint16_t *conn = (const uint16_t *)(record + plan->conn);
+    patch_sums p;
+    for (int i = 0; i < head->n_node; i++)
+        for (int c = 0; c < 3; c++) p.v[3 * i + c] = v[3 * (size_t)node[i] + c], p.y[3 * i + c] = 0.0;
+    for (int s = 0; s < head->n_elem; s += FE_LANES) {
+        fe_index e, at[8];
+        fe_real x[8][3], f[8][3], force[8][3];
+        slots_at(kind, conn, elem, s, &e, at);
+        fe_element_read(kind, at, (const double *)(record + plan->x), x);
+        fe_element_read(kind, at, p.v, f);
+        fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), x, f, force);
+        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+            fe_add3(p.y, at[b], head->n_elem - s, 0, force[b]);
+    }
+    write_rows(head, node, 3, shared, p.y, y);
+}
+
+FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, int patch, int shared,
+                            double *d)
+{
+    const char *record = plan->record + (size_t)patch * plan->stride;
+    const patch_head *head = (const patch_head *)record;
+    const int *node = (const int *)(record + plan->node), *elem = (const int *)(record + plan->elem);
+    const uint16_t *conn = (const uint16_t *)(record + plan->conn);
+    patch_sums p;
+    for (int i = 0; i < 9 * head->n_node; i++) p.y[i] = 0.0;
+    for (int s = 0; s < head->n_elem; s += FE_LANES) {
+        fe_index e, at[8];
+        fe_real x[8][3], block[6];
+        slots_at(kind, conn, elem, s, &e, at);
+        fe_element_read(kind, at, (const double *)(record + plan->x), x);
+        const fe_element element = fe_element_open(m, e, fe_no_turn());
+        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+        {
+            fe_element_diagonal(kind, m, element, x, b, block);
+            const fe_real rows[3][3] = {{block[0], block[3], block[5]},
+                                        {block[3], block[1], block[4]},
+                                        {block[5], block[4], block[2]}};
+            FE_UNROLL for (int i = 0; i < 3; i++)
+                fe_add3(p.y, fe_times3(at[b], i), head->n_elem - s, 0, rows[i]);
+        }
+    }
+    write_rows(head, node, 9, shared, p.y, d);
+}
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(patch_plan), "patches", work));
+    return patch_plan_open(p, *work);
+}
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    const patch_plan *plan = work;
+    const fe_view *m = &p->view;
+    const int threads = p->device->threads;
+    int first, last;
+    patch_range(plan, part, &first, &last);
+#define FORCES(KIND, OP)                                                                                     \
+    FE_PARALLEL_FOR(i, first, last, 1, threads)                                                              \
+    patch_forces(KIND, OP, m, plan, i, threads > 1, v, y)
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        if (op == FE_RESIDUAL)                                                                               \
+            FORCES(KIND, FE_RESIDUAL);                                                                       \
+        else if (op == FE_JACVEC)                                                                            \
+            FORCES(KIND, FE_JACVEC);                                                                         \
+        else                                                                                                 \
+            FORCES(KIND, FE_JACVEC_ELASTIC);                                                                 \
+        break;
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
+#undef CASE
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    const patch_plan *plan = work;
+    const fe_view *m = &p->view;
+    const int threads = p->device->threads;
+#define CASE(KIND, name)                                                                                     \
+    case KIND:                                                                                               \
+        FE_PARALLEL_FOR(i, 0, plan->n_patch, 1, threads)                                                     \
+        patch_diagonal(KIND, m, plan, i, threads > 1, d);                                                    \
+        break;
+    switch (p->kind) {
+        FE_EACH_KIND(CASE)
+    }
+#undef CASE
+    return FE_OK;
+}
+
+const fe_assembly patch_host = {setup, residual, fe_material_host, jacvec, diagonal};
