@@ -144,7 +144,7 @@ fe_status set_up(group &g, entrant &e)
 {
     const size_t before = g.c.device->bytes_resident;
     const double start = fe_seconds();
-    FE_TRY(e.assembly->setup(&g.c.problem, &e.work));
+    FE_TRY(fe_assembly_set_up(e.assembly, &g.c.problem, &e.work));
     FE_TRY(g.c.device->ops->wait(g.c.device));
     e.setup_seconds = fe_seconds() - start;
     e.bytes = (double)(g.c.device->bytes_resident - before);

@@ -48,7 +48,8 @@ typedef struct fe_problem {
 } fe_problem;
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs; interior and border part together are the whole. */
+ * caller zeroes outputs; interior and border part, in this order, together are the whole. A strategy that
+ * owns rows may store them. */
 typedef struct fe_assembly {
     /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
     fe_status (*setup)(fe_problem *p, void **work);
@@ -71,6 +72,33 @@ typedef struct fe_variant {
 /* Host loops over work items, shared among the rank's threads in equal, fixed ranges. */
 #define FE_PARALLEL_FOR(i, first, last, step, threads)                                                       \
     _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = first; i < last; i += step)
+
+/* statement(KIND), or statement(KIND, OPERATION), with constants in place of the run's kind and operation: bodies
+ * are compiled for each. A statement may be a parallel loop. */
+#define FE_FOR_KIND(kind, statement)                                                                         \
+    switch (kind) { FE_EACH_KIND(FE_KIND_CASE, statement) }
+#define FE_KIND_CASE(KIND, name, statement)                                                                  \
+    case KIND: statement(KIND); break;
+#define FE_FOR_OPERATION(kind, op, statement)                                                                \
+    switch (kind) { FE_EACH_KIND(FE_OPERATION_CASE, op, statement) }
+#define FE_OPERATION_CASE(KIND, name, op, statement)                                                         \
+    case KIND:                                                                                               \
+        if (op == FE_JACVEC)                                                                                 \
+            statement(KIND, FE_JACVEC);                                                                      \
+        else                                                                                                 \
+            statement(KIND, FE_RESIDUAL);                                                                    \
+        break;
+
+/* The table's residual and jacvec from one forces(p, work, op, part, v, y). */
+#define FE_FORCE_OPERATIONS(forces)                                                                          \
+    static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)     \
+    {                                                                                                        \
+        return forces(p, work, FE_RESIDUAL, part, u, r);                                                     \
+    }                                                                                                        \
+    static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)       \
+    {                                                                                                        \
+        return forces(p, work, FE_JACVEC, part, v, y);                                                       \
+    }
 
 #if FE_HAVE_CUDA
 #define FE_CUDA_TABLE(table) &(table)
