@@ -32,8 +32,20 @@ static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + t
         FE_EACH_KIND(FE_LAUNCH_CASE, p, n, threads, kernel, __VA_ARGS__)                                     \
     }
 #define FE_LAUNCH_CASE(KIND, name, p, n, threads, kernel, ...)                                               \
-    case KIND:                                                                                               \
-        FE_LAUNCH((p)->device, n, threads, kernel##_##name, __VA_ARGS__);                                    \
-        break;
+    case KIND: FE_LAUNCH((p)->device, n, threads, kernel##_##name, __VA_ARGS__); break;
+
+/* X(KIND, name, OPERATION, operation) for each body of forces, and the launch of the one that op asks for:
+ * PREFIX_residual_tet4 … */
+#define FE_EACH_OPERATION(X, KIND, name)                                                                     \
+    X(KIND, name, FE_RESIDUAL, residual)                                                                     \
+    X(KIND, name, FE_JACVEC, jacvec)                                                                         \
+    X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)
+#define FE_LAUNCH_OPERATION(p, op, n, threads, prefix, ...)                                                  \
+    if ((op) == FE_RESIDUAL)                                                                                 \
+        FE_LAUNCH_KIND(p, n, threads, prefix##_residual, __VA_ARGS__)                                        \
+    else if ((op) == FE_JACVEC)                                                                              \
+        FE_LAUNCH_KIND(p, n, threads, prefix##_jacvec, __VA_ARGS__)                                          \
+    else                                                                                                     \
+        FE_LAUNCH_KIND(p, n, threads, prefix##_jacvec_elastic, __VA_ARGS__)
 
 #endif

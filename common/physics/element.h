@@ -2,7 +2,9 @@
  *
  * Bodies take the kind (and the operation) as constants and are inlined. An element may be `turned`: corner
  * b is then its corner b ^ turn, so that a gather by node sees each element with the node as corner 0. For
- * Tet4 the four turns are rotations; for Hex8 they are reflections, which flip the Jacobian's sign. */
+ * Tet4 the four turns are rotations; for Hex8 they are reflections, which flip the Jacobian's sign. Space may
+ * be rotated too, so that a gather by direction sees its own as x: the caller reads vectors that way, and
+ * tensors follow. */
 #ifndef FE_ELEMENT_H
 #define FE_ELEMENT_H
 
@@ -13,6 +15,7 @@
 typedef struct fe_element {
     fe_index e, turn;
     fe_index committed, trial; /* flags of the two states */
+    int axis; /* axes x, y, z of vectors and tensors are axes axis, axis + 1, axis + 2 (mod 3) */
 } fe_element;
 
 #ifdef __CUDACC__
@@ -58,8 +61,8 @@ FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
 
 FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
 {
-    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e),
-                                fe_read_byte(m->trial.flags, e)};
+    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e), fe_read_byte(m->trial.flags, e),
+                                0};
     return element;
 }
 
@@ -72,6 +75,16 @@ FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index
 FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *field, fe_real f[8][3])
 {
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+}
+
+/* Opens elements and reads their corners' nodes and coordinates. */
+FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_index turn, fe_index node[8],
+                                   fe_real x[8][3])
+{
+    const fe_element element = fe_element_open(m, e, turn);
+    fe_element_nodes(kind, m, element, node);
+    fe_element_read(kind, node, m->x, x);
+    return element;
 }
 
 /* Place of point q in a component of a point array. Points of several turn as the corners do. */
@@ -91,6 +104,18 @@ FE_BODY void fe_point_write(int kind, const fe_view *m, double *array, fe_elemen
     fe_write(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld, where, value);
 }
 
+/* A trace-free tensor's five components in axes that start with `axis`. */
+FE_BODY fe_real fe_pick(int i, fe_real a, fe_real b, fe_real c) { return i == 0 ? a : i == 1 ? b : c; }
+FE_BODY void fe_rotate_axes(int axis, fe_real five[5])
+{
+    if (axis == 0) return;
+    fe_real t[6];
+    fe_trace_free(five, t);
+    five[0] = fe_pick(axis, t[0], t[1], t[2]), five[1] = fe_pick(axis, t[1], t[2], t[0]);
+    five[2] = fe_pick(axis, t[3], t[4], t[5]), five[3] = fe_pick(axis, t[4], t[5], t[3]);
+    five[4] = fe_pick(axis, t[5], t[3], t[4]);
+}
+
 /* State of a point; zero where the element has not yielded. */
 FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_index flags, fe_element e,
                             int q, fe_real state[FE_STATE])
@@ -100,6 +125,7 @@ FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_in
     if (fe_any(stored)) {
         FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] =
             fe_select(stored, fe_point_read(kind, m, s->point, e, q, c), state[c]);
+        fe_rotate_axes(e.axis, state);
     }
 }
 
@@ -109,6 +135,7 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
 {
     FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
         fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
+    fe_rotate_axes(e.axis, tangent + 1);
 }
 
 /* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
@@ -159,37 +186,39 @@ FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[
         stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
 }
 
-/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the points of the first n_plane
- * planes. */
-FE_BODY void fe_planes_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, fe_real x[8][3],
-                              fe_real v[8][3], fe_real y[8][3])
+/* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the first points of an element:
+ * n_point of each of n_plane planes. */
+FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, int n_point,
+                              fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
+    /* A plane's sums need more than one point to pay. */
+    const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] =
-        fe_splat(0.0);
+        fe_splat(FE_EMPTY);
     FE_UNROLL for (int k = 0; k < n_plane; k++)
     {
         fe_plane gx[3], gv[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, v, k, gv);
-        fe_gradient_start(kind, t);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        fe_gradient_start(back, t);
+        FE_UNROLL for (int p = 0; p < n_point; p++)
         {
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
             fe_point_stress(kind, op, m, e, p + 4 * k, J, G, A, stress);
             fe_point_force(stress, A, P);
-            fe_gradient_add(kind, P, k, p, t, y);
+            fe_gradient_add(back, P, k, p, t, y);
         }
-        fe_gradient_end(kind, t, k, y);
+        fe_gradient_end(back, t, k, y);
     }
 }
 
-/* The same over all points. */
+/* The same over all of them. */
 FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
                                fe_real v[8][3], fe_real y[8][3])
 {
-    fe_planes_forces(kind, op, m, e, fe_planes(kind), x, v, y);
+    fe_points_forces(kind, op, m, e, fe_planes(kind), fe_plane_points(kind), x, v, y);
 }
 
 /* g = A times the reference gradient of corner a's shape function: det J grad N_a. */
@@ -200,11 +229,19 @@ FE_BODY void fe_corner_gradient(int kind, fe_real A[3][3], int a, int q, fe_real
                                                  A[i][2] * fe_shape_gradient(kind, a, q, 2);
 }
 
+/* y += stress g */
+FE_BODY void fe_add_product(const fe_real stress[6], const fe_real g[3], fe_real y[3])
+{
+    y[0] += stress[0] * g[0] + stress[3] * g[1] + stress[5] * g[2];
+    y[1] += stress[3] * g[0] + stress[1] * g[1] + stress[4] * g[2];
+    y[2] += stress[5] * g[0] + stress[4] * g[1] + stress[2] * g[2];
+}
+
 /* The same for corner 0 alone: what a gather by node needs. */
 FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
                              fe_real v[8][3], fe_real y[3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(0.0);
+    FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
     FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gv[3];
@@ -217,9 +254,7 @@ FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, f
             fe_gradient_at(kind, v, gv, k, p, G);
             fe_point_stress(kind, op, m, e, p + 4 * k, J, G, A, stress);
             fe_corner_gradient(kind, A, 0, p + 4 * k, g);
-            y[0] += stress[0] * g[0] + stress[3] * g[1] + stress[5] * g[2];
-            y[1] += stress[3] * g[0] + stress[1] * g[1] + stress[4] * g[2];
-            y[2] += stress[5] * g[0] + stress[4] * g[1] + stress[2] * g[2];
+            fe_add_product(stress, g, y);
         }
     }
 }
@@ -276,46 +311,59 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
     return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
 }
 
-/* Diagonal block of one corner (a constant), symmetric: xx yy zz xy yz xz. With g = det J grad N_a:
- * w / |J| (K g g^T + mu theta (g·g I + g g^T / 3) - (m g)(m g)^T). */
-FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner,
-                                 fe_real d[6])
+/* What point q adds to the diagonal block of a corner with g = det J grad N_a, symmetric: xx yy zz xy yz xz.
+ * d += scale (K g g^T + mu theta (g·g I + g g^T / 3) - (m g)(m g)^T), scale = w / |J|. */
+FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, const fe_real g[3],
+                            fe_real scale, fe_real d[6])
 {
     const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
     const double bulk = m->material.bulk, shear = m->material.shear;
-    FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(0.0);
+    fe_real theta = fe_splat(1.0), mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+    if (fe_any(softened)) {
+        fe_real tangent[FE_TANGENT], n[6];
+        fe_point_tangent(kind, m, softened, e, q, tangent);
+        theta = tangent[0];
+        fe_trace_free(tangent + 1, n);
+        mg[0] = n[0] * g[0] + n[3] * g[1] + n[5] * g[2];
+        mg[1] = n[3] * g[0] + n[1] * g[1] + n[4] * g[2];
+        mg[2] = n[5] * g[0] + n[4] * g[1] + n[2] * g[2];
+    }
+    const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    const fe_real along = bulk + shear / 3.0 * theta;
+    const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};
+    FE_UNROLL for (int i = 0; i < 6; i++)
+    {
+        fe_real entry = along * g[row[i]] * g[column[i]] - mg[row[i]] * mg[column[i]];
+        if (i < 3) entry += isotropic;
+        d[i] += scale * entry;
+    }
+}
+
+/* Diagonal block of one corner (a constant). */
+FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner,
+                                 fe_real d[6])
+{
+    FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
     FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
         FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
         {
-            const int q = p + 4 * k;
-            fe_real J[3][3], A[3][3], g[3], theta = fe_splat(1.0),
-                                            mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+            fe_real J[3][3], A[3][3], g[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
-            fe_corner_gradient(kind, A, corner, q, g);
-            if (fe_any(softened)) {
-                fe_real tangent[FE_TANGENT], n[6];
-                fe_point_tangent(kind, m, softened, e, q, tangent);
-                theta = tangent[0];
-                fe_trace_free(tangent + 1, n);
-                mg[0] = n[0] * g[0] + n[3] * g[1] + n[5] * g[2];
-                mg[1] = n[3] * g[0] + n[1] * g[1] + n[4] * g[2];
-                mg[2] = n[5] * g[0] + n[4] * g[1] + n[2] * g[2];
-            }
-            const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-            const fe_real along = bulk + shear / 3.0 * theta;
-            const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};
-            FE_UNROLL for (int i = 0; i < 6; i++)
-            {
-                fe_real entry = along * g[row[i]] * g[column[i]] - mg[row[i]] * mg[column[i]];
-                if (i < 3) entry += isotropic;
-                d[i] += scale * entry;
-            }
+            fe_corner_gradient(kind, A, corner, p + 4 * k, g);
+            fe_point_block(kind, m, e, p + 4 * k, g, scale, d);
         }
     }
+}
+
+/* Rows of a symmetric block. */
+FE_BODY void fe_block_rows(const fe_real b[6], fe_real rows[3][3])
+{
+    const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
+    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) rows[i][j] = b[place[i][j]];
 }
 
 FE_BODY fe_real fe_mises(const fe_real s[6])

@@ -65,7 +65,7 @@ typedef struct fe_index {
     int lane[FE_LANES];
 } fe_index;
 
-FE_BODY fe_real fe_splat(double a) { return (fe_real){0} + a; }
+FE_BODY fe_real fe_splat(double a) { return a - (fe_real){0}; }
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b)
 {
     return (fe_real)((m & (fe_mask)a) | (~m & (fe_mask)b));
@@ -152,8 +152,18 @@ FE_BODY void fe_read3(const double *p, fe_index i, fe_real out[3])
     fe_read3_four(p, i.lane, out);
 #endif
 }
+FE_BODY int fe_all(fe_mask m)
+{
+    int64_t all = -1;
+    for (int l = 0; l < FE_LANES; l++) all &= m[l];
+    return all != 0;
+}
 FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a)
 {
+    if (__builtin_constant_p(fe_consecutive(i)) && fe_consecutive(i) && fe_all(m)) {
+        memcpy(p + offset + i.lane[0], &a, sizeof a);
+        return;
+    }
     for (int l = 0; l < FE_LANES; l++)
         if (m[l]) p[offset + (size_t)i.lane[l]] = a[l];
 }

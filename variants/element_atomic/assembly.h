@@ -10,9 +10,7 @@ FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index 
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
-    const fe_element element = fe_element_open(m, e, fe_no_turn());
-    fe_element_nodes(kind, m, element, node);
-    fe_element_read(kind, node, m->x, x);
+    const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
     fe_element_read(kind, node, v, f);
     fe_element_forces(kind, op, m, element, x, f, force);
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_add3(y, node[b], active, shared, force[b]);
@@ -23,15 +21,12 @@ FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int
                                      double *d)
 {
     fe_index node[8];
-    fe_real x[8][3], block[6];
-    const fe_element element = fe_element_open(m, e, fe_no_turn());
-    fe_element_nodes(kind, m, element, node);
-    fe_element_read(kind, node, m->x, x);
+    fe_real x[8][3], block[6], rows[3][3];
+    const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
     {
         fe_element_diagonal(kind, m, element, x, b, block);
-        const fe_real rows[3][3] = {
-            {block[0], block[3], block[5]}, {block[3], block[1], block[4]}, {block[5], block[4], block[2]}};
+        fe_block_rows(block, rows);
         FE_UNROLL for (int i = 0; i < 3; i++) fe_add3(d, fe_times3(node[b], i), active, shared, rows[i]);
     }
 }

@@ -13,9 +13,7 @@ enum { THREADS = 128 };
         if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, v, y);                                    \
     }
 #define KERNEL(KIND, name)                                                                                   \
-    FORCES(KIND, name, FE_RESIDUAL, residual)                                                                \
-    FORCES(KIND, name, FE_JACVEC, jacvec)                                                                    \
-    FORCES(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                    \
+    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(THREADS) element_atomic_diagonal_##name(fe_view m, double *d)          \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
@@ -30,12 +28,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     (void)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    if (op == FE_RESIDUAL)
-        FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_residual, p->view, first, last, v, y)
-    else if (op == FE_JACVEC)
-        FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_jacvec, p->view, first, last, v, y)
-    else
-        FE_LAUNCH_KIND(p, last - first, THREADS, element_atomic_jacvec_elastic, p->view, first, last, v, y)
+    FE_LAUNCH_OPERATION(p, op, last - first, THREADS, element_atomic, p->view, first, last, v, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

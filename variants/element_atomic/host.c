@@ -3,10 +3,6 @@
 #include "common/problem/state.h"
 #include "variants/element_atomic/assembly.h"
 
-#define FORCES(kind, op)                                                                                     \
-    FE_PARALLEL_FOR(e, first, last, FE_LANES, threads)                                                       \
-    element_atomic_forces(kind, op, m, fe_lanes_from(e), last - e, threads > 1, v, y)
-
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
     (void)work;
@@ -14,19 +10,11 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const int threads = p->device->threads;
     int first, last;
     fe_part_elements(m, part, &first, &last);
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        if (op == FE_RESIDUAL)                                                                               \
-            FORCES(KIND, FE_RESIDUAL);                                                                       \
-        else if (op == FE_JACVEC)                                                                            \
-            FORCES(KIND, FE_JACVEC);                                                                         \
-        else                                                                                                 \
-            FORCES(KIND, FE_JACVEC_ELASTIC);                                                                 \
-        break;
-    switch (p->kind) {
-        FE_EACH_KIND(CASE)
-    }
-#undef CASE
+#define FORCES(KIND, OP)                                                                                     \
+    FE_PARALLEL_FOR(e, first, last, FE_LANES, threads)                                                       \
+    element_atomic_forces(KIND, OP, m, fe_lanes_from(e), last - e, threads > 1, v, y)
+    FE_FOR_OPERATION(p->kind, op, FORCES)
+#undef FORCES
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -36,15 +24,11 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     (void)work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads, last = m->n_elem;
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        FE_PARALLEL_FOR(e, 0, last, FE_LANES, threads)                                                       \
-        element_atomic_diagonal(KIND, m, fe_lanes_from(e), last - e, threads > 1, d);                        \
-        break;
-    switch (p->kind) {
-        FE_EACH_KIND(CASE)
-    }
-#undef CASE
+#define DIAGONAL(KIND)                                                                                       \
+    FE_PARALLEL_FOR(e, 0, last, FE_LANES, threads)                                                           \
+    element_atomic_diagonal(KIND, m, fe_lanes_from(e), last - e, threads > 1, d)
+    FE_FOR_KIND(p->kind, DIAGONAL)
+#undef DIAGONAL
     return FE_OK;
 }
 

@@ -12,9 +12,7 @@ FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3];
-    const fe_element element = fe_element_open(m, e, turn);
-    fe_element_nodes(kind, m, element, node);
-    fe_element_read(kind, node, m->x, x);
+    const fe_element element = fe_element_load(kind, m, e, turn, node, x);
     fe_element_read(kind, node, v, f);
     fe_corner_force(kind, op, m, element, x, f, force);
 }
@@ -24,9 +22,7 @@ FE_BODY void node_csr_block(int kind, const fe_view *m, fe_index e, fe_index tur
 {
     fe_index node[8];
     fe_real x[8][3];
-    const fe_element element = fe_element_open(m, e, turn);
-    fe_element_nodes(kind, m, element, node);
-    fe_element_read(kind, node, m->x, x);
+    const fe_element element = fe_element_load(kind, m, e, turn, node, x);
     fe_element_diagonal(kind, m, element, x, 0, block);
 }
 

@@ -48,9 +48,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
         if (row < last) row_forces(KIND, OP, &m, row, v, y);                                                 \
     }
 #define KERNEL(KIND, name)                                                                                   \
-    FORCES(KIND, name, FE_RESIDUAL, residual)                                                                \
-    FORCES(KIND, name, FE_JACVEC, jacvec)                                                                    \
-    FORCES(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                    \
+    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(THREADS) node_csr_diagonal_##name(fe_view m, double *d)                \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
@@ -63,9 +61,9 @@ FE_EACH_KIND(KERNEL)
 /* The elastic kernel of Tet4 takes 64 registers, so that 1024 threads run on a multiprocessor. Their nodes do
  * not fit its cache: 5.2 GDoF/s (H100, 6.4 M DoF), where the general kernel, with 110 registers, reaches 8.5.
  */
-static int general(const fe_problem *p, int op)
+static int best_kernel(const fe_problem *p, int op)
 {
-    return op == FE_JACVEC || (op == FE_JACVEC_ELASTIC && fe_corners(p->kind) == 4);
+    return op == FE_JACVEC_ELASTIC && fe_corners(p->kind) == 4 ? FE_JACVEC : op;
 }
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
@@ -73,12 +71,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    if (op == FE_RESIDUAL)
-        FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_residual, p->view, first, last, v, y)
-    else if (general(p, op))
-        FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec, p->view, first, last, v, y)
-    else
-        FE_LAUNCH_KIND(p, last - first, THREADS, node_csr_jacvec_elastic, p->view, first, last, v, y)
+    op = best_kernel(p, op);
+    FE_LAUNCH_OPERATION(p, op, last - first, THREADS, node_csr, p->view, first, last, v, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

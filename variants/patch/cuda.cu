@@ -11,8 +11,9 @@ FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
 #define PATCH_THREADS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 96 : 128)
 /* Blocks of a multiprocessor that registers must suffice for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
  * 1.05 times faster than 4 of 128. */
-#define PATCH_BLOCKS(kind) ((kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 6)
 enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
+#define PATCH_BLOCKS(kind, op)                                                                               \
+    ((op) == PATCH_DIAGONAL ? 1 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 6)
 
 /* Shared memory of a block: corner forces, two sets of input values, three records. */
 typedef struct patch_memory {
@@ -80,7 +81,7 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
         patch_nodes(kind, record + plan->conn, slot, turn, node);
         fe_element_read(kind, node, (const double *)(record + plan->x), x);
         fe_element_read(kind, node, value, v);
-        fe_planes_forces(kind, op, m, e, fe_planes(kind) / team, x, v, y);
+        fe_points_forces(kind, op, m, e, fe_planes(kind) / team, fe_plane_points(kind), x, v, y);
         if (team == 2) /* the neighbour is turned by 4 more: its corner b + 4 is our corner b */
             FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] +=
                 __shfl_xor_sync(0xffffffffu, y[b + 4][c], 1);
@@ -181,17 +182,16 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     }
 }
 
-#define OPERATION(KIND, name, OP, operation, BLOCKS)                                                         \
-    __global__ void __launch_bounds__(PATCH_THREADS(KIND), BLOCKS) patch_##operation##_##name(               \
-        fe_view m, patch_plan plan, int first, int last, const double *v, double *y)                         \
+#define OPERATION(KIND, name, OP, operation)                                                                 \
+    __global__ void __launch_bounds__(PATCH_THREADS(KIND), PATCH_BLOCKS(KIND, OP))                           \
+        patch_##operation##_##name(fe_view m, patch_plan plan, int first, int last, const double *v,         \
+                                   double *y)                                                                \
     {                                                                                                        \
         patch_body(KIND, OP, &m, &plan, first, last, v, y);                                                  \
     }
 #define KERNEL(KIND, name)                                                                                   \
-    OPERATION(KIND, name, FE_RESIDUAL, residual, PATCH_BLOCKS(KIND))                                         \
-    OPERATION(KIND, name, FE_JACVEC, jacvec, PATCH_BLOCKS(KIND))                                             \
-    OPERATION(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic, PATCH_BLOCKS(KIND))                             \
-    OPERATION(KIND, name, PATCH_DIAGONAL, diagonal, 1)
+    FE_EACH_OPERATION(OPERATION, KIND, name)                                                                 \
+    OPERATION(KIND, name, PATCH_DIAGONAL, diagonal)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef OPERATION

@@ -67,16 +67,14 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, 
     for (int i = 0; i < 9 * head->n_node; i++) p.y[i] = 0.0;
     for (int s = 0; s < head->n_elem; s += FE_LANES) {
         fe_index e, at[8];
-        fe_real x[8][3], block[6];
+        fe_real x[8][3], block[6], rows[3][3];
         slots_at(kind, conn, elem, s, &e, at);
         fe_element_read(kind, at, (const double *)(record + plan->x), x);
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
         {
             fe_element_diagonal(kind, m, element, x, b, block);
-            const fe_real rows[3][3] = {{block[0], block[3], block[5]},
-                                        {block[3], block[1], block[4]},
-                                        {block[5], block[4], block[2]}};
+            fe_block_rows(block, rows);
             FE_UNROLL for (int i = 0; i < 3; i++)
                 fe_add3(p.y, fe_times3(at[b], i), head->n_elem - s, 0, rows[i]);
         }
@@ -100,19 +98,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR(i, first, last, 1, threads)                                                              \
     patch_forces(KIND, OP, m, plan, i, threads > 1, v, y)
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        if (op == FE_RESIDUAL)                                                                               \
-            FORCES(KIND, FE_RESIDUAL);                                                                       \
-        else if (op == FE_JACVEC)                                                                            \
-            FORCES(KIND, FE_JACVEC);                                                                         \
-        else                                                                                                 \
-            FORCES(KIND, FE_JACVEC_ELASTIC);                                                                 \
-        break;
-    switch (p->kind) {
-        FE_EACH_KIND(CASE)
-    }
-#undef CASE
+    FE_FOR_OPERATION(p->kind, op, FORCES)
+#undef FORCES
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -122,15 +109,11 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const patch_plan *plan = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        FE_PARALLEL_FOR(i, 0, plan->n_patch, 1, threads)                                                     \
-        patch_diagonal(KIND, m, plan, i, threads > 1, d);                                                    \
-        break;
-    switch (p->kind) {
-        FE_EACH_KIND(CASE)
-    }
-#undef CASE
+#define DIAGONAL(KIND)                                                                                       \
+    FE_PARALLEL_FOR(i, 0, plan->n_patch, 1, threads)                                                         \
+    patch_diagonal(KIND, m, plan, i, threads > 1, d)
+    FE_FOR_KIND(p->kind, DIAGONAL)
+#undef DIAGONAL
     return FE_OK;
 }
 

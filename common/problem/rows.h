@@ -1,0 +1,41 @@
+/* Gathering rows on the host: one corner of the CSR a lane, so that lanes stay full whatever the valences.
+ * A thread owns blocks of rows and adds the lanes to them in the CSR's order. */
+#ifndef FE_ROWS_H
+#define FE_ROWS_H
+
+#include "common/physics/real.h"
+#include "common/variant.h"
+
+/* 1500 corners of Tet4: the last, partly filled lanes vanish. */
+enum { FE_ROW_BLOCK = 64 };
+
+/* Corners at, at + 1, … of the CSR: element, corner in it, row; `active` of them, the last one repeated. */
+typedef struct fe_corners_at {
+    fe_index e, corner, row;
+    int active;
+} fe_corners_at;
+
+/* *row: the row of corner `at` or one before it; it moves on. */
+FE_BODY fe_corners_at fe_open_corners(const fe_view *m, int at, int end, int *row)
+{
+    fe_corners_at c = {.active = end - at < FE_LANES ? end - at : FE_LANES};
+    for (int l = 0; l < FE_LANES; l++) {
+        const int k = at + (l < c.active ? l : c.active - 1);
+        while (k >= m->corner_first[*row + 1]) ++*row;
+        c.e.lane[l] = m->corner[k] >> 3, c.corner.lane[l] = m->corner[k] & 7, c.row.lane[l] = *row;
+    }
+    return c;
+}
+
+/* d [row][3][3] += symmetric blocks xx yy zz xy yz xz of the corners. */
+FE_BODY void fe_add_blocks(double *d, const fe_corners_at *c, const fe_real block[6])
+{
+    static const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
+    for (int l = 0; l < c->active; l++)
+        for (int i = 0; i < 9; i++) d[9 * (size_t)c->row.lane[l] + i] += block[place[i]][l];
+}
+
+/* Last row + 1 of the block that starts at row i. */
+FE_BODY int fe_row_block_end(int i, int last) { return i + FE_ROW_BLOCK < last ? i + FE_ROW_BLOCK : last; }
+
+#endif

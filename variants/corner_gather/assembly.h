@@ -1,0 +1,89 @@
+/* corner_gather: elements store the forces on their corners, each in a slot of its own (libraries call this
+ * an E-vector); then every node sums the slots of its corners. Each element is computed once, no atomics. */
+#ifndef CORNER_GATHER_ASSEMBLY_H
+#define CORNER_GATHER_ASSEMBLY_H
+
+#include "common/physics/lanes.h"
+
+/* 1: slots stand as nodes read them, in slices of 32 rows: corner k of row n at slice[n / 32] + 32 k + n
+ * % 32. Reads are then coalesced in every mesh and need no index; writes are, as far as elements side by side
+ * have nodes side by side. 0: slots stand as elements write them, corner a of element e at a ld + e; nodes
+ * look corners up. */
+enum { CORNER_GATHER_BY_NODE = 1, CORNER_GATHER_SLICE = 32 };
+
+typedef struct corner_gather {
+    double *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
+    size_t n_slot;
+    const int *place; /* [n_corner][ld] slot of each corner, ghosts' too; by node only, and: */
+    const int *slice; /* [slices + 1] first slot of 32 rows */
+} corner_gather;
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    fe_status
+    corner_gather_setup(fe_problem *p, void **work);
+
+/* Threads that share an element: 4, 2 or 1 for Hex8. */
+#ifdef __CUDACC__
+enum { CORNER_GATHER_HEX8_TEAM = 2 };
+#else
+enum { CORNER_GATHER_HEX8_TEAM = 1 };
+#endif
+FE_BOTH int corner_gather_team(int kind) { return fe_corners(kind) == 8 ? CORNER_GATHER_HEX8_TEAM : 1; }
+/* Elements of a warp or vector. */
+FE_BOTH int corner_gather_elements(int kind) { return FE_WARP / corner_gather_team(kind); }
+
+/* Elements first, first + 1, … < last that one warp takes, and the nodes of each lane's corners. Beyond the
+ * end threads repeat the last element; vectors stay whole, and what they store there belongs to the border
+ * part, which comes later, or to no corner. */
+FE_BODY fe_element corner_gather_open(int kind, int team, const fe_view *m, int first, int last,
+                                      fe_index node[8])
+{
+    if (FE_LANES == 1 || team > 1) return fe_team_open(kind, team, m, first, last, node);
+    const fe_element e = fe_element_open(m, fe_lanes_from(first), fe_no_turn());
+    fe_element_nodes(kind, m, e, node);
+    return e;
+}
+
+/* Value of corner b of turned elements. */
+FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_element e, int b, int width,
+                                 const fe_real value[])
+{
+    const fe_mask all = fe_splat(1.0) > 0.0;
+    fe_index at = fe_corner_place(b, e.turn, m->ld, e.e);
+    if (CORNER_GATHER_BY_NODE) at = fe_read_index(w->place, at, 0);
+    FE_UNROLL for (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
+}
+
+/* Slots of the corners of elements first, first + 1, … < last that one warp takes = forces on them. */
+FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
+                                  int last, const double *v)
+{
+    fe_index node[8];
+    fe_real x[8][3], f[8][3], force[8][3];
+    const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
+    const fe_element element = corner_gather_open(kind, team, m, first, last, node);
+    fe_team_read(held, node, m->x, x);
+    fe_team_read(held, node, v, f);
+    fe_team_forces(kind, op, team, m, element, x, f, force);
+    FE_UNROLL for (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b]);
+}
+
+/* The same with diagonal blocks; a lane visits all points for its own corners. */
+FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gather *w, int first, int last)
+{
+    fe_index node[8];
+    fe_real x[8][3], block[6];
+    const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
+    const fe_element element = corner_gather_open(kind, team, m, first, last, node);
+    fe_team_read(held, node, m->x, x);
+    fe_team_spread(fe_corners(kind), held, x);
+    FE_UNROLL for (int b = 0; b < held; b++)
+    {
+        fe_element_diagonal(kind, m, element, x, b, block);
+        corner_gather_store(m, w, element, b, 6, block);
+    }
+}
+
+#endif

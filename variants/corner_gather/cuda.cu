@@ -1,0 +1,88 @@
+/* corner_gather on the device: one element a thread, then one row a thread. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/corner_gather/assembly.h"
+
+enum { THREADS = 128, ROW_THREADS = 256 };
+
+/* Sums over the slots of a row. Eight corners at a time keep enough loads under way. */
+FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int width, double sum[])
+{
+    const int first = m->corner_first[row], n = m->corner_first[row + 1] - first;
+    const int start =
+        CORNER_GATHER_BY_NODE ? w->slice[row / CORNER_GATHER_SLICE] + row % CORNER_GATHER_SLICE : 0;
+    for (int c = 0; c < width; c++) sum[c] = 0.0;
+#pragma unroll 8
+    for (int k = 0; k < n; k++) {
+        int at = start + CORNER_GATHER_SLICE * k;
+        if (!CORNER_GATHER_BY_NODE) {
+            const int corner = m->corner[first + k];
+            at = (corner & 7) * m->ld + (corner >> 3);
+        }
+        FE_UNROLL for (int c = 0; c < width; c++) sum[c] += w->value[c * w->n_slot + at];
+    }
+}
+
+__global__ void __launch_bounds__(ROW_THREADS)
+    corner_gather_rows(fe_view m, corner_gather w, int first, int last, double *y)
+{
+    const int row = first + blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= last) return;
+    double sum[3];
+    sum_row(&m, &w, row, 3, sum);
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+}
+
+__global__ void __launch_bounds__(ROW_THREADS) corner_gather_blocks(fe_view m, corner_gather w, double *d)
+{
+    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m.n_owned) return;
+    double sum[6];
+    sum_row(&m, &w, row, 6, sum);
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
+}
+
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        corner_gather_##operation##_##name(fe_view m, corner_gather w, int first, int last, const double *v) \
+    {                                                                                                        \
+        const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
+        if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, v);                                    \
+    }
+#define KERNEL(KIND, name)                                                                                   \
+    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
+    __global__ void __launch_bounds__(THREADS) corner_gather_diagonal_##name(fe_view m, corner_gather w)     \
+    {                                                                                                        \
+        const int e = fe_warp_first(corner_gather_elements(KIND));                                           \
+        if (e < m.n_elem) corner_gather_diagonal(KIND, &m, &w, e, m.n_elem);                                 \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef FORCES
+
+/* Lanes of n elements. */
+static size_t lanes(const fe_problem *p, int n) { return (size_t)n * corner_gather_team(p->kind); }
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    const corner_gather *w = (const corner_gather *)work;
+    int first, last;
+    fe_part_elements(&p->view, part, &first, &last);
+    FE_LAUNCH_OPERATION(p, op, lanes(p, last - first), THREADS, corner_gather, p->view, *w, first, last, v)
+    fe_part_nodes(&p->view, part, &first, &last);
+    FE_LAUNCH(p->device, last - first, ROW_THREADS, corner_gather_rows, p->view, *w, first, last, y);
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    const corner_gather *w = (const corner_gather *)work;
+    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), THREADS, corner_gather_diagonal, p->view, *w);
+    FE_LAUNCH(p->device, p->view.n_owned, ROW_THREADS, corner_gather_blocks, p->view, *w, d);
+    return FE_OK;
+}
+
+extern "C" const fe_assembly corner_gather_cuda = {corner_gather_setup, residual, fe_material_cuda, jacvec,
+                                                   diagonal};

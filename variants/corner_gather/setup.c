@@ -1,0 +1,89 @@
+/* corner_gather's slots: one for each corner of each element. */
+#include "common/backend/device.h"
+#include "variants/corner_gather/assembly.h"
+
+#include <stdlib.h>
+
+enum { SLICE = CORNER_GATHER_SLICE };
+
+typedef struct slots {
+    int *conn;   /* [n_corner][ld] */
+    int *place;  /* [n_corner][ld] */
+    int *filled; /* [n_local] corners of a node that have their slot */
+    int *slice;  /* [n_slice + 1] */
+    int n_slice;
+} slots;
+
+/* A slice is as wide as its longest row. */
+static fe_status size_slices(const fe_view *m, int n_corner, slots *s)
+{
+    int64_t n = 0;
+    for (int a = 0; a < n_corner; a++)
+        for (int e = 0; e < m->n_elem; e++) s->filled[s->conn[(size_t)a * m->ld + e]]++;
+    for (int i = 0; i < s->n_slice; i++) {
+        int width = 0;
+        for (int row = SLICE * i; row < SLICE * (i + 1) && row < m->n_local; row++) {
+            if (s->filled[row] > width) width = s->filled[row];
+            s->filled[row] = 0;
+        }
+        s->slice[i] = (int)n;
+        n += SLICE * width;
+        if (n > INT32_MAX - SLICE)
+            return fe_fail(FE_BAD_INPUT,
+                           "corner_gather: more than %d element corners on one rank; use more ranks",
+                           INT32_MAX);
+    }
+    s->slice[s->n_slice] = (int)n;
+    return FE_OK;
+}
+
+/* Corners come to their nodes element by element: the CSR's order. Lanes beyond the last element share one
+ * slot behind all others. */
+static void fill_slices(const fe_view *m, int n_corner, slots *s)
+{
+    for (int e = 0; e < m->n_elem; e++)
+        for (int a = 0; a < n_corner; a++) {
+            const size_t at = (size_t)a * m->ld + e;
+            const int row = s->conn[at];
+            s->place[at] = s->slice[row / SLICE] + SLICE * s->filled[row]++ + row % SLICE;
+        }
+    for (int e = m->n_elem; e < m->ld; e++)
+        for (int a = 0; a < n_corner; a++) s->place[(size_t)a * m->ld + e] = s->slice[s->n_slice];
+}
+
+static fe_status build_slots(fe_problem *p, corner_gather *w, slots *s)
+{
+    fe_device *d = p->device;
+    const fe_view *m = &p->view;
+    const int n_corner = fe_corners(p->kind);
+    const size_t n = (size_t)n_corner * m->ld;
+    s->n_slice = (m->n_local + SLICE - 1) / SLICE;
+    FE_ALLOCATE(s->conn, n, "corner_gather: slots");
+    FE_ALLOCATE(s->place, n, "corner_gather: slots");
+    FE_ALLOCATE(s->filled, m->n_local, "corner_gather: slots");
+    FE_ALLOCATE(s->slice, s->n_slice + 1, "corner_gather: slots");
+    FE_TRY(d->ops->download(d, n * sizeof *s->conn, m->conn, s->conn));
+    FE_TRY(size_slices(m, n_corner, s));
+    fill_slices(m, n_corner, s);
+    w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */
+    FE_TRY(fe_device_upload(d, n, sizeof *s->place, s->place, "corner_gather: slots", (void **)&w->place));
+    FE_TRY(fe_device_upload(d, (size_t)s->n_slice + 1, sizeof *s->slice, s->slice, "corner_gather: slots",
+                            (void **)&w->slice));
+    return d->ops->wait(d);
+}
+
+fe_status corner_gather_setup(fe_problem *p, void **work)
+{
+    corner_gather *w;
+    FE_TRY(fe_device_keep(p->device, sizeof *w, "corner_gather", work));
+    w = *work;
+    w->n_slot = (size_t)fe_corners(p->kind) * p->view.ld;
+    if (CORNER_GATHER_BY_NODE) {
+        slots s = {0};
+        const fe_status status = build_slots(p, w, &s);
+        free(s.conn), free(s.place), free(s.filled), free(s.slice);
+        FE_TRY(status);
+    }
+    return fe_device_allocate(p->device, 6 * w->n_slot, sizeof *w->value, "corner_gather: corner forces",
+                              (void **)&w->value);
+}

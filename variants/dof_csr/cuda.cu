@@ -1,0 +1,69 @@
+/* dof_csr on the device: one entry of the vector a thread, the three of a node side by side. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/dof_csr/assembly.h"
+
+enum { THREADS = 128 };
+
+FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const double *v, double *y)
+{
+    double sum = 0.0, own[2][3];
+    dof_csr_read3(m->x, row, axis, own[0]);
+    dof_csr_read3(v, row, axis, own[1]);
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+        sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, v, own);
+    }
+    y[3 * (size_t)row + axis] = sum;
+}
+
+FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, double *d)
+{
+    double sum[3] = {0.0, 0.0, 0.0}, own[3];
+    dof_csr_read3(m->x, row, axis, own);
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+        double block_row[3];
+        dof_csr_block_row(kind, m, corner >> 3, corner & 7, axis, own, block_row);
+        for (int i = 0; i < 3; i++) sum[i] += block_row[i];
+    }
+    for (int i = 0; i < 3; i++) d[9 * (size_t)row + 3 * axis + (axis + i) % 3] = sum[i];
+}
+
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        dof_csr_##operation##_##name(fe_view m, int first, int n, const double *v, double *y)                \
+    {                                                                                                        \
+        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
+        if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, v, y);                      \
+    }
+#define KERNEL(KIND, name)                                                                                   \
+    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
+    __global__ void __launch_bounds__(THREADS) dof_csr_diagonal_##name(fe_view m, double *d)                 \
+    {                                                                                                        \
+        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
+        if (i < 3 * (unsigned)m.n_owned) entry_diagonal(KIND, &m, i / 3, i % 3, d);                          \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef FORCES
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    (void)work;
+    int first, last;
+    fe_part_nodes(&p->view, part, &first, &last);
+    const size_t entries = 3 * (size_t)(last - first);
+    FE_LAUNCH_OPERATION(p, op, entries, THREADS, dof_csr, p->view, first, last - first, v, y)
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    (void)work;
+    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, THREADS, dof_csr_diagonal, p->view, d);
+    return FE_OK;
+}
+
+extern "C" const fe_assembly dof_csr_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal};

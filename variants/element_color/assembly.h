@@ -1,0 +1,92 @@
+/* element_color: elements of one colour share no node, so that a thread adds its corner forces by plain reads
+ * and writes. Colours follow each other in a fixed order: no atomics, the same bits every time. */
+#ifndef ELEMENT_COLOR_ASSEMBLY_H
+#define ELEMENT_COLOR_ASSEMBLY_H
+
+#include "common/physics/element.h"
+
+/* Elements sorted by part and colour: place i holds element elem[i]. What jacvec reads of an element is
+ * stored at its place, so that neighbouring threads read neighbouring numbers; `material` keeps it up to
+ * date. */
+typedef struct element_color_order {
+    int n_color[2];      /* of the interior and of the border part */
+    const int *first[2]; /* [n_color + 1] places of each colour; host memory */
+    const int *elem;     /* [ld] */
+    const int *conn;     /* [n_corner][ld] */
+    uint8_t *flags;      /* [ld] of the trial state */
+    double *tangent;     /* [FE_TANGENT][n_point][ld] */
+} element_color_order;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Colours both parts; *work becomes an element_color_order that lives as long as the device. */
+fe_status element_color_setup(fe_problem *p, void **work);
+#ifdef __cplusplus
+}
+#endif
+
+/* The view with places in the elements' stead; states stay in the elements' order. */
+static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
+{
+    fe_view v = p->view;
+    v.conn = order->conn, v.trial.flags = order->flags, v.tangent = order->tangent;
+    return v;
+}
+
+/* Brings the flags and number k of FE_TANGENT × n_point of the tangent to place i. */
+FE_BOTH void element_color_sort(const fe_view *m, const element_color_order *order, int k, int i)
+{
+    const int e = order->elem[i];
+    const size_t row = (size_t)k * m->ld;
+    const uint8_t flags = m->trial.flags[e];
+    if (k == 0) order->flags[i] = flags;
+    if (flags & FE_SOFTENED) order->tangent[row + i] = m->tangent[row + e];
+}
+
+/* y[node] += f for the first `active` lanes. Nodes differ, but the compiler cannot know: on the device all
+ * sums are read before one is written, lest each waits for the last. */
+#ifdef __CUDACC__
+FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
+{
+    fe_real sum[8][3];
+    (void)active;
+    FE_UNROLL for (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
+    FE_UNROLL for (int b = 0; b < n; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] =
+        sum[b][c] + f[b][c];
+}
+#else
+FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
+{
+    FE_UNROLL for (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
+}
+#endif
+
+/* y[node] += corner forces of the elements at places i. The residual reads the committed state. */
+FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int *elem, fe_index i, int active,
+                                  const double *v, double *y)
+{
+    fe_index node[8];
+    fe_real x[8][3], f[8][3], force[8][3];
+    fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
+    if (op == FE_RESIDUAL) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
+    fe_element_read(kind, node, v, f);
+    fe_element_forces(kind, op, m, element, x, f, force);
+    element_color_add(fe_corners(kind), node, active, force, y);
+}
+
+/* d[node] += diagonal blocks of the elements at places i. */
+FE_BODY void element_color_diagonal(int kind, const fe_view *m, fe_index i, int active, double *d)
+{
+    fe_index node[8];
+    fe_real x[8][3], block[6], rows[3][3];
+    const fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    {
+        fe_element_diagonal(kind, m, element, x, b, block);
+        fe_block_rows(block, rows);
+        FE_UNROLL for (int r = 0; r < 3; r++) fe_add3(d, fe_times3(node[b], r), active, 0, rows[r]);
+    }
+}
+
+#endif

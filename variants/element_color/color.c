@@ -1,0 +1,155 @@
+/* The colouring: first fit in the elements' order with a mask of colours at each node, then elements move
+ * from full colours to the emptiest one that their nodes allow. Runs once, on the host. */
+#include "common/backend/device.h"
+#include "variants/element_color/assembly.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BITS = 64, PASSES = 5 };
+
+typedef struct coloring {
+    int n_corner, n_word, n_color;
+    size_t ld;
+    int *conn;      /* [n_corner][ld] */
+    uint64_t *mask; /* [n_local][n_word] colours at a node */
+    int *color;     /* [ld] of each element */
+    int *count;     /* [BITS × n_word] elements of each colour */
+} coloring;
+
+/* Words that hold as many colours as an element can have neighbours, and one. */
+static fe_status count_words(coloring *k, int n_elem, int n_local)
+{
+    int *valence = NULL, largest = 1;
+    FE_ALLOCATE(valence, n_local, "colours");
+    for (int c = 0; c < k->n_corner; c++)
+        for (int e = 0; e < n_elem; e++) {
+            const int v = ++valence[k->conn[c * k->ld + e]];
+            if (v > largest) largest = v;
+        }
+    free(valence);
+    k->n_word = (k->n_corner * (largest - 1) + 1 + BITS - 1) / BITS;
+    return FE_OK;
+}
+
+static void flip(coloring *k, int e, int color)
+{
+    for (int c = 0; c < k->n_corner; c++)
+        k->mask[(size_t)k->conn[c * k->ld + e] * k->n_word + color / BITS] ^= UINT64_C(1) << color % BITS;
+}
+
+/* Colours at the nodes of e, word w. */
+static uint64_t taken(const coloring *k, int e, int w)
+{
+    uint64_t mask = 0;
+    for (int c = 0; c < k->n_corner; c++) mask |= k->mask[(size_t)k->conn[c * k->ld + e] * k->n_word + w];
+    return mask;
+}
+
+static void first_fit(coloring *k, int e)
+{
+    int w = 0;
+    uint64_t mask;
+    while ((mask = taken(k, e, w)) == UINT64_MAX) w++;
+    const int color = BITS * w + __builtin_ctzll(~mask);
+    flip(k, e, color);
+    k->color[e] = color, k->count[color]++;
+    if (color >= k->n_color) k->n_color = color + 1;
+}
+
+/* The emptiest colour that e may have. */
+static void move(coloring *k, int e)
+{
+    int best = k->color[e];
+    for (int w = 0; BITS * w < k->n_color; w++) {
+        const uint64_t mask = taken(k, e, w);
+        for (int color = BITS * w; color < k->n_color && color < BITS * (w + 1); color++)
+            if (!(mask >> color % BITS & 1) && k->count[color] < k->count[best] - 1) best = color;
+    }
+    if (best == k->color[e]) return;
+    flip(k, e, k->color[e]), flip(k, e, best);
+    k->count[k->color[e]]--, k->count[best]++;
+    k->color[e] = best;
+}
+
+/* Elements [first, last) colour by colour, the last colour first if `reversed`; starts [n_color + 1]: their
+ * places. On the way starts[1 + c] is the next place of colour c, in the end the first one of c + 1. */
+static void sort_by_color(const coloring *k, int first, int last, int reversed, int *starts, int *elem)
+{
+    const int top = k->n_color - 1;
+    starts[0] = starts[1] = first;
+    for (int c = 0; c < top; c++) starts[2 + c] = starts[1 + c] + k->count[reversed ? top - c : c];
+    for (int e = first; e < last; e++) elem[starts[1 + (reversed ? top - k->color[e] : k->color[e])]++] = e;
+}
+
+/* Colours [first, last). A pass over the elements colour by colour needs no more colours than the last one,
+ * and mostly fewer: 17 becomes 14 on a Hex8 box in random order. */
+static fe_status color_part(coloring *k, fe_device *d, int n_local, int first, int last, int *elem,
+                            int *n_color, const int **starts)
+{
+    int *at = NULL;
+    FE_TRY(fe_device_keep(d, ((size_t)BITS * k->n_word + 1) * sizeof *at, "colours", (void **)&at));
+    for (int e = first; e < last; e++) elem[e] = e;
+    for (int pass = 0; pass < PASSES; pass++) {
+        memset(k->mask, 0, (size_t)n_local * k->n_word * sizeof *k->mask);
+        memset(k->count, 0, (size_t)BITS * k->n_word * sizeof *k->count);
+        k->n_color = 0;
+        for (int i = first; i < last; i++) first_fit(k, elem[i]);
+        if (pass < PASSES - 1) sort_by_color(k, first, last, 1, at, elem);
+    }
+    for (int e = first; e < last; e++)
+        if (k->count[k->color[e]] > (last - first) / k->n_color) move(k, e);
+    sort_by_color(k, first, last, 0, at, elem);
+    *starts = at, *n_color = k->n_color;
+    return FE_OK;
+}
+
+/* Colours both parts, then brings conn into the sorted list's order in sorted [n_corner][ld]. Places beyond
+ * the end repeat the last element: they are read, never added. */
+static fe_status sort_elements(coloring *k, const fe_problem *p, int *elem, int *sorted,
+                               element_color_order *order)
+{
+    const fe_view *m = &p->view;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        int first, last;
+        fe_part_elements(m, (fe_part)part, &first, &last);
+        FE_TRY(color_part(k, p->device, m->n_local, first, last, elem, &order->n_color[part],
+                          &order->first[part]));
+    }
+    for (int i = m->n_elem; i < m->ld; i++) elem[i] = elem[m->n_elem - 1];
+    for (int c = 0; c < k->n_corner; c++)
+        for (int i = 0; i < m->ld; i++) sorted[c * k->ld + i] = k->conn[c * k->ld + elem[i]];
+    return FE_OK;
+}
+
+static fe_status build_order(coloring *k, const fe_problem *p, int **elem, int **sorted,
+                             element_color_order *order)
+{
+    const fe_view *m = &p->view;
+    const size_t n = k->n_corner * k->ld;
+    fe_device *d = p->device;
+    FE_ALLOCATE(k->conn, n, "colours");
+    FE_TRY(d->ops->download(d, n * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(count_words(k, m->n_elem, m->n_local));
+    FE_ALLOCATE(k->mask, (size_t)m->n_local * k->n_word, "colours");
+    FE_ALLOCATE(k->color, k->ld, "colours");
+    FE_ALLOCATE(k->count, BITS * k->n_word, "colours");
+    FE_ALLOCATE(*elem, k->ld, "colours");
+    FE_ALLOCATE(*sorted, n, "colours");
+    FE_TRY(sort_elements(k, p, *elem, *sorted, order));
+    FE_TRY(fe_device_upload(d, k->ld, sizeof **elem, *elem, "elements by colour", (void **)&order->elem));
+    FE_TRY(fe_device_upload(d, n, sizeof **sorted, *sorted, "elements by colour", (void **)&order->conn));
+    FE_TRY(fe_device_allocate(d, k->ld, sizeof *order->flags, "flags by colour", (void **)&order->flags));
+    return fe_device_allocate(d, (size_t)FE_TANGENT * fe_points(p->kind) * k->ld, sizeof *order->tangent,
+                              "tangent by colour", (void **)&order->tangent);
+}
+
+fe_status element_color_setup(fe_problem *p, void **work)
+{
+    coloring k = {.n_corner = fe_corners(p->kind), .ld = (size_t)p->view.ld};
+    int *elem = NULL, *sorted = NULL;
+    FE_TRY(fe_device_keep(p->device, sizeof(element_color_order), "element_color", work));
+    const fe_status status = build_order(&k, p, &elem, &sorted, *work);
+    free(k.conn), free(k.mask), free(k.color), free(k.count), free(elem), free(sorted);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* element_color on the host: elements of one colour are shared among threads and fill the lanes. */
+#include "common/backend/device.h"
+#include "common/problem/state.h"
+#include "variants/element_color/assembly.h"
+
+/* The common update, then what jacvec reads in the order of the places: one array after the other. */
+static fe_status material(fe_problem *p, void *work, fe_tangent mode, const double *u)
+{
+    const element_color_order *order = work;
+    const int n_row = mode == FE_TANGENT_ELASTIC ? 1 : FE_TANGENT * fe_points(p->kind),
+              threads = p->device->threads;
+    FE_TRY(fe_material_host(p, NULL, mode, u));
+    FE_PARALLEL_FOR(k, 0, n_row, 1, threads)
+    for (int i = 0; i < p->view.ld; i++) element_color_sort(&p->view, order, k, i);
+    return FE_OK;
+}
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    const element_color_order *order = work;
+    const fe_view m = element_color_view(p, order);
+    const int threads = p->device->threads;
+    for (int color = 0; color < order->n_color[part]; color++) {
+        const int first = order->first[part][color], last = order->first[part][color + 1];
+#define FORCES(KIND, OP)                                                                                     \
+    FE_PARALLEL_FOR(i, first, last, FE_LANES, threads)                                                       \
+    element_color_forces(KIND, OP, &m, order->elem, fe_lanes_from(i), last - i, v, y)
+        FE_FOR_OPERATION(p->kind, op, FORCES)
+#undef FORCES
+    }
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    const element_color_order *order = work;
+    const fe_view m = element_color_view(p, order);
+    const int threads = p->device->threads;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
+        for (int color = 0; color < order->n_color[part]; color++) {
+            const int first = order->first[part][color], last = order->first[part][color + 1];
+#define DIAGONAL(KIND)                                                                                       \
+    FE_PARALLEL_FOR(i, first, last, FE_LANES, threads)                                                       \
+    element_color_diagonal(KIND, &m, fe_lanes_from(i), last - i, d)
+            FE_FOR_KIND(p->kind, DIAGONAL)
+#undef DIAGONAL
+        }
+    return FE_OK;
+}
+
+const fe_assembly element_color_host = {element_color_setup, residual, material, jacvec, diagonal};

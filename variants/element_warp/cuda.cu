@@ -1,0 +1,44 @@
+/* element_warp on the device: one element a warp. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/element_warp/assembly.h"
+
+enum { THREADS = 128 };
+
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        element_warp_##operation##_##name(fe_view m, int first, int last, const double *v, double *y)        \
+    {                                                                                                        \
+        const int e = first + fe_warp_first(1);                                                              \
+        if (e < last) element_warp_forces(KIND, OP, &m, e, 1, v, y);                                         \
+    }
+#define KERNEL(KIND, name)                                                                                   \
+    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
+    __global__ void __launch_bounds__(THREADS) element_warp_diagonal_##name(fe_view m, double *d)            \
+    {                                                                                                        \
+        const int e = fe_warp_first(1);                                                                      \
+        if (e < m.n_elem) element_warp_diagonal(KIND, &m, e, 1, d);                                          \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef FORCES
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    (void)work;
+    int first, last;
+    fe_part_elements(&p->view, part, &first, &last);
+    const size_t lanes = (size_t)(last - first) * FE_WARP;
+    FE_LAUNCH_OPERATION(p, op, lanes, THREADS, element_warp, p->view, first, last, v, y)
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    (void)work;
+    FE_LAUNCH_KIND(p, (size_t)p->view.n_elem * FE_WARP, THREADS, element_warp_diagonal, p->view, d);
+    return FE_OK;
+}
+
+extern "C" const fe_assembly element_warp_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal};

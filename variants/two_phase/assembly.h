@@ -1,0 +1,207 @@
+/* two_phase: first points, then nodes. Phase 1 computes the stress of every integration point and stores it;
+ * phase 2 sums, node by node, what the points of its elements give to it. No atomics, each stress computed
+ * once.
+ *
+ * A thread of phase 1 sees its element turned by the number of its point, which is then point 0: a thread a
+ * point needs no table that is indexed at run time. */
+#ifndef TWO_PHASE_ASSEMBLY_H
+#define TWO_PHASE_ASSEMBLY_H
+
+#include "common/physics/element.h"
+
+/* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
+ * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
+enum { TWO_PHASE_STORE = 9 };
+/* Phase 1 of the diagonal, beside the bodies of forces. */
+enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
+
+/* Elements of one block: component c of point q of element e at [e / 32][c][q][e % 32]. A block is computed
+ * whole, in every part that has an element of it. */
+enum { TWO_PHASE_BLOCK = 32, TWO_PHASE_WIDTH = 9 };
+
+typedef struct two_phase {
+    double *value; /* [ld / 32][9][n_point][32]; the diagonal needs all nine, whatever is stored */
+} two_phase;
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    fe_status
+    two_phase_setup(fe_problem *p, void **work);
+
+/* Blocks of a part's elements. */
+FE_BOTH void two_phase_part_blocks(const fe_view *m, fe_part part, int *first, int *last)
+{
+    const int from = part == FE_INTERIOR ? 0 : m->n_elem_interior;
+    const int to = part == FE_INTERIOR ? m->n_elem_interior : m->n_elem;
+    *first = from / TWO_PHASE_BLOCK;
+    *last = to > from ? (to + TWO_PHASE_BLOCK - 1) / TWO_PHASE_BLOCK : *first;
+}
+
+FE_BOTH size_t two_phase_place(int kind, int c, int q, int e)
+{
+    const size_t block = (unsigned)e / TWO_PHASE_BLOCK;
+    const int row = c * fe_points(kind) + q, n_row = TWO_PHASE_WIDTH * fe_points(kind);
+    return block * (n_row * TWO_PHASE_BLOCK) + row * TWO_PHASE_BLOCK + (unsigned)e % TWO_PHASE_BLOCK;
+}
+
+/* The same number in all lanes; what point or corner q of the turned element is without the turn; reads, and
+ * writes of neighbours in a block. */
+#ifdef __CUDACC__
+FE_BODY fe_index two_phase_all(int q) { return q; }
+FE_BODY fe_index two_phase_turned(fe_index turn, int q) { return turn ^ q; }
+FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, fe_index e)
+{
+    return w->value[two_phase_place(kind, c, q, e)];
+}
+FE_BODY void two_phase_write(int kind, const two_phase *w, int c, int q, fe_index e, fe_real value)
+{
+    w->value[two_phase_place(kind, c, q, e)] = value;
+}
+#else
+FE_BODY fe_index two_phase_all(int q)
+{
+    fe_index all;
+    for (int l = 0; l < FE_LANES; l++) all.lane[l] = q;
+    return all;
+}
+FE_BODY fe_index two_phase_turned(fe_index turn, int q)
+{
+    for (int l = 0; l < FE_LANES; l++) turn.lane[l] ^= q;
+    return turn;
+}
+FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, fe_index e)
+{
+    fe_real value;
+    for (int l = 0; l < FE_LANES; l++) value[l] = w->value[two_phase_place(kind, c, q.lane[l], e.lane[l])];
+    return value;
+}
+FE_BODY void two_phase_write(int kind, const two_phase *w, int c, int q, fe_index e, fe_real value)
+{
+    memcpy(w->value + two_phase_place(kind, c, q, e.lane[0]), &value, sizeof value);
+}
+#endif
+
+/* --- phase 1 ----------------------------------------------------------------------------------------------
+ */
+
+/* d f_c / d s_j at point 0. */
+FE_BODY void two_phase_gradient(int kind, fe_real f[8][3], fe_real G[3][3])
+{
+    fe_plane g[3];
+    fe_gradient_plane(kind, f, 0, g);
+    fe_gradient_at(kind, f, g, 0, 0, G);
+}
+
+/* Stores the stress of point q of elements e, turned by q, whose corners stand at x and have the values v. */
+FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
+                              fe_real x[8][3], fe_real v[8][3])
+{
+    fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+    two_phase_gradient(kind, x, J);
+    two_phase_gradient(kind, v, G);
+    fe_point_stress(kind, op, m, e, 0, J, G, A, stress);
+    if (TWO_PHASE_STORE == 9) {
+        fe_point_force(stress, A, P);
+        FE_UNROLL for (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, P[i / 3][i % 3]);
+    } else {
+        const fe_real sign = fe_turn_sign(kind, e.turn);
+        FE_UNROLL for (int i = 0; i < 6; i++) two_phase_write(kind, w, i, q, e.e, sign * stress[i]);
+    }
+}
+
+/* Stores sqrt(w |J|) J^-T: what the diagonal, a square of gradients, needs of the geometry. */
+FE_BODY void two_phase_geometry(int kind, const two_phase *w, fe_element e, int q, fe_real x[8][3])
+{
+    fe_real J[3][3], A[3][3];
+    two_phase_gradient(kind, x, J);
+    const fe_real det = fe_turn_sign(kind, e.turn) * fe_cofactor(J, A);
+    const fe_real scale = fe_sqrt(fe_weight(kind) / det);
+    FE_UNROLL for (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, scale * A[i / 3][i % 3]);
+}
+
+FE_BODY void two_phase_point(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
+                             fe_real x[8][3], fe_real v[8][3])
+{
+    if (op == TWO_PHASE_DIAGONAL)
+        two_phase_geometry(kind, w, e, q, x);
+    else
+        two_phase_stress(kind, op, m, w, e, q, x, v);
+}
+
+/* --- phase 2 ----------------------------------------------------------------------------------------------
+ */
+
+/* Reference gradient at point 0 of the shape function of corner b. */
+FE_BODY void two_phase_shape(int kind, fe_index b, fe_real g[3])
+{
+    const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
+    const fe_mask bit[3] = {fe_has_bit(b, 1), fe_has_bit(b, 2), fe_has_bit(b, 4)};
+    if (fe_corners(kind) == 8) {
+        fe_real s[3];
+        for (int i = 0; i < 3; i++) s[i] = fe_select(bit[i], fe_splat(FE_FAR), fe_splat(FE_NEAR));
+        for (int i = 0; i < 3; i++) g[i] = fe_select(bit[i], one, -one) * s[(i + 1) % 3] * s[(i + 2) % 3];
+    } else { /* corner 0: -1 -1 -1; corner j + 1: 1 at j */
+        g[0] = fe_select(bit[0], fe_select(bit[1], zero, one), fe_select(bit[1], zero, -one));
+        g[1] = fe_select(bit[1], fe_select(bit[0], zero, one), fe_select(bit[0], zero, -one));
+        g[2] = fe_select(bit[0], fe_select(bit[1], one, zero), fe_select(bit[1], zero, -one));
+    }
+}
+
+/* force += what point q of elements e gives to their corners, from nine stored numbers. */
+FE_BODY void two_phase_add_force(int kind, const two_phase *w, fe_index e, fe_index corner, int q,
+                                 fe_real force[3])
+{
+    fe_real g[3];
+    two_phase_shape(kind, two_phase_turned(corner, q), g);
+    FE_UNROLL for (int j = 0; j < 3; j++)
+    {
+        /* Three of four corners of Tet4 need one column alone. */
+        if (fe_corners(kind) == 8 || fe_any(g[j] != fe_splat(0.0)))
+            FE_UNROLL for (int c = 0; c < 3; c++) force[c] +=
+                g[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
+    }
+}
+
+/* Force on corner 0 of the turned elements, from six stored numbers. */
+FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_index e, fe_index turn,
+                             fe_real force[3])
+{
+    fe_index node[8];
+    fe_real x[8][3];
+    fe_element_load(kind, m, e, turn, node, x);
+    FE_UNROLL for (int c = 0; c < 3; c++) force[c] = fe_splat(0.0);
+    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    {
+        fe_plane gx[3];
+        fe_gradient_plane(kind, x, k, gx);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            const fe_index q = fe_points(kind) == 1 ? fe_no_turn() : two_phase_turned(turn, p + 4 * k);
+            fe_real J[3][3], A[3][3], g[3], stress[6];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_cofactor(J, A);
+            fe_corner_gradient(kind, A, 0, p + 4 * k, g);
+            FE_UNROLL for (int i = 0; i < 6; i++) stress[i] = two_phase_read(kind, w, i, q, e);
+            fe_add_product(stress, g, force);
+        }
+    }
+    FE_UNROLL for (int c = 0; c < 3; c++) force[c] *= fe_turn_sign(kind, turn);
+}
+
+/* block += what point q of elements e gives to the diagonal blocks of their corners. */
+FE_BODY void two_phase_add_block(int kind, const fe_view *m, const two_phase *w, fe_index e, fe_index corner,
+                                 int q, fe_real block[6])
+{
+    fe_real shape[3], g[3];
+    two_phase_shape(kind, two_phase_turned(corner, q), shape);
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        g[c] = fe_splat(0.0);
+        FE_UNROLL for (int j = 0; j < 3; j++) g[c] +=
+            shape[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
+    }
+    fe_point_block(kind, m, fe_element_open(m, e, fe_no_turn()), q, g, fe_splat(1.0), block);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* two_phase on the device: one point a thread, then one row a thread. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/two_phase/assembly.h"
+
+/* Elements of several points: a warp a point, a block of threads a block of elements. */
+#define POINT_THREADS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
+enum { BLOCK = TWO_PHASE_BLOCK, ROW_THREADS = 256, ROW_CORNERS = 8 };
+
+/* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
+ * its own number, in place of all eight. */
+FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q, const double *v,
+                           fe_real x[8][3], fe_real f[8][3])
+{
+    __shared__ double shared[2][3][8][BLOCK];
+    const int lane = threadIdx.x % BLOCK;
+    const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
+    const double *const field[2] = {m->x, v};
+    FE_UNROLL for (int i = 0; i < n_field; i++)
+    {
+        double at[3];
+        fe_read3(field[i], node, at);
+        for (int c = 0; c < 3; c++) shared[i][c][q][lane] = at[c];
+    }
+    __syncthreads();
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        x[b][c] = shared[0][c][b ^ q][lane];
+        if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
+    }
+}
+
+FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
+                        const double *v)
+{
+    fe_real x[8][3], f[8][3];
+    if (fe_points(kind) == 1) {
+        fe_index node[8];
+        const fe_index e = first + blockIdx.x * blockDim.x + threadIdx.x;
+        if (e >= last) return;
+        const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
+        if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, v, f);
+        two_phase_point(kind, op, m, w, element, 0, x, f);
+    } else {
+        const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x % BLOCK;
+        const int q = threadIdx.x / BLOCK;
+        share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, v, x, f);
+        two_phase_point(kind, op, m, w, fe_element_open(m, e, q), q, x, f);
+    }
+}
+
+/* Corners are taken ROW_CORNERS at a time, and for them one point after the other: nodes side by side have
+ * elements in common, which they then find in the cache. */
+FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, double *y)
+{
+    double sum[3] = {0.0, 0.0, 0.0};
+    const int end = m->corner_first[row + 1];
+    for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
+        int corner[ROW_CORNERS];
+        FE_UNROLL for (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+#pragma unroll 1
+        for (int q = 0; q < fe_points(kind); q++)
+            FE_UNROLL for (int i = 0; i < ROW_CORNERS; i++) if (corner[i] >= 0)
+                two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
+    }
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+}
+
+FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, double *y)
+{
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+        double force[3];
+        two_phase_force(kind, m, w, corner >> 3, corner & 7, force);
+        for (int c = 0; c < 3; c++) sum[c] += force[c];
+    }
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+}
+
+FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int row, double *d)
+{
+    double sum[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+#pragma unroll 2
+        for (int q = 0; q < fe_points(kind); q++)
+            two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
+    }
+    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
+}
+
+#define POINTS(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(POINT_THREADS(KIND))                                                   \
+        two_phase_##operation##_##name(fe_view m, two_phase w, int first, int last, const double *v)         \
+    {                                                                                                        \
+        point_body(KIND, OP, &m, &w, first, last, v);                                                        \
+    }
+#define KERNEL(KIND, name)                                                                                   \
+    FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
+    POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
+    __global__ void __launch_bounds__(ROW_THREADS)                                                           \
+        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, double *y)                        \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row >= last) return;                                                                             \
+        if (TWO_PHASE_STORE == 9)                                                                            \
+            row_forces(KIND, &m, &w, row, y);                                                                \
+        else                                                                                                 \
+            row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(ROW_THREADS)                                                           \
+        two_phase_diagonal_##name(fe_view m, two_phase w, double *d)                                         \
+    {                                                                                                        \
+        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
+        if (row < m.n_owned) row_diagonal(KIND, &m, &w, row, d);                                             \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef POINTS
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    const two_phase *w = (const two_phase *)work;
+    int first, last;
+    two_phase_part_blocks(&p->view, part, &first, &last);
+    first *= BLOCK, last *= BLOCK;
+    const size_t points = (size_t)(last - first) * fe_points(p->kind);
+    FE_LAUNCH_OPERATION(p, op, points, POINT_THREADS(p->kind), two_phase, p->view, *w, first, last, v)
+    fe_part_nodes(&p->view, part, &first, &last);
+    FE_LAUNCH_KIND(p, last - first, ROW_THREADS, two_phase_rows, p->view, *w, first, last, y)
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    const two_phase *w = (const two_phase *)work;
+    const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
+    const size_t points = (size_t)last * fe_points(p->kind);
+    FE_LAUNCH_KIND(p, points, POINT_THREADS(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL)
+    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_THREADS, two_phase_diagonal, p->view, *w, d)
+    return FE_OK;
+}
+
+extern "C" const fe_assembly two_phase_cuda = {two_phase_setup, residual, fe_material_cuda, jacvec, diagonal};

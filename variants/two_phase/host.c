@@ -1,0 +1,98 @@
+/* two_phase on the host: one point a SIMD lane, then one corner of the CSR a lane. */
+#include "common/backend/device.h"
+#include "common/problem/rows.h"
+#include "common/problem/state.h"
+#include "variants/two_phase/assembly.h"
+
+/* Phase 1 for some elements: their corners are read once and turned for each point. */
+FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e, const double *v)
+{
+    fe_index node[8];
+    fe_real x[8][3], f[8][3], turned_x[8][3], turned_f[8][3];
+    fe_element_load(kind, m, e, fe_no_turn(), node, x);
+    if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, v, f);
+    FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
+    {
+        FE_UNROLL for (int i = 0; i < 3 * fe_corners(kind); i++)
+        {
+            turned_x[i / 3][i % 3] = x[i / 3 ^ q][i % 3];
+            if (op != TWO_PHASE_DIAGONAL) turned_f[i / 3][i % 3] = f[i / 3 ^ q][i % 3];
+        }
+        two_phase_point(kind, op, m, w, fe_element_open(m, e, two_phase_all(q)), q, turned_x, turned_f);
+    }
+}
+
+FE_BODY void block_points(int kind, int op, const fe_view *m, const two_phase *w, int block, const double *v)
+{
+    for (int i = 0; i < TWO_PHASE_BLOCK; i += FE_LANES)
+        points(kind, op, m, w, fe_lanes_from(TWO_PHASE_BLOCK * block + i), v);
+}
+
+/* Phase 2: y rows [first, last) += forces on their corners. */
+FE_BODY void rows_forces(int kind, const fe_view *m, const two_phase *w, int first, int last, double *y)
+{
+    const int end = m->corner_first[last];
+    for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
+        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        fe_real force[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+        if (TWO_PHASE_STORE == 9) {
+            for (int q = 0; q < fe_points(kind); q++) two_phase_add_force(kind, w, c.e, c.corner, q, force);
+        } else {
+            two_phase_force(kind, m, w, c.e, c.corner, force);
+        }
+        fe_add3(y, c.row, c.active, 0, force);
+    }
+}
+
+FE_BODY void rows_diagonal(int kind, const fe_view *m, const two_phase *w, int first, int last, double *d)
+{
+    const int end = m->corner_first[last];
+    for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
+        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        fe_real block[6];
+        for (int i = 0; i < 6; i++) block[i] = fe_splat(0.0);
+        for (int q = 0; q < fe_points(kind); q++) two_phase_add_block(kind, m, w, c.e, c.corner, q, block);
+        fe_add_blocks(d, &c, block);
+    }
+}
+
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+{
+    const fe_view *m = &p->view;
+    const two_phase *w = work;
+    const int threads = p->device->threads;
+    int block_first, block_last, first, last;
+    two_phase_part_blocks(m, part, &block_first, &block_last);
+    fe_part_nodes(m, part, &first, &last);
+#define POINTS(KIND, OP)                                                                                     \
+    FE_PARALLEL_FOR(block, block_first, block_last, 1, threads) block_points(KIND, OP, m, w, block, v)
+#define ROWS(KIND)                                                                                           \
+    FE_PARALLEL_FOR(i, first, last, FE_ROW_BLOCK, threads)                                                   \
+    rows_forces(KIND, m, w, i, fe_row_block_end(i, last), y)
+    FE_FOR_OPERATION(p->kind, op, POINTS)
+    FE_FOR_KIND(p->kind, ROWS)
+#undef POINTS
+#undef ROWS
+    return FE_OK;
+}
+FE_FORCE_OPERATIONS(forces)
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    const fe_view *m = &p->view;
+    const two_phase *w = work;
+    const int threads = p->device->threads, last = m->n_owned;
+    const int n_block = (m->n_elem + TWO_PHASE_BLOCK - 1) / TWO_PHASE_BLOCK;
+#define POINTS(KIND)                                                                                         \
+    FE_PARALLEL_FOR(block, 0, n_block, 1, threads) block_points(KIND, TWO_PHASE_DIAGONAL, m, w, block, NULL)
+#define ROWS(KIND)                                                                                           \
+    FE_PARALLEL_FOR(i, 0, last, FE_ROW_BLOCK, threads)                                                       \
+    rows_diagonal(KIND, m, w, i, fe_row_block_end(i, last), d)
+    FE_FOR_KIND(p->kind, POINTS)
+    FE_FOR_KIND(p->kind, ROWS)
+#undef POINTS
+#undef ROWS
+    return FE_OK;
+}
+
+const fe_assembly two_phase_host = {two_phase_setup, residual, fe_material_host, jacvec, diagonal};
