@@ -91,7 +91,7 @@ points() {
         # at the reference size: orders, shares of plastic elements, and the redundant forms
         for element in $ELEMENTS; do
             echo "$backend $element 300000 lexicographic 1"
-            for order in rcm morton random; do echo "$backend $element 300000 $order 1"; done
+            for order in rcm morton bisection random; do echo "$backend $element 300000 $order 1"; done
             for plastic in 0 0.05 0.25 0.5; do echo "$backend $element 300000 lexicographic $plastic"; done
         done
         echo "$backend tet4_p4 300000 lexicographic 1"

@@ -18,7 +18,7 @@ static const char usage[] =
     "  -l, --length LX,LY,LZ     lengths of the sides (1,1,1); one number for a cube\n"
     "  -d, --distort D           moves inner nodes at random by up to D cells (0)\n"
     "  -s, --seed N              of the random numbers (0)\n"
-    "  -r, --order ORDER         lexicographic, rcm, morton, random (lexicographic)\n"
+    "  -r, --order ORDER         lexicographic, rcm, morton, bisection, random (lexicographic)\n"
     "  -b, --binary              binary MSH 4.1 instead of text\n"
     "  -o, --output FILE.msh\n"
     "info: counts, groups and quality; exit code 2 where the mesh would be refused\n"
@@ -113,7 +113,7 @@ static fe_status read_order(const char *text, fe_order *order)
             *order = (fe_order)k;
             return FE_OK;
         }
-    return bad_value("order", text, "lexicographic, rcm, morton or random is needed");
+    return bad_value("order", text, "lexicographic, rcm, morton, bisection or random is needed");
 }
 
 static fe_status read_option(int option, const char *value, box_options *o)

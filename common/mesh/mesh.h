@@ -65,12 +65,14 @@ fe_status fe_mesh_parts(const fe_mesh *mesh, int *n_part, int **part);
 
 /* Renumbers nodes in place (tags and groups follow) and sorts elements so that they follow their nodes.
  * Orders: as-is, lexicographic (by z, y, x of the coordinates), rcm (reverse Cuthill-McKee), morton
- * (space-filling curve), random (seed; elements are shuffled too). */
+ * (space-filling curve), bisection (elements in compact pieces, see fe_bisect, and nodes as these meet them),
+ * random (seed; elements are shuffled too). */
 typedef enum fe_order {
     FE_ORDER_AS_IS,
     FE_ORDER_LEXICOGRAPHIC,
     FE_ORDER_RCM,
     FE_ORDER_MORTON,
+    FE_ORDER_BISECTION,
     FE_ORDER_RANDOM,
     FE_N_ORDER
 } fe_order;

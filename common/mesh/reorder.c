@@ -1,11 +1,14 @@
 /* Renumbering of nodes and elements: by coordinates, along the mesh's graph, along a curve, at random. */
+#include "common/mesh/bisect.h"
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fe_order_names[FE_N_ORDER] = {"as-is", "lexicographic", "rcm", "morton", "random"};
+const char *const fe_order_names[FE_N_ORDER] = {"as-is",  "lexicographic", "rcm",
+                                               "morton", "bisection",     "random"};
 
 /* --- applying a numbering --------------------------------------------------------------------------------
  */
@@ -289,6 +292,45 @@ static fe_status rcm_order(const fe_mesh *mesh, int *order)
     return status;
 }
 
+/* --- compact pieces of elements, nodes as the pieces meet them ---------------------------------------------
+ */
+
+static fe_status bisect_elements(const fe_mesh *mesh, int *elem_order)
+{
+    const int nc = fe_corners(mesh->kind);
+    double *centre = NULL;
+    FE_ALLOCATE(centre, 3 * (size_t)mesh->n_elem, "renumbering");
+    for (int e = 0; e < mesh->n_elem; ++e)
+        for (int a = 0; a < nc; ++a)
+            for (int i = 0; i < 3; ++i)
+                centre[3 * (size_t)e + i] += mesh->x[3 * (size_t)mesh->conn[(size_t)e * nc + a] + i] / nc;
+    fe_bisect(centre, elem_order, mesh->n_elem, fe_piece_elements(mesh->kind), omp_get_max_threads());
+    free(centre);
+    return FE_OK;
+}
+
+/* Piece by piece the nodes that no earlier one has, ascending; nodes without elements last. */
+static fe_status nodes_by_piece(const fe_mesh *mesh, const int *elem_order, int *node_order)
+{
+    const int nc = fe_corners(mesh->kind), most = fe_piece_elements(mesh->kind);
+    char *taken = NULL;
+    int n = 0;
+    FE_ALLOCATE(taken, mesh->n_node, "renumbering");
+    for (int first = 0; first < mesh->n_elem; first += most) {
+        const int start = n, end = first + most < mesh->n_elem ? first + most : mesh->n_elem;
+        for (int k = first; k < end; ++k)
+            for (int a = 0; a < nc; ++a) {
+                const int node = mesh->conn[(size_t)elem_order[k] * nc + a];
+                if (!taken[node]) taken[node] = 1, node_order[n++] = node;
+            }
+        qsort(node_order + start, (size_t)(n - start), sizeof *node_order, compare_ints);
+    }
+    for (int i = 0; i < mesh->n_node; ++i)
+        if (!taken[i]) node_order[n++] = i;
+    free(taken);
+    return FE_OK;
+}
+
 static fe_status find_order(const fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order)
 {
     switch (order) {
@@ -306,6 +348,12 @@ static fe_status reorder(fe_mesh *mesh, fe_order order, uint64_t seed, int *node
 {
     for (int i = 0; i < mesh->n_node; ++i) node_order[i] = i;
     for (int e = 0; e < mesh->n_elem; ++e) elem_order[e] = e;
+    if (order == FE_ORDER_BISECTION) {
+        FE_TRY(bisect_elements(mesh, elem_order));
+        FE_TRY(nodes_by_piece(mesh, elem_order, node_order));
+        FE_TRY(renumber_nodes(mesh, node_order));
+        return renumber_elements(mesh, elem_order);
+    }
     FE_TRY(find_order(mesh, order, seed, node_order));
     FE_TRY(renumber_nodes(mesh, node_order));
     if (order == FE_ORDER_RANDOM)

@@ -40,15 +40,14 @@ FE_BODY double fe_shape_gradient(int kind, int a, int q, int j)
 
 /* The distinct derivatives of one component of a trilinear field over the four points of plane k (the third
  * coordinate's Gauss bit): along x they depend on the point's y bit alone, along y on its x bit, along z on
- * both. 22 additions and multiplications a plane in place of 96. */
+ * both. 22 additions and multiplications a plane in place of 96. s: position of the plane, fe_gauss(k). */
 typedef struct fe_plane {
     fe_real along_x[2], along_y[2], along_z[4];
 } fe_plane;
 
-FE_BODY void fe_plane_gradient(const fe_real f[8], int k, fe_plane *g)
+FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
 {
     fe_real rise[4], here[4];
-    const double s = fe_gauss(k);
     FE_UNROLL for (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
     const fe_real x0 = here[1] - here[0], x1 = here[3] - here[2], y0 = here[2] - here[0],
                   y1 = here[3] - here[1];
@@ -62,11 +61,10 @@ FE_BODY void fe_plane_gradient(const fe_real f[8], int k, fe_plane *g)
     }
 }
 
-/* f += transpose of fe_plane_gradient applied to g. */
-FE_BODY void fe_plane_scatter(const fe_plane *g, int k, fe_real f[8])
+/* Its transpose: g's sums over the upper corners' rise above the lower ones, and over the values in the plane;
+ * a lower corner gets here - (rise + s here), the upper one rise + s here. */
+FE_BODY void fe_plane_sums(const fe_plane *g, fe_real rise[4], fe_real here[4])
 {
-    const double s = fe_gauss(k);
-    fe_real rise[4], here[4];
     const fe_real x1 = FE_FAR * g->along_x[0] + FE_NEAR * g->along_x[1],
                   x0 = g->along_x[0] + g->along_x[1] - x1;
     const fe_real y1 = FE_FAR * g->along_y[0] + FE_NEAR * g->along_y[1],
@@ -80,6 +78,13 @@ FE_BODY void fe_plane_scatter(const fe_plane *g, int k, fe_real f[8])
     }
     rise[1] = FE_FAR * low[0] + FE_NEAR * low[1], rise[0] = low[0] + low[1] - rise[1];
     rise[3] = FE_FAR * high[0] + FE_NEAR * high[1], rise[2] = high[0] + high[1] - rise[3];
+}
+
+/* f += transpose of fe_plane_gradient applied to g. */
+FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
+{
+    fe_real rise[4], here[4];
+    fe_plane_sums(g, rise, here);
     FE_UNROLL for (int c = 0; c < 4; c++)
     {
         const fe_real up = rise[c] + s * here[c];
@@ -114,7 +119,7 @@ FE_BODY void fe_gradient_plane(int kind, fe_real f[8][3], int k, fe_plane g[3])
     FE_UNROLL for (int c = 0; c < 3; c++)
     {
         const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
-        fe_plane_gradient(component, k, &g[c]);
+        fe_plane_gradient(component, fe_gauss(k), &g[c]);
     }
 }
 
@@ -171,7 +176,7 @@ FE_BODY void fe_gradient_end(int kind, const fe_plane t[3], int k, fe_real y[8][
     {
         fe_real component[8];
         FE_UNROLL for (int a = 0; a < 8; a++) component[a] = y[a][c];
-        fe_plane_scatter(&t[c], k, component);
+        fe_plane_scatter(&t[c], fe_gauss(k), component);
         FE_UNROLL for (int a = 0; a < 8; a++) y[a][c] = component[a];
     }
 }

@@ -12,18 +12,12 @@ FE_BODY void add_corner(int kind, int op, const fe_view *m, int corner, const do
     for (int c = 0; c < 3; c++) sum[c] += force[c];
 }
 
-/* Two Tet4 in flight: 8.5 GDoF/s in place of 7.9, H100, 6.4 M DoF. */
 FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const double *v, double *y)
 {
     double sum[3] = {0.0, 0.0, 0.0};
     const int first = m->corner_first[row], end = m->corner_first[row + 1];
-    if (fe_corners(kind) == 4) {
-#pragma unroll 2
-        for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], v, sum);
-    } else {
 #pragma unroll 1
-        for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], v, sum);
-    }
+    for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], v, sum);
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
@@ -58,20 +52,79 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-/* The elastic kernel of Tet4 takes 64 registers, so that 1024 threads run on a multiprocessor. Their nodes do
- * not fit its cache: 5.2 GDoF/s (H100, 6.4 M DoF), where the general kernel, with 110 registers, reaches 8.5.
- */
-static int best_kernel(const fe_problem *p, int op)
+/* Force on corner 0 of one turned Tet4 of a list. own: x and v at the node. */
+FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, node_csr_entry entry,
+                         const double own[2][3], double force[3])
 {
-    return op == FE_JACVEC_ELASTIC && fe_corners(p->kind) == 4 ? FE_JACVEC : op;
+    fe_real x[8][3], v[8][3];
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        x[0][c] = own[0][c], v[0][c] = own[1][c];
+        FE_UNROLL for (int b = 1; b < 4; b++)
+        {
+            x[b][c] = fe_read(w->x, entry.node[b - 1], c * w->n);
+            v[b][c] = fe_read(w->v, entry.node[b - 1], c * w->n);
+        }
+    }
+    fe_corner_force(FE_TET4, op, m, fe_element_open(m, entry.corner >> 3, entry.corner & 7), x, v, force);
+}
+
+FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int row, double *y)
+{
+    double sum[3] = {0.0, 0.0, 0.0}, own[2][3];
+    const int n = m->corner_first[row + 1] - m->corner_first[row];
+    const int4 *entry = (const int4 *)w->entry + w->slice[row / NODE_CSR_SLICE] + row % NODE_CSR_SLICE;
+    for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->v[c * w->n + row];
+#pragma unroll 2
+    for (int k = 0; k < n; k++) {
+        const int4 at = __ldcs(entry + NODE_CSR_SLICE * k);
+        double force[3];
+        list_corner(op, m, w, node_csr_entry{{at.x, at.y, at.z}, at.w}, own, force);
+        for (int c = 0; c < 3; c++) sum[c] += force[c];
+    }
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+}
+
+#define LISTS(KIND, name, OP, operation)                                                                     \
+    __global__ void __launch_bounds__(THREADS) node_csr_##operation##_lists(                                 \
+        fe_view m, node_csr_lists w, int first, int last, double *y)                                         \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row < last) list_forces(OP, &m, &w, row, y);                                                     \
+    }
+FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
+#undef LISTS
+
+/* w->v = v by component, rows [first, first + n). */
+__global__ void __launch_bounds__(THREADS) node_csr_split(node_csr_lists w, int first, int n, const double *v)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 3 * n) w.v[i % 3 * w.n + first + i / 3] = v[3 * (size_t)first + i];
+}
+
+/* Owned nodes with the interior part, ghosts, which have arrived by then, with the border. */
+static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op, fe_part part,
+                                 const double *v, double *y)
+{
+    const fe_view *m = &p->view;
+    const int start = part == FE_INTERIOR ? 0 : m->n_owned, end = part == FE_INTERIOR ? m->n_owned : m->n_local;
+    int first, last;
+    fe_part_nodes(m, part, &first, &last);
+    FE_LAUNCH(p->device, 3 * (size_t)(end - start), THREADS, node_csr_split, *w, start, end - start, v);
+    if (op == FE_RESIDUAL)
+        FE_LAUNCH(p->device, last - first, THREADS, node_csr_residual_lists, *m, *w, first, last, y);
+    else if (op == FE_JACVEC)
+        FE_LAUNCH(p->device, last - first, THREADS, node_csr_jacvec_lists, *m, *w, first, last, y);
+    else
+        FE_LAUNCH(p->device, last - first, THREADS, node_csr_jacvec_elastic_lists, *m, *w, first, last, y);
+    return FE_OK;
 }
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
-    (void)work;
+    if (work) return forces_by_lists(p, (const node_csr_lists *)work, op, part, v, y);
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    op = best_kernel(p, op);
     FE_LAUNCH_OPERATION(p, op, last - first, THREADS, node_csr, p->view, first, last, v, y)
     return FE_OK;
 }
@@ -84,4 +137,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly node_csr_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly node_csr_cuda = {node_csr_setup, residual, fe_material_cuda, jacvec, diagonal};

@@ -4,33 +4,49 @@
 #ifndef PATCH_ASSEMBLY_H
 #define PATCH_ASSEMBLY_H
 
+#include "common/mesh/bisect.h"
 #include "common/physics/element.h"
 
-/* Elements of a patch: 4 × 4 × 8 cells of a box of Hex8, 4 × 4 × 2 cells of six Tet4. A patch ends early
- * where it would have more nodes than PATCH_NODES. */
-FE_BOTH int patch_elements(int kind) { return fe_corners(kind) == 8 ? 128 : 192; }
-enum { PATCH_NODES = 400 };
+/* A slot is what is computed at a time: an element or, on the device, two Tet4 that share a face. Of such a
+ * pair the first is nodes 0 1 2 3 of the slot, the second 4 1 3 2: five nodes are read and summed in place of
+ * eight. */
+typedef struct patch_form {
+    int elements, slots, nodes; /* most of a patch, most of a patch, of a slot */
+    int width;                  /* of a slot's row in conn */
+    int row;                    /* corner forces stand as [node][3][row]; padded against bank conflicts */
+} patch_form;
+FE_BOTH patch_form patch_form_of(int kind, int paired)
+{
+    const int n = fe_piece_elements(kind), nodes = paired ? 5 : fe_corners(kind);
+    const int slots = paired ? 128 : n; /* some elements find no partner */
+    const patch_form form = {n, slots, nodes, paired ? 8 : nodes, slots + 2};
+    return form;
+}
 
-/* Corner forces of a patch stand as [corner][3][patch_row]; 5 places between the rows keep the three
- * components of a node in different banks of shared memory. */
-FE_BOTH int patch_row(int kind) { return patch_elements(kind) + 5; }
+/* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor. */
+FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 190; }
+enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 240 };
 
 typedef struct patch_head {
-    int n_node, n_inner, n_elem, unused;
+    int n_node, n_slot, n_elem;
+    int first_elem; /* elements first_elem, first_elem + 1, … are the patch's; -1 where they are not so */
 } patch_head;
 
-/* All patches, each a record of `stride` bytes with its parts at these offsets:
+/* All patches, each a record of `stride` bytes with its parts at these offsets. The head and the nodes come
+ * first, as they are needed earlier than the rest.
  *   head    patch_head
- *   x       double   [n_node][3]    coordinates; inner nodes come first
- *   node    int      [n_node]       local node
- *   elem    int      [E]            element of each slot; slots beyond n_elem repeat the last one
- *   conn    uint16_t [E][n_corner]  node of the patch
+ *   node    int      [n_node]       local node, ~node where other patches add to it as well
+ *   x       double   [n_node][3]    coordinates
+ *   elem    int      [slots][1]     element of each slot, or [slots][2] of a pair, -1 where it has no second
+ *   conn    uint16_t [slots][width] nodes of each slot in the patch
  *   first   uint16_t [n_node + 1]   start of a node's corners in:
- *   corner  uint16_t [E × n_corner] place of a corner's first component among the corner forces */
+ *   corner  uint16_t [slots][nodes] place of a corner's first component among the corner forces
+ * Slots beyond n_slot repeat the last one. */
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes; /* most_nodes of any patch */
-    int x, node, elem, conn, first, corner;
+    int node, x, elem, conn, first, corner;
+    int paired;
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
 } patch_plan;
 
@@ -44,8 +60,15 @@ FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Cuts the elements into compact patches and uploads the records. */
-fe_status patch_plan_open(fe_problem *p, patch_plan *plan);
+/* Cuts the elements into compact patches and uploads the records. paired: pairs of Tet4. */
+fe_status patch_plan_open(fe_problem *p, int paired, patch_plan *plan);
+
+/* Pairs of n tetrahedra, conn [n][4], that share a face: pair [n][2] is element and corner opposite to the
+ * face of both, -1 for the second of one that is left alone. Returns the number of pairs, alone ones counted. */
+typedef struct patch_half {
+    int elem, corner;
+} patch_half;
+int patch_match(const uint16_t (*conn)[8], int n, patch_half (*pair)[2]);
 #ifdef __cplusplus
 }
 #endif

@@ -1,112 +1,249 @@
-/* patch on the device. Blocks stay for many patches: while one is computed, the next one's values and the
- * record of the one after that are on their way to shared memory. Two threads share a Hex8, a plane of points
- * each. */
+/* patch on the device. Blocks stay for many patches: while one is computed, the next one's record and values
+ * and the nodes of the one after that are on their way to shared memory. */
 #include "common/backend/cuda.h"
 #include "common/problem/state.h"
 #include "variants/patch/assembly.h"
 
 #include <cuda_pipeline.h>
 
+/* Tet4 are computed in pairs; two threads share a factored Hex8. */
+FE_BOTH int patch_paired(int kind) { return kind == FE_TET4; }
 FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
-#define PATCH_THREADS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 96 : 128)
+enum { PATCH_THREADS = 128 };
 /* Blocks of a multiprocessor that registers must suffice for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
  * 1.05 times faster than 4 of 128. */
 enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
 #define PATCH_BLOCKS(kind, op)                                                                               \
-    ((op) == PATCH_DIAGONAL ? 1 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 6)
+    ((op) == PATCH_DIAGONAL ? 1 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 4)
 
-/* Shared memory of a block: corner forces, two sets of input values, three records. */
+/* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
+ * records. */
 typedef struct patch_memory {
     double *force, *value;
-    char *record;
+    char *head, *rest;
 } patch_memory;
 FE_BOTH int patch_values(const patch_plan *plan) { return 3 * plan->most_nodes + (plan->most_nodes & 1); }
-FE_BOTH int patch_forces(int kind) { return 3 * fe_corners(kind) * patch_row(kind) + 1; }
+FE_BOTH int patch_forces(int kind)
+{
+    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    return 3 * form.nodes * form.row / 2 * 2 + 2;
+}
 static size_t patch_shared_bytes(int kind, const patch_plan *plan)
 {
-    return (patch_forces(kind) / 2 * 2 + 2 * patch_values(plan)) * sizeof(double) + 3 * (size_t)plan->stride;
+    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + 3 * (size_t)plan->x +
+           2 * (size_t)(plan->stride - plan->x);
 }
 FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 {
     extern __shared__ double2 shared[]; /* aligned to 16 bytes */
     patch_memory s;
     s.force = (double *)shared;
-    s.value = s.force + patch_forces(kind) / 2 * 2;
-    s.record = (char *)(s.value + 2 * patch_values(plan));
+    s.value = s.force + patch_forces(kind);
+    s.head = (char *)(s.value + 2 * patch_values(plan));
+    s.rest = s.head + 3 * plan->x;
     return s;
 }
 
-/* Starts the copy of a patch's record. */
-FE_BODY void patch_fetch(const patch_plan *plan, int patch, int last, char *to)
-{
-    const char *from = plan->record + (size_t)patch * plan->stride;
-    if (patch < last)
-        for (int i = 16 * threadIdx.x; i < plan->stride; i += 16 * blockDim.x)
-            __pipeline_memcpy_async(to + i, from + i, 16);
-}
+/* A patch in shared memory. */
+typedef struct patch_here {
+    const patch_head *head;
+    const int *node;
+    const char *rest; /* x and what follows, less its offset in the record */
+    const double *value;
+    double *force;
+} patch_here;
 
-/* Starts the copies of v at the nodes of a record. */
-FE_BODY void patch_stage(const patch_plan *plan, const char *record, int patch, int last, const double *v,
-                         double *to)
+/* Copies of patch number i of a block: where they stand, and their starts. */
+FE_BODY char *patch_head_place(const patch_memory *s, const patch_plan *plan, int i)
+{
+    return s->head + i % 3 * plan->x;
+}
+FE_BODY char *patch_rest_place(const patch_memory *s, const patch_plan *plan, int i)
+{
+    return s->rest + (i & 1) * (plan->stride - plan->x);
+}
+FE_BODY double *patch_value_place(const patch_memory *s, const patch_plan *plan, int i)
+{
+    return s->value + (i & 1) * patch_values(plan);
+}
+FE_BODY void patch_copy(const char *from, int bytes, char *to)
+{
+    for (int i = 16 * threadIdx.x; i < bytes; i += 16 * blockDim.x)
+        __pipeline_memcpy_async(to + i, from + i, 16);
+}
+FE_BODY void patch_fetch_head(const patch_memory *s, const patch_plan *plan, int i, int patch, int last)
+{
+    if (patch < last)
+        patch_copy(plan->record + (size_t)patch * plan->stride, plan->x, patch_head_place(s, plan, i));
+}
+FE_BODY void patch_fetch_rest(const patch_memory *s, const patch_plan *plan, int i, int patch, int last)
+{
+    if (patch < last)
+        patch_copy(plan->record + (size_t)patch * plan->stride + plan->x, plan->stride - plan->x,
+                   patch_rest_place(s, plan, i));
+}
+FE_BODY int patch_node(int entry) { return entry < 0 ? ~entry : entry; }
+FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, int i, int patch, int last,
+                                const double *v)
 {
     if (patch >= last) return;
-    const int n = ((const patch_head *)record)->n_node, *node = (const int *)(record + plan->node);
-    for (int i = threadIdx.x; i < n; i += blockDim.x)
-        for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * i + c, v + 3 * (size_t)node[i] + c, 8);
+    const char *head = patch_head_place(s, plan, i);
+    const int n = ((const patch_head *)head)->n_node, *node = (const int *)(head + plan->node);
+    double *to = patch_value_place(s, plan, i);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        const double *from = v + 3 * (size_t)patch_node(node[k]);
+        for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, 8);
+    }
+}
+FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int i)
+{
+    const char *head = patch_head_place(s, plan, i);
+    patch_here here;
+    here.head = (const patch_head *)head;
+    here.node = (const int *)(head + plan->node);
+    here.rest = patch_rest_place(s, plan, i) - plan->x;
+    here.value = patch_value_place(s, plan, i);
+    here.force = s->force;
+    return here;
 }
 
-/* Nodes of a slot's corners in the patch, turned by 0 or 4. */
-FE_BODY void patch_nodes(int kind, const char *conn, int slot, int turn, fe_index node[8])
+/* Nodes of a slot in the patch. */
+FE_BODY void patch_slot_nodes(int kind, const char *conn, int slot, fe_index node[8])
 {
-    const int fours = fe_corners(kind) / 4;
+    const int fours = patch_form_of(kind, patch_paired(kind)).width / 4;
     FE_UNROLL for (int i = 0; i < fours; i++)
     {
-        const uint2 four = ((const uint2 *)conn)[fours * slot + (i ^ turn / 4)];
+        const uint2 four = ((const uint2 *)conn)[fours * slot + i];
         node[4 * i] = four.x & 0xffff, node[4 * i + 1] = four.x >> 16;
         node[4 * i + 2] = four.y & 0xffff, node[4 * i + 3] = four.y >> 16;
     }
 }
 
-/* Corner forces of all elements of the patch. */
-FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const patch_plan *plan,
-                                   const char *record, const double *value, double *force)
+/* The corners of a pair's second element, and back. */
+FE_BODY void patch_second(fe_real f[8][3], fe_real second[8][3])
 {
-    const int team = patch_team(kind), held = fe_corners(kind) / team, row = patch_row(kind);
-    FE_UNROLL for (int t = threadIdx.x, r = 0; r < patch_elements(kind) * team; r += PATCH_THREADS(kind))
+    FE_UNROLL for (int c = 0; c < 3; c++)
     {
-        const int slot = (t + r) / team, turn = (t + r) % team * held;
-        fe_index node[8];
-        fe_real x[8][3], v[8][3], y[8][3];
-        const fe_element e = fe_element_open(m, ((const int *)(record + plan->elem))[slot], turn);
-        patch_nodes(kind, record + plan->conn, slot, turn, node);
-        fe_element_read(kind, node, (const double *)(record + plan->x), x);
-        fe_element_read(kind, node, value, v);
-        fe_points_forces(kind, op, m, e, fe_planes(kind) / team, fe_plane_points(kind), x, v, y);
-        if (team == 2) /* the neighbour is turned by 4 more: its corner b + 4 is our corner b */
-            FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] +=
-                __shfl_xor_sync(0xffffffffu, y[b + 4][c], 1);
-        FE_UNROLL for (int b = 0; b < held; b++) FE_UNROLL for (int c = 0; c < 3; c++)
-            force[(3 * (b + turn) + c) * row + slot] = y[b][c];
+        second[0][c] = f[4][c], second[1][c] = f[1][c], second[2][c] = f[3][c], second[3][c] = f[2][c];
+    }
+}
+FE_BODY void patch_add_second(fe_real second[8][3], fe_real f[8][3])
+{
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        f[4][c] = second[0][c], f[1][c] += second[1][c], f[3][c] += second[2][c], f[2][c] += second[3][c];
     }
 }
 
-/* Three entries of the corners' diagonal blocks: xx yy zz, or xy yz xz. */
-FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const patch_plan *plan,
-                                   const char *record, double *force)
+/* Forces on the five nodes of a pair. */
+FE_BODY void patch_pair_forces(int op, const fe_view *m, const int *elem, fe_real x[8][3], fe_real v[8][3],
+                               fe_real y[8][3])
 {
-    const int row = patch_row(kind);
-    for (int slot = threadIdx.x; slot < patch_elements(kind); slot += PATCH_THREADS(kind)) {
-        fe_index node[8];
-        fe_real x[8][3], block[6];
-        const fe_element e = fe_element_open(m, ((const int *)(record + plan->elem))[slot], 0);
-        patch_nodes(kind, record + plan->conn, slot, 0, node);
-        fe_element_read(kind, node, (const double *)(record + plan->x), x);
-        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    fe_element_forces(FE_TET4, op, m, fe_element_open(m, elem[0], 0), x, v, y);
+    if (elem[1] < 0) return; /* nobody sums node 4 */
+    fe_real x2[8][3], v2[8][3], y2[8][3];
+    patch_second(x, x2);
+    patch_second(v, v2);
+    fe_element_forces(FE_TET4, op, m, fe_element_open(m, elem[1], 0), x2, v2, y2);
+    patch_add_second(y2, y);
+}
+
+/* Forces on corners 4k … 4k + 3 of a Hex8 in y[0 … 3]: two neighbouring threads compute the points of plane
+ * k = 0 and 1. Both read the same corners at a time; the plane's position is a number at run time. */
+FE_BODY void patch_plane_forces(int op, const fe_view *m, fe_element e, int k, fe_real x[8][3],
+                                fe_real v[8][3], fe_real y[8][3])
+{
+    fe_plane gx[3], gv[3], t[3];
+    const double s = fe_gauss(k);
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        const fe_real xc[8] = {x[0][c], x[1][c], x[2][c], x[3][c], x[4][c], x[5][c], x[6][c], x[7][c]},
+                      vc[8] = {v[0][c], v[1][c], v[2][c], v[3][c], v[4][c], v[5][c], v[6][c], v[7][c]};
+        fe_plane_gradient(xc, s, &gx[c]);
+        fe_plane_gradient(vc, s, &gv[c]);
+    }
+    fe_gradient_start(FE_HEX8, t);
+    FE_UNROLL for (int p = 0; p < 4; p++)
+    {
+        fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+        fe_gradient_at(FE_HEX8, x, gx, 0, p, J);
+        fe_gradient_at(FE_HEX8, v, gv, 0, p, G);
+        fe_point_stress(FE_HEX8, op, m, e, p + 4 * k, J, G, A, stress);
+        fe_point_force(stress, A, P);
+        fe_gradient_add(FE_HEX8, P, 0, p, t, y);
+    }
+    const double up = k ? 1.0 : -1.0;
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        fe_real rise[4], here[4];
+        fe_plane_sums(&t[c], rise, here);
+        FE_UNROLL for (int b = 0; b < 4; b++)
         {
-            fe_element_diagonal(kind, m, e, x, b, block);
-            FE_UNROLL for (int c = 0; c < 3; c++) force[(3 * b + c) * row + slot] =
-                half ? block[3 + c] : block[c];
+            const fe_real mine = up * rise[b] + FE_NEAR * here[b];
+            y[b][c] = mine + __shfl_xor_sync(0xffffffffu, here[b] - mine, 1);
         }
+    }
+}
+
+/* Corner forces of all elements of the patch. */
+FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const patch_plan *plan,
+                                   const patch_here *p)
+{
+    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    const int team = patch_team(kind), held = form.nodes / team;
+    const int *elem = (const int *)(p->rest + plan->elem);
+    FE_UNROLL for (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_THREADS)
+    {
+        const int slot = (t + r) / team, k = (t + r) % team;
+        if (team == 1 && slot >= p->head->n_slot) break;
+        fe_index node[8];
+        fe_real x[8][3], v[8][3], y[8][3];
+        patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
+        FE_UNROLL for (int b = 0; b < form.nodes; b++)
+        {
+            fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
+            fe_read3(p->value, node[b], v[b]);
+        }
+        if (patch_paired(kind))
+            patch_pair_forces(op, m, elem + 2 * slot, x, v, y);
+        else if (team == 2)
+            patch_plane_forces(op, m, fe_element_open(m, elem[slot], 0), k, x, v, y);
+        else
+            fe_element_forces(kind, op, m, fe_element_open(m, elem[slot], 0), x, v, y);
+        FE_UNROLL for (int b = 0; b < held; b++) FE_UNROLL for (int c = 0; c < 3; c++)
+            p->force[(3 * (b + held * k) + c) * form.row + slot] = y[b][c];
+    }
+}
+
+/* Three entries of an element's diagonal blocks at its corners: xx yy zz, or xy yz xz. */
+FE_BODY void patch_blocks(int kind, int half, const fe_view *m, int elem, fe_real x[8][3], fe_real d[8][3])
+{
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    {
+        fe_real block[6];
+        fe_element_diagonal(kind, m, fe_element_open(m, elem, 0), x, b, block);
+        FE_UNROLL for (int c = 0; c < 3; c++) d[b][c] = half ? block[3 + c] : block[c];
+    }
+}
+FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const patch_plan *plan,
+                                   const patch_here *p)
+{
+    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    const int *elem = (const int *)(p->rest + plan->elem);
+    for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_THREADS) {
+        fe_index node[8];
+        fe_real x[8][3], d[8][3], x2[8][3], d2[8][3];
+        patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
+        FE_UNROLL for (int b = 0; b < form.nodes; b++)
+            fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
+        patch_blocks(kind, half, m, elem[patch_paired(kind) ? 2 * slot : slot], x, d);
+        if (patch_paired(kind) && elem[2 * slot + 1] >= 0) {
+            patch_second(x, x2);
+            patch_blocks(kind, half, m, elem[2 * slot + 1], x2, d2);
+            patch_add_second(d2, d);
+        }
+        FE_UNROLL for (int b = 0; b < form.nodes; b++) FE_UNROLL for (int c = 0; c < 3; c++)
+            p->force[(3 * b + c) * form.row + slot] = d[b][c];
     }
 }
 
@@ -120,23 +257,21 @@ FE_BODY void patch_put(int inner, double *to, double sum)
 
 /* Sums the corners of each node. A row of y is `width` numbers; place: where in it the three sums go, and the
  * two more places of a symmetric block's off-diagonal entries. */
-FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const char *record,
-                       const double *force, double *y)
+FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
-    const patch_head head = *(const patch_head *)record;
-    const int *node = (const int *)(record + plan->node), row = patch_row(kind);
-    const uint16_t *first = (const uint16_t *)(record + plan->first),
-                   *corner = (const uint16_t *)(record + plan->corner);
-    for (int i = threadIdx.x; i < head.n_node; i += PATCH_THREADS(kind)) {
+    const int row = patch_form_of(kind, patch_paired(kind)).row, n = p->head->n_node;
+    const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
+                   *corner = (const uint16_t *)(p->rest + plan->corner);
+    for (int i = threadIdx.x; i < n; i += PATCH_THREADS) {
         double sum[3] = {0.0, 0.0, 0.0};
         for (int k = first[i]; k < first[i + 1]; k++)
-            for (int c = 0; c < 3; c++) sum[c] += force[corner[k] + c * row];
-        const int inner = i < head.n_inner;
+            for (int c = 0; c < 3; c++) sum[c] += p->force[corner[k] + c * row];
+        const int inner = p->node[i] >= 0, node = patch_node(p->node[i]);
         if (op != PATCH_DIAGONAL) {
-            for (int c = 0; c < 3; c++) patch_put(inner, y + 3 * (size_t)node[i] + c, sum[c]);
+            for (int c = 0; c < 3; c++) patch_put(inner, y + 3 * (size_t)node + c, sum[c]);
         } else {
             const int upper[3] = {1, 5, 2}, lower[3] = {3, 7, 6};
-            double *to = y + 9 * (size_t)node[i];
+            double *to = y + 9 * (size_t)node;
             for (int c = 0; c < 3; c++) {
                 patch_put(inner, to + (half ? upper[c] : 4 * c), sum[c]);
                 if (half) patch_put(inner, to + lower[c], sum[c]);
@@ -152,38 +287,37 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     const patch_memory s = patch_memory_open(kind, plan);
     const int step = gridDim.x, halves = op == PATCH_DIAGONAL ? 2 : 1;
     int patch = first + blockIdx.x;
-    patch_fetch(plan, patch, last, s.record);
+    patch_fetch_head(&s, plan, 0, patch, last);
     __pipeline_commit();
-    patch_fetch(plan, patch + step, last, s.record + plan->stride);
+    patch_fetch_head(&s, plan, 1, patch + step, last);
+    patch_fetch_rest(&s, plan, 0, patch, last);
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncthreads();
-    if (op != PATCH_DIAGONAL) patch_stage(plan, s.record, patch, last, v, s.value);
+    if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, v);
     __pipeline_commit();
     for (int i = 0; patch < last; patch += step, i++) {
-        const char *record = s.record + i % 3 * plan->stride;
         __pipeline_wait_prior(0);
         __syncthreads();
-        if (op != PATCH_DIAGONAL)
-            patch_stage(plan, s.record + (i + 1) % 3 * plan->stride, patch + step, last, v,
-                        s.value + (~i & 1) * patch_values(plan));
-        patch_fetch(plan, patch + 2 * step, last, s.record + (i + 2) % 3 * plan->stride);
+        if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, patch + step, last, v);
+        patch_fetch_rest(&s, plan, i + 1, patch + step, last);
+        patch_fetch_head(&s, plan, i + 2, patch + 2 * step, last);
         __pipeline_commit();
+        const patch_here here = patch_open(&s, plan, i);
         for (int half = 0; half < halves; half++) {
             if (half) __syncthreads();
             if (op == PATCH_DIAGONAL)
-                patch_elements_blocks(kind, half, m, plan, record, s.force);
+                patch_elements_blocks(kind, half, m, plan, &here);
             else
-                patch_elements_forces(kind, op, m, plan, record, s.value + (i & 1) * patch_values(plan),
-                                      s.force);
+                patch_elements_forces(kind, op, m, plan, &here);
             __syncthreads();
-            patch_sum(kind, op, half, plan, record, s.force, y);
+            patch_sum(kind, op, half, plan, &here, y);
         }
     }
 }
 
 #define OPERATION(KIND, name, OP, operation)                                                                 \
-    __global__ void __launch_bounds__(PATCH_THREADS(KIND), PATCH_BLOCKS(KIND, OP))                           \
+    __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS(KIND, OP))                           \
         patch_##operation##_##name(fe_view m, patch_plan plan, int first, int last, const double *v,         \
                                    double *y)                                                                \
     {                                                                                                        \
@@ -223,7 +357,7 @@ static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
     patch_work *w = (patch_work *)*work;
-    FE_TRY(patch_plan_open(p, &w->plan));
+    FE_TRY(patch_plan_open(p, patch_paired(p->kind), &w->plan));
     choose_kernels(p->kind, w);
     w->shared = patch_shared_bytes(p->kind, &w->plan);
     int device = 0, processors = 0;
@@ -233,7 +367,7 @@ static fe_status setup(fe_problem *p, void **work)
         int blocks = 0;
         CUDA_TRY(
             cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)w->shared));
-        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS(p->kind),
+        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS,
                                                                w->shared));
         w->blocks[i] = blocks * processors;
     }
@@ -245,7 +379,7 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
 {
     const int blocks = last - first < w->blocks[operation] ? last - first : w->blocks[operation];
     if (blocks > 0)
-        w->kernel[operation]<<<blocks, PATCH_THREADS(p->kind), w->shared, fe_cuda_stream(p->device)>>>(
+        w->kernel[operation]<<<blocks, PATCH_THREADS, w->shared, fe_cuda_stream(p->device)>>>(
             p->view, w->plan, first, last, v, y);
     CUDA_TRY(cudaPeekAtLastError());
     return FE_OK;

@@ -5,7 +5,7 @@
 
 /* A patch's nodes: input and sums; padded for wide loads. */
 typedef struct patch_sums {
-    double v[3 * PATCH_NODES + 8], y[9 * PATCH_NODES];
+    double v[3 * PATCH_MOST_NODES + 8], y[9 * PATCH_MOST_NODES];
 } patch_sums;
 
 FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe_index *e, fe_index node[8])
@@ -16,14 +16,17 @@ FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe
         conn[(s + l) * n + b];
 }
 
+static inline int node_at(int entry) { return entry < 0 ? ~entry : entry; }
+
 /* y rows of the patch's nodes, `width` numbers each: inner ones stored, the others added. */
 FE_BODY void write_rows(const patch_head *head, const int *node, int width, int shared, const double *sum,
                         double *y)
 {
     for (int i = 0; i < head->n_node; i++) {
-        double *to = y + (size_t)width * node[i];
+        const int inner = node[i] >= 0;
+        double *to = y + (size_t)width * node_at(node[i]);
         for (int c = 0; c < width; c++) {
-            if (i < head->n_inner)
+            if (inner)
                 to[c] = sum[width * i + c];
             else if (shared)
                 _Pragma("omp atomic") to[c] += sum[width * i + c];
@@ -42,8 +45,8 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_plan *
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     patch_sums p;
     for (int i = 0; i < head->n_node; i++)
-        for (int c = 0; c < 3; c++) p.v[3 * i + c] = v[3 * (size_t)node[i] + c], p.y[3 * i + c] = 0.0;
-    for (int s = 0; s < head->n_elem; s += FE_LANES) {
+        for (int c = 0; c < 3; c++) p.v[3 * i + c] = v[3 * (size_t)node_at(node[i]) + c], p.y[3 * i + c] = 0.0;
+    for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
         fe_real x[8][3], f[8][3], force[8][3];
         slots_at(kind, conn, elem, s, &e, at);
@@ -51,7 +54,7 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_plan *
         fe_element_read(kind, at, p.v, f);
         fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), x, f, force);
         FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-            fe_add3(p.y, at[b], head->n_elem - s, 0, force[b]);
+            fe_add3(p.y, at[b], head->n_slot - s, 0, force[b]);
     }
     write_rows(head, node, 3, shared, p.y, y);
 }
@@ -65,7 +68,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, 
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     patch_sums p;
     for (int i = 0; i < 9 * head->n_node; i++) p.y[i] = 0.0;
-    for (int s = 0; s < head->n_elem; s += FE_LANES) {
+    for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
         fe_real x[8][3], block[6], rows[3][3];
         slots_at(kind, conn, elem, s, &e, at);
@@ -76,7 +79,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, 
             fe_element_diagonal(kind, m, element, x, b, block);
             fe_block_rows(block, rows);
             FE_UNROLL for (int i = 0; i < 3; i++)
-                fe_add3(p.y, fe_times3(at[b], i), head->n_elem - s, 0, rows[i]);
+                fe_add3(p.y, fe_times3(at[b], i), head->n_slot - s, 0, rows[i]);
         }
     }
     write_rows(head, node, 9, shared, p.y, d);
@@ -85,7 +88,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, 
 static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(patch_plan), "patches", work));
-    return patch_plan_open(p, *work);
+    return patch_plan_open(p, 0, *work);
 }
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
