@@ -67,11 +67,8 @@ FE_BODY void bsr_add_point(int kind, const fe_view *m, fe_element e, int q, fe_r
     const fe_real shear = scale * m->material.shear * theta;
     const fe_real bulk = scale * m->material.bulk - 2.0 / 3.0 * shear;
     fe_corner_gradient(kind, A, 0, q, g);
-    FE_UNROLL for (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i];
-    if (softened) {
-        fe_product(t, g, mg);
-        FE_UNROLL for (int i = 0; i < 3; i++) mg[i] *= scale;
-    }
+    fe_product(t, g, mg);
+    FE_UNROLL for (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;
     FE_UNROLL for (int b = 0; b < n; b++)
     {
         fe_real h[3], mh[3];
