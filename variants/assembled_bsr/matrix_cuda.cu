@@ -7,7 +7,7 @@
 /* A block of threads takes ROWS rows, whose elements it finds in the cache; a warp takes one block of each of
  * them at a time. */
 enum { ROWS = 32, TEAM = 8, THREADS = ROWS * TEAM, DIAGONAL_THREADS = 256 };
-/* Blocks of threads on a multiprocessor: at most 128 registers, so that loads are waited for together. */
+/* Blocks of threads that a multiprocessor is to hold: a thread gets at most 128 registers. */
 enum { RESIDENT = 2 };
 
 extern "C" const fe_assembly node_csr_cuda;
