@@ -27,6 +27,7 @@ HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo yes)
 MPICC := $(shell command -v mpicc 2>/dev/null)
 CUDA ?= $(if $(NVCC),yes)
 HAVE_CUDA := $(filter yes,$(CUDA))
+HAVE_CUSPARSE := $(if $(HAVE_CUDA),$(call has_header,cusparse.h,$(CC) $(if $(CUDA_HOME),-I$(CUDA_HOME)/include)))
 HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
 
 comma := ,
@@ -34,7 +35,8 @@ COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo 
 
 # --- flags -------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi
-DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0)
+DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0) \
+    -DFE_HAVE_CUSPARSE=$(if $(HAVE_CUSPARSE),1,0)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CFLAGS := -std=gnu11 -g $(OPT) -march=$(ARCH) -fopenmp -fno-math-errno -ffp-contract=fast $(WARN) $(DEFINES) $(SANITIZE_FLAGS)
 CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS)
@@ -44,7 +46,7 @@ LDLIBS := -fopenmp -llapacke -lopenblas -lpthread -lm
 ifeq ($(HAVE_CUDA),yes)
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 DEFINES += -I$(CUDA_HOME)/include
-LDLIBS += -L$(CUDA_LIBDIR) -lcublas -lcudart_static -ldl -lrt -lstdc++
+LDLIBS += -L$(CUDA_LIBDIR) $(if $(HAVE_CUSPARSE),-lcusparse) -lcublas -lcudart_static -ldl -lrt -lstdc++
 endif
 ifeq ($(HAVE_METIS),yes)
 LDLIBS += -lmetis
@@ -57,6 +59,9 @@ PROGRAM_LIBS := -lmuparser -ljansson -lz
 PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/report/result.c common/mesh/vtu.c)
 CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c))
 CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
+ifeq ($(HAVE_CUSPARSE),)
+CUDA_SOURCES := $(filter-out variants/assembled_cusparse/%,$(CUDA_SOURCES))
+endif
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
@@ -91,6 +96,7 @@ help:
 report = @printf '%-18s %s\n' '$(1)' '$(if $(2),found$(if $(filter-out yes,$(2)), ($(2))),missing: $(3))'
 info:
 	$(call report,CUDA toolkit,$(if $(HAVE_CUDA),$(NVCC)$(comma) sm $(CUDA_ARCHS)),the cuda backend is left out; install the CUDA Toolkit 12.8 or newer)
+	$(call report,cuSPARSE,$(HAVE_CUSPARSE),assembled_cusparse is left out on GPUs; it comes with the CUDA Toolkit)
 	$(call report,BLAS and LAPACK,$(and $(HAVE_BLAS),$(HAVE_LAPACKE)),nothing can be built; apt-get install libopenblas-dev liblapacke-dev)
 	$(call report,jansson,$(HAVE_JSON),solve is left out; apt-get install libjansson-dev)
 	$(call report,muParser,$(HAVE_EXPRESSION),solve is left out; apt-get install libmuparser-dev)

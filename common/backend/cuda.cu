@@ -55,6 +55,7 @@ static void cuda_close(fe_device *d)
     cuda_device *c = self(d);
     cudaSetDevice(c->ordinal);
     if (c->stream) cudaStreamSynchronize(c->stream);
+    fe_device_release_kept(d);
     for (allocation *a = c->memory, *next; a; a = next) {
         next = a->next;
         cudaFree(a->memory);
@@ -66,7 +67,6 @@ static void cuda_close(fe_device *d)
     if (c->constants) cudaFree(c->constants);
     if (c->pinned) cudaFreeHost(c->pinned);
     if (c->stream) cudaStreamDestroy(c->stream);
-    fe_device_release_kept(d);
     free(c);
 }
 

@@ -56,27 +56,37 @@ fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *
     return d->ops->upload(d, count * size, host, *memory);
 }
 
-/* Kept blocks form a list through their first bytes. */
+/* Kept blocks form a list through their headers. */
+typedef struct kept {
+    void *next;
+    void (*release)(void *host);
+} kept;
 enum { KEPT_HEADER = 64 };
 
-fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host)
+fe_status fe_device_keep_open(fe_device *d, size_t size, const char *what, void (*release)(void *host),
+                              void **host)
 {
     char *block = NULL;
     *host = NULL;
     FE_ALLOCATE(block, KEPT_HEADER + size, what);
-    memcpy(block, &d->kept, sizeof d->kept);
+    *(kept *)block = (kept){d->kept, release};
     d->kept = block;
     *host = block + KEPT_HEADER;
     return FE_OK;
 }
 
+fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host)
+{
+    return fe_device_keep_open(d, size, what, NULL, host);
+}
+
 void fe_device_release_kept(fe_device *d)
 {
     while (d->kept) {
-        void *next;
-        memcpy(&next, d->kept, sizeof next);
+        const kept k = *(kept *)d->kept;
+        if (k.release) k.release((char *)d->kept + KEPT_HEADER);
         free(d->kept);
-        d->kept = next;
+        d->kept = k.next;
     }
 }
 

@@ -104,7 +104,11 @@ fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *
 /* Zeroed host memory that lives as long as the device: a strategy's own struct of pointers into the device.
  */
 fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host);
-/* Called by a backend's close. */
+/* The same, and release(*host) is called before the memory goes: for handles of libraries. It must accept
+ * what is still zero. */
+fe_status fe_device_keep_open(fe_device *d, size_t size, const char *what, void (*release)(void *host),
+                              void **host);
+/* Called by a backend's close, before memory and stream go. */
 void fe_device_release_kept(fe_device *d);
 /* Vector of n_local nodes (3 doubles each, padded). */
 fe_status fe_device_vector(fe_device *d, int n_node, const char *what, double **x);

@@ -64,9 +64,9 @@ static fe_status host_open(int ordinal, int threads, fe_device **out)
 static void host_close(fe_device *d)
 {
     if (!d) return;
+    fe_device_release_kept(d);
     for (allocation *a = self(d)->memory, *next; a; a = next) next = a->next, free(a);
     free(self(d)->partial);
-    fe_device_release_kept(d);
     free(d);
 }
 

@@ -311,23 +311,37 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
     return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
 }
 
+/* y = stress g */
+FE_BODY void fe_product(const fe_real stress[6], const fe_real g[3], fe_real y[3])
+{
+    y[0] = stress[0] * g[0] + stress[3] * g[1] + stress[5] * g[2];
+    y[1] = stress[3] * g[0] + stress[1] * g[1] + stress[4] * g[2];
+    y[2] = stress[5] * g[0] + stress[4] * g[1] + stress[2] * g[2];
+}
+
+/* theta and m of point q, xx yy zz xy yz xz: 1 and 0 where the tangent is elastic. Returns 0 if it is so in
+ * all lanes. */
+FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, fe_real *theta, fe_real n[6])
+{
+    const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
+    *theta = fe_splat(1.0);
+    FE_UNROLL for (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
+    if (!fe_any(softened)) return 0;
+    fe_real tangent[FE_TANGENT];
+    fe_point_tangent(kind, m, softened, e, q, tangent);
+    *theta = tangent[0];
+    fe_trace_free(tangent + 1, n);
+    return 1;
+}
+
 /* What point q adds to the diagonal block of a corner with g = det J grad N_a, symmetric: xx yy zz xy yz xz.
  * d += scale (K g g^T + mu theta (g·g I + g g^T / 3) - (m g)(m g)^T), scale = w / |J|. */
 FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, const fe_real g[3],
                             fe_real scale, fe_real d[6])
 {
-    const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
     const double bulk = m->material.bulk, shear = m->material.shear;
-    fe_real theta = fe_splat(1.0), mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
-    if (fe_any(softened)) {
-        fe_real tangent[FE_TANGENT], n[6];
-        fe_point_tangent(kind, m, softened, e, q, tangent);
-        theta = tangent[0];
-        fe_trace_free(tangent + 1, n);
-        mg[0] = n[0] * g[0] + n[3] * g[1] + n[5] * g[2];
-        mg[1] = n[3] * g[0] + n[1] * g[1] + n[4] * g[2];
-        mg[2] = n[5] * g[0] + n[4] * g[1] + n[2] * g[2];
-    }
+    fe_real theta, n[6], mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+    if (fe_point_softening(kind, m, e, q, &theta, n)) fe_product(n, g, mg);
     const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     const fe_real along = bulk + shear / 3.0 * theta;
     const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};

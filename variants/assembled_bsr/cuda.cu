@@ -1,0 +1,47 @@
+/* assembled_bsr on the device: one block row a thread, slices of a warp. */
+#include "common/backend/cuda.h"
+#include "variants/assembled_bsr/matrix.h"
+
+enum { SHIFT = 5, SLICE = 1 << SHIFT, THREADS = 128 };
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
+    return bsr_open(p, SHIFT, (bsr_matrix *)*work);
+}
+
+/* Blocks are read once and pass by the cache, which is left to v. */
+FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ v, double *__restrict__ y)
+{
+    const int first = r->first[i / SLICE], end = r->first[i / SLICE + 1];
+    const int *__restrict__ column = r->column + (size_t)first * SLICE + i % SLICE;
+    const double *__restrict__ value = r->value + 9 * (size_t)first * SLICE + i % SLICE;
+    double sum[3] = {0.0, 0.0, 0.0};
+#pragma unroll 2
+    for (int place = first; place < end; place++) {
+        double x[3], K[9];
+        fe_read3(v, __ldcs(column), x);
+        FE_UNROLL for (int c = 0; c < 9; c++) K[c] = __ldcs(value + c * SLICE);
+        FE_UNROLL for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++) sum[c] +=
+            K[3 * c + j] * x[j];
+        column += SLICE, value += 9 * SLICE;
+    }
+    for (int c = 0; c < 3; c++) y[3 * (size_t)(r->row + i) + c] = sum[c];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    assembled_bsr_product(bsr_rows r, const double *__restrict__ v, double *__restrict__ y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < r.n_row) row_product(&r, i, v, y);
+}
+
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+{
+    const bsr_rows r = ((const bsr_matrix *)work)->part[part];
+    FE_LAUNCH(p->device, r.n_row, THREADS, assembled_bsr_product, r, v, y);
+    return FE_OK;
+}
+
+extern "C" const fe_assembly assembled_bsr_cuda = {setup, bsr_residual_cuda, bsr_material_cuda, jacvec,
+                                                   bsr_diagonal_cuda};

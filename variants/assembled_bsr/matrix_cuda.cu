@@ -1,0 +1,97 @@
+/* Assembly on the device: one block of the matrix a thread. It visits the elements at its row's node and adds
+ * those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
+#include "common/backend/cuda.h"
+#include "common/problem/state.h"
+#include "variants/assembled_bsr/matrix.h"
+
+/* A block of threads takes ROWS rows, whose elements it finds in the cache; a warp takes one block of each of
+ * them at a time. */
+enum { ROWS = 32, TEAM = 8, THREADS = ROWS * TEAM, DIAGONAL_THREADS = 256 };
+/* Blocks of threads that a multiprocessor is to hold: a thread gets at most 128 registers. */
+enum { RESIDENT = 2 };
+
+extern "C" const fe_assembly node_csr_cuda;
+
+/* Entry i of the elements at a node, corner by corner from `first` in the CSR: the element's CSR entry, and
+ * its corner b. */
+FE_BODY bool has_column(int kind, const fe_view *m, int first, int i, int column, int *corner, int *b)
+{
+    *corner = m->corner[first + i / fe_corners(kind)], *b = i % fe_corners(kind);
+    return m->conn[fe_corner_place(*b, 0, m->ld, *corner >> 3)] == column;
+}
+
+/* The search runs ahead of the computing, so that the threads of a warp compute together. */
+FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, double K[8][9])
+{
+    const int first = m->corner_first[row], n = (m->corner_first[row + 1] - first) * fe_corners(kind);
+    for (int i = 0; i < n; i++) {
+        int corner, b;
+        bool found = false;
+        while (i < n && !(found = has_column(kind, m, first, i, column, &corner, &b))) i++;
+        if (!found) return;
+        fe_index node[8];
+        fe_real x[8][3];
+        const fe_element e = fe_element_load(kind, m, corner >> 3, corner & 7, node, x);
+#pragma unroll 1
+        for (int k = 0; k < fe_planes(kind); k++) bsr_add_plane(kind, m, e, k, x, b ^ (corner & 7), 1, K);
+    }
+}
+
+FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
+{
+    const int row = r->row + i, lane = bsr_lane(r, i);
+    const int first = r->first[bsr_slice(r, i)], n = r->first[bsr_slice(r, i) + 1] - first;
+    for (int k = threadIdx.x / ROWS; k < n; k += TEAM) {
+        const int column = r->column[bsr_column_at(r, first + k, lane)];
+        if (column == row && k != r->diagonal[i]) break; /* the row ends here, the slice does not */
+        double K[8][9] = {{0.0}};
+        add_elements(kind, m, row, column, K);
+        for (int c = 0; c < 9; c++) r->value[bsr_value_at(r, first + k, c, lane)] = K[0][c];
+    }
+}
+
+#define KERNEL(KIND, name)                                                                                   \
+    __global__ void __launch_bounds__(THREADS, RESIDENT) bsr_assemble_##name(fe_view m, bsr_rows r)          \
+    {                                                                                                        \
+        const int i = blockIdx.x * ROWS + threadIdx.x % ROWS;                                                \
+        if (i < r.n_row) assemble_row(KIND, &m, &r, i);                                                      \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+
+__global__ void __launch_bounds__(DIAGONAL_THREADS) bsr_diagonal(bsr_rows r, double *d)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= r.n_row) return;
+    const int place = r.first[bsr_slice(&r, i)] + r.diagonal[i], lane = bsr_lane(&r, i);
+    for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_value_at(&r, place, c, lane)];
+}
+
+extern "C" fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *u,
+                                       double *r)
+{
+    (void)work;
+    return node_csr_cuda.residual(p, NULL, part, u, r);
+}
+
+extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u)
+{
+    const bsr_matrix *matrix = (const bsr_matrix *)work;
+    FE_TRY(fe_material_cuda(p, NULL, mode, u));
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows r = matrix->part[part];
+        const size_t n = (size_t)fe_grid(r.n_row, ROWS) * THREADS;
+        FE_LAUNCH_KIND(p, n, THREADS, bsr_assemble, p->view, r)
+    }
+    return FE_OK;
+}
+
+extern "C" fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d)
+{
+    const bsr_matrix *matrix = (const bsr_matrix *)work;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows r = matrix->part[part];
+        FE_LAUNCH(p->device, r.n_row, DIAGONAL_THREADS, bsr_diagonal, r, d);
+    }
+    return FE_OK;
+}

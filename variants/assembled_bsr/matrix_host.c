@@ -1,0 +1,89 @@
+/* Assembly on the host: one corner of the CSR a SIMD lane; each thread owns blocks of rows and adds the lanes
+ * to them in the CSR's order. */
+#include "common/backend/device.h"
+#include "common/problem/rows.h"
+#include "common/problem/state.h"
+#include "variants/assembled_bsr/matrix.h"
+
+#include <string.h>
+
+extern const fe_assembly node_csr_host;
+
+/* Place of a column that row i has. */
+static int find(const bsr_rows *r, int i, int column)
+{
+    int place = r->first[bsr_slice(r, i)];
+    while (r->column[bsr_column_at(r, place, bsr_lane(r, i))] != column) place++;
+    return place;
+}
+
+/* The slices of rows [first, last). */
+static void clear(const bsr_rows *r, int first, int last)
+{
+    const int from = r->first[bsr_slice(r, first)], to = r->first[bsr_slice(r, last - 1) + 1];
+    memset(r->value + bsr_value_at(r, from, 0, 0), 0,
+           (9 * (size_t)(to - from) << r->shift) * sizeof *r->value);
+}
+
+/* Blocks of the corners' rows with `column` += K. */
+FE_BODY void add_blocks(const bsr_rows *r, const fe_corners_at *c, const fe_index *column, const fe_real K[9])
+{
+    for (int l = 0; l < c->active; l++) {
+        const int i = c->row.lane[l] - r->row, place = find(r, i, column->lane[l]);
+        for (int j = 0; j < 9; j++) r->value[bsr_value_at(r, place, j, bsr_lane(r, i))] += K[j][l];
+    }
+}
+
+FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int first, int last)
+{
+    const int end = m->corner_first[last];
+    clear(r, first - r->row, last - r->row);
+    for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
+        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        fe_index node[8];
+        fe_real x[8][3], K[8][9];
+        const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
+        for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(FE_EMPTY);
+        FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+            bsr_add_plane(kind, m, e, k, x, 0, fe_corners(kind), K);
+        for (int b = 0; b < fe_corners(kind); b++) add_blocks(r, &c, &node[b], K[b]);
+    }
+}
+
+fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+{
+    (void)work;
+    return node_csr_host.residual(p, NULL, part, u, r);
+}
+
+fe_status bsr_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u)
+{
+    const bsr_matrix *matrix = work;
+    const fe_view *m = &p->view;
+    const int threads = p->device->threads;
+    FE_TRY(fe_material_host(p, NULL, mode, u));
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows *r = &matrix->part[part];
+        const int last = r->row + r->n_row;
+#define ASSEMBLE(KIND)                                                                                       \
+    FE_PARALLEL_FOR(i, r->row, last, FE_ROW_BLOCK, threads)                                                  \
+    assemble_rows(KIND, m, r, i, fe_row_block_end(i, last))
+        FE_FOR_KIND(p->kind, ASSEMBLE)
+#undef ASSEMBLE
+    }
+    return FE_OK;
+}
+
+fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d)
+{
+    const bsr_matrix *matrix = work;
+    const int threads = p->device->threads;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows *r = &matrix->part[part];
+        FE_PARALLEL_FOR(i, 0, r->n_row, 1, threads)
+        for (int c = 0; c < 9; c++)
+            d[9 * (size_t)(r->row + i) + c] +=
+                r->value[bsr_value_at(r, r->first[bsr_slice(r, i)] + r->diagonal[i], c, bsr_lane(r, i))];
+    }
+    return FE_OK;
+}

@@ -1,0 +1,125 @@
+/* assembled_cusparse on the device: each part of the matrix is a BSR matrix of cuSPARSE. */
+#include "common/backend/cuda.h"
+#include "variants/assembled_bsr/matrix.h"
+
+#include <cusparse.h>
+
+#define CUSPARSE_TRY(call)                                                                                   \
+    do {                                                                                                     \
+        const cusparseStatus_t cusparse_try_status = (call);                                                 \
+        if (cusparse_try_status != CUSPARSE_STATUS_SUCCESS)                                                  \
+            return fe_fail(                                                                                  \
+                cusparse_try_status == CUSPARSE_STATUS_ALLOC_FAILED ? FE_OUT_OF_MEMORY : FE_FAILED,          \
+                "%s:%d: cuSPARSE: %s", __FILE__, __LINE__, cusparseGetErrorString(cusparse_try_status));     \
+    } while (0)
+
+static const double one = 1.0, zero = 0.0;
+
+/* The generic product takes BSR since CUDA 13.0 Update 1 (cuSPARSE 12.6.3), which deprecates the other one
+ * soon after. */
+#if CUSPARSE_VERSION >= 12603
+
+typedef struct library_rows {
+    cusparseSpMatDescr_t matrix;
+    cusparseDnVecDescr_t v, y;
+    void *workspace;
+} library_rows;
+
+static void close_rows(library_rows *l)
+{
+    if (l->matrix) cusparseDestroySpMat(l->matrix);
+    if (l->v) cusparseDestroyDnVec(l->v);
+    if (l->y) cusparseDestroyDnVec(l->y);
+}
+
+/* Vectors need an address before there are any: that of the values. */
+static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const bsr_rows *r, library_rows *l)
+{
+    const int64_t n_column = 3 * (int64_t)p->view.n_local, n_row = 3 * (int64_t)r->n_row;
+    size_t bytes = 0;
+    CUSPARSE_TRY(cusparseCreateBsr(&l->matrix, r->n_row, p->view.n_local, r->n_place, 3, 3, (void *)r->first,
+                                   (void *)r->column, r->value, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                   CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F, CUSPARSE_ORDER_ROW));
+    CUSPARSE_TRY(cusparseCreateDnVec(&l->v, n_column, r->value, CUDA_R_64F));
+    CUSPARSE_TRY(cusparseCreateDnVec(&l->y, n_row, r->value, CUDA_R_64F));
+    CUSPARSE_TRY(cusparseSpMV_bufferSize(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix, l->v,
+                                         &zero, l->y, CUDA_R_64F, CUSPARSE_SPMV_BSR_ALG1, &bytes));
+    return fe_device_allocate(p->device, bytes, 1, "cuSPARSE", &l->workspace);
+}
+
+static fe_status product(cusparseHandle_t library, const fe_problem *p, const bsr_rows *r,
+                         const library_rows *l, const double *v, double *y)
+{
+    (void)p, (void)r;
+    CUSPARSE_TRY(cusparseDnVecSetValues(l->v, (void *)v));
+    CUSPARSE_TRY(cusparseDnVecSetValues(l->y, y));
+    CUSPARSE_TRY(cusparseSpMV(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix, l->v, &zero, l->y,
+                              CUDA_R_64F, CUSPARSE_SPMV_BSR_ALG1, l->workspace));
+    return FE_OK;
+}
+
+#else
+
+typedef struct library_rows {
+    cusparseMatDescr_t matrix;
+} library_rows;
+
+static void close_rows(library_rows *l)
+{
+    if (l->matrix) cusparseDestroyMatDescr(l->matrix);
+}
+
+static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const bsr_rows *r, library_rows *l)
+{
+    (void)p, (void)library, (void)r;
+    CUSPARSE_TRY(cusparseCreateMatDescr(&l->matrix)); /* general, base 0 */
+    return FE_OK;
+}
+
+static fe_status product(cusparseHandle_t library, const fe_problem *p, const bsr_rows *r,
+                         const library_rows *l, const double *v, double *y)
+{
+    CUSPARSE_TRY(cusparseDbsrmv(library, CUSPARSE_DIRECTION_ROW, CUSPARSE_OPERATION_NON_TRANSPOSE, r->n_row,
+                                p->view.n_local, r->n_place, &one, l->matrix, r->value, r->first, r->column,
+                                3, v, &zero, y));
+    return FE_OK;
+}
+
+#endif
+
+typedef struct assembled_cusparse {
+    bsr_matrix matrix;
+    cusparseHandle_t library;
+    library_rows part[2];
+} assembled_cusparse;
+
+static void release(void *work)
+{
+    assembled_cusparse *w = (assembled_cusparse *)work;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) close_rows(&w->part[part]);
+    if (w->library) cusparseDestroy(w->library);
+}
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_cusparse), "assembled_cusparse", release, work));
+    assembled_cusparse *w = (assembled_cusparse *)*work;
+    FE_TRY(bsr_open(p, 0, &w->matrix));
+    CUSPARSE_TRY(cusparseCreate(&w->library));
+    CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(p->device)));
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
+        if (w->matrix.part[part].n_row > 0)
+            FE_TRY(open_rows(p, w->library, &w->matrix.part[part], &w->part[part]));
+    return FE_OK;
+}
+
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+{
+    const assembled_cusparse *w = (const assembled_cusparse *)work;
+    const bsr_rows *r = &w->matrix.part[part];
+    if (r->n_row == 0) return FE_OK;
+    return product(w->library, p, r, &w->part[part], v, y + 3 * (size_t)r->row);
+}
+
+extern "C" const fe_assembly assembled_cusparse_cuda = {setup, bsr_residual_cuda, bsr_material_cuda, jacvec,
+                                                        bsr_diagonal_cuda};

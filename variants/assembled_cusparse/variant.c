@@ -1,0 +1,17 @@
+#include "common/variant.h"
+
+#if FE_HAVE_CUSPARSE
+#define CUSPARSE_TABLE(table) FE_CUDA_TABLE(table)
+#else
+#define CUSPARSE_TABLE(table) NULL
+#endif
+
+extern const fe_assembly assembled_cusparse_host, assembled_cusparse_cuda;
+
+const fe_variant fe_variant_assembled_cusparse = {
+    .name = "assembled_cusparse",
+    .summary = "the matrix itself in 3x3 blocks, product by cuSPARSE",
+    .deterministic = 1,
+    .host = &assembled_cusparse_host,
+    .cuda = CUSPARSE_TABLE(assembled_cusparse_cuda),
+};
