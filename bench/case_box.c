@@ -198,7 +198,9 @@ static fe_status sample_places(bench_oracle *o, const bench_case *c)
                        c->problem.view.n_elem);
     FE_ALLOCATE(place, n, "sampled points");
     for (int k = 0; k < o->mesh.n_elem; k++)
-        for (int i = 0; i < width; i++) place[(size_t)k * width + i] = i * ld + o->elem[k];
+        for (int i = 0; i < width; i++)
+            place[(size_t)k * width + i] =
+                (int)fe_point_index(c->box.kind, i / o->mesh.n_point, i % o->mesh.n_point, o->elem[k]);
     o->width = width;
     fe_status status =
         fe_device_upload(c->device, n, sizeof *place, place, "sampled points", (void **)&o->place);
@@ -313,7 +315,8 @@ fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_ope
     fe_problem *p = &c->problem;
     const int border = p->view.n_elem > p->view.n_elem_interior || p->view.n_owned > p->view.n_node_interior;
     if (op == BENCH_MATERIAL) return a->material(p, work, FE_TANGENT_CONSISTENT, c->u);
-    FE_TRY(c->device->ops->zero(c->device, entries(c, op) * sizeof(double), c->out));
+    if (op == BENCH_DIAGONAL || !a->stores)
+        FE_TRY(c->device->ops->zero(c->device, entries(c, op) * sizeof(double), c->out));
     if (op == BENCH_DIAGONAL) return a->diagonal(p, work, c->out);
     for (int part = FE_INTERIOR; part <= (border ? FE_BORDER : FE_INTERIOR); part++)
         FE_TRY(op == BENCH_RESIDUAL ? a->residual(p, work, (fe_part)part, c->u, c->out)

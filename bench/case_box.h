@@ -58,7 +58,8 @@ void bench_case_close(bench_case *c);
 
 /* Brings trial state and tangent into the form that the operation starts from. */
 fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
-/* One call as a solver makes it: output zeroed, then the operation on the whole share. Enqueues only. */
+/* One call as a solver makes it: output zeroed unless the strategy stores it, then the operation on the whole
+ * share. Enqueues only. */
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
 
 /* Runs the operation on cleared state and output, and measures its error: the largest of

@@ -56,6 +56,7 @@ FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m.value ? a 
 FE_BODY fe_real fe_sqrt(fe_real a) { return flop_count::operations++, fe_real(sqrt(a.value)); }
 FE_BODY fe_real fe_max(fe_real a, fe_real b) { return flop_count::operations++, a.value > b.value ? a : b; }
 FE_BODY bool fe_any(fe_mask m) { return m.value; }
+FE_BODY bool fe_all(fe_mask m) { return m.value; }
 FE_BODY fe_real fe_read(const double *p, fe_index i, size_t offset)
 {
     return fe_real(p[offset + (size_t)i.lane[0]]);
@@ -87,7 +88,8 @@ namespace flop_count
 inline int64_t of_element(int kind, bench_operation op, bool plastic)
 {
     const int n_corner = fe_corners(kind);
-    double x[8 * 3], u[8 * 3], state[8 * FE_STATE] = {}, tangent[8 * FE_TANGENT], trial[8 * FE_STATE];
+    double x[8 * 3], u[8 * 3], state[8 * FE_POINT * FE_GROUP] = {}, tangent[8 * FE_POINT * FE_GROUP],
+                                                    trial[8 * FE_POINT * FE_GROUP];
     int conn[8];
     uint8_t committed = plastic ? FE_YIELDED : 0, now = plastic ? FE_YIELDED | FE_SOFTENED : 0;
     for (int a = 0; a < n_corner; a++) {

@@ -8,12 +8,21 @@
 #include "common/fe.h"
 #include "common/physics/j2.h"
 
-/* Material state of one instant. Entry (c, q, e) of a point array stands at ((c n_point) + q) ld + e: one
- * array a component and point, elements side by side. Points of an element without FE_YIELDED are not
- * stored (zero), tangents of an element without FE_SOFTENED are elastic. */
+/* Material state of one instant. Point arrays have FE_POINT components a point and stand as
+ * [e / 32][component][point][e % 32]: 32 elements side by side, and all of an element within one short
+ * stretch of memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an element
+ * without FE_SOFTENED are elastic. */
 enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
+enum { FE_POINT = 6, FE_GROUP = 32 };
+FE_BOTH size_t fe_point_index(int kind, int c, int q, int e)
+{
+    const size_t group = (unsigned)e / FE_GROUP;
+    return (group * (FE_POINT * fe_points(kind)) + c * fe_points(kind) + q) * FE_GROUP +
+           (unsigned)e % FE_GROUP;
+}
+
 typedef struct fe_state {
-    double *point;  /* [FE_STATE][n_point][ld] */
+    double *point;  /* point array of FE_STATE components */
     uint8_t *flags; /* [ld] */
 } fe_state;
 
@@ -25,7 +34,7 @@ typedef struct fe_view {
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
     int n_elem;
     int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
-    int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES */
+    int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES, whole groups */
     const double *x;         /* [n_local][3] */
     const int *conn;         /* [n_corner][ld] local node of each corner */
     const int *corner_first; /* [n_owned + 1] rows of: */
@@ -33,7 +42,7 @@ typedef struct fe_view {
     fe_j2 material;
     fe_state committed; /* at the end of the last accepted load step */
     fe_state trial;     /* at the displacement last given to material() */
-    double *tangent;    /* [FE_TANGENT][n_point][ld] of trial */
+    double *tangent;    /* point array of FE_TANGENT components, of trial */
     int elastic;        /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
@@ -49,8 +58,8 @@ typedef struct fe_problem {
 } fe_problem;
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs; interior and border part, in this order, together are the whole. A strategy that
- * owns rows may store them. */
+ * caller zeroes outputs, but those of residual and jacvec where the strategy stores every owned row itself;
+ * interior and border part, in this order, together are the whole. */
 typedef struct fe_assembly {
     /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
     fe_status (*setup)(fe_problem *p, void **work);
@@ -62,6 +71,7 @@ typedef struct fe_assembly {
     fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *v, double *y);
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
     fe_status (*diagonal)(const fe_problem *p, void *work, double *d);
+    int stores; /* residual and jacvec read nothing of their output: it need not be zero */
 } fe_assembly;
 
 typedef struct fe_variant {

@@ -251,7 +251,7 @@ static void upload_state(bench *b)
             const double *p = state[q].eps_p;
             const double stored[FE_STATE] = {p[0], p[1], p[3], p[4], p[5], state[q].alpha};
             for (int c = 0; c < FE_STATE; c++)
-                point[((size_t)c * n_point + q) * v->ld + e] = flags[e] ? stored[c] : NAN;
+                point[fe_point_index(b->problem.kind, c, q, e)] = flags[e] ? stored[c] : NAN;
         }
     }
     must(b->device->ops->upload(b->device, n * sizeof *point, point, v->committed.point));
@@ -308,9 +308,15 @@ static void give(bench *b, const double *x, int with_ghosts)
     must(b->device->ops->wait(b->device));
 }
 
-static void clear(bench *b)
+/* Zeroes the output, or fills it with NaN where the strategy says that it stores every row. */
+static void clear(bench *b, int stores)
 {
-    must(b->device->ops->zero(b->device, 9 * (size_t)b->share.n_local * sizeof(double), b->out));
+    const size_t n = 9 * (size_t)b->share.n_local;
+    must(b->device->ops->zero(b->device, n * sizeof(double), b->out));
+    if (!stores) return;
+    for (size_t i = 0; i < n; i++) b->landing[i] = NAN;
+    must(b->device->ops->upload(b->device, n * sizeof(double), b->landing, b->out));
+    must(b->device->ops->wait(b->device));
 }
 
 /* Owned rows of the device's out become rows of the mesh's vector y. */
@@ -327,7 +333,7 @@ typedef fe_status (*part_call)(const fe_problem *, void *, fe_part, const double
 /* y = call(x), owned rows: the interior part before ghosts have arrived, the border after. */
 static void apply(bench *b, part_call call, const double *x, double *y)
 {
-    clear(b);
+    clear(b, b->assembly->stores);
     give(b, x, 0);
     must(call(&b->problem, b->work, FE_INTERIOR, b->in, b->out));
     must(b->device->ops->wait(b->device));
@@ -345,7 +351,7 @@ static void material(bench *b, fe_tangent mode, const double *u)
 
 static void diagonal(bench *b, double *d)
 {
-    clear(b);
+    clear(b, 0);
     must(b->assembly->diagonal(&b->problem, b->work, b->out));
     take(b, 9, d);
 }
@@ -511,10 +517,10 @@ static int compare_element(const bench *b, const snapshot *k, int e, fe_tangent 
     bad += k->trial_flags[e] != flags;
     for (int q = 0; q < n_point; q++) {
         double trial[FE_STATE] = {0}, tangent[FE_TANGENT], C[6][6], state_scale = 1e-6, scale = 0;
-        const size_t at = (size_t)q * v->ld + e, stride = (size_t)n_point * v->ld;
         for (int c = 0; c < 6; c++) {
-            if (k->trial_flags[e] & FE_YIELDED) trial[c] = k->trial[at + (size_t)c * stride];
-            tangent[c] = k->tangent[at + (size_t)c * stride];
+            const size_t at = fe_point_index(b->problem.kind, c, q, e);
+            if (k->trial_flags[e] & FE_YIELDED) trial[c] = k->trial[at];
+            tangent[c] = k->tangent[at];
         }
         const oracle_state *wanted = &s->trial[first + q];
         double(*C_wanted)[6] = mode == FE_TANGENT_ELASTIC ? s->C_elastic[first + q] : s->C[first + q];

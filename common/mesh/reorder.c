@@ -8,7 +8,7 @@
 #include <string.h>
 
 const char *const fe_order_names[FE_N_ORDER] = {"as-is",  "lexicographic", "rcm",
-                                               "morton", "bisection",     "random"};
+                                                "morton", "bisection",     "random"};
 
 /* --- applying a numbering --------------------------------------------------------------------------------
  */

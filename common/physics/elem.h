@@ -61,8 +61,8 @@ FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
     }
 }
 
-/* Its transpose: g's sums over the upper corners' rise above the lower ones, and over the values in the plane;
- * a lower corner gets here - (rise + s here), the upper one rise + s here. */
+/* Its transpose: g's sums over the upper corners' rise above the lower ones, and over the values in the
+ * plane; a lower corner gets here - (rise + s here), the upper one rise + s here. */
 FE_BODY void fe_plane_sums(const fe_plane *g, fe_real rise[4], fe_real here[4])
 {
     const fe_real x1 = FE_FAR * g->along_x[0] + FE_NEAR * g->along_x[1],

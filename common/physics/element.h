@@ -87,22 +87,53 @@ FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_in
     return element;
 }
 
-/* Place of point q in a component of a point array. Points of several turn as the corners do. */
-FE_BODY fe_index fe_point_place(int kind, const fe_view *m, fe_element e, int q)
+/* Component c of point q in a point array. Points of several turn as the corners do. */
+#ifdef __CUDACC__
+FE_BODY size_t fe_point_place(int kind, fe_element e, int q, int c)
 {
-    return fe_corner_place(q, fe_points(kind) == 1 ? fe_no_turn() : e.turn, m->ld, e.e);
+    return fe_point_index(kind, c, fe_points(kind) == 1 ? q : q ^ e.turn, e.e);
 }
-
-/* Component c of a point array. */
-FE_BODY fe_real fe_point_read(int kind, const fe_view *m, const double *array, fe_element e, int q, int c)
+FE_BODY fe_real fe_point_read(int kind, const double *__restrict__ array, fe_element e, int q, int c)
 {
-    return fe_read(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld);
+    return array[fe_point_place(kind, e, q, c)];
 }
-FE_BODY void fe_point_write(int kind, const fe_view *m, double *array, fe_element e, int q, int c,
-                            fe_mask where, fe_real value)
+FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, int c, fe_mask where, fe_real value)
 {
-    fe_write(array, fe_point_place(kind, m, e, q), (size_t)c * fe_points(kind) * m->ld, where, value);
+    if (where) array[fe_point_place(kind, e, q, c)] = value;
 }
+#else
+FE_BODY size_t fe_point_place(int kind, fe_element e, int l, int q, int c)
+{
+    return fe_point_index(kind, c, fe_points(kind) == 1 ? q : q ^ e.turn.lane[l], e.e.lane[l]);
+}
+/* Lanes stand side by side in the array. */
+FE_BODY int fe_point_wide(fe_element e)
+{
+    int wide = e.e.lane[0] % FE_GROUP + FE_LANES <= FE_GROUP;
+    for (int l = 1; l < FE_LANES; l++)
+        wide &= e.e.lane[l] == e.e.lane[0] + l && e.turn.lane[l] == e.turn.lane[0];
+    return wide;
+}
+FE_BODY fe_real fe_point_read(int kind, const double *array, fe_element e, int q, int c)
+{
+    fe_real value;
+    if (fe_point_wide(e)) {
+        memcpy(&value, array + fe_point_place(kind, e, 0, q, c), sizeof value);
+        return value;
+    }
+    for (int l = 0; l < FE_LANES; l++) value[l] = array[fe_point_place(kind, e, l, q, c)];
+    return value;
+}
+FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, int c, fe_mask where, fe_real value)
+{
+    if (fe_point_wide(e) && fe_all(where)) {
+        memcpy(array + fe_point_place(kind, e, 0, q, c), &value, sizeof value);
+        return;
+    }
+    for (int l = 0; l < FE_LANES; l++)
+        if (where[l]) array[fe_point_place(kind, e, l, q, c)] = value[l];
+}
+#endif
 
 /* A trace-free tensor's five components in axes that start with `axis`. */
 FE_BODY fe_real fe_pick(int i, fe_real a, fe_real b, fe_real c) { return i == 0 ? a : i == 1 ? b : c; }
@@ -124,7 +155,7 @@ FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_in
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
         FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] =
-            fe_select(stored, fe_point_read(kind, m, s->point, e, q, c), state[c]);
+            fe_select(stored, fe_point_read(kind, s->point, e, q, c), state[c]);
         fe_rotate_axes(e.axis, state);
     }
 }
@@ -134,7 +165,7 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
                               fe_real tangent[FE_TANGENT])
 {
     FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
-        fe_select(softened, fe_point_read(kind, m, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
+        fe_select(softened, fe_point_read(kind, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
     fe_rotate_axes(e.axis, tangent + 1);
 }
 
@@ -301,11 +332,11 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
     {
         if (fe_any(yielded & active)) {
             FE_UNROLL for (int c = 0; c < FE_STATE; c++)
-                fe_point_write(kind, m, m->trial.point, e, q, c, yielded & active, next[q][c]);
+                fe_point_write(kind, m->trial.point, e, q, c, yielded & active, next[q][c]);
         }
         if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
             FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
-                fe_point_write(kind, m, m->tangent, e, q, c, softened & active, tangent[q][c]);
+                fe_point_write(kind, m->tangent, e, q, c, softened & active, tangent[q][c]);
         }
     }
     return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));

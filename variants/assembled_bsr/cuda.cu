@@ -43,5 +43,5 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
     return FE_OK;
 }
 
-extern "C" const fe_assembly assembled_bsr_cuda = {setup, bsr_residual_cuda, bsr_material_cuda, jacvec,
-                                                   bsr_diagonal_cuda};
+extern "C" const fe_assembly assembled_bsr_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
+                                                   jacvec, bsr_diagonal_cuda, 1};

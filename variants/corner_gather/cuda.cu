@@ -84,5 +84,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly corner_gather_cuda = {corner_gather_setup, residual, fe_material_cuda, jacvec,
-                                                   diagonal};
+extern "C" const fe_assembly corner_gather_cuda = {
+    corner_gather_setup, residual, fe_material_cuda, jacvec, diagonal, 1};

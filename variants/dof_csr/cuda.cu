@@ -66,4 +66,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly dof_csr_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly dof_csr_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal, 1};

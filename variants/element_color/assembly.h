@@ -14,7 +14,7 @@ typedef struct element_color_order {
     const int *elem;     /* [ld] */
     const int *conn;     /* [n_corner][ld] */
     uint8_t *flags;      /* [ld] of the trial state */
-    double *tangent;     /* [FE_TANGENT][n_point][ld] */
+    double *tangent;     /* point array by place */
 } element_color_order;
 
 #ifdef __cplusplus
@@ -34,14 +34,15 @@ static inline fe_view element_color_view(const fe_problem *p, const element_colo
     return v;
 }
 
-/* Brings the flags and number k of FE_TANGENT × n_point of the tangent to place i. */
-FE_BOTH void element_color_sort(const fe_view *m, const element_color_order *order, int k, int i)
+/* Brings the flags and component c of point q of the tangent to place i. */
+FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_order *order, int c, int q,
+                                int i)
 {
     const int e = order->elem[i];
-    const size_t row = (size_t)k * m->ld;
     const uint8_t flags = m->trial.flags[e];
-    if (k == 0) order->flags[i] = flags;
-    if (flags & FE_SOFTENED) order->tangent[row + i] = m->tangent[row + e];
+    if (c == 0 && q == 0) order->flags[i] = flags;
+    if (flags & FE_SOFTENED)
+        order->tangent[fe_point_index(kind, c, q, i)] = m->tangent[fe_point_index(kind, c, q, e)];
 }
 
 /* y[node] += f for the first `active` lanes. Nodes differ, but the compiler cannot know: on the device all

@@ -25,11 +25,12 @@ FE_EACH_KIND(KERNEL)
 #undef FORCES
 
 __global__ void __launch_bounds__(THREADS)
-    element_color_material(fe_view m, element_color_order order, int n_row)
+    element_color_material(int kind, fe_view m, element_color_order order, int n_row)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < m.ld)
-        for (int k = 0; k < n_row; k++) element_color_sort(&m, &order, k, i);
+        for (int k = 0; k < n_row; k++)
+            element_color_sort(kind, &m, &order, k / fe_points(kind), k % fe_points(kind), i);
 }
 
 /* The common update, then what jacvec reads in the order of the places. */
@@ -38,7 +39,7 @@ static fe_status material(fe_problem *p, void *work, fe_tangent mode, const doub
     const element_color_order order = *(const element_color_order *)work;
     const int n_row = mode == FE_TANGENT_ELASTIC ? 1 : FE_TANGENT * fe_points(p->kind);
     FE_TRY(fe_material_cuda(p, NULL, mode, u));
-    FE_LAUNCH(p->device, p->view.ld, THREADS, element_color_material, p->view, order, n_row);
+    FE_LAUNCH(p->device, p->view.ld, THREADS, element_color_material, p->kind, p->view, order, n_row);
     return FE_OK;
 }
 

@@ -7,11 +7,12 @@
 static fe_status material(fe_problem *p, void *work, fe_tangent mode, const double *u)
 {
     const element_color_order *order = work;
-    const int n_row = mode == FE_TANGENT_ELASTIC ? 1 : FE_TANGENT * fe_points(p->kind),
+    const int n_point = fe_points(p->kind), n_row = mode == FE_TANGENT_ELASTIC ? 1 : FE_TANGENT * n_point,
               threads = p->device->threads;
     FE_TRY(fe_material_host(p, NULL, mode, u));
     FE_PARALLEL_FOR(k, 0, n_row, 1, threads)
-    for (int i = 0; i < p->view.ld; i++) element_color_sort(&p->view, order, k, i);
+    for (int i = 0; i < p->view.ld; i++)
+        element_color_sort(p->kind, &p->view, order, k / n_point, k % n_point, i);
     return FE_OK;
 }
 

@@ -6,8 +6,8 @@
 
 #include "common/physics/element.h"
 
-/* For Tet4 on the device. Rows form slices of 32; entry k of row n stands at slice[n / 32] + 32 k + n % 32, so
- * that a warp reads its entries side by side. Fields stand by component, since neighbouring rows read
+/* For Tet4 on the device. Rows form slices of 32; entry k of row n stands at slice[n / 32] + 32 k + n % 32,
+ * so that a warp reads its entries side by side. Fields stand by component, since neighbouring rows read
  * neighbouring nodes: a third of the cache lines of rows of three. */
 enum { NODE_CSR_SLICE = 32 };
 typedef struct node_csr_entry {

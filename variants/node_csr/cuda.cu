@@ -86,8 +86,8 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
 }
 
 #define LISTS(KIND, name, OP, operation)                                                                     \
-    __global__ void __launch_bounds__(THREADS) node_csr_##operation##_lists(                                 \
-        fe_view m, node_csr_lists w, int first, int last, double *y)                                         \
+    __global__ void __launch_bounds__(THREADS)                                                               \
+        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int first, int last, double *y)            \
     {                                                                                                        \
         const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
         if (row < last) list_forces(OP, &m, &w, row, y);                                                     \
@@ -107,7 +107,8 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
                                  const double *v, double *y)
 {
     const fe_view *m = &p->view;
-    const int start = part == FE_INTERIOR ? 0 : m->n_owned, end = part == FE_INTERIOR ? m->n_owned : m->n_local;
+    const int start = part == FE_INTERIOR ? 0 : m->n_owned,
+              end = part == FE_INTERIOR ? m->n_owned : m->n_local;
     int first, last;
     fe_part_nodes(m, part, &first, &last);
     FE_LAUNCH(p->device, 3 * (size_t)(end - start), THREADS, node_csr_split, *w, start, end - start, v);
@@ -137,4 +138,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly node_csr_cuda = {node_csr_setup, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly node_csr_cuda = {node_csr_setup, residual, fe_material_cuda,
+                                              jacvec,         diagonal, 1};

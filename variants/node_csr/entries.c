@@ -26,8 +26,8 @@ static fe_status size_slices(draft *k, int n_owned)
         for (int row = SLICE * s; row < SLICE * (s + 1) && row < n_owned; row++)
             if (k->first[row + 1] - k->first[row] > longest) longest = k->first[row + 1] - k->first[row];
         if (k->n_entry + (size_t)SLICE * longest > INT32_MAX)
-            return fe_fail(FE_BAD_INPUT,
-                           "node_csr: more than %d element corners on one rank; use more ranks", INT32_MAX);
+            return fe_fail(FE_BAD_INPUT, "node_csr: more than %d element corners on one rank; use more ranks",
+                           INT32_MAX);
         k->n_entry += (size_t)SLICE * longest;
         k->slice[s + 1] = (int)k->n_entry;
     }
@@ -39,8 +39,7 @@ static void fill_slices(draft *k, const fe_view *m)
     for (int row = 0; row < m->n_owned; row++)
         for (int i = k->first[row]; i < k->first[row + 1]; i++) {
             const int e = k->corner[i] >> 3, a = k->corner[i] & 7;
-            node_csr_entry *to =
-                &k->entry[k->slice[row / SLICE] + SLICE * (i - k->first[row]) + row % SLICE];
+            node_csr_entry *to = &k->entry[k->slice[row / SLICE] + SLICE * (i - k->first[row]) + row % SLICE];
             to->corner = k->corner[i];
             for (int b = 1; b < 4; b++) to->node[b - 1] = k->conn[(size_t)(b ^ a) * m->ld + e];
         }
@@ -69,8 +68,8 @@ static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
         for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
     FE_TRY(fe_device_upload(d, (size_t)k->n_slice + 1, sizeof *k->slice, k->slice, "node_csr: lists",
                             (void **)&w->slice));
-    FE_TRY(fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists",
-                            (void **)&w->entry));
+    FE_TRY(
+        fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists", (void **)&w->entry));
     FE_TRY(fe_device_upload(d, 3 * w->n, sizeof *k->component, k->component, "node_csr: coordinates",
                             (void **)&w->x));
     FE_TRY(fe_device_allocate(d, 3 * w->n, sizeof *w->v, "node_csr: input by component", (void **)&w->v));

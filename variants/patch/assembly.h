@@ -29,7 +29,7 @@ enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 240 };
 
 typedef struct patch_head {
     int n_node, n_slot, n_elem;
-    int first_elem; /* elements first_elem, first_elem + 1, … are the patch's; -1 where they are not so */
+    int unused;
 } patch_head;
 
 /* All patches, each a record of `stride` bytes with its parts at these offsets. The head and the nodes come
@@ -48,6 +48,8 @@ typedef struct patch_plan {
     int node, x, elem, conn, first, corner;
     int paired;
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
+    const int *border;             /* [n_border] nodes that several patches add to, and those of none */
+    int n_border;
 } patch_plan;
 
 /* First and one past last patch of a part. */
@@ -64,7 +66,8 @@ extern "C" {
 fe_status patch_plan_open(fe_problem *p, int paired, patch_plan *plan);
 
 /* Pairs of n tetrahedra, conn [n][4], that share a face: pair [n][2] is element and corner opposite to the
- * face of both, -1 for the second of one that is left alone. Returns the number of pairs, alone ones counted. */
+ * face of both, -1 for the second of one that is left alone. Returns the number of pairs, alone ones counted.
+ */
 typedef struct patch_half {
     int elem, corner;
 } patch_half;

@@ -317,9 +317,8 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
 }
 
 #define OPERATION(KIND, name, OP, operation)                                                                 \
-    __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS(KIND, OP))                           \
-        patch_##operation##_##name(fe_view m, patch_plan plan, int first, int last, const double *v,         \
-                                   double *y)                                                                \
+    __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS(KIND, OP)) patch_##operation##_##name(     \
+        fe_view m, patch_plan plan, int first, int last, const double *v, double *y)                         \
     {                                                                                                        \
         patch_body(KIND, OP, &m, &plan, first, last, v, y);                                                  \
     }
@@ -367,8 +366,8 @@ static fe_status setup(fe_problem *p, void **work)
         int blocks = 0;
         CUDA_TRY(
             cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)w->shared));
-        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS,
-                                                               w->shared));
+        CUDA_TRY(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS, w->shared));
         w->blocks[i] = blocks * processors;
     }
     return FE_OK;
@@ -385,11 +384,21 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
     return FE_OK;
 }
 
+/* Rows that patches add to. */
+__global__ void __launch_bounds__(PATCH_THREADS) patch_clear(const int *border, int n, double *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 3 * n) y[3 * (size_t)border[i / 3] + i % 3] = 0.0;
+}
+
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
     const patch_work *w = (const patch_work *)work;
     int first, last;
     patch_range(&w->plan, part, &first, &last);
+    if (part == FE_INTERIOR)
+        FE_LAUNCH(p->device, 3 * (size_t)w->plan.n_border, PATCH_THREADS, patch_clear, w->plan.border,
+                  w->plan.n_border, y);
     return launch(p, w, op, first, last, v, y);
 }
 FE_FORCE_OPERATIONS(forces)
@@ -400,4 +409,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return launch(p, w, PATCH_DIAGONAL, 0, w->plan.n_patch, NULL, d);
 }
 
-extern "C" const fe_assembly patch_cuda = {setup, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly patch_cuda = {setup, residual, fe_material_cuda, jacvec, diagonal, 1};

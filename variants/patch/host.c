@@ -45,7 +45,8 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_plan *
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     patch_sums p;
     for (int i = 0; i < head->n_node; i++)
-        for (int c = 0; c < 3; c++) p.v[3 * i + c] = v[3 * (size_t)node_at(node[i]) + c], p.y[3 * i + c] = 0.0;
+        for (int c = 0; c < 3; c++)
+            p.v[3 * i + c] = v[3 * (size_t)node_at(node[i]) + c], p.y[3 * i + c] = 0.0;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
         fe_real x[8][3], f[8][3], force[8][3];

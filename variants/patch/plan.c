@@ -69,8 +69,8 @@ static int collect(const draft *k, const int *elem, int n, patch_piece *s)
     return 1;
 }
 
-/* Slots of a piece: its elements, or pairs of them. A pair's elements are turned so that the corners that face
- * each other come first. 0: there are too many. */
+/* Slots of a piece: its elements, or pairs of them. A pair's elements are turned so that the corners that
+ * face each other come first. 0: there are too many. */
 static int make_slots(const draft *k, patch_piece *s)
 {
     patch_half pair[PATCH_MOST_ELEMENTS][2];
@@ -122,12 +122,6 @@ static int cut_part(draft *k, int n_patch, int first, int end)
     return n_patch;
 }
 
-static patch_head head_of(const patch_piece *s, const int *elem)
-{
-    const int consecutive = elem[s->n_elem - 1] - elem[0] == s->n_elem - 1;
-    return (patch_head){s->n_node, s->n_slot, s->n_elem, consecutive ? elem[0] : -1};
-}
-
 static int slot_nodes(const patch_form *form, const patch_piece *s, int i)
 {
     return form->nodes == 5 && s->elem[i][1] < 0 ? 4 : form->nodes;
@@ -156,7 +150,7 @@ static void write_record(const draft *k, int patch, char *record)
     patch_piece s;
     collect(k, elem, k->start[patch + 1] - k->start[patch], &s);
     make_slots(k, &s);
-    *(patch_head *)record = head_of(&s, elem);
+    *(patch_head *)record = (patch_head){s.n_node, s.n_slot, s.n_elem, 0};
     for (int i = 0; i < s.n_elem; i++)
         for (int a = 0; a < k->n_corner; a++) here[s.conn[i][a]]++;
     for (int i = 0; i < s.n_node; i++) {
@@ -194,6 +188,28 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->stride = at;
 }
 
+/* Nodes that no patch stores. */
+static fe_status list_border(const draft *k, fe_device *d, const char *record)
+{
+    patch_plan *plan = k->plan;
+    char *stored = NULL;
+    int *border = NULL;
+    FE_ALLOCATE(stored, k->m->n_local, "patches");
+    for (int i = 0; i < plan->n_patch; i++, record += plan->stride) {
+        const int *node = (const int *)(record + plan->node);
+        for (int n = 0; n < ((const patch_head *)record)->n_node; n++)
+            if (node[n] >= 0) stored[node[n]] = 1;
+    }
+    fe_status status = fe_allocate((size_t)k->m->n_local, sizeof *border, "patches", (void **)&border);
+    for (int n = 0; status == FE_OK && n < k->m->n_local; n++)
+        if (!stored[n]) border[plan->n_border++] = n;
+    if (status == FE_OK)
+        status = fe_device_upload(d, (size_t)plan->n_border, sizeof *border, border, "patches",
+                                  (void **)&plan->border);
+    free(stored), free(border);
+    return status;
+}
+
 static fe_status write_records(const draft *k, fe_device *d)
 {
     patch_plan *plan = k->plan;
@@ -201,8 +217,10 @@ static fe_status write_records(const draft *k, fe_device *d)
     FE_ALLOCATE(record, (size_t)plan->n_patch * plan->stride, "patches");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < plan->n_patch; i++) write_record(k, i, record + (size_t)i * plan->stride);
-    const fe_status status = fe_device_upload(d, (size_t)plan->n_patch, (size_t)plan->stride, record,
-                                              "patches", (void **)&plan->record);
+    fe_status status = list_border(k, d, record);
+    if (status == FE_OK)
+        status = fe_device_upload(d, (size_t)plan->n_patch, (size_t)plan->stride, record, "patches",
+                                  (void **)&plan->record);
     free(record);
     return status;
 }

@@ -144,4 +144,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly two_phase_cuda = {two_phase_setup, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly two_phase_cuda = {two_phase_setup, residual, fe_material_cuda,
+                                               jacvec,          diagonal, 1};
