@@ -30,6 +30,7 @@ typedef struct bench_oracle {
     double *first[BENCH_N_OPERATION];                             /* the first strategy's result, all rows */
     int *place;     /* device: entries of trial.point of the sampled elements */
     double *taken;  /* device */
+    uint64_t *hash; /* device */
     uint8_t *flags; /* [n_elem of the whole mesh] */
 } bench_oracle;
 
@@ -205,6 +206,8 @@ static fe_status sample_places(bench_oracle *o, const bench_case *c)
     free(place);
     if (status == FE_OK)
         status = fe_device_allocate(c->device, n, sizeof(double), "sampled points", (void **)&o->taken);
+    if (status == FE_OK)
+        status = fe_device_allocate(c->device, 1, sizeof(uint64_t), "fingerprint", (void **)&o->hash);
     return status;
 }
 
@@ -391,17 +394,60 @@ static fe_status check_material(const bench_case *c, double *error)
     return status;
 }
 
-fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
+static size_t point_entries(const bench_case *c)
+{
+    return (size_t)fe_points(c->box.kind) * (size_t)c->problem.view.ld;
+}
+
+/* What material() writes. */
+static fe_status clear_trial(bench_case *c)
 {
     const fe_view *v = &c->problem.view;
     fe_device *d = c->device;
-    const size_t points = (size_t)fe_points(c->box.kind) * (size_t)v->ld * sizeof(double);
-    *error = 0.0;
+    const size_t points = point_entries(c) * sizeof(double);
     FE_TRY(d->ops->zero(d, FE_STATE * points, v->trial.point));
     FE_TRY(d->ops->zero(d, (size_t)v->ld, v->trial.flags));
-    FE_TRY(d->ops->zero(d, FE_TANGENT * points, v->tangent));
+    return d->ops->zero(d, FE_TANGENT * points, v->tangent);
+}
+
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
+{
+    *error = 0.0;
+    FE_TRY(clear_trial(c));
     FE_TRY(bench_prepare(c, a, work, op));
     FE_TRY(bench_apply(c, a, work, op));
-    FE_TRY(d->ops->wait(d));
+    FE_TRY(c->device->ops->wait(c->device));
     return op == BENCH_MATERIAL ? check_material(c, error) : check_rows(c, op, error);
+}
+
+/* Hash of what the operation wrote. */
+static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *hash)
+{
+    const fe_view *v = &c->problem.view;
+    fe_device *d = c->device;
+    uint64_t *sum = c->oracle->hash;
+    FE_TRY(d->ops->zero(d, sizeof *sum, sum));
+    if (op == BENCH_MATERIAL) {
+        FE_TRY(d->ops->fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
+        FE_TRY(d->ops->fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
+        FE_TRY(d->ops->fingerprint(d, FE_TANGENT * point_entries(c), v->tangent, sum));
+    } else {
+        FE_TRY(d->ops->fingerprint(d, entries(c, op), c->out, sum));
+    }
+    return d->ops->download(d, sizeof *hash, sum, hash);
+}
+
+fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+                       int *other)
+{
+    uint64_t first, now;
+    *other = 0;
+    FE_TRY(fingerprint(c, op, &first));
+    for (int run = 1; run <= runs && !*other; run++) {
+        if (op == BENCH_MATERIAL) FE_TRY(clear_trial(c));
+        FE_TRY(bench_apply(c, a, work, op));
+        FE_TRY(fingerprint(c, op, &now));
+        if (now != first) *other = run;
+    }
+    return FE_OK;
 }

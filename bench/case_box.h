@@ -35,6 +35,8 @@ typedef struct bench_box {
 
 /* A result whose error is above this is recorded with its error and without a time. */
 #define BENCH_TOLERANCE 1e-12
+/* A strategy whose output has the same bits in so many runs more counts as deterministic. */
+#define BENCH_RUNS 20
 
 struct bench_oracle;
 typedef struct bench_case {
@@ -67,6 +69,12 @@ fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_ope
  * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
  * infinity where a flag is wrong. */
 fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error);
+
+/* After bench_verify: runs the operation again from the same input. *other is the first of the runs whose
+ * output (of material: state, flags and tangent) has other bits than the run that was checked, 0 where none
+ * has. Bits are compared by a hash of 64 bits, on the device. */
+fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+                       int *other);
 
 #ifdef __cplusplus
 }

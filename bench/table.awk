@@ -3,10 +3,13 @@
 # For each backend and element the largest size that has times: a line a variant, a column an operation, and what
 # the machine's ceiling allows. Where the sweep holds several node orders or shares of plastic elements, jacvec
 # over these at one size. A cell is the median throughput and its 95 % interval; bold is the fastest of its column
-# by intervals that do not overlap. Where no cell of a column is bold, the samples cannot tell.
+# by intervals that do not overlap. Where no cell of a column is bold, the samples cannot tell. The price of
+# determinism is the throughput of the best variant that repeats itself to the bit over that of the best of all;
+# one whose sums changed in any row of the backend does not count as repeating, also where it did by luck.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
+function kind_of(op) { return op == "material" ? "points" : "sums" }
 function note(list, value,    i) { # adds a value to a list that keeps the order of arrival
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
@@ -35,7 +38,8 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
     if (get("setup_s") != "") setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s"))
     if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
-    fixed[group, variant] = get("deterministic") + 0 ? "yes" : "no"
+    repeats[at] = get("deterministic")
+    if (repeats[at] == "0") changes[backend, variant, kind_of(get("operation"))] = 1
 }
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 10 ? "%.2f" : "%.3f", x) }
 function cell(group, op, variant,    at, v, other, rivals, text) {
@@ -63,24 +67,52 @@ function header(first, names, n, prefix, last,    i, head, rule) {
     print head last
     print rule (last == "" ? "" : "---:|---:|---:|---:|---|")
 }
+# Whether a variant repeats itself to the bit, or the operations in which it does not.
+function steadiness(group, variant,    o, at, known, changing, list) {
+    for (o = 1; o <= n_op; o++) {
+        at = group SUBSEP ops[o] SUBSEP variant
+        if (repeats[at] != "") known++
+        if (repeats[at] == "0") { list = list (changing ? ", " : "not ") ops[o]; changing++ }
+    }
+    return !known ? "" : !changing ? "yes" : changing == known ? "no" : list
+}
+# The fastest variant of an operation, or the fastest of those that repeat themselves; "" where there is none.
+function fastest(backend, group, op, steady,    v, at, best) {
+    for (v = 1; v <= count["variants"]; v++) {
+        at = group SUBSEP op SUBSEP item["variants", v]
+        if (status[at] != "ok" || steady && (repeats[at] != 1 || changes[backend, item["variants", v], kind_of(op)])) continue
+        if (best == "" || median[at] > median[group, op, best]) best = item["variants", v]
+    }
+    return best
+}
+function price(backend, group, op,    best, steady) {
+    best = fastest(backend, group, op, 0); steady = fastest(backend, group, op, 1)
+    if (steady == "") return ""
+    if (steady == best) return "1"
+    return sprintf("%.2f (%.2f–%.2f) `%s`", median[group, op, steady] / median[group, op, best],
+        low[group, op, steady] / high[group, op, best], high[group, op, steady] / low[group, op, best], steady)
+}
 # All operations at the largest size.
 function operations(backend, element, order, plastic,    dof, group, o, v, variant, text) {
     dof = largest(sizes[backend, element, order, plastic])
     group = backend SUBSEP element SUBSEP order SUBSEP plastic SUBSEP dof
     printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic.\n\n", element, backend, dof, unit_name(backend),
         about[group], order, 100 * plastic
-    header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | deterministic |")
+    header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | repeats to the bit |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
         if (!has[group, variant]) continue
         text = "| `" variant "` |"
         for (o = 1; o <= n_op; o++) text = text " " cell(group, ops[o], variant) " |"
         printf "%s %.0f | %.0f | %s | %s | %s |\n", text, bytes[group, variant], own[group, variant],
-            setup[group, variant], error[group, variant] == "" ? "" : sprintf("%.1e", error[group, variant]), fixed[group, variant]
+            setup[group, variant], error[group, variant] == "" ? "" : sprintf("%.1e", error[group, variant]), steadiness(group, variant)
     }
     text = ""
     for (o = 1; o <= n_op; o++) text = text " " (ceiling[group, ops[o]] ? number(ceiling[group, ops[o]]) : "") " |"
     if (text ~ /[0-9]/) print "| *ceiling* |" text " | | | | |"
+    text = ""
+    for (o = 1; o <= n_op; o++) text = text " " price(backend, group, ops[o]) " |"
+    if (text ~ /[0-9]/) print "| *best that repeats / best of all* |" text " | | | | |"
 }
 # jacvec at one size over all orders (plastic 1) or all plastic shares (lexicographic): the largest common size.
 function over(list, backend, element, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {

@@ -205,6 +205,9 @@ static void test_failed_row_holds_no_times(void **state)
     assert_string_equal(cell(&row, "plastic_measured"), "");
     assert_string_equal(cell(&row, "error"), "");
     assert_string_equal(cell(&row, "status"), "killed");
+
+    row.deterministic = -1; /* never measured */
+    assert_string_equal(cell(&row, "deterministic"), "");
 }
 
 static void test_samples_stand_in_their_order(void **state)
@@ -274,17 +277,21 @@ static void test_record_of_another_machine_is_refused(void **state)
 
 /* --- tables ------------------------------------------------------------------------------------------ */
 
-/* Three strategies: the intervals of a and b overlap in jacvec and not in residual; c failed. */
+/* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b repeats
+ * itself; c failed. */
 static void test_table_names_a_winner_only_where_intervals_part(void **state)
 {
     (void)state;
     static const struct {
         const char *variant, *operation, *status;
         double median, low, high;
-    } rows[] = {
-        {"a", "residual", "ok", 1.0e-3, 0.9e-3, 1.1e-3}, {"b", "residual", "ok", 2.0e-3, 1.9e-3, 2.1e-3},
-        {"a", "jacvec", "ok", 1.0e-3, 0.9e-3, 1.3e-3},   {"b", "jacvec", "ok", 1.4e-3, 1.2e-3, 1.5e-3},
-        {"c", "residual", "check_failed", 0, 0, 0},      {"c", "jacvec", "out_of_memory", 0, 0, 0}};
+        int deterministic;
+    } rows[] = {{"a", "residual", "ok", 1.0e-3, 0.9e-3, 1.1e-3, 0},
+                {"b", "residual", "ok", 2.0e-3, 1.9e-3, 2.1e-3, 1},
+                {"a", "jacvec", "ok", 1.0e-3, 0.9e-3, 1.3e-3, 1}, /* by luck */
+                {"b", "jacvec", "ok", 1.4e-3, 1.2e-3, 1.5e-3, 1},
+                {"c", "residual", "check_failed", 0, 0, 0, -1},
+                {"c", "jacvec", "out_of_memory", 0, 0, 0, -1}};
     char path[256], command[400];
     snprintf(path, sizeof path, "%s/kernels.csv", folder);
     snprintf(command, sizeof command, "LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
@@ -294,6 +301,7 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fe_row row = some_row();
         row.variant = rows[i].variant, row.operation = rows[i].operation, row.status = rows[i].status;
+        row.deterministic = rows[i].deterministic;
         row.seconds = (fe_statistics){9, rows[i].median, rows[i].low, rows[i].high, rows[i].low};
         fe_row_write(file, &row);
     }
@@ -306,6 +314,12 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     assert_holds(table, "| `b` | 0.500 (0.476–0.526) |  |  | 0.714 (0.667–0.833) |");
     assert_holds(table, "| `c` | check_failed |  |  | out_of_memory |");
     assert_holds(table, "| *ceiling* | 1.000 |  |  | 1.000 |");
+    assert_holds(table, " | not residual |\n"); /* a */
+    assert_holds(table, " | yes |\n| `c` |");
+    assert_holds(table, " |  |\n| *ceiling* |"); /* c: unknown */
+    assert_holds(
+        table,
+        "| *best that repeats / best of all* | 0.50 (0.43–0.58) `b` |  |  | 0.71 (0.60–1.08) `b` |  |");
     free(table);
 }
 

@@ -64,7 +64,9 @@ void fe_row_write(FILE *file, const fe_row *r)
     else
         fputs(",,,,,,", file);
     if (!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) fprintf(file, "%.3e", r->error);
-    fprintf(file, ",%d,%s\n", r->deterministic, r->status);
+    fputc(',', file);
+    if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
+    fprintf(file, ",%s\n", r->status);
 }
 
 void fe_row_write_samples_header(FILE *file)
