@@ -20,7 +20,8 @@ inline const char help[] =
     "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
     "  --fe_order=ORDER       node order: as-is, lexicographic, rcm, morton, random (lexicographic)\n"
-    "  --fe_plastic=FRACTION  share of plastic elements, one slab (1)\n"
+    "  --fe_plastic=FRACTION  share of plastic elements, clustered in one slab (1)\n"
+    "  --fe_scatter           plastic elements at random places all over the box\n"
     "  --fe_threads=N         OpenMP threads of the host backend (all cores)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
@@ -45,7 +46,7 @@ struct arguments {
     double plastic = 1.0;
     int threads = 0;
     std::string rows, samples, machine, give_up, out, out_format = "json";
-    bool own_table = true, slug = false, done = false;
+    bool scatter = false, own_table = true, slug = false, done = false;
 };
 
 inline std::vector<std::string> split(const std::string &list)
@@ -154,6 +155,8 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             if (value != "json" && value != "console")
                 return fe_fail(FE_BAD_INPUT, "%s: is neither json nor console", argv[i]);
             a.out_format = value;
+        } else if (text == "--fe_scatter") {
+            a.scatter = true;
         } else if (text == "--fe_slug") {
             a.slug = true;
         } else if (text == "--fe_list") {

@@ -54,15 +54,63 @@ static void random_vector(int node, uint64_t seed, double out[3])
     }
 }
 
+static double yield_strain(void) /* engineering strain, in shear */
+{
+    return steel.sigma_y * 2.0 * (1.0 + steel.nu) / steel.E / sqrt(3.0);
+}
+
 /* Displacement of step 0 (committed) or 1: the slab z < plastic sheared, and a random part. */
 static void displacement(const bench_box *box, int cells, int step, int node, const double x[3], double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
-    const double yield = steel.sigma_y * 2.0 * (1.0 + steel.nu) / steel.E / sqrt(3.0); /* in shear */
-    const double slab = x[2] < box->plastic ? box->plastic - x[2] : 0.0;
+    const double yield = yield_strain();
+    const double slab = !box->scatter && x[2] < box->plastic ? box->plastic - x[2] : 0.0;
     random_vector(node, 1 + (uint64_t)step, u);
     for (int i = 0; i < 3; i++)
         u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
+}
+
+/* Scattered: committed state of point q of mesh element e, as fe_state stores it; 0 where it was not chosen.
+ */
+static void scattered_state(const bench_box *box, int e, int q, double state[FE_STATE])
+{
+    memset(state, 0, FE_STATE * sizeof *state);
+    if (0x1p-53 * (double)(fe_mix(fe_mix(4) ^ fe_mix((uint64_t)e + 1)) >> 11) >= box->plastic) return;
+    const double amount = -3.0 * yield_strain();
+    double normal[3], shear[3];
+    random_vector(e, 5 + (uint64_t)q, normal);
+    random_vector(e, 13 + (uint64_t)q, shear);
+    state[0] = amount * 0.05 * normal[0], state[1] = amount * 0.05 * normal[1]; /* xx yy */
+    state[2] = amount * 0.05 * shear[0];                                        /* xy */
+    state[3] = amount * (0.25 + 0.05 * shear[1]);                               /* yz */
+    state[4] = amount * (0.50 + 0.05 * shear[2]);                               /* xz */
+    state[5] = -amount / sqrt(3.0);
+}
+
+/* Brings it into the case one component of one point after the other. */
+static fe_status upload_scattered(bench_case *c, const fe_share *s)
+{
+    const fe_view *v = &c->problem.view;
+    const fe_backend *ops = c->device->ops;
+    const int n_point = fe_points(c->box.kind);
+    double *row = NULL;
+    uint8_t *flags = NULL;
+    fe_status status = FE_OK;
+    FE_ALLOCATE(row, v->ld, "scattered state");
+    FE_ALLOCATE(flags, v->ld, "scattered state");
+    for (int i = 0; i < FE_STATE * n_point && status == FE_OK; i++) {
+        for (int e = 0; e < v->n_elem; e++) {
+            double state[FE_STATE];
+            scattered_state(&c->box, s->elem[e], i % n_point, state);
+            row[e] = state[i / n_point];
+            flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
+        }
+        const size_t bytes = (size_t)v->ld * sizeof *row;
+        status = ops->upload(c->device, bytes, row, v->committed.point + (size_t)i * v->ld);
+    }
+    if (status == FE_OK) status = ops->upload(c->device, (size_t)v->ld, flags, v->committed.flags);
+    free(row), free(flags);
+    return status;
 }
 
 /* State at u, as every strategy has to compute it. */
@@ -93,6 +141,10 @@ static fe_status upload_fields(bench_case *c, const fe_mesh *mesh, const fe_shar
         }
         status = d->ops->upload(d, bytes, field, pass < 2 ? c->u : c->v);
         if (status != FE_OK || pass == 2) continue;
+        if (pass == 0 && c->box.scatter) {
+            status = upload_scattered(c, s);
+            continue;
+        }
         status = common_material(c);
         if (status == FE_OK && pass == 0) fe_problem_accept(&c->problem);
     }
@@ -161,7 +213,23 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
     return FE_OK;
 }
 
-static fe_status sample_results(bench_oracle *o)
+/* The committed state of the sampled elements in the oracle's form. */
+static void sample_committed(bench_oracle *o, const bench_box *box)
+{
+    const int n_point = o->mesh.n_point;
+    if (!box->scatter) {
+        memset(o->trial, 0, (size_t)o->mesh.n_elem * n_point * sizeof *o->trial);
+        oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
+        return;
+    }
+    for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
+        double s[FE_STATE];
+        scattered_state(box, o->elem[p / n_point], p % n_point, s);
+        o->committed[p] = (oracle_state){{s[0], s[1], -s[0] - s[1], s[2], s[3], s[4]}, s[5]};
+    }
+}
+
+static fe_status sample_results(bench_oracle *o, const bench_box *box)
 {
     const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
     const oracle_material elastic = {steel.E, steel.nu, INFINITY, 0.0};
@@ -175,8 +243,7 @@ static fe_status sample_results(bench_oracle *o)
     FE_ALLOCATE(o->tangent, points, "oracle");
     FE_ALLOCATE(o->elastic, points, "oracle");
     oracle_update(&o->mesh, &elastic, o->committed, o->u[0], o->trial, o->elastic);
-    memset(o->trial, 0, points * sizeof *o->trial);
-    oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
+    sample_committed(o, box);
     oracle_update(&o->mesh, &steel, o->committed, o->u[1], o->trial, o->tangent);
     oracle_residual(&o->mesh, &steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
                     o->scale[BENCH_RESIDUAL]);
@@ -185,6 +252,12 @@ static fe_status sample_results(bench_oracle *o)
     oracle_jacvec(&o->mesh, o->tangent, o->v, o->result[BENCH_JACVEC], o->scale[BENCH_JACVEC]);
     oracle_diagonal(&o->mesh, o->tangent, (double(*)[3][3])o->result[BENCH_DIAGONAL],
                     (double(*)[3][3])o->scale[BENCH_DIAGONAL]);
+    /* K_ij of a node may cancel within an element; it is bounded by sqrt(K_ii K_jj). */
+    for (int n = 0; n < o->mesh.n_node; n++) {
+        double *scale = o->scale[BENCH_DIAGONAL] + 9 * (size_t)n;
+        for (int k = 0; k < 9; k++)
+            if (k % 4) scale[k] = sqrt(scale[4 * (k / 3)] * scale[4 * (k % 3)]);
+    }
     return FE_OK;
 }
 
@@ -221,7 +294,7 @@ static fe_status open_oracle(bench_case *c, const fe_mesh *mesh)
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
-    FE_TRY(sample_results(c->oracle));
+    FE_TRY(sample_results(c->oracle, &c->box));
     return sample_places(c->oracle, c);
 }
 

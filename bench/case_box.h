@@ -1,9 +1,13 @@
 /* A benchmark case: a distorted box with a chosen share of plastic elements, resident on a device, and what
  * every strategy's results are checked against.
  *
- * The box is [0, 1]³ of steel (MPa). A displacement that shears the slab z < plastic takes that slab to twice
- * the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes move at random by
- * a tenth of the yield strain. The direction vectors of jacvec are random. */
+ * The box is [0, 1]³ of steel (MPa). Clustered: a displacement that shears the slab z < plastic takes that
+ * slab to twice the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes
+ * move at random by a tenth of the yield strain. Scattered: nodes only move at random, and each element is
+ * chosen with probability `plastic` to hold a committed plastic strain of three times the yield strain, as if
+ * it had been left behind by such a shear: the stress of that takes it, and no neighbour, beyond yield.
+ * Either way the plastic elements have a committed state and a softened tangent, the others neither. The
+ * direction vectors of jacvec are random. */
 #ifndef BENCH_CASE_BOX_H
 #define BENCH_CASE_BOX_H
 
@@ -28,7 +32,8 @@ extern const char *const bench_operation_names[BENCH_N_OPERATION];
 typedef struct bench_box {
     int kind, n_dof; /* n_dof: about so many; the nearest cube of cells is taken */
     fe_order order;
-    double plastic;
+    double plastic; /* share of elements */
+    int scatter;    /* 0: clustered */
     const fe_backend *backend;
     int threads;
 } bench_box;

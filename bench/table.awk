@@ -10,17 +10,19 @@ BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
 function kind_of(op) { return op == "material" ? "points" : "sums" }
+function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
 function note(list, value,    i) { # adds a value to a list that keeps the order of arrival
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
 }
 {
     backend = get("backend"); element = get("element"); dof = get("n_dof"); variant = get("variant")
-    group = backend SUBSEP element SUBSEP get("order") SUBSEP get("plastic") + 0 SUBSEP dof
+    setting = get("order") SUBSEP get("plastic") + 0 SUBSEP pattern()
+    group = backend SUBSEP element SUBSEP setting SUBSEP dof
     at = group SUBSEP get("operation") SUBSEP variant
     note("groups", backend SUBSEP element)
     note("variants", variant)
-    note("orders", get("order")); note("plastics", get("plastic") + 0)
+    note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
     has[group, variant] = 1
     machine = get("machine"); commit = get("commit")
     status[at] = get("status")
@@ -32,8 +34,7 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
         if (get("ceiling_share") > 0) ceiling[group, get("operation")] = median[at] / get("ceiling_share")
         about[group] = get("device") (backend == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") : "") \
             ", " get("repetitions") " repetitions"
-        sizes[backend, element, get("order"), get("plastic") + 0] = \
-            sizes[backend, element, get("order"), get("plastic") + 0] " " dof
+        sizes[backend, element, setting] = sizes[backend, element, setting] " " dof
     }
     if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
     if (get("setup_s") != "") setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s"))
@@ -93,11 +94,12 @@ function price(backend, group, op,    best, steady) {
         low[group, op, steady] / high[group, op, best], high[group, op, steady] / low[group, op, best], steady)
 }
 # All operations at the largest size.
-function operations(backend, element, order, plastic,    dof, group, o, v, variant, text) {
-    dof = largest(sizes[backend, element, order, plastic])
-    group = backend SUBSEP element SUBSEP order SUBSEP plastic SUBSEP dof
-    printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic.\n\n", element, backend, dof, unit_name(backend),
-        about[group], order, 100 * plastic
+function operations(backend, element, setting,    part, dof, group, o, v, variant, text) {
+    split(setting, part, SUBSEP)
+    dof = largest(sizes[backend, element, setting])
+    group = backend SUBSEP element SUBSEP setting SUBSEP dof
+    printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic%s.\n\n", element, backend, dof, unit_name(backend),
+        about[group], part[1], 100 * part[2], part[3] == "scattered" ? ", scattered" : ""
     header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | repeats to the bit |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
@@ -114,10 +116,11 @@ function operations(backend, element, order, plastic,    dof, group, o, v, varia
     for (o = 1; o <= n_op; o++) text = text " " price(backend, group, ops[o]) " |"
     if (text ~ /[0-9]/) print "| *best that repeats / best of all* |" text " | | | | |"
 }
-# jacvec at one size over all orders (plastic 1) or all plastic shares (lexicographic): the largest common size.
-function over(list, backend, element, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
+# jacvec at one size over all orders (plastic 1) or all plastic shares of a pattern (lexicographic): the largest
+# common size.
+function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
     for (i = 1; i <= count[list]; i++) {
-        key = list == "orders" ? item[list, i] SUBSEP 1 : "lexicographic" SUBSEP item[list, i]
+        key = (list == "orders" ? item[list, i] SUBSEP 1 : "lexicographic" SUBSEP item[list, i]) SUBSEP how
         if (sizes[backend, element, key] == "") continue
         names[++n] = item[list, i]; keys[n] = key
     }
@@ -130,7 +133,7 @@ function over(list, backend, element, prefix,    n, i, v, k, key, dof, part, gro
     }
     if (!dof) return
     printf "\n## %s on %s, %d DoF: jacvec over %s, %s\n\n", element, backend, dof,
-        list == "orders" ? "node orders" : "shares of plastic elements", unit_name(backend)
+        list == "orders" ? "node orders" : "shares of plastic elements, " how, unit_name(backend)
     header("variant", names, n, prefix, "")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
@@ -150,17 +153,18 @@ END {
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
         shown = 0
-        if (sizes[name[1], name[2], "lexicographic", 1] != "") { operations(name[1], name[2], "lexicographic", 1); continue }
-        for (i = 1; i <= count["orders"]; i++)
-            for (j = 1; j <= count["plastics"]; j++)
-                if (!shown && sizes[name[1], name[2], item["orders", i], item["plastics", j]] != "") {
-                    operations(name[1], name[2], item["orders", i], item["plastics", j])
-                    shown = 1
-                }
+        usual = "lexicographic" SUBSEP 1 SUBSEP "clustered"
+        if (sizes[name[1], name[2], usual] != "") { operations(name[1], name[2], usual); continue }
+        for (i = 1; i <= count["settings"]; i++)
+            if (!shown && sizes[name[1], name[2], item["settings", i]] != "") {
+                operations(name[1], name[2], item["settings", i])
+                shown = 1
+            }
     }
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
-        over("orders", name[1], name[2], "")
-        over("plastics", name[1], name[2], "plastic ")
+        over("orders", name[1], name[2], "clustered", "")
+        over("plastics", name[1], name[2], "clustered", "plastic ")
+        over("plastics", name[1], name[2], "scattered", "plastic ")
     }
 }
