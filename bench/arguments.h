@@ -16,12 +16,15 @@ inline const char help[] =
     "\n"
     "  --fe_dofs=LIST         sizes, about so many degrees of freedom each (100000)\n"
     "  --fe_backend=LIST      host, cuda (host, and cuda where a device is found)\n"
-    "  --fe_variants=LIST     strategies (all); --fe_list prints them\n"
+    "  --fe_variants=LIST     strategies (all, and bound: the element kernel without sums); --fe_list "
+    "prints\n"
+    "                         them\n"
     "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
     "  --fe_order=ORDER       node order: as-is, lexicographic, rcm, morton, bisection, random\n"
     "                         (lexicographic)\n"
-    "  --fe_plastic=FRACTION  share of plastic elements, one slab (1)\n"
+    "  --fe_plastic=FRACTION  share of plastic elements, clustered in one slab (1)\n"
+    "  --fe_scatter           plastic elements at random places all over the box\n"
     "  --fe_threads=N         OpenMP threads of the host backend (all cores)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
@@ -46,7 +49,7 @@ struct arguments {
     double plastic = 1.0;
     int threads = 0;
     std::string rows, samples, machine, give_up, out, out_format = "json";
-    bool own_table = true, slug = false, done = false;
+    bool scatter = false, own_table = true, slug = false, done = false;
 };
 
 inline std::vector<std::string> split(const std::string &list)
@@ -111,6 +114,10 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
             FE_TRY(fe_backend_find(part.c_str(), &backend));
             a.backends.push_back(backend);
         } else if (flag == "fe_variants") {
+            if (part == bench_bound.name) {
+                a.variants.push_back(&bench_bound);
+                continue;
+            }
             FE_TRY(choice("fe_variants", part, fe_variant_count(), variant_name, &i));
             a.variants.push_back(fe_variant_at(i));
         } else if (flag == "fe_elements") {
@@ -134,8 +141,10 @@ inline void set_defaults(arguments &a)
         if (fe_cuda_devices() > 0) a.backends.push_back(&fe_backend_cuda);
 #endif
     }
-    if (a.variants.empty())
+    if (a.variants.empty()) {
+        a.variants.push_back(&bench_bound);
         for (int i = 0; i < fe_variant_count(); i++) a.variants.push_back(fe_variant_at(i));
+    }
     if (a.operations.empty())
         for (int op = 0; op < BENCH_N_OPERATION; op++) a.operations.push_back((bench_operation)op);
 }
@@ -155,6 +164,8 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             if (value != "json" && value != "console")
                 return fe_fail(FE_BAD_INPUT, "%s: is neither json nor console", argv[i]);
             a.out_format = value;
+        } else if (text == "--fe_scatter") {
+            a.scatter = true;
         } else if (text == "--fe_slug") {
             a.slug = true;
         } else if (text == "--fe_list") {

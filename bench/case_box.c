@@ -30,6 +30,7 @@ typedef struct bench_oracle {
     double *first[BENCH_N_OPERATION];                             /* the first strategy's result, all rows */
     int *place;     /* device: entries of trial.point of the sampled elements */
     double *taken;  /* device */
+    uint64_t *hash; /* device */
     uint8_t *flags; /* [n_elem of the whole mesh] */
 } bench_oracle;
 
@@ -53,15 +54,63 @@ static void random_vector(int node, uint64_t seed, double out[3])
     }
 }
 
+static double yield_strain(void) /* engineering strain, in shear */
+{
+    return steel.sigma_y * 2.0 * (1.0 + steel.nu) / steel.E / sqrt(3.0);
+}
+
 /* Displacement of step 0 (committed) or 1: the slab z < plastic sheared, and a random part. */
 static void displacement(const bench_box *box, int cells, int step, int node, const double x[3], double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
-    const double yield = steel.sigma_y * 2.0 * (1.0 + steel.nu) / steel.E / sqrt(3.0); /* in shear */
-    const double slab = x[2] < box->plastic ? box->plastic - x[2] : 0.0;
+    const double yield = yield_strain();
+    const double slab = !box->scatter && x[2] < box->plastic ? box->plastic - x[2] : 0.0;
     random_vector(node, 1 + (uint64_t)step, u);
     for (int i = 0; i < 3; i++)
         u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
+}
+
+/* Scattered: committed state of point q of mesh element e, as fe_state stores it; 0 where it was not chosen.
+ */
+static void scattered_state(const bench_box *box, int e, int q, double state[FE_STATE])
+{
+    memset(state, 0, FE_STATE * sizeof *state);
+    if (0x1p-53 * (double)(fe_mix(fe_mix(4) ^ fe_mix((uint64_t)e + 1)) >> 11) >= box->plastic) return;
+    const double amount = -3.0 * yield_strain();
+    double normal[3], shear[3];
+    random_vector(e, 5 + (uint64_t)q, normal);
+    random_vector(e, 13 + (uint64_t)q, shear);
+    state[0] = amount * 0.05 * normal[0], state[1] = amount * 0.05 * normal[1]; /* xx yy */
+    state[2] = amount * 0.05 * shear[0];                                        /* xy */
+    state[3] = amount * (0.25 + 0.05 * shear[1]);                               /* yz */
+    state[4] = amount * (0.50 + 0.05 * shear[2]);                               /* xz */
+    state[5] = -amount / sqrt(3.0);
+}
+
+/* Brings it into the case one component of one point after the other. */
+static fe_status upload_scattered(bench_case *c, const fe_share *s)
+{
+    const fe_view *v = &c->problem.view;
+    const fe_backend *ops = c->device->ops;
+    const int n_point = fe_points(c->box.kind);
+    double *row = NULL;
+    uint8_t *flags = NULL;
+    fe_status status = FE_OK;
+    FE_ALLOCATE(row, v->ld, "scattered state");
+    FE_ALLOCATE(flags, v->ld, "scattered state");
+    for (int i = 0; i < FE_STATE * n_point && status == FE_OK; i++) {
+        for (int e = 0; e < v->n_elem; e++) {
+            double state[FE_STATE];
+            scattered_state(&c->box, s->elem[e], i % n_point, state);
+            row[e] = state[i / n_point];
+            flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
+        }
+        const size_t bytes = (size_t)v->ld * sizeof *row;
+        status = ops->upload(c->device, bytes, row, v->committed.point + (size_t)i * v->ld);
+    }
+    if (status == FE_OK) status = ops->upload(c->device, (size_t)v->ld, flags, v->committed.flags);
+    free(row), free(flags);
+    return status;
 }
 
 /* State at u, as every strategy has to compute it. */
@@ -92,6 +141,10 @@ static fe_status upload_fields(bench_case *c, const fe_mesh *mesh, const fe_shar
         }
         status = d->ops->upload(d, bytes, field, pass < 2 ? c->u : c->v);
         if (status != FE_OK || pass == 2) continue;
+        if (pass == 0 && c->box.scatter) {
+            status = upload_scattered(c, s);
+            continue;
+        }
         status = common_material(c);
         if (status == FE_OK && pass == 0) fe_problem_accept(&c->problem);
     }
@@ -160,7 +213,23 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
     return FE_OK;
 }
 
-static fe_status sample_results(bench_oracle *o)
+/* The committed state of the sampled elements in the oracle's form. */
+static void sample_committed(bench_oracle *o, const bench_box *box)
+{
+    const int n_point = o->mesh.n_point;
+    if (!box->scatter) {
+        memset(o->trial, 0, (size_t)o->mesh.n_elem * n_point * sizeof *o->trial);
+        oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
+        return;
+    }
+    for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
+        double s[FE_STATE];
+        scattered_state(box, o->elem[p / n_point], p % n_point, s);
+        o->committed[p] = (oracle_state){{s[0], s[1], -s[0] - s[1], s[2], s[3], s[4]}, s[5]};
+    }
+}
+
+static fe_status sample_results(bench_oracle *o, const bench_box *box)
 {
     const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
     const oracle_material elastic = {steel.E, steel.nu, INFINITY, 0.0};
@@ -174,8 +243,7 @@ static fe_status sample_results(bench_oracle *o)
     FE_ALLOCATE(o->tangent, points, "oracle");
     FE_ALLOCATE(o->elastic, points, "oracle");
     oracle_update(&o->mesh, &elastic, o->committed, o->u[0], o->trial, o->elastic);
-    memset(o->trial, 0, points * sizeof *o->trial);
-    oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
+    sample_committed(o, box);
     oracle_update(&o->mesh, &steel, o->committed, o->u[1], o->trial, o->tangent);
     oracle_residual(&o->mesh, &steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
                     o->scale[BENCH_RESIDUAL]);
@@ -184,6 +252,12 @@ static fe_status sample_results(bench_oracle *o)
     oracle_jacvec(&o->mesh, o->tangent, o->v, o->result[BENCH_JACVEC], o->scale[BENCH_JACVEC]);
     oracle_diagonal(&o->mesh, o->tangent, (double(*)[3][3])o->result[BENCH_DIAGONAL],
                     (double(*)[3][3])o->scale[BENCH_DIAGONAL]);
+    /* K_ij of a node may cancel within an element; it is bounded by sqrt(K_ii K_jj). */
+    for (int n = 0; n < o->mesh.n_node; n++) {
+        double *scale = o->scale[BENCH_DIAGONAL] + 9 * (size_t)n;
+        for (int k = 0; k < 9; k++)
+            if (k % 4) scale[k] = sqrt(scale[4 * (k / 3)] * scale[4 * (k % 3)]);
+    }
     return FE_OK;
 }
 
@@ -207,6 +281,8 @@ static fe_status sample_places(bench_oracle *o, const bench_case *c)
     free(place);
     if (status == FE_OK)
         status = fe_device_allocate(c->device, n, sizeof(double), "sampled points", (void **)&o->taken);
+    if (status == FE_OK)
+        status = fe_device_allocate(c->device, 1, sizeof(uint64_t), "fingerprint", (void **)&o->hash);
     return status;
 }
 
@@ -220,7 +296,7 @@ static fe_status open_oracle(bench_case *c, const fe_mesh *mesh)
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
-    FE_TRY(sample_results(c->oracle));
+    FE_TRY(sample_results(c->oracle, &c->box));
     return sample_places(c->oracle, c);
 }
 
@@ -394,17 +470,61 @@ static fe_status check_material(const bench_case *c, double *error)
     return status;
 }
 
-fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
+static size_t point_entries(const bench_case *c)
+{
+    return (size_t)fe_points(c->box.kind) * (size_t)c->problem.view.ld;
+}
+
+/* What material() writes. */
+static fe_status clear_trial(bench_case *c)
 {
     const fe_view *v = &c->problem.view;
     fe_device *d = c->device;
-    const size_t points = (size_t)fe_points(c->box.kind) * (size_t)v->ld * sizeof(double);
-    *error = 0.0;
+    const size_t points = point_entries(c) * sizeof(double);
     FE_TRY(d->ops->zero(d, FE_STATE * points, v->trial.point));
     FE_TRY(d->ops->zero(d, (size_t)v->ld, v->trial.flags));
-    FE_TRY(d->ops->zero(d, FE_TANGENT * points, v->tangent));
+    return d->ops->zero(d, FE_TANGENT * points, v->tangent);
+}
+
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
+{
+    *error = 0.0;
+    FE_TRY(clear_trial(c));
+    FE_TRY(c->device->ops->zero(c->device, entries(c, BENCH_DIAGONAL) * sizeof(double), c->out));
     FE_TRY(bench_prepare(c, a, work, op));
     FE_TRY(bench_apply(c, a, work, op));
-    FE_TRY(d->ops->wait(d));
+    FE_TRY(c->device->ops->wait(c->device));
     return op == BENCH_MATERIAL ? check_material(c, error) : check_rows(c, op, error);
+}
+
+/* Hash of what the operation wrote. */
+static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *hash)
+{
+    const fe_view *v = &c->problem.view;
+    fe_device *d = c->device;
+    uint64_t *sum = c->oracle->hash;
+    FE_TRY(d->ops->zero(d, sizeof *sum, sum));
+    if (op == BENCH_MATERIAL) {
+        FE_TRY(d->ops->fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
+        FE_TRY(d->ops->fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
+        FE_TRY(d->ops->fingerprint(d, FE_TANGENT * point_entries(c), v->tangent, sum));
+    } else {
+        FE_TRY(d->ops->fingerprint(d, entries(c, op), c->out, sum));
+    }
+    return d->ops->download(d, sizeof *hash, sum, hash);
+}
+
+fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+                       int *other)
+{
+    uint64_t first, now;
+    *other = 0;
+    FE_TRY(fingerprint(c, op, &first));
+    for (int run = 1; run <= runs && !*other; run++) {
+        if (op == BENCH_MATERIAL) FE_TRY(clear_trial(c));
+        FE_TRY(bench_apply(c, a, work, op));
+        FE_TRY(fingerprint(c, op, &now));
+        if (now != first) *other = run;
+    }
+    return FE_OK;
 }

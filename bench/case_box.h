@@ -1,9 +1,13 @@
 /* A benchmark case: a distorted box with a chosen share of plastic elements, resident on a device, and what
  * every strategy's results are checked against.
  *
- * The box is [0, 1]³ of steel (MPa). A displacement that shears the slab z < plastic takes that slab to twice
- * the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes move at random by
- * a tenth of the yield strain. The direction vectors of jacvec are random. */
+ * The box is [0, 1]³ of steel (MPa). Clustered: a displacement that shears the slab z < plastic takes that
+ * slab to twice the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes
+ * move at random by a tenth of the yield strain. Scattered: nodes only move at random, and each element is
+ * chosen with probability `plastic` to hold a committed plastic strain of three times the yield strain, as if
+ * it had been left behind by such a shear: the stress of that takes it, and no neighbour, beyond yield.
+ * Either way the plastic elements have a committed state and a softened tangent, the others neither. The
+ * direction vectors of jacvec are random. */
 #ifndef BENCH_CASE_BOX_H
 #define BENCH_CASE_BOX_H
 
@@ -28,13 +32,16 @@ extern const char *const bench_operation_names[BENCH_N_OPERATION];
 typedef struct bench_box {
     int kind, n_dof; /* n_dof: about so many; the nearest cube of cells is taken */
     fe_order order;
-    double plastic;
+    double plastic; /* share of elements */
+    int scatter;    /* 0: clustered */
     const fe_backend *backend;
     int threads;
 } bench_box;
 
 /* A result whose error is above this is recorded with its error and without a time. */
 #define BENCH_TOLERANCE 1e-12
+/* A strategy whose output has the same bits in so many runs more counts as deterministic. */
+#define BENCH_RUNS 20
 
 struct bench_oracle;
 typedef struct bench_case {
@@ -48,6 +55,10 @@ typedef struct bench_case {
     int n_yielded, n_softened; /* elements: committed, and at u */
     struct bench_oracle *oracle;
 } bench_case;
+
+/* Not a strategy: what one would reach if sums cost nothing. It has no result to check, and neither diagonal
+ * nor a material update of its own. bound.h */
+extern const fe_variant bench_bound;
 
 /* Cells an axis of the box with about n_dof degrees of freedom, and how many that makes. */
 int bench_box_cells(int n_dof);
@@ -68,6 +79,12 @@ fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_ope
  * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
  * infinity where a flag is wrong. */
 fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error);
+
+/* After bench_verify: runs the operation again from the same input. *other is the first of the runs whose
+ * output (of material: state, flags and tangent) has other bits than the run that was checked, 0 where none
+ * has. Bits are compared by a hash of 64 bits, on the device. */
+fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+                       int *other);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,8 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
                std::vector<std::unique_ptr<group>> &groups)
 {
     auto g = std::make_unique<group>();
-    g->box = bench_box{kind, dofs, a.order, a.plastic, backend, a.threads > 0 ? a.threads : fe_host_cores()};
+    g->box = bench_box{
+        kind, dofs, a.order, a.plastic, a.scatter, backend, a.threads > 0 ? a.threads : fe_host_cores()};
     const std::string prefix = std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
                                std::to_string(bench_box_dofs(bench_box_cells(dofs))) + "/";
     for (const fe_variant *v : a.variants) {
@@ -23,6 +24,7 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
         e.variant = v, e.assembly = assembly;
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
+            if (v == &bench_bound && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
             point p = {};
             p.of = g.get(), p.entrant = g->entrants.size() - 1, p.operation = op;
             p.name = prefix + bench_operation_names[op] + "/" + v->name;

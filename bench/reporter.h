@@ -34,10 +34,11 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.ranks = 1, row.threads = g.ready ? g.c.device->threads : g.box.threads;
     row.variant = e.variant->name, row.element = fe_kind_name(g.box.kind), row.mesh = mesh.c_str();
     row.order = fe_order_names[g.box.order], row.plastic = g.box.plastic;
+    row.plastic_pattern = g.box.scatter ? "scattered" : "clustered";
     row.n_elem = (int64_t)cells * cells * cells * (fe_corners(g.box.kind) == 4 ? 6 : 1);
     row.n_dof = bench_box_dofs(cells), row.operation = bench_operation_names[p.operation];
     row.calls = p.batch, row.status = p.status, row.error = p.error;
-    row.deterministic = e.variant->deterministic;
+    row.deterministic = p.deterministic;
     if (!g.ready) return row;
     row.bytes_moved = bytes_moved(g, p.operation), row.flop = flop(g, p.operation);
     row.ceiling_seconds = ceiling_seconds(g, m, p.operation);

@@ -71,7 +71,7 @@ interrupted() {
 }
 trap interrupted INT TERM HUP
 
-# --- points: backend element size order plastic --------------------------------------------------------------
+# --- points: backend element size order plastic pattern ------------------------------------------------------
 if [ -n "$FULL" ]; then
     SIZES_host=${SIZES_host:-10000 25000 50000 100000 200000 300000 400000 800000 1600000}
     SIZES_cuda=${SIZES_cuda:-30000 100000 300000 600000 1000000 2000000 3000000 6400000 10000000}
@@ -85,17 +85,21 @@ points() {
     for backend in $BACKENDS; do
         [ "$backend" = host ] && sizes=$SIZES_host || sizes=$SIZES_cuda
         for size in $sizes; do
-            for element in $ELEMENTS; do echo "$backend $element $size lexicographic 1"; done
+            for element in $ELEMENTS; do echo "$backend $element $size lexicographic 1 clustered"; done
         done
         [ -n "$FULL" ] || continue
         # at the reference size: orders, shares of plastic elements, and the redundant forms
         for element in $ELEMENTS; do
-            echo "$backend $element 300000 lexicographic 1"
-            for order in rcm morton bisection random; do echo "$backend $element 300000 $order 1"; done
-            for plastic in 0 0.05 0.25 0.5; do echo "$backend $element 300000 lexicographic $plastic"; done
+            echo "$backend $element 300000 lexicographic 1 clustered"
+            for order in rcm morton bisection random; do echo "$backend $element 300000 $order 1 clustered"; done
+            for plastic in 0 0.01 0.1 0.5 1; do
+                for pattern in clustered scattered; do
+                    echo "$backend $element 300000 lexicographic $plastic $pattern"
+                done
+            done
         done
-        echo "$backend tet4_p4 300000 lexicographic 1"
-        echo "$backend hex8_naive 300000 lexicographic 1"
+        echo "$backend tet4_p4 300000 lexicographic 1 clustered"
+        echo "$backend hex8_naive 300000 lexicographic 1 clustered"
     done
 }
 # Rough seconds of a point on two cores or one GPU, for the time left: a first guess, then scaled by what is seen.
@@ -115,8 +119,8 @@ gather_one() { # target, sort keys, files
 }
 finished() { for file in "$scratch"/$1; do [ ! -f "$file" ] || echo "$file"; done; }
 gather() {
-    gather_one kernels.csv "-k4,4 -k9,9 -k11,11 -k12,12 -k14,14n -k15,15 -k8,8" $(finished '*.rows.csv') $(finished '*.killed.csv') &&
-        gather_one samples.csv "-k1,1 -k4,4 -k6,6 -k7,7 -k8,8n -k9,9 -k3,3" $(finished '*.samples.csv') || full_disk
+    gather_one kernels.csv "-k4,4 -k9,9 -k11,11 -k13,13 -k12,12 -k15,15n -k16,16 -k8,8" $(finished '*.rows.csv') $(finished '*.killed.csv') &&
+        gather_one samples.csv "-k1,1 -k4,4 -k6,6 -k8,8 -k7,7 -k9,9n -k10,10 -k3,3" $(finished '*.samples.csv') || full_disk
 }
 
 # measure ROWS [FLAG...]: one point's rows into the file ROWS. The program runs beside the shell, which so hears
@@ -124,6 +128,7 @@ gather() {
 measure() {
     rows=$1
     shift
+    [ "$pattern" = clustered ] || set -- --fe_scatter "$@"
     "$scratch/kernels" --fe_backend="$backend" --fe_elements="$element" --fe_dofs="$size" --fe_order="$order" \
         --fe_plastic="$plastic" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
         --fe_rows="$rows" --benchmark_repetitions=$REPETITIONS "$@" >"$at.log" 2>&1 &
@@ -139,12 +144,12 @@ case $commit in *-dirty) echo "bench: there are changes since the commit: these 
 
 start=$(date +%s) i=0 done=0 kept=0 failed=0
 left=$(awk '{ s += $1 } END { print s }' "$scratch/points")
-while read -r seconds backend element size order plastic <&3; do
-    i=$((i + 1)) name=$backend-$element-$size-$order-$plastic at=$scratch/$backend-$element-$size-$order-$plastic
+while read -r seconds backend element size order plastic pattern <&3; do
+    i=$((i + 1)) name=$backend-$element-$size-$order-$plastic-$pattern at=$scratch/$backend-$element-$size-$order-$plastic-$pattern
     if [ -f "$at.rows.csv" ]; then
         kept=$((kept + 1))
     else
-        echo "$done $left $(($(date +%s) - start))" | awk -v point="point $i of $total: $backend $element, $size DoF, $order, plastic $plastic" '{
+        echo "$done $left $(($(date +%s) - start))" | awk -v point="point $i of $total: $backend $element, $size DoF, $order, plastic $plastic $pattern" '{
             s = int($2 * ($3 + 20) / ($1 + 20)) # the guess counts like 20 s that were seen
             printf "bench: %s; about %s left\n", point, s < 100 ? s " s" : int(s / 60 + 0.5) " min"
         }'

@@ -3,21 +3,26 @@
 # For each backend and element the largest size that has times: a line a variant, a column an operation, and what
 # the machine's ceiling allows. Where the sweep holds several node orders or shares of plastic elements, jacvec
 # over these at one size. A cell is the median throughput and its 95 % interval; bold is the fastest of its column
-# by intervals that do not overlap. Where no cell of a column is bold, the samples cannot tell.
+# by intervals that do not overlap. Where no cell of a column is bold, the samples cannot tell. The price of
+# determinism is the throughput of the best variant that repeats itself to the bit over that of the best of all;
+# one whose sums changed in any row of the backend does not count as repeating, also where it did by luck.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
+function kind_of(op) { return op == "material" ? "points" : "sums" }
+function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
 function note(list, value,    i) { # adds a value to a list that keeps the order of arrival
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
 }
 {
     backend = get("backend"); element = get("element"); dof = get("n_dof"); variant = get("variant")
-    group = backend SUBSEP element SUBSEP get("order") SUBSEP get("plastic") + 0 SUBSEP dof
+    setting = get("order") SUBSEP get("plastic") + 0 SUBSEP pattern()
+    group = backend SUBSEP element SUBSEP setting SUBSEP dof
     at = group SUBSEP get("operation") SUBSEP variant
     note("groups", backend SUBSEP element)
     note("variants", variant)
-    note("orders", get("order")); note("plastics", get("plastic") + 0)
+    note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
     has[group, variant] = 1
     machine = get("machine"); commit = get("commit")
     status[at] = get("status")
@@ -29,13 +34,13 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
         if (get("ceiling_share") > 0) ceiling[group, get("operation")] = median[at] / get("ceiling_share")
         about[group] = get("device") (backend == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") : "") \
             ", " get("repetitions") " repetitions"
-        sizes[backend, element, get("order"), get("plastic") + 0] = \
-            sizes[backend, element, get("order"), get("plastic") + 0] " " dof
+        sizes[backend, element, setting] = sizes[backend, element, setting] " " dof
     }
     if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
     if (get("setup_s") != "") setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s"))
     if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
-    fixed[group, variant] = get("deterministic") + 0 ? "yes" : "no"
+    repeats[at] = get("deterministic")
+    if (repeats[at] == "0") changes[backend, variant, kind_of(get("operation"))] = 1
 }
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 10 ? "%.2f" : "%.3f", x) }
 function cell(group, op, variant,    at, v, other, rivals, text) {
@@ -43,7 +48,7 @@ function cell(group, op, variant,    at, v, other, rivals, text) {
     if (status[at] != "ok") return status[at]
     text = number(median[at]) " (" number(low[at]) "–" number(high[at]) ")"
     for (v = 1; v <= count["variants"]; v++) {
-        if (item["variants", v] == variant) continue
+        if (item["variants", v] == variant || item["variants", v] == "bound" || variant == "bound") continue
         other = group SUBSEP op SUBSEP item["variants", v]
         if (status[other] != "ok") continue
         rivals++
@@ -63,29 +68,59 @@ function header(first, names, n, prefix, last,    i, head, rule) {
     print head last
     print rule (last == "" ? "" : "---:|---:|---:|---:|---|")
 }
+# Whether a variant repeats itself to the bit, or the operations in which it does not.
+function steadiness(group, variant,    o, at, known, changing, list) {
+    for (o = 1; o <= n_op; o++) {
+        at = group SUBSEP ops[o] SUBSEP variant
+        if (repeats[at] != "") known++
+        if (repeats[at] == "0") { list = list (changing ? ", " : "not ") ops[o]; changing++ }
+    }
+    return !known ? "" : !changing ? "yes" : changing == known ? "no" : list
+}
+# The fastest variant of an operation, or the fastest of those that repeat themselves; "" where there is none.
+function fastest(backend, group, op, steady,    v, at, best) {
+    for (v = 1; v <= count["variants"]; v++) {
+        at = group SUBSEP op SUBSEP item["variants", v]
+        if (status[at] != "ok" || item["variants", v] == "bound" || steady && (repeats[at] != 1 || changes[backend, item["variants", v], kind_of(op)])) continue
+        if (best == "" || median[at] > median[group, op, best]) best = item["variants", v]
+    }
+    return best
+}
+function price(backend, group, op,    best, steady) {
+    best = fastest(backend, group, op, 0); steady = fastest(backend, group, op, 1)
+    if (steady == "") return ""
+    if (steady == best) return "1"
+    return sprintf("%.2f (%.2f–%.2f) `%s`", median[group, op, steady] / median[group, op, best],
+        low[group, op, steady] / high[group, op, best], high[group, op, steady] / low[group, op, best], steady)
+}
 # All operations at the largest size.
-function operations(backend, element, order, plastic,    dof, group, o, v, variant, text) {
-    dof = largest(sizes[backend, element, order, plastic])
-    group = backend SUBSEP element SUBSEP order SUBSEP plastic SUBSEP dof
-    printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic.\n\n", element, backend, dof, unit_name(backend),
-        about[group], order, 100 * plastic
-    header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | deterministic |")
+function operations(backend, element, setting,    part, dof, group, o, v, variant, text) {
+    split(setting, part, SUBSEP)
+    dof = largest(sizes[backend, element, setting])
+    group = backend SUBSEP element SUBSEP setting SUBSEP dof
+    printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic%s.\n\n", element, backend, dof, unit_name(backend),
+        about[group], part[1], 100 * part[2], part[3] == "scattered" ? ", scattered" : ""
+    header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | repeats to the bit |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
         if (!has[group, variant]) continue
         text = "| `" variant "` |"
         for (o = 1; o <= n_op; o++) text = text " " cell(group, ops[o], variant) " |"
         printf "%s %.0f | %.0f | %s | %s | %s |\n", text, bytes[group, variant], own[group, variant],
-            setup[group, variant], error[group, variant] == "" ? "" : sprintf("%.1e", error[group, variant]), fixed[group, variant]
+            setup[group, variant], error[group, variant] == "" ? "" : sprintf("%.1e", error[group, variant]), steadiness(group, variant)
     }
     text = ""
     for (o = 1; o <= n_op; o++) text = text " " (ceiling[group, ops[o]] ? number(ceiling[group, ops[o]]) : "") " |"
     if (text ~ /[0-9]/) print "| *ceiling* |" text " | | | | |"
+    text = ""
+    for (o = 1; o <= n_op; o++) text = text " " price(backend, group, ops[o]) " |"
+    if (text ~ /[0-9]/) print "| *best that repeats / best of all* |" text " | | | | |"
 }
-# jacvec at one size over all orders (plastic 1) or all plastic shares (lexicographic): the largest common size.
-function over(list, backend, element, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
+# jacvec at one size over all orders (plastic 1) or all plastic shares of a pattern (lexicographic): the largest
+# common size.
+function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
     for (i = 1; i <= count[list]; i++) {
-        key = list == "orders" ? item[list, i] SUBSEP 1 : "lexicographic" SUBSEP item[list, i]
+        key = (list == "orders" ? item[list, i] SUBSEP 1 : "lexicographic" SUBSEP item[list, i]) SUBSEP how
         if (sizes[backend, element, key] == "") continue
         names[++n] = item[list, i]; keys[n] = key
     }
@@ -98,7 +133,7 @@ function over(list, backend, element, prefix,    n, i, v, k, key, dof, part, gro
     }
     if (!dof) return
     printf "\n## %s on %s, %d DoF: jacvec over %s, %s\n\n", element, backend, dof,
-        list == "orders" ? "node orders" : "shares of plastic elements", unit_name(backend)
+        list == "orders" ? "node orders" : "shares of plastic elements, " how, unit_name(backend)
     header("variant", names, n, prefix, "")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
@@ -118,17 +153,18 @@ END {
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
         shown = 0
-        if (sizes[name[1], name[2], "lexicographic", 1] != "") { operations(name[1], name[2], "lexicographic", 1); continue }
-        for (i = 1; i <= count["orders"]; i++)
-            for (j = 1; j <= count["plastics"]; j++)
-                if (!shown && sizes[name[1], name[2], item["orders", i], item["plastics", j]] != "") {
-                    operations(name[1], name[2], item["orders", i], item["plastics", j])
-                    shown = 1
-                }
+        usual = "lexicographic" SUBSEP 1 SUBSEP "clustered"
+        if (sizes[name[1], name[2], usual] != "") { operations(name[1], name[2], usual); continue }
+        for (i = 1; i <= count["settings"]; i++)
+            if (!shown && sizes[name[1], name[2], item["settings", i]] != "") {
+                operations(name[1], name[2], item["settings", i])
+                shown = 1
+            }
     }
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
-        over("orders", name[1], name[2], "")
-        over("plastics", name[1], name[2], "plastic ")
+        over("orders", name[1], name[2], "clustered", "")
+        over("plastics", name[1], name[2], "clustered", "plastic ")
+        over("plastics", name[1], name[2], "scattered", "plastic ")
     }
 }

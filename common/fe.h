@@ -75,6 +75,17 @@ enum {
 #define FE_BOTH static inline __attribute__((always_inline))
 #endif
 
+/* What is added to a word for its place before it is mixed: equal words at two places differ. */
+#define FE_WORD_STEP 0xd1342543de82ef95u
+/* One step of the splitmix64 generator (Steele, Lea, Flood 2014), which is also a good hash of its state. */
+FE_BOTH uint64_t fe_mix(uint64_t z)
+{
+    z += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 FE_BOTH int fe_corners(int kind) { return kind == FE_TET4 || kind == FE_TET4_P4 ? 4 : 8; }
 FE_BOTH int fe_points(int kind) { return kind == FE_TET4 ? 1 : kind == FE_TET4_P4 ? 4 : 8; }
 FE_BOTH const char *fe_kind_name(int kind)

@@ -16,7 +16,9 @@ for folder in "$@"; do
         awk -v backend=$backend -f plots/figures.awk variants/variants.def "$folder/machine.csv" "$folder/kernels.csv" \
             >"$work/data.gp"
         [ -s "$work/data.gp" ] || continue
-        for figure in throughput operations ceiling; do
+        figures="throughput operations ceiling"
+        grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
+        for figure in $figures; do
             for format in svg png; do
                 file=$figure-$backend.$format
                 # drawn elsewhere and moved: a figure is the old one or the new one

@@ -109,6 +109,7 @@ static fe_row some_row(void)
                     .mesh = "box",
                     .order = "rcm",
                     .plastic = 0.25,
+                    .plastic_pattern = "scattered",
                     .n_elem = 10,
                     .n_dof = 1000,
                     .operation = "jacvec",
@@ -184,6 +185,7 @@ static void test_row_holds_its_times(void **state)
             fail_msg("%s is %g, expected %g", expected[i].name, value, expected[i].value);
     }
     assert_string_equal(cell(&row, "commit"), fe_commit());
+    assert_string_equal(cell(&row, "plastic_pattern"), "scattered");
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
@@ -205,6 +207,9 @@ static void test_failed_row_holds_no_times(void **state)
     assert_string_equal(cell(&row, "plastic_measured"), "");
     assert_string_equal(cell(&row, "error"), "");
     assert_string_equal(cell(&row, "status"), "killed");
+
+    row.deterministic = -1; /* never measured */
+    assert_string_equal(cell(&row, "deterministic"), "");
 }
 
 static void test_samples_stand_in_their_order(void **state)
@@ -218,9 +223,10 @@ static void test_samples_stand_in_their_order(void **state)
     fe_row_write_samples_header(file);
     fe_row_write_samples(file, &row, 3, seconds);
     fclose(file);
-    assert_string_equal(text,
-                        "backend,threads,variant,element,case,order,plastic,n_dof,operation,calls,seconds\n"
-                        "host,2,v,tet4,box,rcm,0.25,1000,jacvec,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
+    assert_string_equal(
+        text, "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
+              "calls,seconds\n"
+              "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
 }
 
 /* --- machine records --------------------------------------------------------------------------------- */
@@ -274,17 +280,21 @@ static void test_record_of_another_machine_is_refused(void **state)
 
 /* --- tables ------------------------------------------------------------------------------------------ */
 
-/* Three strategies: the intervals of a and b overlap in jacvec and not in residual; c failed. */
+/* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b repeats
+ * itself; c failed. */
 static void test_table_names_a_winner_only_where_intervals_part(void **state)
 {
     (void)state;
     static const struct {
         const char *variant, *operation, *status;
         double median, low, high;
-    } rows[] = {
-        {"a", "residual", "ok", 1.0e-3, 0.9e-3, 1.1e-3}, {"b", "residual", "ok", 2.0e-3, 1.9e-3, 2.1e-3},
-        {"a", "jacvec", "ok", 1.0e-3, 0.9e-3, 1.3e-3},   {"b", "jacvec", "ok", 1.4e-3, 1.2e-3, 1.5e-3},
-        {"c", "residual", "check_failed", 0, 0, 0},      {"c", "jacvec", "out_of_memory", 0, 0, 0}};
+        int deterministic;
+    } rows[] = {{"a", "residual", "ok", 1.0e-3, 0.9e-3, 1.1e-3, 0},
+                {"b", "residual", "ok", 2.0e-3, 1.9e-3, 2.1e-3, 1},
+                {"a", "jacvec", "ok", 1.0e-3, 0.9e-3, 1.3e-3, 1}, /* by luck */
+                {"b", "jacvec", "ok", 1.4e-3, 1.2e-3, 1.5e-3, 1},
+                {"c", "residual", "check_failed", 0, 0, 0, -1},
+                {"c", "jacvec", "out_of_memory", 0, 0, 0, -1}};
     char path[256], command[400];
     snprintf(path, sizeof path, "%s/kernels.csv", folder);
     snprintf(command, sizeof command, "LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
@@ -294,6 +304,7 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fe_row row = some_row();
         row.variant = rows[i].variant, row.operation = rows[i].operation, row.status = rows[i].status;
+        row.deterministic = rows[i].deterministic;
         row.seconds = (fe_statistics){9, rows[i].median, rows[i].low, rows[i].high, rows[i].low};
         fe_row_write(file, &row);
     }
@@ -302,10 +313,17 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     char *table = read_all(pipe);
     assert_int_equal(pclose(pipe), 0);
     assert_holds(table, "## tet4 on host, 1000 DoF: MDoF/s");
+    assert_holds(table, "rcm order, 25 % plastic, scattered.");
     assert_holds(table, "| `a` | **1.000 (0.909–1.111)** |  |  | 1.000 (0.769–1.111) |  | 4 | 0 | 500.00 |");
     assert_holds(table, "| `b` | 0.500 (0.476–0.526) |  |  | 0.714 (0.667–0.833) |");
     assert_holds(table, "| `c` | check_failed |  |  | out_of_memory |");
     assert_holds(table, "| *ceiling* | 1.000 |  |  | 1.000 |");
+    assert_holds(table, " | not residual |\n"); /* a */
+    assert_holds(table, " | yes |\n| `c` |");
+    assert_holds(table, " |  |\n| *ceiling* |"); /* c: unknown */
+    assert_holds(
+        table,
+        "| *best that repeats / best of all* | 0.50 (0.43–0.58) `b` |  |  | 0.71 (0.60–1.08) `b` |  |");
     free(table);
 }
 
@@ -406,6 +424,38 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(text);
 }
 
+/* Scattered plastic elements, and none, agree with the oracle; about as many are plastic as were asked for.
+ */
+static void test_scattered_elements_pass_the_check(void **state)
+{
+    (void)state;
+    static const char *const shares[] = {"0", "0.1"};
+    const char *build = getenv("FE_BUILD") ? getenv("FE_BUILD") : "build";
+    char command[500], path[256];
+    snprintf(command, sizeof command, "%s/kernels", build);
+    if (access(command, X_OK)) {
+        print_message("skipped: scattered elements: %s was not built\n", command);
+        skip();
+    }
+    snprintf(path, sizeof path, "%s/scattered.csv", folder);
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof command,
+                 "%s/kernels --fe_backend=host --fe_threads=1 --fe_variants=%s --fe_dofs=9000 --fe_scatter "
+                 "--fe_plastic=%s --fe_rows='%s' --benchmark_repetitions=1 --benchmark_min_time=0.0001 2>&1",
+                 build, fe_variant_at(0)->name, shares[i], path);
+        FILE *pipe = popen(command, "r");
+        free(read_all(pipe));
+        assert_int_equal(pclose(pipe), 0);
+        char *rows = read_file(path);
+        int n = 0;
+        for (const char *at = rows; (at = strstr(at, ",ok\n")); at++) n++;
+        if (n != 2 * 5) fail_msg("%d rows are ok, not 10:\n%s", n, rows);
+        assert_holds(rows, i ? ",0.1,scattered," : ",0,scattered,");
+        assert_holds(rows, i ? ",0.09" : ",0.000000,"); /* plastic_measured */
+        free(rows);
+    }
+}
+
 /* A row that cannot be written is a failed run, not a lost row. */
 static void test_full_disk_is_reported(void **state)
 {
@@ -438,6 +488,7 @@ int main(void)
                                        cmocka_unit_test(test_machine_record_comes_back),
                                        cmocka_unit_test(test_record_of_another_machine_is_refused),
                                        cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
+                                       cmocka_unit_test(test_scattered_elements_pass_the_check),
                                        cmocka_unit_test(test_full_disk_is_reported),
                                        cmocka_unit_test(test_interrupted_sweep_goes_on)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

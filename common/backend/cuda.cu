@@ -313,6 +313,23 @@ static fe_status cuda_largest(fe_device *d, size_t n, const double *x, double *o
     return FE_OK;
 }
 
+/* The threads of a warp add up before one of them adds to *out. */
+__global__ void fingerprint(size_t n, const uint64_t *word, unsigned long long *out)
+{
+    const size_t step = gridDim.x * (size_t)blockDim.x;
+    unsigned long long sum = 0;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += step)
+        sum += fe_mix(word[i] + FE_WORD_STEP * i);
+    for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half);
+    if (threadIdx.x % 32 == 0) atomicAdd(out, sum);
+}
+
+static fe_status cuda_fingerprint(fe_device *d, size_t n, const void *memory, uint64_t *out)
+{
+    FE_LAUNCH(d, 1 << 18, THREADS, fingerprint, n, (const uint64_t *)memory, (unsigned long long *)out);
+    return FE_OK;
+}
+
 /* A node's constrained components stand next to each other in the sorted list, one thread each. */
 __global__ void constrain_blocks(int n, const int *at, double *D)
 {
@@ -448,6 +465,7 @@ const fe_backend fe_backend_cuda = {
     .take = cuda_take,
     .take_sum = cuda_take_sum,
     .largest = cuda_largest,
+    .fingerprint = cuda_fingerprint,
     .constrain_blocks = cuda_constrain_blocks,
     .invert_blocks = cuda_invert_blocks,
     .apply_blocks = cuda_apply_blocks,

@@ -58,6 +58,8 @@ typedef struct fe_backend {
     fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x,
                           double *out);                                         /* *out = sum of x[at] */
     fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
+    /* *out += a hash of the bits of n 64-bit words; another order of additions does not change it */
+    fe_status (*fingerprint)(fe_device *d, size_t n, const void *memory, uint64_t *out);
     /* 3×3 blocks [n_node][3][3]: constrained components become the identity, inverse in place, y = D x */
     fe_status (*constrain_blocks)(fe_device *d, int n, const int *at, double *D);
     fe_status (*invert_blocks)(fe_device *d, int n_node, double *D);

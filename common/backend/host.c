@@ -241,6 +241,20 @@ static fe_status host_largest(fe_device *d, size_t n, const double *x, double *o
     return FE_OK;
 }
 
+static fe_status host_fingerprint(fe_device *d, size_t n, const void *memory, uint64_t *out)
+{
+    const char *byte = memory;
+    uint64_t sum = 0;
+#pragma omp parallel for schedule(static) num_threads(d->threads) reduction(+ : sum)
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word;
+        memcpy(&word, byte + i * sizeof word, sizeof word);
+        sum += fe_mix(word + FE_WORD_STEP * i);
+    }
+    *out += sum;
+    return FE_OK;
+}
+
 static fe_status host_constrain_blocks(fe_device *d, int n, const int *at, double *D)
 {
     (void)d;
@@ -328,6 +342,7 @@ const fe_backend fe_backend_host = {
     .take = host_take,
     .take_sum = host_take_sum,
     .largest = host_largest,
+    .fingerprint = host_fingerprint,
     .constrain_blocks = host_constrain_blocks,
     .invert_blocks = host_invert_blocks,
     .apply_blocks = host_apply_blocks,

@@ -22,13 +22,4 @@ int fe_tag_find(const fe_tag_map *map, int64_t tag);
  * before. row [n][width], width <= 8. */
 fe_status fe_first_rows(const int *row, int width, int n, int *first);
 
-/* One step of the splitmix64 generator (Steele, Lea, Flood 2014), which is also a good hash of its state. */
-static inline uint64_t fe_mix(uint64_t z)
-{
-    z += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 #endif

@@ -35,19 +35,19 @@ fe_statistics fe_statistics_of(int n, double *x)
 
 void fe_row_write_header(FILE *file)
 {
-    fputs(
-        "schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,n_elem,n_dof,"
-        "operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,dof_per_s,gb_per_s,gflop_per_s,"
-        "ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,plastic_measured,error,deterministic,"
-        "status\n",
-        file);
+    fputs("schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,"
+          "plastic_pattern,n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,"
+          "dof_per_s,gb_per_s,gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,"
+          "plastic_measured,error,deterministic,status\n",
+          file);
 }
 
 void fe_row_write(FILE *file, const fe_row *r)
 {
-    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,%g,%lld,%lld,%s,", FE_ROW_SCHEMA, fe_commit(), r->machine,
-            r->backend, r->device, r->ranks, r->threads, r->variant, r->element, r->mesh, r->order,
-            r->plastic, (long long)r->n_elem, (long long)r->n_dof, r->operation);
+    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,%g,%s,%lld,%lld,%s,", FE_ROW_SCHEMA, fe_commit(),
+            r->machine, r->backend, r->device, r->ranks, r->threads, r->variant, r->element, r->mesh,
+            r->order, r->plastic, r->plastic_pattern, (long long)r->n_elem, (long long)r->n_dof,
+            r->operation);
     const fe_statistics *s = &r->seconds;
     if (strcmp(r->status, "ok") || s->n == 0) {
         fputs(",,,,,,,,,,", file);
@@ -64,18 +64,23 @@ void fe_row_write(FILE *file, const fe_row *r)
     else
         fputs(",,,,,,", file);
     if (!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) fprintf(file, "%.3e", r->error);
-    fprintf(file, ",%d,%s\n", r->deterministic, r->status);
+    fputc(',', file);
+    if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
+    fprintf(file, ",%s\n", r->status);
 }
 
 void fe_row_write_samples_header(FILE *file)
 {
-    fputs("backend,threads,variant,element,case,order,plastic,n_dof,operation,calls,seconds\n", file);
+    fputs(
+        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,calls,seconds\n",
+        file);
 }
 
 void fe_row_write_samples(FILE *file, const fe_row *r, int n, const double *seconds)
 {
-    fprintf(file, "%s,%d,%s,%s,%s,%s,%g,%lld,%s,%lld,", r->backend, r->threads, r->variant, r->element,
-            r->mesh, r->order, r->plastic, (long long)r->n_dof, r->operation, (long long)r->calls);
+    fprintf(file, "%s,%d,%s,%s,%s,%s,%g,%s,%lld,%s,%lld,", r->backend, r->threads, r->variant, r->element,
+            r->mesh, r->order, r->plastic, r->plastic_pattern, (long long)r->n_dof, r->operation,
+            (long long)r->calls);
     for (int i = 0; i < n; i++) fprintf(file, "%s%.5e", i ? " " : "", seconds[i]);
     fputc('\n', file);
 }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { FE_ROW_SCHEMA = 1 };
+enum { FE_ROW_SCHEMA = 2 };
 
 typedef struct fe_statistics {
     int n;
@@ -29,7 +29,8 @@ typedef struct fe_row {
     const char *machine, *backend, *device;
     int ranks, threads;
     const char *variant, *element, *mesh, *order;
-    double plastic; /* share of plastic elements that was asked for */
+    double plastic;              /* share of plastic elements that was asked for */
+    const char *plastic_pattern; /* clustered, scattered */
     int64_t n_elem, n_dof;
     const char *operation;
     /* what came out; seconds of one call */
@@ -38,7 +39,8 @@ typedef struct fe_row {
     double bytes_moved, flop, ceiling_seconds; /* modelled, of one call; 0 where unknown */
     double bytes, bytes_work, setup_seconds;   /* resident memory: all, and the variant's own */
     double plastic_measured, error;            /* error: of status ok or check_failed */
-    int deterministic;
+    int deterministic;                         /* as measured; below 0: unknown */
+
     const char *status; /* ok, check_failed, out_of_memory, failed, killed */
 } fe_row;
 
