@@ -107,6 +107,9 @@ inline fe_status set_up(group &g, entrant &e)
     FE_TRY(fe_assembly_set_up(e.assembly, &g.c.problem, &e.work));
     FE_TRY(g.c.device->ops->wait(g.c.device));
     e.setup_seconds = fe_seconds() - start;
+    if (e.assembly->note)
+        std::fprintf(stderr, "kernels: %s on %s, %s: %s\n", e.variant->name, g.box.backend->name,
+                     fe_kind_name(g.box.kind), e.assembly->note(e.work));
     e.bytes = (double)(g.c.device->bytes_resident - before);
     return FE_OK;
 }

@@ -72,6 +72,8 @@ typedef struct fe_assembly {
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
     fe_status (*diagonal)(const fe_problem *p, void *work, double *d);
     int stores; /* residual and jacvec read nothing of their output: it need not be zero */
+    /* One line about what setup decided, for the user. NULL where it decides nothing. */
+    const char *(*note)(const void *work);
 } fe_assembly;
 
 typedef struct fe_variant {

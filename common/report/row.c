@@ -63,7 +63,8 @@ void fe_row_write(FILE *file, const fe_row *r)
                 r->setup_seconds, r->plastic_measured);
     else
         fputs(",,,,,,", file);
-    if (!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) fprintf(file, "%.3e", r->error);
+    if ((!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) && !isnan(r->error))
+        fprintf(file, "%.3e", r->error);
     fputc(',', file);
     if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
     fprintf(file, ",%s\n", r->status);

@@ -77,6 +77,8 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
                            &s->problem));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
+    if (s->assembly->note && s->comm->rank == 0)
+        fprintf(stderr, "solve: %s: %s\n", r->variant->name, s->assembly->note(s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
                             (void **)&s->counted));
     FE_TRY(open_vectors(s));

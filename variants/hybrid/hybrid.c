@@ -1,0 +1,142 @@
+/* The choice, and the calls that follow it: the same code for both backends. */
+#include "common/backend/device.h"
+#include "common/problem/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A strategy is worth a try if it won somewhere: with another element, order, size or state. All use the
+ * common material update. */
+static const char *const tried[] = {"patch", "element_team", "element_atomic", "node_csr"};
+enum { N_TRIED = sizeof tried / sizeof *tried, CALLS = 5, ROUNDS = 3 };
+
+/* What is chosen for: the residual, jacvec where no tangent is read, jacvec where all are. */
+enum { RESIDUAL, ELASTIC, PLASTIC, N_USE };
+
+typedef struct hybrid {
+    const fe_assembly *table[N_TRIED]; /* NULL: it found no memory */
+    void *work[N_TRIED];
+    int choice[N_USE];
+    char note[160];
+} hybrid;
+
+static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_part part, const double *v,
+                      double *y)
+{
+    fe_device *d = p->device;
+    if (part == FE_INTERIOR && !h->table[i]->stores)
+        FE_TRY(d->ops->zero(d, 3 * (size_t)p->view.n_local * sizeof *y, y));
+    return (use == RESIDUAL ? h->table[i]->residual : h->table[i]->jacvec)(p, h->work[i], part, v, y);
+}
+
+/* Seconds of the fastest round. */
+static fe_status measure(const hybrid *h, const fe_problem *p, int i, int use, const double *v, double *y,
+                         double *seconds)
+{
+    fe_device *d = p->device;
+    *seconds = INFINITY;
+    for (int round = 0; round <= ROUNDS; round++) {
+        FE_TRY(d->ops->wait(d));
+        const double start = fe_seconds();
+        for (int k = 0; k < CALLS; k++)
+            for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
+                FE_TRY(call(h, p, i, use, (fe_part)part, v, y));
+        FE_TRY(d->ops->wait(d));
+        if (round > 0) *seconds = fmin(*seconds, (fe_seconds() - start) / CALLS); /* the first one warms up */
+    }
+    return FE_OK;
+}
+
+static fe_status mark_all(fe_problem *p, uint8_t flag)
+{
+    uint8_t *flags = NULL;
+    FE_ALLOCATE(flags, p->view.ld, "hybrid");
+    memset(flags, flag, (size_t)p->view.ld);
+    fe_status status = p->device->ops->upload(p->device, (size_t)p->view.ld, flags, p->view.trial.flags);
+    if (status == FE_OK) status = p->device->ops->wait(p->device);
+    free(flags);
+    return status;
+}
+
+static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y)
+{
+    double best[N_USE] = {INFINITY, INFINITY, INFINITY};
+    for (int use = 0; use < N_USE; use++) {
+        p->view.elastic = use == ELASTIC;
+        FE_TRY(mark_all(p, use == PLASTIC ? FE_YIELDED | FE_SOFTENED : 0));
+        for (int i = 0; i < N_TRIED; i++) {
+            double seconds;
+            if (!h->table[i]) continue;
+            FE_TRY(measure(h, p, i, use, v, y, &seconds));
+            if (seconds < best[use]) best[use] = seconds, h->choice[use] = i;
+        }
+    }
+    p->view.elastic = 0;
+    return mark_all(p, 0);
+}
+
+static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_problem *p, void **work)
+{
+    fe_device *d = p->device;
+    void *v = NULL, *y = NULL;
+    const size_t bytes = (3 * (size_t)p->view.n_local + 8) * sizeof(double);
+    FE_TRY(fe_device_keep(d, sizeof(hybrid), "hybrid", work));
+    hybrid *h = *work;
+    int n = 0;
+    for (int i = 0; i < N_TRIED; i++) {
+        const fe_assembly *table = table_of(fe_variant_find(tried[i]));
+        const fe_status status = fe_assembly_set_up(table, p, &h->work[i]);
+        if (status == FE_OK)
+            h->table[i] = table, n++;
+        else if (status != FE_OUT_OF_MEMORY || (i == N_TRIED - 1 && n == 0))
+            return status;
+    }
+    fe_status status = d->ops->allocate(d, bytes, &v);
+    if (status == FE_OK) status = d->ops->allocate(d, bytes, &y);
+    if (status == FE_OK) status = choose(h, p, v, y);
+    if (v) d->ops->release(d, v);
+    if (y) d->ops->release(d, y);
+    snprintf(h->note, sizeof h->note, "residual by %s, jacvec by %s (elastic) and %s (plastic)",
+             tried[h->choice[RESIDUAL]], tried[h->choice[ELASTIC]], tried[h->choice[PLASTIC]]);
+    return status;
+}
+
+static const char *note(const void *work) { return ((const hybrid *)work)->note; }
+
+static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+{
+    const hybrid *h = work;
+    return call(h, p, h->choice[RESIDUAL], RESIDUAL, part, u, r);
+}
+
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+{
+    const hybrid *h = work;
+    const int use = p->view.elastic ? ELASTIC : PLASTIC;
+    return call(h, p, h->choice[use], use, part, v, y);
+}
+
+static fe_status diagonal(const fe_problem *p, void *work, double *d)
+{
+    const hybrid *h = work;
+    const int i = h->choice[PLASTIC];
+    return h->table[i]->diagonal(p, h->work[i], d);
+}
+
+static const fe_assembly *host_of(const fe_variant *v) { return v->host; }
+static fe_status setup_host(fe_problem *p, void **work) { return setup(host_of, p, work); }
+static const fe_assembly hybrid_host = {setup_host, residual, fe_material_host, jacvec, diagonal, 1, note};
+#if FE_HAVE_CUDA
+static const fe_assembly *cuda_of(const fe_variant *v) { return v->cuda; }
+static fe_status setup_cuda(fe_problem *p, void **work) { return setup(cuda_of, p, work); }
+static const fe_assembly hybrid_cuda = {setup_cuda, residual, fe_material_cuda, jacvec, diagonal, 1, note};
+#endif
+
+const fe_variant fe_variant_hybrid = {
+    .name = "hybrid",
+    .summary = "times some of the others on the mesh at hand and takes the fastest for each operation",
+    .deterministic = 0,
+    .host = &hybrid_host,
+    .cuda = FE_CUDA_TABLE(hybrid_cuda),
+};
