@@ -34,7 +34,7 @@ comma := ,
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
 # --- flags -------------------------------------------------------------------------------------------
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers
 DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0) \
     -DFE_HAVE_CUSPARSE=$(if $(HAVE_CUSPARSE),1,0)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -148,8 +148,8 @@ FE_BODY void fe_rotate_axes(int axis, fe_real five[5])
 }
 
 /* State of a point; zero where the element has not yielded. */
-FE_BODY void fe_point_state(int kind, const fe_view *m, const fe_state *s, fe_index flags, fe_element e,
-                            int q, fe_real state[FE_STATE])
+FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_element e, int q,
+                            fe_real state[FE_STATE])
 {
     FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
@@ -203,7 +203,7 @@ FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, i
         fe_real state[FE_STATE];
         fe_return mapped;
         FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= inverse;
-        fe_point_state(kind, m, &m->committed, e.committed, e, q, state);
+        fe_point_state(kind, &m->committed, e.committed, e, q, state);
         fe_return_map(&m->material, strain, state, stress, &mapped);
     }
     FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
@@ -320,7 +320,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_strain(kind, J, G, strain);
-            fe_point_state(kind, m, &m->committed, e.committed, e, q, state);
+            fe_point_state(kind, &m->committed, e.committed, e, q, state);
             fe_return_map(&m->material, strain, state, stress, &mapped);
             fe_update_state(&mapped, state, next[q]);
             fe_consistent_tangent(&m->material, &mapped, tangent[q]);
@@ -438,8 +438,8 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
             const fe_real volume = fe_point_strain(kind, J, G, strain);
-            fe_point_state(kind, m, &m->committed, e.committed, e, q, old);
-            fe_point_state(kind, m, &m->trial, e.trial, e, q, state);
+            fe_point_state(kind, &m->committed, e.committed, e, q, old);
+            fe_point_state(kind, &m->trial, e.trial, e, q, state);
             fe_trace_free(state, plastic);
             for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
             fe_elastic_stress(&m->material, elastic, stress);

@@ -41,7 +41,8 @@ typedef struct patch_head {
  *   conn    uint16_t [slots][width] nodes of each slot in the patch
  *   first   uint16_t [n_node + 1]   start of a node's corners in:
  *   corner  uint16_t [slots][nodes] place of a corner's first component among the corner forces
- * Slots beyond n_slot repeat the last one. */
+ *   share   int      [n_node]       only with `ordered`: row of `shares` where the node's sum goes, if it is
+ * ~node Slots beyond n_slot repeat the last one. */
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes; /* most_nodes of any patch */
@@ -50,6 +51,11 @@ typedef struct patch_plan {
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     const int *border;             /* [n_border] nodes that several patches add to, and those of none */
     int n_border;
+    /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the
+     * patches' order. Otherwise ordered is 0 and the rest NULL. */
+    int ordered, share;
+    const int *share_first, *share_row; /* [n_border + 1] rows of: the shares of a node */
+    double *shares;                     /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;
 
 /* First and one past last patch of a part. */
@@ -62,8 +68,9 @@ FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Cuts the elements into compact patches and uploads the records. paired: pairs of Tet4. */
-fe_status patch_plan_open(fe_problem *p, int paired, patch_plan *plan);
+/* Cuts the elements into compact patches and uploads the records. paired: pairs of Tet4; ordered: border sums
+ * by a second pass. */
+fe_status patch_plan_open(fe_problem *p, int paired, int ordered, patch_plan *plan);
 
 /* Pairs of n tetrahedra, conn [n][4], that share a face: pair [n][2] is element and corner opposite to the
  * face of both, -1 for the second of one that is left alone. Returns the number of pairs, alone ones counted.

@@ -247,9 +247,9 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
     }
 }
 
-FE_BODY void patch_put(int inner, double *to, double sum)
+FE_BODY void patch_put(int alone, double *to, double sum)
 {
-    if (inner)
+    if (alone)
         *to = sum;
     else
         atomicAdd(to, sum);
@@ -262,19 +262,21 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
     const int row = patch_form_of(kind, patch_paired(kind)).row, n = p->head->n_node;
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
+    const int *share = (const int *)(p->rest + plan->share), width = op == PATCH_DIAGONAL ? 9 : 3;
     for (int i = threadIdx.x; i < n; i += PATCH_THREADS) {
         double sum[3] = {0.0, 0.0, 0.0};
         for (int k = first[i]; k < first[i + 1]; k++)
             for (int c = 0; c < 3; c++) sum[c] += p->force[corner[k] + c * row];
-        const int inner = p->node[i] >= 0, node = patch_node(p->node[i]);
+        const int inner = p->node[i] >= 0, alone = inner || plan->ordered;
+        double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
+                                             : y + (size_t)width * patch_node(p->node[i]);
         if (op != PATCH_DIAGONAL) {
-            for (int c = 0; c < 3; c++) patch_put(inner, y + 3 * (size_t)node + c, sum[c]);
+            for (int c = 0; c < 3; c++) patch_put(alone, to + c, sum[c]);
         } else {
             const int upper[3] = {1, 5, 2}, lower[3] = {3, 7, 6};
-            double *to = y + 9 * (size_t)node;
             for (int c = 0; c < 3; c++) {
-                patch_put(inner, to + (half ? upper[c] : 4 * c), sum[c]);
-                if (half) patch_put(inner, to + lower[c], sum[c]);
+                patch_put(alone, to + (half ? upper[c] : 4 * c), sum[c]);
+                if (half) patch_put(alone, to + lower[c], sum[c]);
             }
         }
     }
@@ -352,11 +354,11 @@ static void choose_kernels(int kind, patch_work *w)
 #undef CASE
 }
 
-static fe_status setup(fe_problem *p, void **work)
+static fe_status open_patches(fe_problem *p, int ordered, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
     patch_work *w = (patch_work *)*work;
-    FE_TRY(patch_plan_open(p, patch_paired(p->kind), &w->plan));
+    FE_TRY(patch_plan_open(p, patch_paired(p->kind), ordered, &w->plan));
     choose_kernels(p->kind, w);
     w->shared = patch_shared_bytes(p->kind, &w->plan);
     int device = 0, processors = 0;
@@ -391,22 +393,46 @@ __global__ void __launch_bounds__(PATCH_THREADS) patch_clear(const int *border, 
     if (i < 3 * n) y[3 * (size_t)border[i / 3] + i % 3] = 0.0;
 }
 
+/* The second pass: a number of a border row a thread. */
+__global__ void __launch_bounds__(PATCH_THREADS) patch_sum_shares(patch_plan plan, int width, double *y)
+{
+    const int i = (blockIdx.x * blockDim.x + threadIdx.x) / width,
+              c = (blockIdx.x * blockDim.x + threadIdx.x) % width;
+    double sum = 0.0;
+    if (i >= plan.n_border) return;
+    for (int k = plan.share_first[i]; k < plan.share_first[i + 1]; k++)
+        sum += plan.shares[(size_t)width * plan.share_row[k] + c];
+    y[(size_t)width * plan.border[i] + c] = sum;
+}
+static fe_status sum_shares(const fe_problem *p, const patch_plan *plan, int width, double *y)
+{
+    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_THREADS, patch_sum_shares, *plan, width, y);
+    return FE_OK;
+}
+
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
     const patch_work *w = (const patch_work *)work;
+    const patch_plan *plan = &w->plan;
     int first, last;
-    patch_range(&w->plan, part, &first, &last);
-    if (part == FE_INTERIOR)
-        FE_LAUNCH(p->device, 3 * (size_t)w->plan.n_border, PATCH_THREADS, patch_clear, w->plan.border,
-                  w->plan.n_border, y);
-    return launch(p, w, op, first, last, v, y);
+    patch_range(plan, part, &first, &last);
+    if (part == FE_INTERIOR && !plan->ordered)
+        FE_LAUNCH(p->device, 3 * (size_t)plan->n_border, PATCH_THREADS, patch_clear, plan->border,
+                  plan->n_border, y);
+    FE_TRY(launch(p, w, op, first, last, v, y));
+    return plan->ordered && last == plan->n_patch ? sum_shares(p, plan, 3, y) : FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     const patch_work *w = (const patch_work *)work;
-    return launch(p, w, PATCH_DIAGONAL, 0, w->plan.n_patch, NULL, d);
+    FE_TRY(launch(p, w, PATCH_DIAGONAL, 0, w->plan.n_patch, NULL, d));
+    return w->plan.ordered ? sum_shares(p, &w->plan, 9, d) : FE_OK;
 }
 
+static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
+static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
 extern "C" const fe_assembly patch_cuda = {setup, residual, fe_material_cuda, jacvec, diagonal, 1};
+extern "C" const fe_assembly patch_ordered_cuda = {setup_ordered, residual, fe_material_cuda,
+                                                   jacvec,        diagonal, 1};

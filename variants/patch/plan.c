@@ -185,29 +185,83 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->conn = place(&at, slots * (size_t)form->width * sizeof(uint16_t));
     plan->first = place(&at, (n + 2) * sizeof(uint16_t));
     plan->corner = place(&at, slots * (size_t)form->nodes * sizeof(uint16_t));
+    if (plan->ordered) plan->share = place(&at, n * sizeof(int));
     plan->stride = at;
 }
 
+typedef struct border_lists {
+    char *stored; /* [n_local] */
+    int *place;   /* [n_local] of a node in node */
+    int *node;    /* [n_border] */
+    int *first;   /* [n_border + 1] */
+    int *row;     /* [first[n_border]] */
+    int n, n_row;
+} border_lists;
+
+static const int *nodes_of(const patch_plan *plan, const char *record, int patch, int *n)
+{
+    record += (size_t)patch * plan->stride;
+    *n = ((const patch_head *)record)->n_node;
+    return (const int *)(record + plan->node);
+}
+
 /* Nodes that no patch stores. */
-static fe_status list_border(const draft *k, fe_device *d, const char *record)
+static fe_status find_border(const draft *k, const char *record, border_lists *b)
+{
+    int n;
+    FE_ALLOCATE(b->stored, k->m->n_local, "patches");
+    FE_ALLOCATE(b->place, k->m->n_local, "patches");
+    FE_ALLOCATE(b->node, k->m->n_local, "patches");
+    for (int i = 0; i < k->plan->n_patch; i++) {
+        const int *node = nodes_of(k->plan, record, i, &n);
+        for (int j = 0; j < n; j++)
+            if (node[j] >= 0) b->stored[node[j]] = 1;
+    }
+    for (int i = 0; i < k->m->n_local; i++)
+        if (!b->stored[i]) b->place[i] = b->n, b->node[b->n++] = i;
+    return FE_OK;
+}
+
+/* Numbers the patches' shares of border nodes, and lists them by node. */
+static fe_status list_shares(const draft *k, char *record, border_lists *b)
+{
+    const patch_plan *plan = k->plan;
+    int n;
+    FE_ALLOCATE(b->first, b->n + 2, "patches");
+    for (int i = 0; i < plan->n_patch; i++) {
+        const int *node = nodes_of(plan, record, i, &n);
+        for (int j = 0; j < n; j++)
+            if (node[j] < 0) b->first[b->place[~node[j]] + 2]++, b->n_row++;
+    }
+    for (int i = 2; i <= b->n + 1; i++) b->first[i] += b->first[i - 1];
+    FE_ALLOCATE(b->row, b->n_row, "patches");
+    int row = 0;
+    for (int i = 0; i < plan->n_patch; i++) {
+        const int *node = nodes_of(plan, record, i, &n);
+        int *share = (int *)(record + (size_t)i * plan->stride + plan->share);
+        for (int j = 0; j < n; j++) {
+            if (node[j] >= 0) continue;
+            b->row[b->first[b->place[~node[j]] + 1]++] = row;
+            share[j] = row++;
+        }
+    }
+    return FE_OK;
+}
+
+static fe_status upload_border(const draft *k, fe_device *d, char *record, border_lists *b)
 {
     patch_plan *plan = k->plan;
-    char *stored = NULL;
-    int *border = NULL;
-    FE_ALLOCATE(stored, k->m->n_local, "patches");
-    for (int i = 0; i < plan->n_patch; i++, record += plan->stride) {
-        const int *node = (const int *)(record + plan->node);
-        for (int n = 0; n < ((const patch_head *)record)->n_node; n++)
-            if (node[n] >= 0) stored[node[n]] = 1;
-    }
-    fe_status status = fe_allocate((size_t)k->m->n_local, sizeof *border, "patches", (void **)&border);
-    for (int n = 0; status == FE_OK && n < k->m->n_local; n++)
-        if (!stored[n]) border[plan->n_border++] = n;
-    if (status == FE_OK)
-        status = fe_device_upload(d, (size_t)plan->n_border, sizeof *border, border, "patches",
-                                  (void **)&plan->border);
-    free(stored), free(border);
-    return status;
+    FE_TRY(find_border(k, record, b));
+    plan->n_border = b->n;
+    FE_TRY(fe_device_upload(d, (size_t)b->n, sizeof *b->node, b->node, "patches", (void **)&plan->border));
+    if (!plan->ordered) return FE_OK;
+    FE_TRY(list_shares(k, record, b));
+    FE_TRY(fe_device_upload(d, (size_t)b->n + 1, sizeof *b->first, b->first, "patches",
+                            (void **)&plan->share_first));
+    FE_TRY(
+        fe_device_upload(d, (size_t)b->n_row, sizeof *b->row, b->row, "patches", (void **)&plan->share_row));
+    return fe_device_allocate(d, 9 * (size_t)b->n_row, sizeof *plan->shares,
+                              "patches: shares of border nodes", (void **)&plan->shares);
 }
 
 static fe_status write_records(const draft *k, fe_device *d)
@@ -217,7 +271,9 @@ static fe_status write_records(const draft *k, fe_device *d)
     FE_ALLOCATE(record, (size_t)plan->n_patch * plan->stride, "patches");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < plan->n_patch; i++) write_record(k, i, record + (size_t)i * plan->stride);
-    fe_status status = list_border(k, d, record);
+    border_lists b = {0};
+    fe_status status = upload_border(k, d, record, &b);
+    free(b.stored), free(b.place), free(b.node), free(b.first), free(b.row);
     if (status == FE_OK)
         status = fe_device_upload(d, (size_t)plan->n_patch, (size_t)plan->stride, record, "patches",
                                   (void **)&plan->record);
@@ -251,7 +307,7 @@ static fe_status build(draft *k, fe_device *d)
     return write_records(k, d);
 }
 
-fe_status patch_plan_open(fe_problem *p, int paired, patch_plan *plan)
+fe_status patch_plan_open(fe_problem *p, int paired, int ordered, patch_plan *plan)
 {
     draft k = {.m = &p->view,
                .kind = p->kind,
@@ -259,7 +315,7 @@ fe_status patch_plan_open(fe_problem *p, int paired, patch_plan *plan)
                .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores(),
                .form = patch_form_of(p->kind, paired),
                .plan = plan};
-    plan->paired = paired;
+    plan->paired = paired, plan->ordered = ordered;
     const fe_status status = build(&k, p->device);
     free(k.conn), free(k.x), free(k.valence), free(k.centre), free(k.order), free(k.opens), free(k.start);
     return status;

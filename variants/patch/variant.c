@@ -1,6 +1,6 @@
 #include "common/variant.h"
 
-extern const fe_assembly patch_host, patch_cuda;
+extern const fe_assembly patch_host, patch_cuda, patch_ordered_host, patch_ordered_cuda;
 
 const fe_variant fe_variant_patch = {
     .name = "patch",
@@ -8,4 +8,12 @@ const fe_variant fe_variant_patch = {
     .deterministic = 0,
     .host = &patch_host,
     .cuda = FE_CUDA_TABLE(patch_cuda),
+};
+
+const fe_variant fe_variant_patch_ordered = {
+    .name = "patch_ordered",
+    .summary = "patch, with its border summed by a second pass in place of atomics",
+    .deterministic = 1,
+    .host = &patch_ordered_host,
+    .cuda = FE_CUDA_TABLE(patch_ordered_cuda),
 };
