@@ -51,13 +51,17 @@ endif
 ifeq ($(HAVE_METIS),yes)
 LDLIBS += -lmetis
 endif
+ifneq ($(findstring thread,$(SANITIZE)),)
+LDLIBS += -Wl,--wrap=GOMP_parallel # tests/openmp_order.c
+endif
 PROGRAM_LIBS := -lmuparser -ljansson -lz
 
 # --- sources -----------------------------------------------------------------------------------------
 # The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
 PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/report/result.c common/mesh/vtu.c)
-CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c))
+CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c)) \
+                $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)
 CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
 ifeq ($(HAVE_CUSPARSE),)
 CUDA_SOURCES := $(filter-out variants/assembled_cusparse/%,$(CUDA_SOURCES))
@@ -67,13 +71,13 @@ CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 BENCH_SOURCES := $(filter-out bench/solve.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
-TEST_HELPERS := $(filter-out $(TEST_SOURCES),$(wildcard tests/*.c))
+TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench plots sanitize format clean deps tests programs
+.PHONY: all info help test run-tests bench plots sanitize sanitize-threads format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
 
@@ -87,6 +91,7 @@ help:
 	@echo '                SIZES_cuda= THREADS= RESULTS=results; again after an interruption: it goes on'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
+	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
@@ -124,6 +129,11 @@ $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(if $(HAVE_CUDA),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'),none)"' -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
+
+ifneq ($(findstring thread,$(SANITIZE)),)
+# One thread works here, and most of the time: the oracle need not be watched.
+$(call object,tests/oracle.c tests/test_assembly.c): CFLAGS += -O2 -fno-sanitize=thread
+endif
 
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 	@rm -f $@
@@ -166,6 +176,16 @@ sanitize:
 	    for tool in memcheck racecheck; do \
 	        compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done; \
 	else echo 'compute-sanitizer: skipped, no GPU'; fi
+
+# Races between the threads of a loop, of all strategies, and between ranks, of one: they share that code. gcc only,
+# as tests/openmp_order.c says; -O1 takes minutes for each file.
+sanitize-threads: threads := $(BUILD)/threads/tests
+sanitize-threads:
+	@$(MAKE) --no-print-directory deps WITH_TESTS=1
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CUDA=no SANITIZE=thread OPT=-O0 PROGRAMS= \
+	    TESTS='$(threads)/test_assembly $(threads)/test_ranks' tests
+	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly
+	@for part in 'test_abort*' 'strip* node_csr contiguous'; do $(threads)/test_ranks "$$part" || exit 1; done
 
 # What cannot be installed is named and left out; the sweep says so where kernels is among it.
 bench:

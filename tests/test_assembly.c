@@ -21,6 +21,7 @@
 
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
 #define MARGIN 1e-3     /* |f| over the yield stress */
+enum { THREADS = 4 };   /* of the host backend */
 
 /* --- the scenes ------------------------------------------------------------------------------------ */
 
@@ -400,7 +401,7 @@ typedef struct setting {
 
 static int check_residual(const setting *t, const scene *s)
 {
-    bench b = bench_whole(s, t->assembly, t->backend, 2);
+    bench b = bench_whole(s, t->assembly, t->backend, THREADS);
     double *r = new_vector(s, 3);
     apply(&b, t->assembly->residual, s->u, r);
     const int bad = compare("residual", s, 3 * (size_t)s->mesh.n_node, r, s->r, s->r_scale, TOLERANCE);
@@ -411,7 +412,7 @@ static int check_residual(const setting *t, const scene *s)
 
 static int check_jacvec(const setting *t, const scene *s)
 {
-    bench b = bench_whole(s, t->assembly, t->backend, 2);
+    bench b = bench_whole(s, t->assembly, t->backend, THREADS);
     double *y = new_vector(s, 3);
     material(&b, FE_TANGENT_CONSISTENT, s->u);
     apply(&b, t->assembly->jacvec, s->v, y);
@@ -423,7 +424,7 @@ static int check_jacvec(const setting *t, const scene *s)
 
 static int check_elastic(const setting *t, const scene *s)
 {
-    bench b = bench_whole(s, t->assembly, t->backend, 2);
+    bench b = bench_whole(s, t->assembly, t->backend, THREADS);
     double *y = new_vector(s, 3);
     material(&b, FE_TANGENT_CONSISTENT, s->u); /* what it leaves must not be used */
     material(&b, FE_TANGENT_ELASTIC, s->u);
@@ -436,7 +437,7 @@ static int check_elastic(const setting *t, const scene *s)
 
 static int check_diagonal(const setting *t, const scene *s)
 {
-    bench b = bench_whole(s, t->assembly, t->backend, 2);
+    bench b = bench_whole(s, t->assembly, t->backend, THREADS);
     double *d = new_vector(s, 9);
     material(&b, FE_TANGENT_CONSISTENT, s->u);
     diagonal(&b, d);
@@ -543,7 +544,7 @@ static int compare_element(const bench *b, const snapshot *k, int e, fe_tangent 
 
 static int check_material_mode(const setting *t, const scene *s, fe_tangent mode)
 {
-    bench b = bench_whole(s, t->assembly, t->backend, 2);
+    bench b = bench_whole(s, t->assembly, t->backend, THREADS);
     snapshot before = snapshot_take(&b);
     material(&b, mode, s->u);
     snapshot after = snapshot_take(&b);
@@ -624,7 +625,7 @@ static double *all_outputs(const setting *t, const scene *s, int threads)
 static int check_bits(const setting *t, const scene *s)
 {
     if (!t->variant->deterministic) return 0;
-    static const int threads[] = {1, 2};
+    static const int threads[] = {1, 2, THREADS};
     const size_t bytes = 15 * (size_t)s->mesh.n_node * sizeof(double);
     double *first = all_outputs(t, s, 1);
     int bad = 0;
