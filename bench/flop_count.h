@@ -12,6 +12,8 @@
 #define FE_REAL_H
 #include "common/fe.h"
 
+#include <cstring>
+
 #define FE_LANES 1
 #define FE_UNROLL
 

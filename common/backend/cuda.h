@@ -23,7 +23,7 @@ static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + t
 #define FE_LAUNCH(device, n, threads, kernel, ...)                                                           \
     do {                                                                                                     \
         if ((n) > 0) kernel<<<fe_grid(n, threads), threads, 0, fe_cuda_stream(device)>>>(__VA_ARGS__);       \
-        CUDA_TRY(cudaPeekAtLastError());                                                                     \
+        CUDA_TRY(cudaGetLastError());                                                                        \
     } while (0)
 
 /* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */

@@ -130,8 +130,9 @@ FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, int c,
         memcpy(array + fe_point_place(kind, e, 0, q, c), &value, sizeof value);
         return;
     }
+    const double *lane = (const double *)&value;
     for (int l = 0; l < FE_LANES; l++)
-        if (where[l]) array[fe_point_place(kind, e, l, q, c)] = value[l];
+        if (where[l]) array[fe_point_place(kind, e, l, q, c)] = lane[l];
 }
 #endif
 

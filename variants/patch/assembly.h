@@ -49,11 +49,11 @@ typedef struct patch_plan {
     int node, x, elem, conn, first, corner;
     int paired;
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
-    const int *border;             /* [n_border] nodes that several patches add to, and those of none */
-    int n_border;
     /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the
      * patches' order. Otherwise ordered is 0 and the rest NULL. */
     int ordered, share;
+    const int *border; /* [n_border] nodes that several patches add to, and those of none */
+    int n_border;
     const int *share_first, *share_row; /* [n_border + 1] rows of: the shares of a node */
     double *shares;                     /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;

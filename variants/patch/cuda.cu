@@ -255,8 +255,18 @@ FE_BODY void patch_put(int alone, double *to, double sum)
         atomicAdd(to, sum);
 }
 
-/* Sums the corners of each node. A row of y is `width` numbers; place: where in it the three sums go, and the
- * two more places of a symmetric block's off-diagonal entries. */
+/* Three sums to their places in a row: of a vector, or of a symmetric block, whose off-diagonal entries have
+ * two places each. */
+FE_BODY void patch_put_row(int op, int half, int alone, const double sum[3], double *to)
+{
+    const int upper[3] = {1, 5, 2}, lower[3] = {3, 7, 6};
+    for (int c = 0; c < 3; c++) {
+        patch_put(alone, to + (op != PATCH_DIAGONAL ? c : half ? upper[c] : 4 * c), sum[c]);
+        if (op == PATCH_DIAGONAL && half) patch_put(alone, to + lower[c], sum[c]);
+    }
+}
+
+/* Sums the corners of each node. */
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
     const int row = patch_form_of(kind, patch_paired(kind)).row, n = p->head->n_node;
@@ -267,17 +277,11 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
         double sum[3] = {0.0, 0.0, 0.0};
         for (int k = first[i]; k < first[i + 1]; k++)
             for (int c = 0; c < 3; c++) sum[c] += p->force[corner[k] + c * row];
-        const int inner = p->node[i] >= 0, alone = inner || plan->ordered;
-        double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
-                                             : y + (size_t)width * patch_node(p->node[i]);
-        if (op != PATCH_DIAGONAL) {
-            for (int c = 0; c < 3; c++) patch_put(alone, to + c, sum[c]);
+        const int inner = p->node[i] >= 0;
+        if (plan->ordered && !inner) {
+            patch_put_row(op, half, 1, sum, plan->shares + (size_t)width * share[i]);
         } else {
-            const int upper[3] = {1, 5, 2}, lower[3] = {3, 7, 6};
-            for (int c = 0; c < 3; c++) {
-                patch_put(alone, to + (half ? upper[c] : 4 * c), sum[c]);
-                if (half) patch_put(alone, to + lower[c], sum[c]);
-            }
+            patch_put_row(op, half, inner, sum, y + (size_t)width * patch_node(p->node[i]));
         }
     }
 }
@@ -361,13 +365,16 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     FE_TRY(patch_plan_open(p, patch_paired(p->kind), ordered, &w->plan));
     choose_kernels(p->kind, w);
     w->shared = patch_shared_bytes(p->kind, &w->plan);
-    int device = 0, processors = 0;
+    int device = 0, processors = 0, most = 0;
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    CUDA_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    if (w->shared > (size_t)most)
+        return fe_fail(FE_FAILED, "patch: %zu bytes of shared memory a block are needed, the device has %d",
+                       w->shared, most);
     for (int i = 0; i < PATCH_N_OPERATION; i++) {
-        int blocks = 0;
-        CUDA_TRY(
-            cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, (int)w->shared));
+        int blocks = 0; /* the limit belongs to the kernel, not to this plan */
+        CUDA_TRY(cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
         CUDA_TRY(
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS, w->shared));
         w->blocks[i] = blocks * processors;
@@ -382,15 +389,8 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
     if (blocks > 0)
         w->kernel[operation]<<<blocks, PATCH_THREADS, w->shared, fe_cuda_stream(p->device)>>>(
             p->view, w->plan, first, last, v, y);
-    CUDA_TRY(cudaPeekAtLastError());
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
-}
-
-/* Rows that patches add to. */
-__global__ void __launch_bounds__(PATCH_THREADS) patch_clear(const int *border, int n, double *y)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < 3 * n) y[3 * (size_t)border[i / 3] + i % 3] = 0.0;
 }
 
 /* The second pass: a number of a border row a thread. */
@@ -433,6 +433,6 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-extern "C" const fe_assembly patch_cuda = {setup, residual, fe_material_cuda, jacvec, diagonal, 1};
+extern "C" const fe_assembly patch_cuda = {setup, residual, fe_material_cuda, jacvec, diagonal};
 extern "C" const fe_assembly patch_ordered_cuda = {setup_ordered, residual, fe_material_cuda,
                                                    jacvec,        diagonal, 1};

@@ -251,10 +251,10 @@ static fe_status list_shares(const draft *k, char *record, border_lists *b)
 static fe_status upload_border(const draft *k, fe_device *d, char *record, border_lists *b)
 {
     patch_plan *plan = k->plan;
+    if (!plan->ordered) return FE_OK;
     FE_TRY(find_border(k, record, b));
     plan->n_border = b->n;
     FE_TRY(fe_device_upload(d, (size_t)b->n, sizeof *b->node, b->node, "patches", (void **)&plan->border));
-    if (!plan->ordered) return FE_OK;
     FE_TRY(list_shares(k, record, b));
     FE_TRY(fe_device_upload(d, (size_t)b->n + 1, sizeof *b->first, b->first, "patches",
                             (void **)&plan->share_first));

@@ -15,8 +15,9 @@ enum { TWO_PHASE_STORE = 9 };
 /* Phase 1 of the diagonal, beside the bodies of forces. */
 enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
 
-/* Elements of one block: component c of point q of element e at [e / 32][c][q][e % 32]. A block is computed
- * whole, in every part that has an element of it. */
+/* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. With one point an
+ * element, which nodes read here and there, its nine numbers stand together, column by column. A block is
+ * computed whole, in every part that has an element of it. */
 enum { TWO_PHASE_BLOCK = 32, TWO_PHASE_WIDTH = 9 };
 
 typedef struct two_phase {
@@ -41,6 +42,8 @@ FE_BOTH void two_phase_part_blocks(const fe_view *m, fe_part part, int *first, i
 FE_BOTH size_t two_phase_place(int kind, int c, int q, int e)
 {
     const size_t block = (unsigned)e / TWO_PHASE_BLOCK;
+    if (fe_points(kind) == 1)
+        return (size_t)TWO_PHASE_WIDTH * e + (TWO_PHASE_STORE == 9 ? c % 3 * 3 + c / 3 : c);
     const int row = c * fe_points(kind) + q, n_row = TWO_PHASE_WIDTH * fe_points(kind);
     return block * (n_row * TWO_PHASE_BLOCK) + row * TWO_PHASE_BLOCK + (unsigned)e % TWO_PHASE_BLOCK;
 }
@@ -78,7 +81,10 @@ FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, 
 }
 FE_BODY void two_phase_write(int kind, const two_phase *w, int c, int q, fe_index e, fe_real value)
 {
-    memcpy(w->value + two_phase_place(kind, c, q, e.lane[0]), &value, sizeof value);
+    if (fe_points(kind) > 1)
+        memcpy(w->value + two_phase_place(kind, c, q, e.lane[0]), &value, sizeof value);
+    else
+        for (int l = 0; l < FE_LANES; l++) w->value[two_phase_place(kind, c, q, e.lane[l])] = value[l];
 }
 #endif
 
