@@ -416,9 +416,6 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const patch_plan *plan = &w->plan;
     int first, last;
     patch_range(plan, part, &first, &last);
-    if (part == FE_INTERIOR && !plan->ordered)
-        FE_LAUNCH(p->device, 3 * (size_t)plan->n_border, PATCH_THREADS, patch_clear, plan->border,
-                  plan->n_border, y);
     FE_TRY(launch(p, w, op, first, last, v, y));
     return plan->ordered && last == plan->n_patch ? sum_shares(p, plan, 3, y) : FE_OK;
 }
