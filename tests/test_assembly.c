@@ -772,10 +772,9 @@ static int check_surface(const setting *t, const scene *s)
     for (int e = 0; e < v->n_elem; e++) {
         for (int q = 0; q < n_point; q++) {
             const oracle_state *old = &s->committed[b.share.elem[e] * n_point + q];
-            const size_t at = (size_t)q * v->ld + e, stride = (size_t)n_point * v->ld;
             double stored[FE_STATE] = {0}, stress[6], start[6];
             for (int c = 0; c < FE_STATE && k.trial_flags[e] & FE_YIELDED; c++)
-                stored[c] = k.trial[at + (size_t)c * stride];
+                stored[c] = k.trial[fe_point_index(s->kind, c, q, e)];
             const oracle_state state = {
                 {stored[0], stored[1], -stored[0] - stored[1], stored[2], stored[3], stored[4]}, stored[5]};
             elastic_stress(s, b.share.elem[e], q, s->u, old, start);
