@@ -48,23 +48,23 @@ static fe_status measure(const hybrid *h, const fe_problem *p, int i, int use, c
     return FE_OK;
 }
 
-static fe_status mark_all(fe_problem *p, uint8_t flag)
+static fe_status write_flags(fe_problem *p, const uint8_t *committed, const uint8_t *trial)
 {
-    uint8_t *flags = NULL;
-    FE_ALLOCATE(flags, p->view.ld, "hybrid");
-    memset(flags, flag, (size_t)p->view.ld);
-    fe_status status = p->device->ops->upload(p->device, (size_t)p->view.ld, flags, p->view.trial.flags);
-    if (status == FE_OK) status = p->device->ops->wait(p->device);
-    free(flags);
-    return status;
+    fe_device *d = p->device;
+    const size_t bytes = (size_t)p->view.ld;
+    FE_TRY(d->ops->upload(d, bytes, committed, p->view.committed.flags));
+    FE_TRY(d->ops->upload(d, bytes, trial, p->view.trial.flags));
+    return d->ops->wait(d);
 }
 
-static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y)
+/* Each use in the state that it is chosen for: every point has yielded, or is elastic. */
+static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y, uint8_t *none, uint8_t *all)
 {
     double best[N_USE] = {INFINITY, INFINITY, INFINITY};
+    memset(all, FE_YIELDED | FE_SOFTENED, (size_t)p->view.ld);
     for (int use = 0; use < N_USE; use++) {
         p->view.elastic = use == ELASTIC;
-        FE_TRY(mark_all(p, use == PLASTIC ? FE_YIELDED | FE_SOFTENED : 0));
+        FE_TRY(write_flags(p, use == ELASTIC ? none : all, use == ELASTIC ? none : all));
         for (int i = 0; i < N_TRIED; i++) {
             double seconds;
             if (!h->table[i]) continue;
@@ -73,7 +73,22 @@ static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y)
         }
     }
     p->view.elastic = 0;
-    return mark_all(p, 0);
+    return FE_OK;
+}
+
+/* The flags as they were stand again afterwards. */
+static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *v, double *y)
+{
+    fe_device *d = p->device;
+    const size_t bytes = (size_t)p->view.ld;
+    uint8_t *flags = NULL; /* committed, trial, none, all */
+    FE_ALLOCATE(flags, 4 * bytes, "hybrid");
+    fe_status status = d->ops->download(d, bytes, p->view.committed.flags, flags);
+    if (status == FE_OK) status = d->ops->download(d, bytes, p->view.trial.flags, flags + bytes);
+    if (status == FE_OK) status = choose(h, p, v, y, flags + 2 * bytes, flags + 3 * bytes);
+    if (status == FE_OK) status = write_flags(p, flags, flags + bytes);
+    free(flags);
+    return status;
 }
 
 static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_problem *p, void **work)
@@ -94,7 +109,7 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
     }
     fe_status status = d->ops->allocate(d, bytes, &v);
     if (status == FE_OK) status = d->ops->allocate(d, bytes, &y);
-    if (status == FE_OK) status = choose(h, p, v, y);
+    if (status == FE_OK) status = choose_and_restore(h, p, v, y);
     if (v) d->ops->release(d, v);
     if (y) d->ops->release(d, y);
     snprintf(h->note, sizeof h->note, "residual by %s, jacvec by %s (elastic) and %s (plastic)",
