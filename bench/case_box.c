@@ -87,29 +87,35 @@ static void scattered_state(const bench_box *box, int e, int q, double state[FE_
     state[5] = -amount / sqrt(3.0);
 }
 
-/* Brings it into the case one component of one point after the other. */
+/* Brings it into the case, some groups of elements at a time. */
 static fe_status upload_scattered(bench_case *c, const fe_share *s)
 {
+    enum { CHUNK = 1024 * FE_GROUP };
     const fe_view *v = &c->problem.view;
     const fe_backend *ops = c->device->ops;
-    const int n_point = fe_points(c->box.kind);
-    double *row = NULL;
+    const int kind = c->box.kind, n_point = fe_points(kind);
+    const size_t width = (size_t)FE_POINT * n_point;
+    double *point = NULL;
     uint8_t *flags = NULL;
     fe_status status = FE_OK;
-    FE_ALLOCATE(row, v->ld, "scattered state");
+    FE_ALLOCATE(point, CHUNK * width, "scattered state");
     FE_ALLOCATE(flags, v->ld, "scattered state");
-    for (int i = 0; i < FE_STATE * n_point && status == FE_OK; i++) {
-        for (int e = 0; e < v->n_elem; e++) {
-            double state[FE_STATE];
-            scattered_state(&c->box, s->elem[e], i % n_point, state);
-            row[e] = state[i / n_point];
-            flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
-        }
-        const size_t bytes = (size_t)v->ld * sizeof *row;
-        status = ops->upload(c->device, bytes, row, v->committed.point + (size_t)i * v->ld);
+    for (int first = 0; first < v->ld && status == FE_OK; first += CHUNK) {
+        const int n = v->ld - first < CHUNK ? v->ld - first : CHUNK;
+        for (int e = first; e < first + n && e < v->n_elem; e++)
+            for (int q = 0; q < n_point; q++) {
+                double state[FE_STATE];
+                scattered_state(&c->box, s->elem[e], q, state);
+                for (int i = 0; i < FE_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
+                flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
+            }
+        status = ops->upload(c->device, (size_t)n * width * sizeof *point, point,
+                             v->committed.point + (size_t)first * width);
+        if (status == FE_OK) status = ops->wait(c->device);
     }
     if (status == FE_OK) status = ops->upload(c->device, (size_t)v->ld, flags, v->committed.flags);
-    free(row), free(flags);
+    if (status == FE_OK) status = ops->wait(c->device);
+    free(point), free(flags);
     return status;
 }
 
