@@ -87,19 +87,21 @@ FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_in
     return element;
 }
 
-/* Component c of point q in a point array. Points of several turn as the corners do. */
+/* The components of point q in a point array. Points of several turn as the corners do. */
 #ifdef __CUDACC__
 FE_BODY size_t fe_point_place(int kind, fe_element e, int q, int c)
 {
     return fe_point_index(kind, c, fe_points(kind) == 1 ? q : q ^ e.turn, e.e);
 }
-FE_BODY fe_real fe_point_read(int kind, const double *__restrict__ array, fe_element e, int q, int c)
+FE_BODY void fe_point_read(int kind, const double *__restrict__ array, fe_element e, int q,
+                           fe_real value[FE_POINT])
 {
-    return array[fe_point_place(kind, e, q, c)];
+    FE_UNROLL for (int c = 0; c < FE_POINT; c++) value[c] = array[fe_point_place(kind, e, q, c)];
 }
-FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, int c, fe_mask where, fe_real value)
+FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, fe_mask where,
+                            const fe_real value[FE_POINT])
 {
-    if (where) array[fe_point_place(kind, e, q, c)] = value;
+    FE_UNROLL for (int c = 0; c < FE_POINT; c++) if (where) array[fe_point_place(kind, e, q, c)] = value[c];
 }
 #else
 FE_BODY size_t fe_point_place(int kind, fe_element e, int l, int q, int c)
@@ -114,25 +116,31 @@ FE_BODY int fe_point_wide(fe_element e)
         wide &= e.e.lane[l] == e.e.lane[0] + l && e.turn.lane[l] == e.turn.lane[0];
     return wide;
 }
-FE_BODY fe_real fe_point_read(int kind, const double *array, fe_element e, int q, int c)
+FE_BODY void fe_point_read(int kind, const double *array, fe_element e, int q, fe_real value[FE_POINT])
 {
-    fe_real value;
     if (fe_point_wide(e)) {
-        memcpy(&value, array + fe_point_place(kind, e, 0, q, c), sizeof value);
-        return value;
+        const double *from = array + fe_point_place(kind, e, 0, q, 0);
+        for (int c = 0; c < FE_POINT; c++)
+            memcpy((void *)&value[c], from + c * fe_points(kind) * FE_GROUP, sizeof value[c]);
+    } else {
+        for (int c = 0; c < FE_POINT; c++)
+            for (int l = 0; l < FE_LANES; l++) value[c][l] = array[fe_point_place(kind, e, l, q, c)];
     }
-    for (int l = 0; l < FE_LANES; l++) value[l] = array[fe_point_place(kind, e, l, q, c)];
-    return value;
 }
-FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, int c, fe_mask where, fe_real value)
+FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, fe_mask where,
+                            const fe_real value[FE_POINT])
 {
     if (fe_point_wide(e) && fe_all(where)) {
-        memcpy(array + fe_point_place(kind, e, 0, q, c), &value, sizeof value);
-        return;
+        double *to = array + fe_point_place(kind, e, 0, q, 0);
+        for (int c = 0; c < FE_POINT; c++)
+            memcpy(to + c * fe_points(kind) * FE_GROUP, &value[c], sizeof value[c]);
+    } else {
+        for (int c = 0; c < FE_POINT; c++) {
+            const double *lane = (const double *)&value[c];
+            for (int l = 0; l < FE_LANES; l++)
+                if (where[l]) array[fe_point_place(kind, e, l, q, c)] = lane[l];
+        }
     }
-    const double *lane = (const double *)&value;
-    for (int l = 0; l < FE_LANES; l++)
-        if (where[l]) array[fe_point_place(kind, e, l, q, c)] = lane[l];
 }
 #endif
 
@@ -155,8 +163,9 @@ FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_elem
     FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
-        FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] =
-            fe_select(stored, fe_point_read(kind, s->point, e, q, c), state[c]);
+        fe_real read[FE_POINT];
+        fe_point_read(kind, s->point, e, q, read);
+        FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
         fe_rotate_axes(e.axis, state);
     }
 }
@@ -165,8 +174,10 @@ FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_elem
 FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
                               fe_real tangent[FE_TANGENT])
 {
+    fe_real read[FE_POINT];
+    fe_point_read(kind, m->tangent, e, q, read);
     FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
-        fe_select(softened, fe_point_read(kind, m->tangent, e, q, c), fe_splat(c ? 0.0 : 1.0));
+        fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
     fe_rotate_axes(e.axis, tangent + 1);
 }
 
@@ -331,14 +342,9 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
     yielded = yielded | softened;
     FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
     {
-        if (fe_any(yielded & active)) {
-            FE_UNROLL for (int c = 0; c < FE_STATE; c++)
-                fe_point_write(kind, m->trial.point, e, q, c, yielded & active, next[q][c]);
-        }
-        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
-            FE_UNROLL for (int c = 0; c < FE_TANGENT; c++)
-                fe_point_write(kind, m->tangent, e, q, c, softened & active, tangent[q][c]);
-        }
+        if (fe_any(yielded & active)) fe_point_write(kind, m->trial.point, e, q, yielded & active, next[q]);
+        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active))
+            fe_point_write(kind, m->tangent, e, q, softened & active, tangent[q]);
     }
     return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
 }

@@ -3,8 +3,7 @@
 #ifndef FE_ROWS_H
 #define FE_ROWS_H
 
-#include "common/physics/real.h"
-#include "common/variant.h"
+#include "common/physics/element.h"
 
 /* 1500 corners of Tet4: the last, partly filled lanes vanish. */
 enum { FE_ROW_BLOCK = 64 };
@@ -30,9 +29,10 @@ FE_BODY fe_corners_at fe_open_corners(const fe_view *m, int at, int end, int *ro
 /* d [row][3][3] += symmetric blocks xx yy zz xy yz xz of the corners. */
 FE_BODY void fe_add_blocks(double *d, const fe_corners_at *c, const fe_real block[6])
 {
-    static const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
+    fe_real rows[3][3];
+    fe_block_rows(block, rows);
     for (int l = 0; l < c->active; l++)
-        for (int i = 0; i < 9; i++) d[9 * (size_t)c->row.lane[l] + i] += block[place[i]][l];
+        for (int i = 0; i < 9; i++) d[9 * (size_t)c->row.lane[l] + i] += rows[i / 3][i % 3][l];
 }
 
 /* Last row + 1 of the block that starts at row i. */

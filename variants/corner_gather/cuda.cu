@@ -35,12 +35,13 @@ __global__ void __launch_bounds__(ROW_THREADS)
 
 __global__ void __launch_bounds__(ROW_THREADS) corner_gather_blocks(fe_view m, corner_gather w, double *d)
 {
-    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= m.n_owned) return;
     double sum[6];
     sum_row(&m, &w, row, 6, sum);
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
+    double rows[3][3];
+    fe_block_rows(sum, rows);
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \

@@ -33,11 +33,11 @@ FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int 
 
 FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, double *d)
 {
-    static const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
-    fe_real sum[6];
+    fe_real sum[6], rows[3][3];
     sum_rows(m, w, row, m->n_owned, 6, sum);
+    fe_block_rows(sum, rows);
     for (int l = 0; l < FE_LANES && row + l < m->n_owned; l++)
-        for (int i = 0; i < 9; i++) d[9 * (size_t)(row + l) + i] = sum[place[i]][l];
+        for (int i = 0; i < 9; i++) d[9 * (size_t)(row + l) + i] = rows[i / 3][i % 3][l];
 }
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)

@@ -30,8 +30,9 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
         node_csr_block(kind, m, corner >> 3, corner & 7, block);
         for (int i = 0; i < 6; i++) sum[i] += block[i];
     }
-    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
+    double rows[3][3];
+    fe_block_rows(sum, rows);
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \

@@ -58,6 +58,9 @@ typedef struct patch_plan {
     double *shares;                     /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;
 
+/* The local node of an entry of `node`. */
+FE_BOTH int patch_node(int entry) { return entry < 0 ? ~entry : entry; }
+
 /* First and one past last patch of a part. */
 FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *last)
 {

@@ -82,7 +82,6 @@ FE_BODY void patch_fetch_rest(const patch_memory *s, const patch_plan *plan, int
         patch_copy(plan->record + (size_t)patch * plan->stride + plan->x, plan->stride - plan->x,
                    patch_rest_place(s, plan, i));
 }
-FE_BODY int patch_node(int entry) { return entry < 0 ? ~entry : entry; }
 FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, int i, int patch, int last,
                                 const double *v)
 {

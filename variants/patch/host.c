@@ -16,8 +16,6 @@ FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe
         conn[(s + l) * n + b];
 }
 
-static inline int node_at(int entry) { return entry < 0 ? ~entry : entry; }
-
 /* y rows of the patch's nodes, `width` numbers each: inner ones stored, the others added, or their shares
  * stored. */
 FE_BODY void write_rows(const patch_plan *plan, const char *record, int width, int shared, const double *sum,
@@ -28,7 +26,7 @@ FE_BODY void write_rows(const patch_plan *plan, const char *record, int width, i
     for (int i = 0; i < n; i++) {
         const int inner = node[i] >= 0, alone = inner || plan->ordered;
         double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
-                                             : y + (size_t)width * node_at(node[i]);
+                                             : y + (size_t)width * patch_node(node[i]);
         for (int c = 0; c < width; c++) {
             if (alone)
                 to[c] = sum[width * i + c];
@@ -62,7 +60,7 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_plan *
     patch_sums p;
     for (int i = 0; i < head->n_node; i++)
         for (int c = 0; c < 3; c++)
-            p.v[3 * i + c] = v[3 * (size_t)node_at(node[i]) + c], p.y[3 * i + c] = 0.0;
+            p.v[3 * i + c] = v[3 * (size_t)patch_node(node[i]) + c], p.y[3 * i + c] = 0.0;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
         fe_real x[8][3], f[8][3], force[8][3];

@@ -7,7 +7,7 @@
 #ifndef TWO_PHASE_ASSEMBLY_H
 #define TWO_PHASE_ASSEMBLY_H
 
-#include "common/physics/element.h"
+#include "common/physics/lanes.h"
 
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
@@ -52,7 +52,6 @@ FE_BOTH size_t two_phase_place(int kind, int c, int q, int e)
  * writes of neighbours in a block. */
 #ifdef __CUDACC__
 FE_BODY fe_index two_phase_all(int q) { return q; }
-FE_BODY fe_index two_phase_turned(fe_index turn, int q) { return turn ^ q; }
 FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, fe_index e)
 {
     return w->value[two_phase_place(kind, c, q, e)];
@@ -67,11 +66,6 @@ FE_BODY fe_index two_phase_all(int q)
     fe_index all;
     for (int l = 0; l < FE_LANES; l++) all.lane[l] = q;
     return all;
-}
-FE_BODY fe_index two_phase_turned(fe_index turn, int q)
-{
-    for (int l = 0; l < FE_LANES; l++) turn.lane[l] ^= q;
-    return turn;
 }
 FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, fe_index e)
 {
@@ -159,7 +153,7 @@ FE_BODY void two_phase_add_force(int kind, const two_phase *w, fe_index e, fe_in
                                  fe_real force[3])
 {
     fe_real g[3];
-    two_phase_shape(kind, two_phase_turned(corner, q), g);
+    two_phase_shape(kind, fe_turn_more(corner, q), g);
     FE_UNROLL for (int j = 0; j < 3; j++)
     {
         /* Three of four corners of Tet4 need one column alone. */
@@ -183,7 +177,7 @@ FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_
         fe_gradient_plane(kind, x, k, gx);
         FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
         {
-            const fe_index q = fe_points(kind) == 1 ? fe_no_turn() : two_phase_turned(turn, p + 4 * k);
+            const fe_index q = fe_points(kind) == 1 ? fe_no_turn() : fe_turn_more(turn, p + 4 * k);
             fe_real J[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_cofactor(J, A);
@@ -200,7 +194,7 @@ FE_BODY void two_phase_add_block(int kind, const fe_view *m, const two_phase *w,
                                  int q, fe_real block[6])
 {
     fe_real shape[3], g[3];
-    two_phase_shape(kind, two_phase_turned(corner, q), shape);
+    two_phase_shape(kind, fe_turn_more(corner, q), shape);
     FE_UNROLL for (int c = 0; c < 3; c++)
     {
         g[c] = fe_splat(0.0);

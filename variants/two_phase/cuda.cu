@@ -95,8 +95,9 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
         for (int q = 0; q < fe_points(kind); q++)
             two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
     }
-    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
+    double rows[3][3];
+    fe_block_rows(sum, rows);
+    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
 }
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
