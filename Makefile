@@ -25,9 +25,11 @@ HAVE_CMOCKA := $(shell printf '\#include <stdarg.h>\n\#include <stddef.h>\n\#inc
 HAVE_BENCHMARK := $(call has_header,benchmark/benchmark.h,$(CXX),c++)
 HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo yes)
 MPICC := $(shell command -v mpicc 2>/dev/null)
+HAVE_MPI := $(if $(MPICC),yes)
 CUDA ?= $(if $(NVCC),yes)
 HAVE_CUDA := $(filter yes,$(CUDA))
 HAVE_CUSPARSE := $(if $(HAVE_CUDA),$(call has_header,cusparse.h,$(CC) $(if $(CUDA_HOME),-I$(CUDA_HOME)/include)))
+HAVE_NCCL := $(if $(HAVE_CUDA),$(call has_header,nccl.h,$(CC) $(if $(CUDA_HOME),-I$(CUDA_HOME)/include)))
 HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
 
 comma := ,
@@ -36,7 +38,8 @@ COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo 
 # --- flags -------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers
 DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0) \
-    -DFE_HAVE_CUSPARSE=$(if $(HAVE_CUSPARSE),1,0)
+    -DFE_HAVE_CUSPARSE=$(if $(HAVE_CUSPARSE),1,0) -DFE_HAVE_NCCL=$(if $(HAVE_NCCL),1,0) \
+    -DFE_HAVE_MPI=$(if $(HAVE_MPI),1,0)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CFLAGS := -std=gnu11 -g $(OPT) -march=$(ARCH) -fopenmp -fno-math-errno -ffp-contract=fast $(WARN) $(DEFINES) $(SANITIZE_FLAGS)
 CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS)
@@ -46,7 +49,7 @@ LDLIBS := -fopenmp -llapacke -lopenblas -lpthread -lm
 ifeq ($(HAVE_CUDA),yes)
 CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 DEFINES += -I$(CUDA_HOME)/include
-LDLIBS += -L$(CUDA_LIBDIR) $(if $(HAVE_CUSPARSE),-lcusparse) -lcublas -lcudart_static -ldl -lrt -lstdc++
+LDLIBS += -L$(CUDA_LIBDIR) $(if $(HAVE_NCCL),-lnccl) $(if $(HAVE_CUSPARSE),-lcusparse) -lcublas -lcudart_static -ldl -lrt -lstdc++
 endif
 ifeq ($(HAVE_METIS),yes)
 LDLIBS += -lmetis
@@ -54,6 +57,8 @@ endif
 ifneq ($(findstring thread,$(SANITIZE)),)
 LDLIBS += -Wl,--wrap=GOMP_parallel # tests/openmp_order.c
 endif
+# MPI's compiler is ours with its own flags added; one file needs it, and what is linked with that.
+WITH_MPI := $(if $(HAVE_MPI),OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC),$(CC))
 PROGRAM_LIBS := -lmuparser -ljansson -lz
 
 # --- sources -----------------------------------------------------------------------------------------
@@ -108,7 +113,8 @@ info:
 	$(call report,zlib,$(HAVE_ZLIB),solve is left out; apt-get install zlib1g-dev)
 	$(call report,METIS,$(HAVE_METIS),--partition metis is left out; apt-get install libmetis-dev)
 	$(call report,Google Benchmark,$(HAVE_BENCHMARK),kernels is left out; apt-get install libbenchmark-dev)
-	$(call report,MPI,$(MPICC),nothing is left out: ranks are threads in this version)
+	$(call report,MPI,$(MPICC),ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
+	$(call report,NCCL,$(HAVE_NCCL),one GPU only; it comes with the CUDA Toolkit's repository as libnccl-dev)
 	$(call report,cmocka,$(HAVE_CMOCKA),make test cannot run; apt-get install libcmocka-dev)
 	$(call report,gnuplot,$(HAVE_GNUPLOT),figures are left out; apt-get install gnuplot-nox)
 
@@ -127,6 +133,7 @@ $(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
 $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/obj/common/backend/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: CC := $(WITH_MPI)
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(if $(HAVE_CUDA),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'),none)"' -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
 
@@ -142,19 +149,19 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/solve: $(call object,bench/solve.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
-	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
+	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(CXX) $(SANITIZE_FLAGS) -o $@ $^ -lbenchmark $(LDLIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE_FLAGS) -o $@ $^ -lcmocka $(PROGRAM_LIBS) $(LDLIBS)
+	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ -lcmocka $(PROGRAM_LIBS) $(LDLIBS)
 .PRECIOUS: $(BUILD)/obj/%.o
 
 tests: $(PROGRAMS) $(TESTS)
 
 # Debian packages of everything that is used, by what would show that it is there.
 DEPS := gcc g++ libopenblas-dev liblapacke-dev libjansson-dev libmuparser-dev zlib1g-dev libmetis-dev \
-        libbenchmark-dev libcmocka-dev gnuplot-nox
+        libopenmpi-dev openmpi-bin libbenchmark-dev libcmocka-dev gnuplot-nox
 deps:
 	@sh bench/install.sh $(DEPS) $(if $(WITH_TESTS),python3-vtk9)
 

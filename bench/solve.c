@@ -18,7 +18,8 @@ static const char help[] =
     "  --mesh FILE               MSH 2.2 or 4.1; default: the first mesh that the problem lists\n"
     "  --variant NAME            assembly strategy (node_csr); --list prints all\n"
     "  --backend host|cuda       where it runs (host)\n"
-    "  --ranks N                 partitions, one thread each (1)\n"
+    "  --ranks N                 partitions (1): threads of this process, with one GPU each on cuda; under\n"
+    "                            mpirun or srun the processes that they start\n"
     "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
     "  --partition METHOD        contiguous (default), metis\n"
     "  --order ORDER             node order: as-is (default), lexicographic, rcm, morton, bisection,\n"
@@ -38,6 +39,7 @@ static const char help[] =
     "  --no-line-search          always take the whole Newton step\n"
     "  --anderson M              Anderson acceleration of the outer iteration with M differences (0)\n"
     "  --substep                 halve an increment that fails (said aloud: it changes the increments)\n"
+    "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
     "  --result FILE.json        result, complete after every load step\n"
     "  --output DIR              ParaView series of the fields\n"
     "  --verbose                 a line each Newton iteration\n"
@@ -67,6 +69,7 @@ enum {
     OPT_NO_LINE_SEARCH,
     OPT_ANDERSON,
     OPT_SUBSTEP,
+    OPT_TIMEOUT,
     OPT_RESULT,
     OPT_OUTPUT,
     OPT_VERBOSE,
@@ -95,6 +98,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"no-line-search", 0, 0, OPT_NO_LINE_SEARCH},
                                       {"anderson", 1, 0, OPT_ANDERSON},
                                       {"substep", 0, 0, OPT_SUBSTEP},
+                                      {"timeout", 1, 0, OPT_TIMEOUT},
                                       {"result", 1, 0, OPT_RESULT},
                                       {"output", 1, 0, OPT_OUTPUT},
                                       {"verbose", 0, 0, OPT_VERBOSE},
@@ -106,8 +110,8 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 typedef struct arguments {
     fe_options options;
     const char *problem, *mesh, *result, *output;
-    char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
-    int order, done;
+    char *command, *flags;           /* as typed, quoted for a shell: all words, and those of flags alone */
+    int order, done, ranks, timeout; /* 0: not given */
 } arguments;
 
 static int is_plain(const char *word)
@@ -180,7 +184,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_BACKEND: o->backend = text; return FE_OK;
     case OPT_RESULT: a->result = text; return FE_OK;
     case OPT_OUTPUT: a->output = text; return FE_OK;
-    case OPT_RANKS: return whole(flag, text, 1, 4096, &o->ranks);
+    case OPT_RANKS: return whole(flag, text, 1, 4096, &a->ranks);
+    case OPT_TIMEOUT: return whole(flag, text, 1, 1000000, &a->timeout);
     case OPT_THREADS: return whole(flag, text, 1, 4096, &o->threads);
     case OPT_RESTART: return whole(flag, text, 1, 1000, &o->restart);
     case OPT_KRYLOV_ITERATIONS: return whole(flag, text, 1, 100000000, &o->krylov_iterations);
@@ -283,14 +288,15 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
 static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,
                        fe_series *series, const char *path)
 {
+    const int first = a->options.mpi.rank == 0; /* the others compute only */
     writer w = {a, mesh, result, a->output ? series : NULL};
     const fe_observer observer = {&w, a->output != NULL, write_step};
-    FE_TRY(fe_mesh_read(path, 1, mesh));
+    FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(fe_mesh_reorder(mesh, (fe_order)a->order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
-    if (a->output) FE_TRY(fe_series_open(series, a->output, c->name));
+    if (a->output && first) FE_TRY(fe_series_open(series, a->output, c->name));
     const fe_status status = fe_solve(c, mesh, b, &a->options, &observer, result);
-    if (status == FE_BAD_INPUT) return status; /* an older result stays */
+    if (status == FE_BAD_INPUT || !first) return status; /* an older result stays */
     char message[1024];
     snprintf(message, sizeof message, "%s", fe_message());
     const fe_status written = a->result ? fe_result_write(result, a->result) : FE_OK;
@@ -331,12 +337,31 @@ static fe_status run(const arguments *a)
     return status;
 }
 
+/* Ranks are the launcher's processes where there is one. */
+static fe_status set_ranks(arguments *a, const fe_mpi *mpi)
+{
+    a->options.mpi = *mpi;
+    a->options.ranks = mpi->size ? mpi->size : a->ranks ? a->ranks : 1;
+    if (a->timeout) fe_comm_timeout = a->timeout;
+    if (mpi->size && a->ranks && a->ranks != mpi->size)
+        return fe_fail(FE_BAD_INPUT, "--ranks %d: %d processes were started, and each is a rank", a->ranks,
+                       mpi->size);
+    return FE_OK;
+}
+
 int main(int argc, char **argv)
 {
     arguments a = {.options = fe_default_options()};
+    fe_mpi mpi = {0};
     fe_status status = parse(argc, argv, &a);
+    const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
+    if (status == FE_OK) status = opened;
+    if (status == FE_OK && !a.done) status = set_ranks(&a, &mpi);
     if (status == FE_OK && !a.done) status = run(&a);
+    const int speaks = fe_mpi_meet(status);
+    const int code = fe_exit_code(status, speaks ? "solve" : NULL);
     free(a.command);
     free(a.flags);
-    return fe_exit_code(status, "solve");
+    fe_mpi_close(code);
+    return code;
 }

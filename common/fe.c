@@ -29,7 +29,7 @@ int fe_exit_code(fe_status status, const char *program)
         status = fe_fail(FE_FAILED, "standard output cannot be written%s%s", errno ? ": " : "",
                          errno ? strerror(errno) : "");
     if (status == FE_OK) return 0;
-    fprintf(stderr, "%s: %s\n", program, message[0] ? message : "failed without a message");
+    if (program) fprintf(stderr, "%s: %s\n", program, message[0] ? message : "failed without a message");
     return status == FE_BAD_INPUT ? 2 : status == FE_INTERRUPTED ? 130 : 1;
 }
 

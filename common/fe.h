@@ -25,7 +25,8 @@ typedef enum fe_status {
 fe_status fe_fail(fe_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *fe_message(void);
 
-/* The exit code of a program that ends with this status; "program: message" on stderr where it is not 0. A
+/* The exit code of a program that ends with this status; "program: message" on stderr where it is not 0, or
+ * nothing where program is NULL. A
  * standard output that could not be written (a full disk) is a failure, too. */
 int fe_exit_code(fe_status status, const char *program);
 

@@ -143,7 +143,7 @@ static void *meet_and_abort(void *team)
 {
     fe_comm *comm;
     if (fe_comm_threads(team, 1, &comm) != FE_OK) return NULL;
-    if (comm->barrier(comm) == FE_OK) comm->abort(comm);
+    if (comm->barrier(comm) == FE_OK) comm->abort(comm, FE_FAILED, "on purpose");
     fe_comm_close(comm);
     return NULL;
 }

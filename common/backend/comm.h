@@ -1,42 +1,96 @@
 /* What ranks say to each other: refresh ghosts, sum, largest. One rank takes the same path with no
  * neighbours.
  *
- * Every rank makes the same calls in the same order. A call fails on all ranks once one has aborted. */
+ * Ranks are threads of this process, or processes of MPI; NCCL carries device memory for either. Every rank
+ * makes the same calls in the same order. Once one has aborted, or makes no call for as long as
+ * fe_comm_timeout says, calls fail on all others with its name and message. */
 #ifndef FE_COMM_H
 #define FE_COMM_H
 
 #include "common/backend/device.h"
 
-/* Ghosts of one rank, grouped by owner: neighbour i owns local nodes [ghost_first[i], ghost_first[i+1]) and
- * knows them as its own nodes `source`; it needs our nodes send_node[send_first[i] ..] in that order. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Ghosts of one rank, grouped by owner: neighbour i owns local nodes [ghost_first[i], ghost_first[i+1]). It
+ * needs our nodes send_node[send_first[i] ..], in the order of its ghosts. */
 typedef struct fe_halo {
     int n_neighbor;
     int *neighbor;    /* [n_neighbor] ranks, ascending */
     int *ghost_first; /* [n_neighbor + 1] local nodes, from n_owned on */
-    int *source;      /* [n_ghost] the owner's local node */
     int *send_first;  /* [n_neighbor + 1] */
     int *send_node;   /* [send_first[n_neighbor]] owned nodes */
 } fe_halo;
 
 typedef struct fe_comm {
     int rank, size;
+    const char *name; /* threads, mpi, nccl */
+    /* Once, before exchanges: the device of the vectors and their halo, which stays the caller's. */
+    fe_status (*attach)(struct fe_comm *c, fe_device *d, const fe_halo *halo);
     /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may stand between. */
-    fe_status (*exchange_begin)(struct fe_comm *c, fe_device *d, const fe_halo *halo, double *x);
-    fe_status (*exchange_end)(struct fe_comm *c, fe_device *d, const fe_halo *halo, double *x);
-    /* x [n] becomes the sum, or the largest, over the ranks, in rank order. Backend memory. */
+    fe_status (*exchange_begin)(struct fe_comm *c, double *x);
+    fe_status (*exchange_end)(struct fe_comm *c, double *x);
+    /* x [n] becomes the sum, or the largest, over the ranks: the same bits on all. Backend memory. */
     fe_status (*sum)(struct fe_comm *c, fe_device *d, int n, double *x);
     fe_status (*largest)(struct fe_comm *c, fe_device *d, int n, double *x);
     /* Waits for all ranks. */
     fe_status (*barrier)(struct fe_comm *c);
-    /* Wakes every rank that waits, or will, with a failure. */
-    void (*abort)(struct fe_comm *c);
+    /* Host memory: rank 0's bytes to all. */
+    fe_status (*broadcast)(struct fe_comm *c, size_t bytes, void *host);
+    /* Host memory: every rank has filled its own entries of x [n] and left the others zero; rank 0 gets all.
+     * Ranks of one process share the array, so nothing is moved. */
+    fe_status (*collect)(struct fe_comm *c, size_t n, double *x);
+    /* Whether another rank has aborted, or is overdue in a wait that began at `since` (fe_seconds). */
+    fe_status (*check)(struct fe_comm *c, double since);
+    /* Wakes every rank that waits, or will, with this failure. */
+    void (*abort)(struct fe_comm *c, fe_status status, const char *message);
+    void (*close)(struct fe_comm *c);
 } fe_comm;
+
+/* Seconds without a sign of life after which a rank counts as hung. */
+extern double fe_comm_timeout;
 
 /* Ranks as threads of this process, host memory. The team is shared; each rank opens its own fe_comm. */
 typedef struct fe_team fe_team;
 fe_status fe_team_open(int size, fe_team **team);
 void fe_team_close(fe_team *team);
 fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **comm);
-void fe_comm_close(fe_comm *comm);
 
+/* Ranks as processes: those that mpirun or srun started. fe_mpi_open joins them where there are any (and this
+ * build has MPI); sizes are 0 otherwise. local: among the ranks of this host. */
+typedef struct fe_mpi {
+    int rank, size, local_rank, local_size;
+} fe_mpi;
+fe_status fe_mpi_open(fe_mpi *mpi);
+/* At the end of a program, before it says what went wrong: after a failure the other ranks are told, and
+ * given some seconds to come here, too. 1 where this rank is to speak: rank 0 does for all that came. */
+int fe_mpi_meet(fe_status status);
+/* Leaves. Ranks that did not come to fe_mpi_meet are ended; after a failure it may not return. */
+void fe_mpi_close(int exit_code);
+fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm);
+
+#if FE_HAVE_NCCL
+/* NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
+fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
+#endif
+
+static inline void fe_comm_close(fe_comm *c)
+{
+    if (c) c->close(c);
+}
+
+/* Bytes that an exchange sends, and receives, on this rank. */
+static inline size_t fe_halo_bytes_sent(const fe_halo *h)
+{
+    return 3 * sizeof(double) * (size_t)h->send_first[h->n_neighbor];
+}
+static inline size_t fe_halo_bytes_received(const fe_halo *h)
+{
+    return 3 * sizeof(double) * (size_t)(h->ghost_first[h->n_neighbor] - h->ghost_first[0]);
+}
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,31 +1,55 @@
-/* Ranks as threads of one process: a rank posts its pointer, all meet at a barrier, and each copies what it
- * needs from its peers. With one rank (host or CUDA) nothing is touched. */
+/* Ranks as threads of one process: a rank packs what its neighbours need, all meet at a barrier, and each
+ * copies what is meant for it. With one rank (host or CUDA) nothing is touched. */
 #include "common/backend/comm.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+double fe_comm_timeout = 60.0;
+
+/* What a rank shows to the others. */
+typedef struct post {
+    const void *data; /* of a reduction or a broadcast */
+    const fe_halo *halo;
+    double *pack[2]; /* packed nodes of exchanges, in turn: a slow neighbour may still read the last ones */
+    int waiting;     /* at a barrier */
+    double seen;     /* when it last asked for the others (check) */
+} post;
 
 struct fe_team {
-    int size, arrived, turn, aborted;
+    int size, arrived, turn;
     pthread_mutex_t mutex;
     pthread_cond_t met;
-    double **posted; /* [size] */
+    post *posted; /* [size] */
+    fe_status aborted;
+    char message[512];
 };
 
 typedef struct comm_threads {
     fe_comm base;
     fe_team *team;
+    fe_device *device;
+    const fe_halo *halo;
+    int *send_node;
+    int turn; /* which pack the exchange at hand uses */
 } comm_threads;
 
 fe_status fe_team_open(int size, fe_team **out)
 {
     fe_team *team = NULL;
+    pthread_condattr_t steady;
     *out = NULL;
     FE_ALLOCATE(team, 1, "team of ranks");
     team->size = size;
     pthread_mutex_init(&team->mutex, NULL);
-    pthread_cond_init(&team->met, NULL);
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&team->met, &steady);
+    pthread_condattr_destroy(&steady);
     *out = team;
     FE_ALLOCATE(team->posted, size, "team of ranks");
     return FE_OK;
@@ -40,71 +64,139 @@ void fe_team_close(fe_team *team)
     free(team);
 }
 
-static fe_team *team_of(fe_comm *c) { return ((comm_threads *)c)->team; }
+static comm_threads *self(fe_comm *c) { return (comm_threads *)c; }
+static fe_team *team_of(fe_comm *c) { return self(c)->team; }
+
+/* With the mutex held. */
+static void abort_locked(fe_team *team, int rank, fe_status status, const char *message)
+{
+    if (!team->aborted) {
+        team->aborted = status;
+        snprintf(team->message, sizeof team->message, "rank %d: %s", rank, message);
+    }
+    pthread_cond_broadcast(&team->met);
+}
+
+/* The rank that does not wait: the others wait for it. With the mutex held. */
+static fe_status overdue(fe_comm *c)
+{
+    const fe_team *team = team_of(c);
+    const double now = fe_seconds();
+    for (int r = 0; r < team->size; r++)
+        if (!team->posted[r].waiting && now - team->posted[r].seen > 2.0)
+            return fe_fail(FE_FAILED, "rank %d has not answered for %g s (--timeout)", r, fe_comm_timeout);
+    return fe_fail(FE_FAILED, "all ranks answer, but wait for each other since %g s (--timeout)",
+                   fe_comm_timeout);
+}
 
 static fe_status barrier(fe_comm *c)
 {
     fe_team *team = team_of(c);
+    struct timespec end;
+    if (c->size == 1) return FE_OK;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += (time_t)fe_comm_timeout + 1;
     pthread_mutex_lock(&team->mutex);
     const int turn = team->turn;
+    int late = 0;
+    team->posted[c->rank].waiting = 1;
     if (++team->arrived == team->size) {
         team->arrived = 0, team->turn++;
         pthread_cond_broadcast(&team->met);
     }
-    while (turn == team->turn && !team->aborted) pthread_cond_wait(&team->met, &team->mutex);
-    const int missed = turn == team->turn; /* an abort behind a barrier that all have reached came too late */
+    while (turn == team->turn && !team->aborted && !late)
+        late = pthread_cond_timedwait(&team->met, &team->mutex, &end) == ETIMEDOUT;
+    fe_status status = FE_OK; /* an abort behind a barrier that all have reached came too late */
+    if (turn == team->turn)
+        status =
+            team->aborted ? fe_fail(team->aborted, "another rank failed: %s", team->message) : overdue(c);
+    team->posted[c->rank].waiting = 0;
     pthread_mutex_unlock(&team->mutex);
-    return missed ? fe_fail(FE_FAILED, "rank %d: another rank failed", c->rank) : FE_OK;
+    return status;
 }
 
-static void abort_team(fe_comm *c)
+static fe_status check(fe_comm *c, double since)
+{
+    fe_team *team = team_of(c);
+    fe_status status = FE_OK;
+    pthread_mutex_lock(&team->mutex);
+    team->posted[c->rank].seen = fe_seconds();
+    if (team->aborted)
+        status = fe_fail(team->aborted, "another rank failed: %s", team->message);
+    else if (fe_seconds() - since > fe_comm_timeout)
+        status = overdue(c);
+    pthread_mutex_unlock(&team->mutex);
+    return status;
+}
+
+static void abort_team(fe_comm *c, fe_status status, const char *message)
 {
     fe_team *team = team_of(c);
     pthread_mutex_lock(&team->mutex);
-    team->aborted = 1;
-    pthread_cond_broadcast(&team->met);
+    abort_locked(team, c->rank, status, message);
     pthread_mutex_unlock(&team->mutex);
 }
 
-static fe_status exchange_begin(fe_comm *c, fe_device *d, const fe_halo *halo, double *x)
+static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
 {
-    (void)halo, (void)d;
+    comm_threads *t = self(c);
+    post *own = &t->team->posted[c->rank];
+    const size_t n = (size_t)halo->send_first[halo->n_neighbor];
+    t->device = d, t->halo = own->halo = halo;
     if (c->size == 1) return FE_OK;
-    team_of(c)->posted[c->rank] = x;
-    return barrier(c);
+    FE_TRY(fe_device_upload(d, n, sizeof(int), halo->send_node, "halo", (void **)&t->send_node));
+    for (int i = 0; i < 2; i++)
+        FE_TRY(fe_device_allocate(d, 3 * n, sizeof(double), "halo", (void **)&own->pack[i]));
+    return FE_OK;
 }
 
-static fe_status exchange_end(fe_comm *c, fe_device *d, const fe_halo *halo, double *x)
+static fe_status exchange_begin(fe_comm *c, double *x)
 {
-    (void)d;
+    comm_threads *t = self(c);
     if (c->size == 1) return FE_OK;
-    const int first_ghost = halo->ghost_first[0];
-    for (int i = 0; i < halo->n_neighbor; i++) {
-        const double *peer = team_of(c)->posted[halo->neighbor[i]];
-        for (int g = halo->ghost_first[i]; g < halo->ghost_first[i + 1]; g++)
-            memcpy(x + 3 * (size_t)g, peer + 3 * (size_t)halo->source[g - first_ghost], 3 * sizeof *x);
-    }
-    return barrier(c); /* until then the owners keep their values */
+    t->turn ^= 1;
+    return t->device->ops->take_nodes(t->device, t->halo->send_first[t->halo->n_neighbor], t->send_node, x,
+                                      t->team->posted[c->rank].pack[t->turn]);
 }
+
+static fe_status exchange_end(fe_comm *c, double *x)
+{
+    const comm_threads *t = self(c);
+    const fe_halo *own = t->halo;
+    if (c->size == 1) return FE_OK;
+    FE_TRY(barrier(c));
+    for (int i = 0; i < own->n_neighbor; i++) {
+        const post *peer = &team_of(c)->posted[own->neighbor[i]];
+        int place = 0;
+        while (peer->halo->neighbor[place] != c->rank) place++;
+        memcpy(x + 3 * (size_t)own->ghost_first[i],
+               peer->pack[t->turn] + 3 * (size_t)peer->halo->send_first[place],
+               3 * sizeof *x * (size_t)(own->ghost_first[i + 1] - own->ghost_first[i]));
+    }
+    return FE_OK;
+}
+
+enum { CHUNK = 256 };
 
 static fe_status reduce(fe_comm *c, int n, double *x, int largest)
 {
-    enum { MOST = 256 };
-    double total[MOST];
-    if (c->size == 1) return FE_OK;
-    if (n > MOST) return fe_fail(FE_FAILED, "a reduction of %d numbers is longer than %d", n, MOST);
     fe_team *team = team_of(c);
-    team->posted[c->rank] = x;
-    FE_TRY(barrier(c));
-    for (int i = 0; i < n; i++) {
-        total[i] = team->posted[0][i];
-        for (int r = 1; r < team->size; r++) {
-            const double value = team->posted[r][i];
-            total[i] = !largest ? total[i] + value : value > total[i] ? value : total[i];
+    double total[CHUNK];
+    if (c->size == 1) return FE_OK;
+    for (int first = 0; first < n; first += CHUNK) {
+        const int last = n - first < CHUNK ? n - first : CHUNK;
+        team->posted[c->rank].data = x + first;
+        FE_TRY(barrier(c));
+        for (int i = 0; i < last; i++) {
+            total[i] = ((const double *)team->posted[0].data)[i];
+            for (int r = 1; r < team->size; r++) {
+                const double value = ((const double *)team->posted[r].data)[i];
+                total[i] = !largest ? total[i] + value : value > total[i] ? value : total[i];
+            }
         }
+        FE_TRY(barrier(c));
+        memcpy(x + first, total, (size_t)last * sizeof *x);
     }
-    FE_TRY(barrier(c));
-    memcpy(x, total, (size_t)n * sizeof *x);
     return FE_OK;
 }
 
@@ -120,6 +212,23 @@ static fe_status largest(fe_comm *c, fe_device *d, int n, double *x)
     return reduce(c, n, x, 1);
 }
 
+static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
+{
+    if (c->size == 1) return FE_OK;
+    team_of(c)->posted[c->rank].data = host;
+    FE_TRY(barrier(c));
+    if (c->rank) memcpy(host, team_of(c)->posted[0].data, bytes);
+    return barrier(c);
+}
+
+static fe_status collect(fe_comm *c, size_t n, double *x)
+{
+    (void)n, (void)x;
+    return barrier(c);
+}
+
+static void close_threads(fe_comm *c) { free(c); }
+
 fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **out)
 {
     comm_threads *c = NULL;
@@ -127,15 +236,19 @@ fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **out)
     FE_ALLOCATE(c, 1, "communicator");
     c->base = (fe_comm){.rank = rank,
                         .size = team->size,
+                        .name = "threads",
+                        .attach = attach,
                         .exchange_begin = exchange_begin,
                         .exchange_end = exchange_end,
                         .sum = sum,
                         .largest = largest,
                         .barrier = barrier,
-                        .abort = abort_team};
+                        .broadcast = broadcast,
+                        .collect = collect,
+                        .check = check,
+                        .abort = abort_team,
+                        .close = close_threads};
     c->team = team;
     *out = &c->base;
     return FE_OK;
 }
-
-void fe_comm_close(fe_comm *comm) { free(comm); }

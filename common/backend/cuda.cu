@@ -41,6 +41,27 @@ extern "C" cudaStream_t fe_cuda_stream(fe_device *d) { return self(d)->stream; }
                            cublasGetStatusString(cublas_try_status));                                        \
     } while (0)
 
+/* Waits for all enqueued work. With a watcher it polls, for kernels that wait for other ranks may never end.
+ */
+static fe_status await(cuda_device *c)
+{
+    if (!c->base.watch) {
+        CUDA_TRY(cudaStreamSynchronize(c->stream));
+        return FE_OK;
+    }
+    const double since = fe_seconds();
+    for (double asked = since;;) {
+        const cudaError_t state = cudaStreamQuery(c->stream);
+        if (state != cudaErrorNotReady) {
+            CUDA_TRY(state);
+            return FE_OK;
+        }
+        if (fe_seconds() - asked < 1e-3) continue;
+        asked = fe_seconds();
+        FE_TRY(c->base.watch(c->base.watcher, since));
+    }
+}
+
 extern "C" int fe_cuda_devices(void)
 {
     int n = 0;
@@ -151,8 +172,7 @@ static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void 
 {
     d->bytes_to_device += (int64_t)bytes;
     CUDA_TRY(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, self(d)->stream));
-    CUDA_TRY(cudaStreamSynchronize(self(d)->stream)); /* the caller may free its memory */
-    return FE_OK;
+    return await(self(d)); /* the caller may free its memory */
 }
 
 static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, void *host)
@@ -161,14 +181,14 @@ static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, v
     d->bytes_from_device += (int64_t)bytes;
     void *landing = bytes <= 64 * sizeof(double) ? (void *)c->pinned : host;
     CUDA_TRY(cudaMemcpyAsync(landing, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
-    CUDA_TRY(cudaStreamSynchronize(c->stream));
+    FE_TRY(await(c));
     if (landing != host) memcpy(host, landing, bytes);
     return FE_OK;
 }
 
 static fe_status cuda_wait(fe_device *d)
 {
-    CUDA_TRY(cudaStreamSynchronize(self(d)->stream));
+    FE_TRY(await(self(d)));
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -269,6 +289,18 @@ __global__ void take(int n, const int *at, const double *x, double *out)
 static fe_status cuda_take(fe_device *d, int n, const int *at, const double *x, double *out)
 {
     FE_LAUNCH(d, n, THREADS, take, n, at, x, out);
+    return FE_OK;
+}
+
+__global__ void take_nodes(int n, const int *node, const double *x, double *out)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < 3 * n) out[i] = x[3 * (size_t)node[i / 3] + i % 3];
+}
+
+static fe_status cuda_take_nodes(fe_device *d, int n, const int *node, const double *x, double *out)
+{
+    FE_LAUNCH(d, 3 * n, THREADS, take_nodes, n, node, x, out);
     return FE_OK;
 }
 
@@ -407,7 +439,7 @@ static fe_status cuda_hessenberg_solve(fe_device *d, int k, int restart, double 
 /* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
 static fe_status flush_events(cuda_device *c)
 {
-    CUDA_TRY(cudaEventSynchronize(c->event[c->n_event - 1]));
+    FE_TRY(await(c)); /* the last event is behind all that was enqueued */
     for (int i = 0; i + 1 < c->n_event; i++) {
         float milliseconds = 0.0f;
         CUDA_TRY(cudaEventElapsedTime(&milliseconds, c->event[i], c->event[i + 1]));
@@ -463,6 +495,7 @@ const fe_backend fe_backend_cuda = {
     .combine = cuda_combine,
     .put = cuda_put,
     .take = cuda_take,
+    .take_nodes = cuda_take_nodes,
     .take_sum = cuda_take_sum,
     .largest = cuda_largest,
     .fingerprint = cuda_fingerprint,

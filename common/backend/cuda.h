@@ -1,4 +1,4 @@
-/* What .cu files share: error relay, the stream of a device, and launches. */
+/* What files share that call CUDA: error relay, the stream of a device, and launches. */
 #ifndef FE_CUDA_H
 #define FE_CUDA_H
 
@@ -15,7 +15,11 @@
                            cudaGetErrorString(cuda_try_error));                                              \
     } while (0)
 
-extern "C" cudaStream_t fe_cuda_stream(fe_device *d);
+#ifdef __cplusplus
+extern "C"
+#endif
+    cudaStream_t
+    fe_cuda_stream(fe_device *d);
 
 static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + threads - 1) / threads); }
 

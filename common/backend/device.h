@@ -55,6 +55,8 @@ typedef struct fe_backend {
     fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values,
                      double *x); /* x[at] = a values, 0 where values is NULL */
     fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out); /* out = x[at] */
+    fe_status (*take_nodes)(fe_device *d, int n, const int *node, const double *x,
+                            double *out); /* out [n][3] = rows of x */
     fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x,
                           double *out);                                         /* *out = sum of x[at] */
     fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
@@ -82,6 +84,9 @@ struct fe_device {
     char name[128]; /* "NVIDIA H100 80GB HBM3", or the processor's name */
     int threads;    /* OpenMP threads of this rank, host */
     void *kept;     /* host memory of fe_device_keep */
+    /* Asked from time to time while the host waits for this device since `since`; a failure ends the wait. */
+    fe_status (*watch)(void *watcher, double since);
+    void *watcher;
     size_t bytes_resident, bytes_peak;
     int64_t bytes_to_device, bytes_from_device;
 };

@@ -222,6 +222,13 @@ static fe_status host_take(fe_device *d, int n, const int *at, const double *x, 
     return FE_OK;
 }
 
+static fe_status host_take_nodes(fe_device *d, int n, const int *node, const double *x, double *out)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n; i++) memcpy(out + 3 * (size_t)i, x + 3 * (size_t)node[i], 3 * sizeof *out);
+    return FE_OK;
+}
+
 static fe_status host_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
 {
     (void)d;
@@ -340,6 +347,7 @@ const fe_backend fe_backend_host = {
     .combine = host_combine,
     .put = host_put,
     .take = host_take,
+    .take_nodes = host_take_nodes,
     .take_sum = host_take_sum,
     .largest = host_largest,
     .fingerprint = host_fingerprint,

@@ -6,48 +6,97 @@
 #if FE_HAVE_METIS
 #include <metis.h>
 
-/* Nodal graph: nodes that share an element, without the node itself. */
-static fe_status nodal_graph(const fe_mesh *mesh, idx_t **first, idx_t **adjacent)
+/* Beyond so many nodes METIS parts clusters of consecutive ones: its time and its 32-bit indices end there.
+ */
+enum { MOST_VERTICES = 4000000 };
+
+/* Vertices are clusters of `width` consecutive nodes, weighted by the elements at their nodes; edges join
+ * clusters with a common element, weighted by how often. */
+typedef struct graph {
+    idx_t n, *first, *adjacent, *edge_weight, *weight;
+} graph;
+
+static void close_graph(graph *g)
 {
-    const int n_corner = fe_corners(mesh->kind);
-    int *row = NULL, *elem = NULL, *seen = NULL;
-    fe_status status = fe_mesh_node_elements(mesh, &row, &elem);
-    if (status == FE_OK)
-        status = fe_allocate((size_t)mesh->n_node, sizeof *seen, "nodal graph", (void **)&seen);
-    if (status == FE_OK)
-        status = fe_allocate((size_t)mesh->n_node + 1, sizeof **first, "nodal graph", (void **)first);
-    /* First pass counts, second fills. */
-    for (int pass = 0; pass < 2 && status == FE_OK; pass++) {
-        size_t n = 0;
-        for (int i = 0; i < mesh->n_node; i++) {
-            (*first)[i] = (idx_t)n;
-            for (int k = row[i]; k < row[i + 1]; k++)
-                for (int c = 0; c < n_corner; c++) {
-                    const int j = mesh->conn[(size_t)elem[k] * n_corner + c], mark = 2 * i + pass + 1;
-                    if (j == i || seen[j] == mark) continue;
-                    seen[j] = mark;
-                    if (pass) (*adjacent)[n] = j;
-                    n++;
-                }
+    free(g->first), free(g->adjacent), free(g->edge_weight), free(g->weight);
+}
+
+/* The row of vertex i into adjacent and edge_weight at n, or (where those are NULL) its length. place [n] is
+ * scratch: where a neighbour stands, plus 1. */
+static size_t graph_row(const fe_mesh *mesh, const int *row, const int *elem, int width, idx_t i, graph *g,
+                        size_t n, size_t *place)
+{
+    const int n_corner = fe_corners(mesh->kind), first = (int)i * width;
+    const int last = first < mesh->n_node - width ? first + width : mesh->n_node;
+    const size_t start = n;
+    for (int k = row[first]; k < row[last]; k++)
+        for (int c = 0; c < n_corner; c++) {
+            const idx_t j = mesh->conn[(size_t)elem[k] * n_corner + c] / width;
+            if (j == i) continue;
+            if (place[j] <= start) {
+                place[j] = ++n;
+                if (g->adjacent) g->adjacent[n - 1] = j;
+            }
+            if (g->adjacent) g->edge_weight[place[j] - 1]++;
         }
-        (*first)[mesh->n_node] = (idx_t)n;
-        if (!pass) status = fe_allocate(n, sizeof **adjacent, "nodal graph", (void **)adjacent);
+    return n;
+}
+
+static fe_status fill_graph(const fe_mesh *mesh, const int *row, const int *elem, int width, graph *g)
+{
+    size_t *place = NULL;
+    fe_status status = FE_OK;
+    for (int fill = 0; fill < 2 && status == FE_OK; fill++) {
+        size_t n = 0;
+        free(place);
+        status = fe_allocate((size_t)g->n, sizeof *place, "graph of nodes", (void **)&place);
+        for (idx_t i = 0; i < g->n && status == FE_OK; i++) {
+            const int first = (int)i * width;
+            const int last = first < mesh->n_node - width ? first + width : mesh->n_node;
+            g->weight[i] = row[last] - row[first];
+            n = graph_row(mesh, row, elem, width, i, g, n, place);
+            g->first[i + 1] = (idx_t)n;
+            if (n > INT32_MAX)
+                status = fe_fail(FE_FAILED,
+                                 "METIS: the graph of nodes has more than %d edges; take "
+                                 "--partition contiguous with --order bisection",
+                                 INT32_MAX);
+        }
+        if (fill || status != FE_OK) continue;
+        status = fe_allocate(n, sizeof *g->adjacent, "graph of nodes", (void **)&g->adjacent);
+        if (status == FE_OK)
+            status = fe_allocate(n, sizeof *g->edge_weight, "graph of nodes", (void **)&g->edge_weight);
     }
-    free(row), free(elem), free(seen);
+    free(place);
+    return status;
+}
+
+static fe_status build_graph(const fe_mesh *mesh, int width, graph *g)
+{
+    int *row = NULL, *elem = NULL;
+    g->n = (mesh->n_node + width - 1) / width;
+    FE_ALLOCATE(g->first, (size_t)g->n + 1, "graph of nodes");
+    FE_ALLOCATE(g->weight, g->n, "graph of nodes");
+    fe_status status = fe_mesh_node_elements(mesh, &row, &elem);
+    if (status == FE_OK) status = fill_graph(mesh, row, elem, width, g);
+    free(row), free(elem);
     return status;
 }
 
 static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 {
-    idx_t *first = NULL, *adjacent = NULL, *part = NULL, n = mesh->n_node, parts = n_rank, constraints = 1,
-          cut;
-    fe_status status = nodal_graph(mesh, &first, &adjacent);
-    if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *part, "partition", (void **)&part);
-    if (status == FE_OK && METIS_PartGraphKway(&n, &constraints, first, adjacent, NULL, NULL, NULL, &parts,
-                                               NULL, NULL, NULL, &cut, part) != METIS_OK)
+    const int width = mesh->n_node / MOST_VERTICES + 1;
+    graph g = {0};
+    idx_t *part = NULL, parts = n_rank, constraints = 1, cut;
+    fe_status status = build_graph(mesh, width, &g);
+    if (status == FE_OK) status = fe_allocate((size_t)g.n, sizeof *part, "partition", (void **)&part);
+    if (status == FE_OK &&
+        METIS_PartGraphKway(&g.n, &constraints, g.first, g.adjacent, g.weight, NULL, g.edge_weight, &parts,
+                            NULL, NULL, NULL, &cut, part) != METIS_OK)
         status = fe_fail(FE_FAILED, "METIS could not part %d nodes into %d", mesh->n_node, n_rank);
-    for (int i = 0; i < mesh->n_node && status == FE_OK; i++) owner[i] = (int)part[i];
-    free(first), free(adjacent), free(part);
+    for (int i = 0; i < mesh->n_node && status == FE_OK; i++) owner[i] = (int)part[i / width];
+    free(part);
+    close_graph(&g);
     return status;
 }
 #else
@@ -59,26 +108,18 @@ static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 }
 #endif
 
-/* A node is interior where no element at it has a corner of another owner. */
-static fe_status number_owned(const fe_mesh *mesh, fe_partition *p)
+/* Every rank has to own something, or it would have no element. */
+static fe_status check_owners(const fe_mesh *mesh, const fe_partition *p)
 {
-    const int n_corner = fe_corners(mesh->kind);
-    uint8_t *border = NULL;
-    FE_ALLOCATE(border, mesh->n_node, "partition");
-    for (int e = 0; e < mesh->n_elem; e++) {
-        const int *node = mesh->conn + (size_t)e * n_corner;
-        int mixed = 0;
-        for (int c = 1; c < n_corner; c++) mixed |= p->owner[node[c]] != p->owner[node[0]];
-        for (int c = 0; c < n_corner && mixed; c++) border[node[c]] = 1;
-    }
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < mesh->n_node; i++)
-            if (border[i] == pass) p->local[i] = p->n_owned[p->owner[i]]++;
-        if (!pass)
-            for (int r = 0; r < p->n_rank; r++) p->n_interior[r] = p->n_owned[r];
-    }
-    free(border);
-    return FE_OK;
+    uint8_t *owns = NULL;
+    FE_ALLOCATE(owns, p->n_rank, "partition");
+    for (int i = 0; i < mesh->n_node; i++) owns[p->owner[i]] = 1;
+    int rank = 0;
+    while (rank < p->n_rank && owns[rank]) rank++;
+    free(owns);
+    return rank == p->n_rank ? FE_OK
+                             : fe_fail(FE_BAD_INPUT, "--ranks %d: rank %d would own no node of %s", p->n_rank,
+                                       rank, mesh->path);
 }
 
 fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_partition *p)
@@ -87,23 +128,15 @@ fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_part
     if (n_rank < 1 || n_rank > mesh->n_node)
         return fe_fail(FE_BAD_INPUT, "--ranks %d: %s has %d nodes", n_rank, mesh->path, mesh->n_node);
     FE_ALLOCATE(p->owner, mesh->n_node, "partition");
-    FE_ALLOCATE(p->local, mesh->n_node, "partition");
-    FE_ALLOCATE(p->n_owned, n_rank, "partition");
-    FE_ALLOCATE(p->n_interior, n_rank, "partition");
     if (method == FE_PARTITION_METIS && n_rank > 1)
         FE_TRY(metis_owners(mesh, n_rank, p->owner));
     else
         for (int i = 0; i < mesh->n_node; i++) p->owner[i] = (int)((int64_t)i * n_rank / mesh->n_node);
-    FE_TRY(number_owned(mesh, p));
-    for (int r = 0; r < n_rank; r++)
-        if (p->n_owned[r] == 0)
-            return fe_fail(FE_BAD_INPUT, "--ranks %d: rank %d would own no node of %s", n_rank, r,
-                           mesh->path);
-    return FE_OK;
+    return check_owners(mesh, p);
 }
 
 void fe_partition_close(fe_partition *p)
 {
-    free(p->owner), free(p->local), free(p->n_owned), free(p->n_interior);
+    free(p->owner);
     *p = (fe_partition){0};
 }

@@ -22,23 +22,18 @@ fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H)
 static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, local_arrays *a)
 {
     const int n_corner = fe_corners(mesh->kind);
-    int *number = NULL; /* local number of the mesh's nodes */
     FE_ALLOCATE(a->x, 3 * (size_t)s->n_local, "local coordinates");
     FE_ALLOCATE(a->conn, (size_t)n_corner * ld, "local elements");
-    FE_ALLOCATE(number, mesh->n_node, "local numbers");
-    for (int i = 0; i < s->n_local; i++) {
-        number[s->node[i]] = i;
+    for (int i = 0; i < s->n_local; i++)
         memcpy(a->x + 3 * (size_t)i, mesh->x + 3 * (size_t)s->node[i], 3 * sizeof *a->x);
-    }
     for (int c = 0; c < n_corner; c++) {
         const int corner = n_corner == 8 ? hex8_corner[c] : c;
         /* Lanes beyond the end repeat the last element: they are read, never added. */
         for (int e = 0; e < ld; e++) {
             const int elem = s->elem[e < s->n_elem ? e : s->n_elem - 1];
-            a->conn[(size_t)c * ld + e] = number[mesh->conn[(size_t)elem * n_corner + corner]];
+            a->conn[(size_t)c * ld + e] = s->local[mesh->conn[(size_t)elem * n_corner + corner]];
         }
     }
-    free(number);
     return FE_OK;
 }
 

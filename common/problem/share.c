@@ -34,56 +34,66 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_sh
 
 static int by_owner(const void *left, const void *right, void *context)
 {
-    const fe_partition *p = context;
-    const int a = *(const int *)left, b = *(const int *)right;
-    if (p->owner[a] != p->owner[b]) return p->owner[a] < p->owner[b] ? -1 : 1;
-    return (p->local[a] > p->local[b]) - (p->local[a] < p->local[b]);
+    const int *owner = context, a = *(const int *)left, b = *(const int *)right;
+    return owner[a] != owner[b] ? (owner[a] > owner[b]) - (owner[a] < owner[b]) : (a > b) - (a < b);
 }
 
-/* Owned nodes by their numbers, then ghosts sorted by owner and number. */
-static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s, int *mark)
+enum { ELSEWHERE = -1, GHOST = -2, BORDER = -3, INTERIOR = -4 }; /* in `local`, before numbers are given */
+
+/* What each node of the mesh is to this rank; counts. */
+static void sort_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
 {
     const int n_corner = fe_corners(mesh->kind);
-    int n_ghost = 0;
-    s->n_owned = p->n_owned[s->rank], s->n_node_interior = p->n_interior[s->rank];
-    for (int fill = 0; fill < 2; fill++) {
-        n_ghost = 0;
-        for (int k = s->n_elem_interior; k < s->n_elem; k++)
-            for (int c = 0; c < n_corner; c++) {
-                const int i = mesh->conn[(size_t)s->elem[k] * n_corner + c];
-                if (p->owner[i] == s->rank || mark[i] == fill + 1) continue;
-                mark[i] = fill + 1;
-                if (fill) s->node[s->n_owned + n_ghost] = i;
-                n_ghost++;
-            }
-        if (!fill) FE_ALLOCATE(s->node, s->n_owned + n_ghost, "nodes of a rank");
-    }
-    s->n_local = s->n_owned + n_ghost;
+    for (int i = 0; i < mesh->n_node; i++) s->local[i] = p->owner[i] == s->rank ? INTERIOR : ELSEWHERE;
+    for (int k = s->n_elem_interior; k < s->n_elem; k++)
+        for (int c = 0; c < n_corner; c++) {
+            const int i = mesh->conn[(size_t)s->elem[k] * n_corner + c];
+            s->local[i] = p->owner[i] == s->rank ? BORDER : GHOST;
+        }
+    int count[3] = {0};
     for (int i = 0; i < mesh->n_node; i++)
-        if (p->owner[i] == s->rank) s->node[p->local[i]] = i;
-    qsort_r(s->node + s->n_owned, (size_t)n_ghost, sizeof *s->node, by_owner, (void *)p);
+        if (s->local[i] != ELSEWHERE) count[s->local[i] - INTERIOR]++;
+    s->n_node_interior = count[0];
+    s->n_owned = count[0] + count[BORDER - INTERIOR];
+    s->n_local = s->n_owned + count[GHOST - INTERIOR];
+}
+
+static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
+{
+    FE_ALLOCATE(s->local, mesh->n_node, "nodes of a rank");
+    sort_nodes(mesh, p, s);
+    FE_ALLOCATE(s->node, s->n_local, "nodes of a rank");
+    int at[3] = {0, s->n_node_interior, s->n_owned};
+    for (int i = 0; i < mesh->n_node; i++)
+        if (s->local[i] != ELSEWHERE) s->node[at[s->local[i] - INTERIOR]++] = i;
+    qsort_r(s->node + s->n_owned, (size_t)(s->n_local - s->n_owned), sizeof *s->node, by_owner, p->owner);
+    for (int i = 0; i < s->n_local; i++) s->local[s->node[i]] = i;
     return FE_OK;
 }
 
 static fe_status build_receive(const fe_partition *p, fe_share *s)
 {
     fe_halo *h = &s->halo;
-    const int n_ghost = s->n_local - s->n_owned;
     FE_ALLOCATE(h->neighbor, p->n_rank, "halo");
     FE_ALLOCATE(h->ghost_first, p->n_rank + 1, "halo");
-    FE_ALLOCATE(h->source, n_ghost, "halo");
     h->ghost_first[0] = s->n_owned;
-    for (int g = 0; g < n_ghost; g++) {
-        const int node = s->node[s->n_owned + g], owner = p->owner[node];
+    for (int g = s->n_owned; g < s->n_local; g++) {
+        const int owner = p->owner[s->node[g]];
         if (!h->n_neighbor || h->neighbor[h->n_neighbor - 1] != owner) h->neighbor[h->n_neighbor++] = owner;
-        h->ghost_first[h->n_neighbor] = s->n_owned + g + 1;
-        h->source[g] = p->local[node];
+        h->ghost_first[h->n_neighbor] = g + 1;
     }
     return FE_OK;
 }
 
+static int ascending(const void *left, const void *right)
+{
+    const int a = *(const int *)left, b = *(const int *)right;
+    return (a > b) - (a < b);
+}
+
 /* An owned node goes to each rank that owns another corner of an element at it: the mirror of the peer's
- * ghosts, in ascending order of our number as the peer sorts them. Neighbours are mutual. */
+ * ghosts. Border nodes are numbered in the mesh's order, which the peer's ghosts follow. Neighbours are
+ * mutual. */
 static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share *s, int *mark)
 {
     const int n_corner = fe_corners(mesh->kind);
@@ -92,7 +102,7 @@ static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share
     for (int fill = 0; fill < 2; fill++) {
         int n = 0;
         for (int i = 0; i < h->n_neighbor; i++) {
-            const int peer = h->neighbor[i], tag = 2 + fill * h->n_neighbor + i + 1;
+            const int peer = h->neighbor[i], tag = fill * h->n_neighbor + i + 1;
             const int start = n;
             h->send_first[i] = n;
             for (int k = s->n_elem_interior; k < s->n_elem; k++) {
@@ -100,16 +110,14 @@ static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share
                 int shared = 0;
                 for (int c = 0; c < n_corner; c++) shared |= p->owner[node[c]] == peer;
                 for (int c = 0; c < n_corner && shared; c++) {
-                    if (p->owner[node[c]] != s->rank || mark[node[c]] == tag) continue;
-                    mark[node[c]] = tag;
-                    if (fill) h->send_node[n] = node[c];
+                    const int local = s->local[node[c]];
+                    if (local >= s->n_owned || mark[local] == tag) continue;
+                    mark[local] = tag;
+                    if (fill) h->send_node[n] = local;
                     n++;
                 }
             }
-            if (fill) {
-                qsort_r(h->send_node + start, (size_t)(n - start), sizeof *h->send_node, by_owner, (void *)p);
-                for (int k = start; k < n; k++) h->send_node[k] = p->local[h->send_node[k]];
-            }
+            if (fill) qsort(h->send_node + start, (size_t)(n - start), sizeof *h->send_node, ascending);
         }
         h->send_first[h->n_neighbor] = n;
         if (!fill) FE_ALLOCATE(h->send_node, n, "halo");
@@ -122,10 +130,10 @@ fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, int rank, f
     int *mark = NULL;
     *s = (fe_share){.rank = rank};
     FE_TRY(take_elements(mesh, p, s));
-    FE_ALLOCATE(mark, mesh->n_node, "share of a rank");
-    fe_status status = take_nodes(mesh, p, s, mark);
-    if (status == FE_OK) status = build_receive(p, s);
-    if (status == FE_OK) status = build_send(mesh, p, s, mark);
+    FE_TRY(take_nodes(mesh, p, s));
+    FE_TRY(build_receive(p, s));
+    FE_ALLOCATE(mark, s->n_owned, "share of a rank");
+    const fe_status status = build_send(mesh, p, s, mark);
     free(mark);
     return status;
 }
@@ -133,7 +141,29 @@ fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, int rank, f
 void fe_share_close(fe_share *s)
 {
     fe_halo *h = &s->halo;
-    free(s->node), free(s->elem), free(s->counted);
-    free(h->neighbor), free(h->ghost_first), free(h->source), free(h->send_first), free(h->send_node);
+    free(s->node), free(s->local), free(s->elem), free(s->counted);
+    free(h->neighbor), free(h->ghost_first), free(h->send_first), free(h->send_node);
     *s = (fe_share){0};
+}
+
+fe_status fe_share_quality(const fe_share *s, fe_comm *comm, fe_device *d, fe_partition_quality *quality)
+{
+    enum { ELEMENTS, COUNTED, OWNED, GHOSTS, N_SUM, NEIGHBORS = N_SUM, MOST_ELEMENTS, N };
+    double host[N] = {[ELEMENTS] = s->n_elem,
+                      [OWNED] = s->n_owned,
+                      [GHOSTS] = s->n_local - s->n_owned,
+                      [NEIGHBORS] = s->halo.n_neighbor,
+                      [MOST_ELEMENTS] = s->n_elem};
+    double *all = NULL;
+    for (int e = 0; e < s->n_elem; e++) host[COUNTED] += s->counted[e];
+    FE_TRY(fe_device_upload(d, N, sizeof *host, host, "quality of a partition", (void **)&all));
+    FE_TRY(comm->sum(comm, d, N_SUM, all));
+    FE_TRY(comm->largest(comm, d, N - N_SUM, all + N_SUM));
+    FE_TRY(d->ops->download(d, sizeof host, all, host));
+    d->ops->release(d, all);
+    *quality = (fe_partition_quality){.imbalance = host[MOST_ELEMENTS] * comm->size / host[ELEMENTS],
+                                      .ghosts = host[GHOSTS] / host[OWNED],
+                                      .duplicates = host[ELEMENTS] / host[COUNTED] - 1.0,
+                                      .most_neighbors = (int)host[NEIGHBORS]};
+    return FE_OK;
 }

@@ -10,28 +10,42 @@
 extern "C" {
 #endif
 
-/* owner [n_node]: rank of each node. local [n_node]: its number there; owned nodes are numbered interior
- * first (nodes all of whose elements have corners of one owner), otherwise in the mesh's order. */
+/* owner [n_node]: rank of each node of the mesh. */
 typedef struct fe_partition {
     int n_rank;
-    int *owner, *local;
-    int *n_owned, *n_interior; /* [n_rank] */
+    int *owner;
 } fe_partition;
 
 enum { FE_PARTITION_CONTIGUOUS, FE_PARTITION_METIS };
-/* contiguous: ranges of equal length in the mesh's node order; metis: k-way on the nodal graph. */
+/* contiguous: ranges of equal length in the mesh's node order; metis: k-way on the graph of nodes, or of
+ * clusters of consecutive nodes where there are many, each weighted by its elements. */
 fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_partition *p);
 void fe_partition_close(fe_partition *p);
 
+/* Nodes are numbered owned first, those of interior elements alone before the others, then ghosts by owner;
+ * each of these groups follows the mesh's order, so that two ranks list what they share alike. The mesh may
+ * be the piece of a larger one that holds all elements at the rank's nodes, its nodes in the larger one's
+ * order. */
 typedef struct fe_share {
     int rank, n_owned, n_local, n_node_interior, n_elem, n_elem_interior;
-    int *node;        /* [n_local] node of the mesh; ghosts by owner, then by their number there */
+    int *node;        /* [n_local] node of the mesh */
+    int *local;       /* [mesh's n_node] local number, -1 where the rank does not hold the node */
     int *elem;        /* [n_elem] element of the mesh, interior first; all that touch an owned node */
     uint8_t *counted; /* [n_elem] set on the lowest rank among the owners of its corners */
     fe_halo halo;
 } fe_share;
 fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, int rank, fe_share *s);
 void fe_share_close(fe_share *s);
+
+/* What a partition costs, over all ranks: work by the elements that a rank computes. */
+typedef struct fe_partition_quality {
+    double imbalance;   /* most elements on a rank over their mean */
+    double ghosts;      /* ghosts over owned nodes, of all ranks */
+    double duplicates;  /* elements computed by more than one rank, over elements */
+    int most_neighbors; /* of a rank */
+} fe_partition_quality;
+/* Every rank calls it with its share. */
+fe_status fe_share_quality(const fe_share *s, fe_comm *comm, fe_device *d, fe_partition_quality *quality);
 
 /* Bulk and shear modulus of E and nu. */
 fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H);

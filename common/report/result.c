@@ -174,13 +174,19 @@ static json_t *versions_of(writer *w)
 
 static json_t *run_of(writer *w, const fe_result *r)
 {
-    json_t *o = json_object(), *from_device = json_object();
+    json_t *o = json_object(), *from_device = json_object(), *quality = json_object();
     put(w, o, "variant", text(r->variant));
     put(w, o, "backend", text(r->backend));
     put(w, o, "device", text(r->device));
     put(w, o, "ranks", integer(r->ranks));
     put(w, o, "threads", integer(r->threads));
+    put(w, o, "communication", text(r->communication));
     put(w, o, "partition", text(r->partition));
+    put(w, quality, "imbalance", number(r->quality.imbalance));
+    put(w, quality, "ghosts", number(r->quality.ghosts));
+    put(w, quality, "duplicates", number(r->quality.duplicates));
+    put(w, quality, "most_neighbors", integer(r->quality.most_neighbors));
+    put(w, o, "partition_quality", quality);
     put(w, o, "command", text(r->command));
     put(w, o, "flags", text(r->flags));
     put(w, o, "commit", text(fe_commit()));

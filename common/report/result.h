@@ -6,6 +6,7 @@
 #include "common/fe.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/case.h"
+#include "common/problem/share.h"
 
 /* Phases of fe_step_result.seconds: common/backend/device.h. */
 extern const char *const fe_phase_names[FE_N_PHASE];
@@ -32,13 +33,14 @@ typedef struct fe_result {
     const fe_boundary *boundary;
     const char *mesh_name, *element,
         *status; /* status: converged | limit_load | not_converged | interrupted | fault */
-    const char *variant, *backend, *partition;
+    const char *variant, *backend, *partition, *communication; /* communication: fe_comm's name */
     const char *command, *flags; /* as typed: the whole line, and its flags alone */
     char device[128];
     int ranks, threads;
+    fe_partition_quality quality;
     double volume;
     int64_t bytes_to_device, bytes_from_device_solve, bytes_from_device_output;
-    size_t bytes_resident;
+    size_t bytes_resident; /* of all ranks */
     int n_step;
     fe_step_result *step; /* [n_step] accepted steps */
 } fe_result;

@@ -8,8 +8,12 @@
 #include <cuda_runtime_api.h>
 #endif
 
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
+#if FE_HAVE_NCCL
+#include <nccl.h>
+#endif
+#if FE_HAVE_MPI
+#include <mpi.h>
+#endif
 
 const char *fe_commit(void) { return FE_COMMIT; }
 
@@ -22,12 +26,30 @@ int fe_simd_lanes(void)
 #endif
 }
 
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#if FE_HAVE_NCCL
+#define NCCL TEXT(NCCL_MAJOR) "." TEXT(NCCL_MINOR) "." TEXT(NCCL_PATCH)
+#else
+#define NCCL "none (one GPU)"
+#endif
+#if !FE_HAVE_MPI
+#define MPI "none (ranks are threads)"
+#elif defined OMPI_MAJOR_VERSION
+#define MPI "Open MPI " TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION)
+#elif defined MPICH_VERSION
+#define MPI "MPICH " MPICH_VERSION
+#else
+#define MPI "standard " TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION)
+#endif
+
 const char *fe_version_text(void)
 {
     static char text[512];
     snprintf(text, sizeof text,
-             "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles a lane group\nCUDA: %s\nNCCL: none\n"
-             "MPI: none (ranks are threads)\nMETIS: %s\n",
-             FE_COMMIT, __VERSION__, FE_FLAGS, fe_simd_lanes(), FE_NVCC, FE_HAVE_METIS ? "yes" : "no");
+             "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles a lane group\nCUDA: %s\nNCCL: %s\nMPI: %s\n"
+             "METIS: %s\n",
+             FE_COMMIT, __VERSION__, FE_FLAGS, fe_simd_lanes(), FE_NVCC, NCCL, MPI,
+             FE_HAVE_METIS ? "yes" : "no");
     return text;
 }

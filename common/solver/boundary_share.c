@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 /* Local component of a mesh component 3 node + c on this rank, -1 where another rank owns the node. */
-static int local_component(const fe_solver *s, const fe_partition *p, int node, int c)
+static int local_component(const fe_solver *s, int node, int c)
 {
-    return p->owner[node] == s->share->rank ? 3 * p->local[node] + c : -1;
+    const int local = s->share->local[node];
+    return local >= 0 && local < s->share->n_owned ? 3 * local + c : -1;
 }
 
 static int ascending(const void *a, const void *b)
@@ -16,15 +17,14 @@ static int ascending(const void *a, const void *b)
 }
 
 /* All constrained components of the rank, ascending; and those of each path with their values. */
-static fe_status supports(fe_solver *s, const fe_partition *p, int *at, double *value)
+static fe_status supports(fe_solver *s, int *at, double *value)
 {
     const fe_boundary *b = s->boundary;
     fe_device *d = s->device;
     for (int path = 0; path < b->n_path; path++) {
         int n = 0;
         for (int i = 0; i < b->n_fixed; i++) {
-            const int local =
-                b->path[i] == path ? local_component(s, p, b->fixed[i] / 3, b->fixed[i] % 3) : -1;
+            const int local = b->path[i] == path ? local_component(s, b->fixed[i] / 3, b->fixed[i] % 3) : -1;
             if (local >= 0) at[n] = local, value[n++] = b->value[i];
         }
         fe_fixed *f = &s->by_path[path];
@@ -34,7 +34,7 @@ static fe_status supports(fe_solver *s, const fe_partition *p, int *at, double *
     }
     int n = 0;
     for (int i = 0; i < b->n_fixed; i++) {
-        const int local = local_component(s, p, b->fixed[i] / 3, b->fixed[i] % 3);
+        const int local = local_component(s, b->fixed[i] / 3, b->fixed[i] % 3);
         if (local >= 0) at[n++] = local;
     }
     qsort(at, (size_t)n, sizeof *at, ascending);
@@ -55,13 +55,13 @@ static fe_status loads(fe_solver *s, double *vector)
     return FE_OK;
 }
 
-static fe_status reactions(fe_solver *s, const fe_partition *p, int *at)
+static fe_status reactions(fe_solver *s, int *at)
 {
     for (int i = 0; i < s->boundary->n_reaction; i++) {
         const fe_reaction *r = &s->boundary->reaction[i];
         int n = 0;
         for (int k = 0; k < r->n; k++) {
-            const int local = local_component(s, p, r->node[k], r->component);
+            const int local = local_component(s, r->node[k], r->component);
             if (local >= 0) at[n++] = local;
         }
         s->n_reaction[i] = n;
@@ -70,7 +70,7 @@ static fe_status reactions(fe_solver *s, const fe_partition *p, int *at)
     return FE_OK;
 }
 
-fe_status fe_solver_boundary(fe_solver *s, const fe_partition *p)
+fe_status fe_solver_boundary(fe_solver *s)
 {
     const fe_boundary *b = s->boundary;
     int *at = NULL;
@@ -81,9 +81,9 @@ fe_status fe_solver_boundary(fe_solver *s, const fe_partition *p)
     FE_ALLOCATE(s->n_reaction, b->n_reaction, "reactions");
     FE_ALLOCATE(at, s->length, "supports");
     fe_status status = fe_allocate(s->length, sizeof *value, "supports", (void **)&value);
-    if (status == FE_OK) status = supports(s, p, at, value);
+    if (status == FE_OK) status = supports(s, at, value);
     if (status == FE_OK) status = loads(s, value);
-    if (status == FE_OK) status = reactions(s, p, at);
+    if (status == FE_OK) status = reactions(s, at);
     free(at), free(value);
     return status;
 }

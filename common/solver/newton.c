@@ -68,6 +68,16 @@ static fe_status apply_factors(fe_solver *s, const double *to)
     return FE_OK;
 }
 
+/* Trial state and tangent at x, whose ghosts are refreshed. */
+static fe_status linearize(fe_solver *s, fe_tangent mode, double *x)
+{
+    FE_TRY(s->device->ops->phase(s->device, FE_PHASE_EXCHANGE));
+    FE_TRY(s->comm->exchange_begin(s->comm, x));
+    FE_TRY(s->comm->exchange_end(s->comm, x));
+    FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
+    return s->assembly->material(&s->problem, s->work, mode, x);
+}
+
 /* The first iteration linearises at the committed state with the elastic tangent, for at the end of a
  * plastic step every plastic point sits on f = 0 to rounding; the supports' motion enters as a load:
  * K step = f_ext - f_int(u) - K (v - u), then v += step. */
@@ -77,10 +87,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
     fe_krylov_result linear;
     double square;
     s->jacobian = FE_JACOBIAN_ELASTIC;
-    FE_TRY(d->ops->phase(d, FE_PHASE_MATERIAL));
-    FE_TRY(s->comm->exchange_begin(s->comm, d, &s->share->halo, s->u));
-    FE_TRY(s->comm->exchange_end(s->comm, d, &s->share->halo, s->u));
-    FE_TRY(s->assembly->material(&s->problem, s->work, FE_TANGENT_ELASTIC, s->u));
+    FE_TRY(linearize(s, FE_TANGENT_ELASTIC, s->u));
     FE_TRY(fe_solver_residual(s, s->u, s->residual));
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     if (sqrt(square) > s->scale) s->scale = sqrt(square);
@@ -161,16 +168,11 @@ static double forcing_term(const fe_solver *s, newton *state)
 
 static fe_status iterate(fe_solver *s, fe_step_result *record, newton *state)
 {
-    fe_device *d = s->device;
     fe_krylov_result linear;
     double length, square = 0.0;
     s->jacobian = s->options->jacobian;
-    FE_TRY(d->ops->phase(d, FE_PHASE_MATERIAL));
-    FE_TRY(s->comm->exchange_begin(s->comm, d, &s->share->halo, s->v));
-    FE_TRY(s->comm->exchange_end(s->comm, d, &s->share->halo, s->v));
-    FE_TRY(s->assembly->material(
-        &s->problem, s->work, s->jacobian == FE_JACOBIAN_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT,
-        s->v));
+    FE_TRY(
+        linearize(s, s->jacobian == FE_JACOBIAN_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, s->v));
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE) FE_TRY(fe_solver_dot(s, s->v, s->v, &square));
     s->difference_u = sqrt(square);
     FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing_term(s, state), &linear));
@@ -230,9 +232,6 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     }
     s->scale = s->reach;
     /* Trial state of the accepted displacement, with ghosts. */
-    FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
-    FE_TRY(s->comm->exchange_begin(s->comm, s->device, &s->share->halo, s->v));
-    FE_TRY(s->comm->exchange_end(s->comm, s->device, &s->share->halo, s->v));
-    FE_TRY(s->assembly->material(&s->problem, s->work, FE_TANGENT_ELASTIC, s->v));
+    FE_TRY(linearize(s, FE_TANGENT_ELASTIC, s->v));
     return s->device->ops->phase(s->device, FE_PHASE_OTHER);
 }

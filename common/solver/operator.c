@@ -16,12 +16,12 @@ static fe_status both_parts(fe_solver *s, assembly_call call, int phase, double 
     fe_device *d = s->device;
     fe_comm *c = s->comm;
     FE_TRY(d->ops->phase(d, FE_PHASE_EXCHANGE));
-    FE_TRY(c->exchange_begin(c, d, &s->share->halo, x));
+    FE_TRY(c->exchange_begin(c, x));
     FE_TRY(d->ops->phase(d, phase));
     if (!s->assembly->stores) FE_TRY(d->ops->zero(d, s->length * sizeof *y, y));
     FE_TRY(call(&s->problem, s->work, FE_INTERIOR, x, y));
     FE_TRY(d->ops->phase(d, FE_PHASE_EXCHANGE));
-    FE_TRY(c->exchange_end(c, d, &s->share->halo, x));
+    FE_TRY(c->exchange_end(c, x));
     FE_TRY(d->ops->phase(d, phase));
     FE_TRY(call(&s->problem, s->work, FE_BORDER, x, y));
     return FE_OK;

@@ -1,4 +1,5 @@
-/* A run: ranks as threads, each with its share; load steps; results and fields gathered after each. */
+/* A run: ranks as threads or processes, each with its share; load steps; results and fields gathered after
+ * each. */
 #include "common/problem/state.h"
 #include "common/solver/solver.h"
 
@@ -6,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-/* What the ranks of one run share. Field arrays are the mesh's; ranks write disjoint entries. */
+/* What the ranks of this process share. Field arrays are the mesh's; ranks write disjoint entries. */
 typedef struct run {
     const fe_case *problem;
     const fe_mesh *mesh;
@@ -16,11 +19,12 @@ typedef struct run {
     const fe_observer *observer;
     fe_result *result;
     fe_partition partition;
-    fe_team *team;
+    fe_team *team; /* none with MPI */
+    int abandoned; /* a rank's thread did not end */
     const fe_backend *backend;
     const fe_variant *variant;
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
-    int *element_rank;
+    int *element_rank; /* lowest owner of a corner */
 } run;
 
 typedef struct rank_thread {
@@ -28,8 +32,7 @@ typedef struct rank_thread {
     int rank;
     fe_status status;
     int limit_load;
-    char message[512];
-    size_t bytes_resident;
+    char message[1024];
 } rank_thread;
 
 fe_options fe_default_options(void)
@@ -85,7 +88,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     if (r->observer && r->observer->wants_fields)
         FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double),
                                   "output fields", (void **)&s->fields));
-    FE_TRY(fe_solver_boundary(s, &r->partition));
+    FE_TRY(fe_solver_boundary(s));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, &s->krylov));
     return fe_anderson_open(s, o->anderson);
@@ -124,18 +127,34 @@ static fe_status summarize(fe_solver *s, fe_step_result *record, double plastic_
     return FE_OK;
 }
 
-static fe_status read_probes(fe_solver *s, const fe_partition *p, fe_step_result *record)
+static fe_status read_probes(fe_solver *s, fe_step_result *record)
 {
     fe_device *d = s->device;
     for (int i = 0; i < s->boundary->n_probe; i++) {
-        const int node = s->boundary->probe[i];
+        const int local = s->share->local[s->boundary->probe[i]];
         FE_TRY(d->ops->zero(d, 3 * sizeof(double), s->scalar));
-        if (p->owner[node] == s->share->rank)
-            FE_TRY(d->ops->copy(d, 3, s->v + 3 * (size_t)p->local[node], s->scalar));
+        if (local >= 0 && local < s->share->n_owned)
+            FE_TRY(d->ops->copy(d, 3, s->v + 3 * (size_t)local, s->scalar));
         FE_TRY(s->comm->sum(s->comm, d, 3, s->scalar));
         FE_TRY(d->ops->download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
     }
     return FE_OK;
+}
+
+/* A field over the mesh, n doubles. */
+typedef struct field {
+    double **x;
+    size_t n;
+} field;
+enum { N_FIELD = 4 + FE_N_OUT - FE_OUT_MISES };
+
+static void list_fields(run *r, field list[N_FIELD])
+{
+    const size_t n_node = (size_t)r->mesh->n_node, n_elem = (size_t)r->mesh->n_elem;
+    list[0] = (field){&r->displacement, 3 * n_node}, list[1] = (field){&r->reaction_force, 3 * n_node};
+    for (int t = 0; t < 2; t++) list[2 + t] = (field){&r->tensors[t], 6 * n_elem};
+    for (int c = FE_OUT_MISES; c < FE_N_OUT; c++)
+        list[4 + c - FE_OUT_MISES] = (field){&r->element_fields[c], n_elem};
 }
 
 /* This rank's entries of the mesh's field arrays. */
@@ -143,6 +162,11 @@ static fe_status gather_fields(fe_solver *s, run *r)
 {
     const fe_share *share = s->share;
     const int ld = s->problem.view.ld;
+    field list[N_FIELD];
+    list_fields(r, list);
+    /* Ranks of one process share the arrays; others bring zeros where they own nothing. */
+    for (int f = 0; f < N_FIELD && r->options->mpi.size; f++)
+        memset(*list[f].x, 0, list[f].n * sizeof(double));
     double *landing = NULL;
     const size_t vector = 3 * (size_t)share->n_owned, fields = (size_t)FE_N_OUT * ld;
     FE_ALLOCATE(landing, vector > fields ? vector : fields, "output fields");
@@ -159,7 +183,6 @@ static fe_status gather_fields(fe_solver *s, run *r)
     for (int e = 0; e < share->n_elem && status == FE_OK; e++) {
         if (!share->counted[e]) continue;
         const size_t elem = (size_t)share->elem[e];
-        r->element_rank[elem] = share->rank;
         for (int c = 0; c < FE_N_OUT; c++) {
             const double value = landing[(size_t)c * ld + e];
             if (c < FE_OUT_MISES)
@@ -169,6 +192,8 @@ static fe_status gather_fields(fe_solver *s, run *r)
         }
     }
     free(landing);
+    for (int f = 0; f < N_FIELD && status == FE_OK; f++)
+        status = s->comm->collect(s->comm, list[f].n, *list[f].x);
     return status;
 }
 
@@ -249,7 +274,7 @@ static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
         status = advance(s, from, to, record, &work, 0, &t->limit_load);
         if (status == FE_OK) status = summarize(s, record, work);
-        if (status == FE_OK) status = read_probes(s, &r->partition, record);
+        if (status == FE_OK) status = read_probes(s, record);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
         work = record->plastic_work;
         if (s->comm->rank == 0) {
@@ -266,26 +291,69 @@ static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
     return status;
 }
 
+/* OpenMP threads of a rank: the cores of this process shared among its ranks. A launcher may have bound each
+ * process to cores of its own. */
+static int threads_of_rank(const fe_options *o)
+{
+    const int cores = fe_host_cores(), bound = cores < (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int ranks = !o->mpi.size ? o->ranks : bound ? 1 : o->mpi.local_size;
+    return o->threads > 0 ? o->threads : cores / ranks > 0 ? cores / ranks : 1;
+}
+
+/* The rank's communicator and device; *comm is what to abort and to close, whatever fails. */
+static fe_status open_rank(const rank_thread *t, fe_comm **comm, fe_device **device)
+{
+    const fe_options *o = t->run->options;
+    const int place = o->mpi.size ? o->mpi.local_rank : t->rank;
+    FE_TRY(o->mpi.size ? fe_comm_mpi(&o->mpi, comm) : fe_comm_threads(t->run->team, t->rank, comm));
+    const int cuda = !strcmp(o->backend, "cuda");
+    FE_TRY(t->run->backend->open(cuda && fe_cuda_devices() == 1 ? 0 : place, threads_of_rank(o), device));
+#if FE_HAVE_NCCL
+    if (cuda && o->ranks > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
+#endif
+    return FE_OK;
+}
+
+/* What the run looks like, from rank 0. */
+static fe_status describe(fe_solver *s, const run *r)
+{
+    fe_device *d = s->device;
+    fe_result *result = r->result;
+    fe_partition_quality quality;
+    double bytes = (double)d->bytes_peak;
+    FE_TRY(fe_share_quality(s->share, s->comm, d, &quality));
+    FE_TRY(d->ops->upload(d, sizeof bytes, &bytes, s->scalar));
+    FE_TRY(s->comm->sum(s->comm, d, 1, s->scalar));
+    FE_TRY(d->ops->download(d, sizeof bytes, s->scalar, &bytes));
+    if (s->comm->rank) return FE_OK;
+    result->threads = threads_of_rank(r->options);
+    result->communication = s->comm->name;
+    result->quality = quality;
+    result->bytes_resident = (size_t)bytes;
+    snprintf(result->device, sizeof result->device, "%s", d->name);
+    if (s->comm->size > 1)
+        fprintf(stderr,
+                "solve: %d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed "
+                "twice; %.2f %% ghosts; %d neighbours at most\n",
+                s->comm->size, s->comm->name, result->partition, quality.imbalance,
+                100.0 * quality.duplicates, 100.0 * quality.ghosts, quality.most_neighbors);
+    return FE_OK;
+}
+
 static fe_status run_rank(rank_thread *t, fe_solver *s, fe_share *share)
 {
     run *r = t->run;
     const fe_options *o = r->options;
-    const int threads = o->threads > 0                   ? o->threads
-                        : fe_host_cores() / o->ranks > 0 ? fe_host_cores() / o->ranks
-                                                         : 1;
     *s = (fe_solver){.options = o,
                      .problem_file = r->problem,
                      .boundary = r->boundary,
                      .share = share,
                      .assembly = !strcmp(o->backend, "cuda") ? r->variant->cuda : r->variant->host};
-    FE_TRY(fe_comm_threads(r->team, t->rank, &s->comm));
-    FE_TRY(r->backend->open(t->rank, threads, &s->device));
-    if (t->rank == 0) {
-        r->result->threads = threads;
-        snprintf(r->result->device, sizeof r->result->device, "%s", s->device->name);
-    }
+    FE_TRY(open_rank(t, &s->comm, &s->device));
     FE_TRY(fe_share_build(r->mesh, &r->partition, t->rank, share));
+    FE_TRY(s->comm->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
+    FE_TRY(describe(s, r));
     return load_steps(s, r, t);
 }
 
@@ -297,9 +365,8 @@ static void *rank_main(void *argument)
     t->status = run_rank(t, &solver, &share);
     if (t->status != FE_OK) {
         snprintf(t->message, sizeof t->message, "%s", fe_message());
-        if (solver.comm) solver.comm->abort(solver.comm);
+        if (solver.comm) solver.comm->abort(solver.comm, t->status, t->message);
     }
-    if (solver.device) t->bytes_resident = solver.device->bytes_peak;
     close_solver(&solver);
     fe_share_close(&share);
     return NULL;
@@ -307,21 +374,28 @@ static void *rank_main(void *argument)
 
 static fe_status run_fields(run *r)
 {
+    field list[N_FIELD];
     if (!r->observer || !r->observer->wants_fields) return FE_OK;
-    const size_t n_node = (size_t)r->mesh->n_node, n_elem = (size_t)r->mesh->n_elem;
-    FE_ALLOCATE(r->displacement, 3 * n_node, "output fields");
-    FE_ALLOCATE(r->reaction_force, 3 * n_node, "output fields");
-    for (int t = 0; t < 2; t++) FE_ALLOCATE(r->tensors[t], 6 * n_elem, "output fields");
-    for (int c = FE_OUT_MISES; c < FE_N_OUT; c++) FE_ALLOCATE(r->element_fields[c], n_elem, "output fields");
-    FE_ALLOCATE(r->element_rank, n_elem, "output fields");
+    list_fields(r, list);
+    for (int f = 0; f < N_FIELD; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
+    FE_ALLOCATE(r->element_rank, r->mesh->n_elem, "output fields");
+    const int n_corner = fe_corners(r->mesh->kind);
+    for (int e = 0; e < r->mesh->n_elem; e++) {
+        const int *node = r->mesh->conn + (size_t)e * n_corner;
+        r->element_rank[e] = r->partition.n_rank;
+        for (int c = 0; c < n_corner; c++)
+            if (r->partition.owner[node[c]] < r->element_rank[e])
+                r->element_rank[e] = r->partition.owner[node[c]];
+    }
     return FE_OK;
 }
 
 static void close_run(run *r)
 {
-    free(r->displacement), free(r->reaction_force), free(r->element_rank);
-    for (int t = 0; t < 2; t++) free(r->tensors[t]);
-    for (int c = 0; c < FE_N_OUT; c++) free(r->element_fields[c]);
+    field list[N_FIELD];
+    list_fields(r, list);
+    for (int f = 0; f < N_FIELD; f++) free(*list[f].x);
+    free(r->element_rank);
     fe_partition_close(&r->partition);
     fe_team_close(r->team);
 }
@@ -338,58 +412,84 @@ static fe_status choose(run *r)
     const int cuda = !strcmp(o->backend, "cuda");
     if (!(cuda ? r->variant->cuda : r->variant->host))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
-    if (cuda && o->ranks > 1)
-        return fe_fail(FE_BAD_INPUT, "--ranks %d: the cuda backend runs one rank in this version", o->ranks);
+    if (!cuda || o->ranks == 1) return FE_OK;
+    if (!FE_HAVE_NCCL)
+        return fe_fail(FE_BAD_INPUT,
+                       "--ranks %d: this build has no NCCL (nccl.h was not found by make), which "
+                       "several GPUs need",
+                       o->ranks);
+    const int ranks = o->mpi.size ? o->mpi.local_size : o->ranks, devices = fe_cuda_devices();
+    /* A launcher may show each process its own device only. */
+    if (ranks > devices && !(o->mpi.size && devices == 1))
+        return fe_fail(FE_BAD_INPUT,
+                       "--ranks %d: %d ranks on this host, but %d CUDA devices were found; each "
+                       "rank needs its own",
+                       o->ranks, ranks, devices);
     return FE_OK;
 }
 
-/* Runs the ranks; the caller's thread is rank 0, so that one rank needs no thread. */
+/* Ranks of this process. */
+static int n_own(const fe_options *o) { return o->mpi.size ? 1 : o->ranks; }
+
+/* Threads whose rank has failed end soon. One that hangs is left behind. */
+static int join(pthread_t thread, int failed)
+{
+    struct timespec end;
+    if (!failed) return pthread_join(thread, NULL) == 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 3;
+    return pthread_timedjoin_np(thread, NULL, &end) == 0;
+}
+
+/* Runs this process's ranks; the caller's thread is the first, so that one rank needs no thread. */
 static fe_status run_ranks(run *r, rank_thread *ranks)
 {
-    const int n = r->options->ranks;
+    const int n = n_own(r->options);
     pthread_t *thread = NULL;
     int started = 1;
     FE_ALLOCATE(thread, n, "ranks");
-    for (int i = 0; i < n; i++) ranks[i] = (rank_thread){.run = r, .rank = i};
+    for (int i = 0; i < n; i++) ranks[i] = (rank_thread){.run = r, .rank = r->options->mpi.rank + i};
     while (started < n && pthread_create(&thread[started], NULL, rank_main, &ranks[started]) == 0) started++;
     if (started < n) {
         fe_comm *comm = NULL;
-        if (fe_comm_threads(r->team, 0, &comm) == FE_OK) comm->abort(comm);
-        fe_comm_close(comm);
         ranks[0].status = FE_FAILED;
         snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
                  started);
+        if (fe_comm_threads(r->team, 0, &comm) == FE_OK) comm->abort(comm, FE_FAILED, ranks[0].message);
+        fe_comm_close(comm);
     } else {
         rank_main(&ranks[0]);
     }
-    for (int i = 1; i < started; i++) pthread_join(thread[i], NULL);
+    for (int i = 1; i < started; i++) r->abandoned |= !join(thread[i], ranks[0].status != FE_OK);
     free(thread);
     return FE_OK;
 }
 
+static const char second_hand[] = "another rank failed: ";
+
 /* The status of the whole run: the first cause, not the ranks that it took along. */
 static fe_status conclude(run *r, const rank_thread *ranks)
 {
-    const int n = r->options->ranks;
-    fe_status status = FE_OK;
+    const int n = n_own(r->options);
+    int failed = 0;
     fe_result *result = r->result;
     const rank_thread *cause = NULL;
     for (int i = 0; i < n; i++) {
-        result->bytes_resident += ranks[i].bytes_resident;
-        if (ranks[i].status == FE_OK) continue;
-        const int second_hand = strstr(ranks[i].message, "another rank failed") != NULL;
-        if (!cause || (strstr(cause->message, "another rank failed") && !second_hand)) cause = &ranks[i];
+        const int own =
+            ranks[i].status != FE_OK && strncmp(ranks[i].message, second_hand, strlen(second_hand));
+        failed += own;
+        if (ranks[i].status != FE_OK && (!cause || (own && failed == 1))) cause = &ranks[i];
     }
     result->status = "converged";
-    if (cause) {
-        status = cause->status;
-        result->status = cause->limit_load                                                ? "limit_load"
-                         : status == FE_INTERRUPTED                                       ? "interrupted"
-                         : status == FE_FAILED && strstr(cause->message, "not converged") ? "not_converged"
-                                                                                          : "fault";
-        return fe_fail(status, "%s", cause->message);
-    }
-    return FE_OK;
+    if (!cause) return FE_OK;
+    result->status = cause->limit_load                                                       ? "limit_load"
+                     : cause->status == FE_INTERRUPTED                                       ? "interrupted"
+                     : cause->status == FE_FAILED && strstr(cause->message, "not converged") ? "not_converged"
+                                                                                             : "fault";
+    if (failed == 0) return fe_fail(cause->status, "%s", cause->message + strlen(second_hand));
+    /* What all found alike is nobody's own fault. */
+    return failed == n ? fe_fail(cause->status, "%s", cause->message)
+                       : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);
 }
 
 static fe_status run_all(run *r, rank_thread **ranks)
@@ -397,9 +497,9 @@ static fe_status run_all(run *r, rank_thread **ranks)
     const fe_options *o = r->options;
     FE_TRY(choose(r));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
-    FE_TRY(fe_team_open(o->ranks, &r->team));
+    if (!o->mpi.size) FE_TRY(fe_team_open(o->ranks, &r->team));
     FE_TRY(run_fields(r));
-    FE_ALLOCATE(*ranks, o->ranks, "ranks");
+    FE_ALLOCATE(*ranks, n_own(o), "ranks");
     FE_TRY(run_ranks(r, *ranks));
     return conclude(r, *ranks);
 }
@@ -416,8 +516,10 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->element = fe_kind_name(mesh->kind);
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
+    result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     const fe_status status = run_all(&r, &ranks);
+    if (r.abandoned) return status; /* a thread may still use it all; the program ends now */
     free(ranks);
     close_run(&r);
     return status;

@@ -18,6 +18,7 @@ enum { FE_PRECONDITION_NONE, FE_PRECONDITION_BLOCK_JACOBI };
 typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */
     int ranks, threads;            /* threads of one rank; 0: cores ÷ ranks */
+    fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
     int partition, tet_points;
     int jacobian, krylov, restart, orthogonalization, precondition;
     double krylov_tolerance; /* 0: Eisenstat-Walker */
@@ -29,7 +30,7 @@ typedef struct fe_options {
 /* The defaults of interface and README. */
 fe_options fe_default_options(void);
 
-/* Called on one thread after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL
+/* Called on rank 0 after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL
  * unless wanted. */
 typedef struct fe_observer {
     void *context;
@@ -37,9 +38,10 @@ typedef struct fe_observer {
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
 } fe_observer;
 
-/* Runs the problem. Fills result (zeroed by the caller; problem, mesh and boundary stay the caller's and must
- * outlive it) with every accepted step and its status, also when it fails. FE_OK only when every load step
- * converged. */
+/* Runs the problem, or with MPI this process's rank of it; then every process has read the same, and rank 0's
+ * result is the run's. Fills result (zeroed by the caller; problem, mesh and boundary stay the caller's and
+ * must outlive it) with every accepted step and its status, also when it fails. FE_OK only when every load
+ * step converged. */
 fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
                    const fe_observer *observer, fe_result *result);
 #endif

@@ -57,7 +57,7 @@ typedef struct fe_solver {
 } fe_solver;
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */
-fe_status fe_solver_boundary(fe_solver *s, const fe_partition *p);
+fe_status fe_solver_boundary(fe_solver *s);
 
 /* FE_INTERRUPTED, with the load step, once a signal has come. */
 fe_status fe_solver_interrupted(const fe_solver *s);

@@ -1,0 +1,188 @@
+/* NCCL: device memory between GPUs, one a rank, over a communicator of threads or processes for all else.
+ *
+ * An exchange packs on the device's stream, and sends and receives on a second one, so that interior work
+ * runs beside it. Ghosts of a neighbour stand side by side and are received in place. */
+#include "common/backend/comm.h"
+
+#if FE_HAVE_NCCL
+#include "common/backend/cuda.h"
+
+#include <nccl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NCCL_TRY(call)                                                                                       \
+    do {                                                                                                     \
+        const ncclResult_t nccl_try_result = (call);                                                         \
+        if (nccl_try_result != ncclSuccess)                                                                  \
+            return fe_fail(FE_FAILED, "%s:%d: NCCL: %s", __FILE__, __LINE__,                                 \
+                           ncclGetErrorString(nccl_try_result));                                             \
+    } while (0)
+
+typedef struct comm_nccl {
+    fe_comm base;
+    fe_comm *host; /* threads or MPI */
+    fe_device *device;
+    const fe_halo *halo;
+    ncclComm_t nccl;
+    cudaStream_t stream;           /* of exchanges */
+    cudaEvent_t packed, refreshed; /* x may be sent; its ghosts are there */
+    int *send_node;
+    double *pack;
+} comm_nccl;
+
+static comm_nccl *self(fe_comm *c) { return (comm_nccl *)c; }
+
+static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
+{
+    comm_nccl *n = self(c);
+    const size_t count = (size_t)halo->send_first[halo->n_neighbor];
+    n->halo = halo;
+    FE_TRY(fe_device_upload(d, count, sizeof(int), halo->send_node, "halo", (void **)&n->send_node));
+    return fe_device_allocate(d, 3 * count, sizeof(double), "halo", (void **)&n->pack);
+}
+
+static fe_status exchange_begin(fe_comm *c, double *x)
+{
+    comm_nccl *n = self(c);
+    const fe_halo *h = n->halo;
+    cudaStream_t stream = fe_cuda_stream(n->device);
+    FE_TRY(n->device->ops->take_nodes(n->device, h->send_first[h->n_neighbor], n->send_node, x, n->pack));
+    CUDA_TRY(cudaEventRecord(n->packed, stream));
+    CUDA_TRY(cudaStreamWaitEvent(n->stream, n->packed, 0));
+    NCCL_TRY(ncclGroupStart());
+    for (int i = 0; i < h->n_neighbor; i++) {
+        const size_t sent = 3 * (size_t)(h->send_first[i + 1] - h->send_first[i]),
+                     received = 3 * (size_t)(h->ghost_first[i + 1] - h->ghost_first[i]);
+        NCCL_TRY(ncclSend(n->pack + 3 * (size_t)h->send_first[i], sent, ncclDouble, h->neighbor[i], n->nccl,
+                          n->stream));
+        NCCL_TRY(ncclRecv(x + 3 * (size_t)h->ghost_first[i], received, ncclDouble, h->neighbor[i], n->nccl,
+                          n->stream));
+    }
+    NCCL_TRY(ncclGroupEnd());
+    CUDA_TRY(cudaEventRecord(n->refreshed, n->stream));
+    return FE_OK;
+}
+
+static fe_status exchange_end(fe_comm *c, double *x)
+{
+    (void)x;
+    CUDA_TRY(cudaStreamWaitEvent(fe_cuda_stream(self(c)->device), self(c)->refreshed, 0));
+    return FE_OK;
+}
+
+static fe_status reduce(fe_comm *c, fe_device *d, int count, double *x, ncclRedOp_t operation)
+{
+    NCCL_TRY(ncclAllReduce(x, x, (size_t)count, ncclDouble, operation, self(c)->nccl, fe_cuda_stream(d)));
+    return FE_OK;
+}
+
+static fe_status sum(fe_comm *c, fe_device *d, int count, double *x)
+{
+    return reduce(c, d, count, x, ncclSum);
+}
+static fe_status largest(fe_comm *c, fe_device *d, int count, double *x)
+{
+    return reduce(c, d, count, x, ncclMax);
+}
+
+static fe_status check(fe_comm *c, double since)
+{
+    comm_nccl *n = self(c);
+    ncclResult_t error = ncclSuccess;
+    FE_TRY(n->host->check(n->host, since));
+    NCCL_TRY(ncclCommGetAsyncError(n->nccl, &error));
+    NCCL_TRY(error);
+    return FE_OK;
+}
+
+static fe_status watch(void *comm, double since) { return check((fe_comm *)comm, since); }
+
+static fe_status barrier(fe_comm *c)
+{
+    FE_TRY(self(c)->device->ops->wait(self(c)->device));
+    return self(c)->host->barrier(self(c)->host);
+}
+
+static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
+{
+    return self(c)->host->broadcast(self(c)->host, bytes, host);
+}
+
+static fe_status collect(fe_comm *c, size_t n, double *x)
+{
+    return self(c)->host->collect(self(c)->host, n, x);
+}
+
+/* Kernels that wait for a peer end with NCCL's communicator. */
+static void abort_nccl(fe_comm *c, fe_status status, const char *message)
+{
+    comm_nccl *n = self(c);
+    n->host->abort(n->host, status, message);
+    if (n->nccl) ncclCommAbort(n->nccl);
+    n->nccl = NULL;
+}
+
+/* The device may still be asked to wait, without a watcher. */
+static void close_nccl(fe_comm *c)
+{
+    comm_nccl *n = self(c);
+    n->device->watch = NULL;
+    if (n->nccl) {
+        cudaStreamSynchronize(n->stream);
+        ncclCommDestroy(n->nccl);
+    }
+    if (n->packed) cudaEventDestroy(n->packed);
+    if (n->refreshed) cudaEventDestroy(n->refreshed);
+    if (n->stream) cudaStreamDestroy(n->stream);
+    n->host->close(n->host);
+    free(n);
+}
+
+/* Exchanges go first where both streams have work: others wait for them. */
+static fe_status open_streams(comm_nccl *n)
+{
+    int least, greatest;
+    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority(&n->stream, cudaStreamNonBlocking, greatest));
+    CUDA_TRY(cudaEventCreateWithFlags(&n->packed, cudaEventDisableTiming));
+    CUDA_TRY(cudaEventCreateWithFlags(&n->refreshed, cudaEventDisableTiming));
+    return FE_OK;
+}
+
+static fe_status open_nccl(comm_nccl *n)
+{
+    ncclUniqueId id = {{0}};
+    FE_TRY(open_streams(n));
+    if (n->base.rank == 0) NCCL_TRY(ncclGetUniqueId(&id));
+    FE_TRY(n->host->broadcast(n->host, sizeof id, &id));
+    FE_TRY(n->host->barrier(n->host)); /* all have a device: NCCL would wait for one that has failed */
+    NCCL_TRY(ncclCommInitRank(&n->nccl, n->base.size, id, n->base.rank));
+    n->device->watch = watch, n->device->watcher = n;
+    return FE_OK;
+}
+
+fe_status fe_comm_nccl(fe_comm *host, fe_device *d, fe_comm **out)
+{
+    comm_nccl *n = NULL;
+    *out = host; /* stays the one to close and to abort until there is more */
+    FE_ALLOCATE(n, 1, "communicator");
+    n->base = (fe_comm){.rank = host->rank,
+                        .size = host->size,
+                        .name = "nccl",
+                        .attach = attach,
+                        .exchange_begin = exchange_begin,
+                        .exchange_end = exchange_end,
+                        .sum = sum,
+                        .largest = largest,
+                        .barrier = barrier,
+                        .broadcast = broadcast,
+                        .collect = collect,
+                        .check = check,
+                        .abort = abort_nccl,
+                        .close = close_nccl};
+    n->host = host, n->device = d;
+    *out = &n->base;
+    return open_nccl(n);
+}
+#endif
