@@ -23,25 +23,43 @@ static fe_status check_box(const fe_box *box)
     static const char axis[] = "xyz";
     if (box->kind != FE_HEX8 && box->kind != FE_TET4)
         return fe_fail(FE_BAD_INPUT, "box: element %d is neither hex8 nor tet4", box->kind);
-    double n_node = 1, n_elem = box->kind == FE_TET4 ? 6 : 1, cell = 1;
+    double cell = 1;
     for (int i = 0; i < 3; ++i) {
         if (box->cells[i] < 1)
             return fe_fail(FE_BAD_INPUT, "box: %d cells in %c, at least 1 is needed", box->cells[i], axis[i]);
         if (!(box->length[i] > 0) || !isfinite(box->length[i]))
             return fe_fail(FE_BAD_INPUT, "box: length %g in %c is not positive", box->length[i], axis[i]);
-        n_node *= box->cells[i] + 1.0;
-        n_elem *= box->cells[i];
         cell *= box->length[i] / box->cells[i];
     }
     if (!(cell > 0 && isfinite(cell)))
         return fe_fail(FE_BAD_INPUT, "box: lengths %g,%g,%g make cells of volume %g", box->length[0],
                        box->length[1], box->length[2], cell);
-    if (n_node > INT_MAX || n_elem > INT_MAX)
-        return fe_fail(FE_BAD_INPUT,
-                       "box: %d,%d,%d cells make %.0f nodes and %.0f elements, at most %d of each",
-                       box->cells[0], box->cells[1], box->cells[2], n_node, n_elem, INT_MAX);
     if (!(box->distort >= 0 && box->distort < 0.5))
         return fe_fail(FE_BAD_INPUT, "box: distort %g is outside [0, 0.5)", box->distort);
+    return FE_OK;
+}
+
+/* Cells [first, last) of each axis. */
+typedef struct window {
+    int first[3], last[3];
+} window;
+
+/* Indices are int. */
+static fe_status check_window(const fe_box *box, const window *w)
+{
+    double n_node = 1, n_elem = box->kind == FE_TET4 ? 6 : 1;
+    int cells[3];
+    for (int i = 0; i < 3; ++i) {
+        if (w->first[i] < 0 || w->last[i] <= w->first[i] || w->last[i] > box->cells[i])
+            return fe_fail(FE_BAD_INPUT, "box: cells %d to %d are no piece of %d", w->first[i], w->last[i],
+                           box->cells[i]);
+        cells[i] = w->last[i] - w->first[i];
+        n_node *= cells[i] + 1.0, n_elem *= cells[i];
+    }
+    if (n_node > INT_MAX || n_elem > INT_MAX)
+        return fe_fail(FE_BAD_INPUT,
+                       "box: %d,%d,%d cells make %.0f nodes and %.0f elements, at most %d of each", cells[0],
+                       cells[1], cells[2], n_node, n_elem, INT_MAX);
     return FE_OK;
 }
 
@@ -66,52 +84,57 @@ static void move_node(const fe_box *box, uint64_t node, double x[3])
     for (int i = 0; i < 3; ++i) x[i] += box->distort * r[i] * box->length[i] / box->cells[i];
 }
 
-static fe_status make_nodes(const fe_box *box, fe_mesh *mesh)
+static fe_status make_nodes(const fe_box *box, const window *w, fe_mesh *mesh)
 {
     const int *c = box->cells;
-    mesh->n_node = (c[0] + 1) * (c[1] + 1) * (c[2] + 1);
+    mesh->n_node = 1;
+    for (int i = 0; i < 3; ++i) mesh->n_node *= w->last[i] - w->first[i] + 1;
     FE_ALLOCATE(mesh->x, (size_t)mesh->n_node * 3, "coordinates");
     FE_ALLOCATE(mesh->node_tag, mesh->n_node, "node tags");
     size_t n = 0;
-    for (int k = 0; k <= c[2]; ++k)
-        for (int j = 0; j <= c[1]; ++j)
-            for (int i = 0; i <= c[0]; ++i, ++n) {
+    for (int k = w->first[2]; k <= w->last[2]; ++k)
+        for (int j = w->first[1]; j <= w->last[1]; ++j)
+            for (int i = w->first[0]; i <= w->last[0]; ++i, ++n) {
+                const int64_t number = i + (c[0] + 1) * (j + (c[1] + 1) * (int64_t)k);
                 double *x = mesh->x + 3 * n;
                 x[0] = box->length[0] * ((double)i / c[0]);
                 x[1] = box->length[1] * ((double)j / c[1]);
                 x[2] = box->length[2] * ((double)k / c[2]);
                 const int inside = i > 0 && i < c[0] && j > 0 && j < c[1] && k > 0 && k < c[2];
-                if (inside && box->distort > 0) move_node(box, n, x);
-                mesh->node_tag[n] = (int64_t)n + 1;
+                if (inside && box->distort > 0) move_node(box, (uint64_t)number, x);
+                mesh->node_tag[n] = number + 1;
             }
     return FE_OK;
 }
 
-static fe_status make_elements(const fe_box *box, fe_mesh *mesh)
+static fe_status make_elements(const fe_box *box, const window *w, fe_mesh *mesh)
 {
-    const int *c = box->cells;
-    const int is_tet = box->kind == FE_TET4;
-    mesh->n_elem = c[0] * c[1] * c[2] * (is_tet ? 6 : 1);
+    const int *c = box->cells, is_tet = box->kind == FE_TET4, a_cell = is_tet ? 6 : 1;
+    int size[3], step[8];
+    for (int i = 0; i < 3; ++i) size[i] = w->last[i] - w->first[i];
+    mesh->n_elem = size[0] * size[1] * size[2] * a_cell;
     FE_ALLOCATE(mesh->conn, (size_t)mesh->n_elem * fe_corners(box->kind), "elements");
     FE_ALLOCATE(mesh->elem_tag, mesh->n_elem, "element tags");
     FE_ALLOCATE(mesh->elem_group, mesh->n_elem, "element groups");
-    int step[8];
-    vertex_steps(c, step);
+    vertex_steps(size, step);
     int *corner = mesh->conn;
-    for (int k = 0; k < c[2]; ++k)
-        for (int j = 0; j < c[1]; ++j)
-            for (int i = 0; i < c[0]; ++i) {
-                const int n = i + (c[0] + 1) * (j + (c[1] + 1) * k);
+    size_t e = 0;
+    for (int k = 0; k < size[2]; ++k)
+        for (int j = 0; j < size[1]; ++j)
+            for (int i = 0; i < size[0]; ++i) {
+                const int n = i + (size[0] + 1) * (j + (size[1] + 1) * k);
+                const int64_t cell =
+                    w->first[0] + i + c[0] * (w->first[1] + j + c[1] * (int64_t)(w->first[2] + k));
                 if (is_tet)
                     for (int t = 0; t < 6; ++t)
                         for (int a = 0; a < 4; ++a) *corner++ = n + step[tet_corner[t][a]];
                 else
                     for (int a = 0; a < 8; ++a) *corner++ = n + step[hex_corner[a]];
+                for (int t = 0; t < a_cell; ++t, ++e) {
+                    mesh->elem_tag[e] = a_cell * cell + t + 1;
+                    mesh->elem_group[e] = 7;
+                }
             }
-    for (int e = 0; e < mesh->n_elem; ++e) {
-        mesh->elem_tag[e] = (int64_t)e + 1;
-        mesh->elem_group[e] = 7;
-    }
     return FE_OK;
 }
 
@@ -162,13 +185,19 @@ static fe_status make_groups(const fe_box *box, fe_mesh *mesh)
     return FE_OK;
 }
 
-static fe_status make_box(const fe_box *box, fe_mesh *mesh)
+static fe_status make_window(const fe_box *box, const window *w, fe_mesh *mesh)
 {
+    FE_TRY(check_window(box, w));
     mesh->kind = box->kind;
     FE_ALLOCATE(mesh->path, 4, "name");
     strcpy(mesh->path, "box");
-    FE_TRY(make_nodes(box, mesh));
-    FE_TRY(make_elements(box, mesh));
+    FE_TRY(make_nodes(box, w, mesh));
+    return make_elements(box, w, mesh);
+}
+
+static fe_status make_box(const fe_box *box, fe_mesh *mesh)
+{
+    FE_TRY(make_window(box, &(window){{0}, {box->cells[0], box->cells[1], box->cells[2]}}, mesh));
     FE_TRY(make_groups(box, mesh));
     if (box->distort > SAFE_DISTORT && fe_mesh_check(mesh) != FE_OK) {
         char why[512];
@@ -183,6 +212,16 @@ fe_status fe_mesh_box(const fe_box *box, fe_mesh *mesh)
     *mesh = (fe_mesh){0};
     FE_TRY(check_box(box));
     const fe_status status = make_box(box, mesh);
+    if (status != FE_OK) fe_mesh_close(mesh);
+    return status;
+}
+
+fe_status fe_mesh_box_piece(const fe_box *box, const int first[3], const int last[3], fe_mesh *mesh)
+{
+    const window w = {{first[0], first[1], first[2]}, {last[0], last[1], last[2]}};
+    *mesh = (fe_mesh){0};
+    FE_TRY(check_box(box));
+    const fe_status status = make_window(box, &w, mesh);
     if (status != FE_OK) fe_mesh_close(mesh);
     return status;
 }

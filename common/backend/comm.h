@@ -56,6 +56,9 @@ typedef struct fe_team fe_team;
 fe_status fe_team_open(int size, fe_team **team);
 void fe_team_close(fe_team *team);
 fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **comm);
+/* Waits for all ranks to come here, some seconds at most: none reads another's memory any more. Before devices
+ * are closed. */
+void fe_team_leave(fe_team *team);
 
 /* Ranks as processes: those that mpirun or srun started. fe_mpi_open joins them where there are any (and this
  * build has MPI); sizes are 0 otherwise. local: among the ranks of this host. */

@@ -14,14 +14,14 @@ double fe_comm_timeout = 60.0;
 /* What a rank shows to the others. */
 typedef struct post {
     const void *data; /* of a reduction or a broadcast */
-    const fe_halo *halo;
-    double *pack[2]; /* packed nodes of exchanges, in turn: a slow neighbour may still read the last ones */
-    int waiting;     /* at a barrier */
-    double seen;     /* when it last asked for the others (check) */
+    size_t *offset;   /* [size] where the nodes for each rank begin in a pack */
+    double *pack[2];  /* packed nodes of exchanges, in turn: a slow neighbour may still read the last ones */
+    int waiting;      /* at a barrier */
+    double seen;      /* when it last asked for the others (check) */
 } post;
 
 struct fe_team {
-    int size, arrived, turn;
+    int size, arrived, turn, left;
     pthread_mutex_t mutex;
     pthread_cond_t met;
     post *posted; /* [size] */
@@ -60,8 +60,21 @@ void fe_team_close(fe_team *team)
     if (!team) return;
     pthread_mutex_destroy(&team->mutex);
     pthread_cond_destroy(&team->met);
+    for (int r = 0; team->posted && r < team->size; r++) free(team->posted[r].offset);
     free(team->posted);
     free(team);
+}
+
+void fe_team_leave(fe_team *team)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += 3;
+    pthread_mutex_lock(&team->mutex);
+    team->left++;
+    pthread_cond_broadcast(&team->met);
+    while (team->left < team->size && pthread_cond_timedwait(&team->met, &team->mutex, &end) != ETIMEDOUT) {}
+    pthread_mutex_unlock(&team->mutex);
 }
 
 static comm_threads *self(fe_comm *c) { return (comm_threads *)c; }
@@ -142,8 +155,11 @@ static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
     comm_threads *t = self(c);
     post *own = &t->team->posted[c->rank];
     const size_t n = (size_t)halo->send_first[halo->n_neighbor];
-    t->device = d, t->halo = own->halo = halo;
+    t->device = d, t->halo = halo;
     if (c->size == 1) return FE_OK;
+    if (!own->offset) FE_ALLOCATE(own->offset, c->size, "halo");
+    for (int i = 0; i < halo->n_neighbor; i++)
+        own->offset[halo->neighbor[i]] = 3 * (size_t)halo->send_first[i];
     FE_TRY(fe_device_upload(d, n, sizeof(int), halo->send_node, "halo", (void **)&t->send_node));
     for (int i = 0; i < 2; i++)
         FE_TRY(fe_device_allocate(d, 3 * n, sizeof(double), "halo", (void **)&own->pack[i]));
@@ -167,10 +183,7 @@ static fe_status exchange_end(fe_comm *c, double *x)
     FE_TRY(barrier(c));
     for (int i = 0; i < own->n_neighbor; i++) {
         const post *peer = &team_of(c)->posted[own->neighbor[i]];
-        int place = 0;
-        while (peer->halo->neighbor[place] != c->rank) place++;
-        memcpy(x + 3 * (size_t)own->ghost_first[i],
-               peer->pack[t->turn] + 3 * (size_t)peer->halo->send_first[place],
+        memcpy(x + 3 * (size_t)own->ghost_first[i], peer->pack[t->turn] + peer->offset[c->rank],
                3 * sizeof *x * (size_t)(own->ghost_first[i + 1] - own->ghost_first[i]));
     }
     return FE_OK;

@@ -32,10 +32,19 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_sh
     return FE_OK;
 }
 
-static int by_owner(const void *left, const void *right, void *context)
+/* The order of halos: by owner, then by the tags of nodes, which all ranks know alike. */
+typedef struct halo_order {
+    const int *owner, *node; /* node: of a local number, or NULL where the mesh's own are sorted */
+    const int64_t *tag;
+} halo_order;
+
+static int in_halo_order(const void *left, const void *right, void *context)
 {
-    const int *owner = context, a = *(const int *)left, b = *(const int *)right;
-    return owner[a] != owner[b] ? (owner[a] > owner[b]) - (owner[a] < owner[b]) : (a > b) - (a < b);
+    const halo_order *o = context;
+    const int i = *(const int *)left, j = *(const int *)right;
+    const int a = o->node ? o->node[i] : i, b = o->node ? o->node[j] : j;
+    return o->owner[a] != o->owner[b] ? (o->owner[a] > o->owner[b]) - (o->owner[a] < o->owner[b])
+                                      : (o->tag[a] > o->tag[b]) - (o->tag[a] < o->tag[b]);
 }
 
 enum { ELSEWHERE = -1, GHOST = -2, BORDER = -3, INTERIOR = -4 }; /* in `local`, before numbers are given */
@@ -66,7 +75,8 @@ static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share
     int at[3] = {0, s->n_node_interior, s->n_owned};
     for (int i = 0; i < mesh->n_node; i++)
         if (s->local[i] != ELSEWHERE) s->node[at[s->local[i] - INTERIOR]++] = i;
-    qsort_r(s->node + s->n_owned, (size_t)(s->n_local - s->n_owned), sizeof *s->node, by_owner, p->owner);
+    halo_order order = {p->owner, NULL, mesh->node_tag};
+    qsort_r(s->node + s->n_owned, (size_t)(s->n_local - s->n_owned), sizeof *s->node, in_halo_order, &order);
     for (int i = 0; i < s->n_local; i++) s->local[s->node[i]] = i;
     return FE_OK;
 }
@@ -85,19 +95,13 @@ static fe_status build_receive(const fe_partition *p, fe_share *s)
     return FE_OK;
 }
 
-static int ascending(const void *left, const void *right)
-{
-    const int a = *(const int *)left, b = *(const int *)right;
-    return (a > b) - (a < b);
-}
-
 /* An owned node goes to each rank that owns another corner of an element at it: the mirror of the peer's
- * ghosts. Border nodes are numbered in the mesh's order, which the peer's ghosts follow. Neighbours are
- * mutual. */
+ * ghosts. Neighbours are mutual. */
 static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share *s, int *mark)
 {
     const int n_corner = fe_corners(mesh->kind);
     fe_halo *h = &s->halo;
+    halo_order order = {p->owner, s->node, mesh->node_tag};
     FE_ALLOCATE(h->send_first, p->n_rank + 1, "halo");
     for (int fill = 0; fill < 2; fill++) {
         int n = 0;
@@ -117,7 +121,9 @@ static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share
                     n++;
                 }
             }
-            if (fill) qsort(h->send_node + start, (size_t)(n - start), sizeof *h->send_node, ascending);
+            if (fill)
+                qsort_r(h->send_node + start, (size_t)(n - start), sizeof *h->send_node, in_halo_order,
+                        &order);
         }
         h->send_first[h->n_neighbor] = n;
         if (!fill) FE_ALLOCATE(h->send_node, n, "halo");

@@ -22,10 +22,9 @@ enum { FE_PARTITION_CONTIGUOUS, FE_PARTITION_METIS };
 fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_partition *p);
 void fe_partition_close(fe_partition *p);
 
-/* Nodes are numbered owned first, those of interior elements alone before the others, then ghosts by owner;
- * each of these groups follows the mesh's order, so that two ranks list what they share alike. The mesh may
- * be the piece of a larger one that holds all elements at the rank's nodes, its nodes in the larger one's
- * order. */
+/* Nodes are numbered owned first, those of interior elements alone before the others, each in the mesh's
+ * order; then ghosts by owner and tag. The mesh may be the piece of a larger one that holds all elements at
+ * the rank's nodes, under the larger one's tags. */
 typedef struct fe_share {
     int rank, n_owned, n_local, n_node_interior, n_elem, n_elem_interior;
     int *node;        /* [n_local] node of the mesh */

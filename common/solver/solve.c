@@ -1,14 +1,12 @@
 /* A run: ranks as threads or processes, each with its share; load steps; results and fields gathered after
  * each. */
+#include "common/backend/launch.h"
 #include "common/problem/state.h"
 #include "common/solver/solver.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* What the ranks of this process share. Field arrays are the mesh's; ranks write disjoint entries. */
 typedef struct run {
@@ -19,21 +17,13 @@ typedef struct run {
     const fe_observer *observer;
     fe_result *result;
     fe_partition partition;
-    fe_team *team; /* none with MPI */
-    int abandoned; /* a rank's thread did not end */
+    int abandoned;  /* a rank's thread did not end */
+    int limit_load; /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
     int *element_rank; /* lowest owner of a corner */
 } run;
-
-typedef struct rank_thread {
-    run *run;
-    int rank;
-    fe_status status;
-    int limit_load;
-    char message[1024];
-} rank_thread;
 
 fe_options fe_default_options(void)
 {
@@ -92,13 +82,6 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, &s->krylov));
     return fe_anderson_open(s, o->anderson);
-}
-
-static void close_solver(fe_solver *s)
-{
-    free(s->by_path), free(s->load), free(s->reaction), free(s->n_reaction);
-    fe_comm_close(s->comm);
-    if (s->device) s->device->ops->close(s->device);
 }
 
 /* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
@@ -255,8 +238,9 @@ static fe_status advance(fe_solver *s, const double *from, const double *to, fe_
     return status;
 }
 
-static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
+static fe_status load_steps(fe_solver *s, run *r)
 {
+    int limit_load = 0;
     const int n_path = r->boundary->n_path;
     double *factors = NULL, work = 0.0;
     FE_ALLOCATE(factors, 2 * (size_t)n_path, "load factors");
@@ -272,7 +256,7 @@ static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
         }
         record->step = s->load_step = step + 1, record->substeps = 1;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
-        status = advance(s, from, to, record, &work, 0, &t->limit_load);
+        status = advance(s, from, to, record, &work, 0, &limit_load);
         if (status == FE_OK) status = summarize(s, record, work);
         if (status == FE_OK) status = read_probes(s, record);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
@@ -288,30 +272,8 @@ static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
         memcpy(from, to, (size_t)n_path * sizeof *from);
     }
     free(factors);
+    if (s->comm->rank == 0) r->limit_load = limit_load;
     return status;
-}
-
-/* OpenMP threads of a rank: the cores of this process shared among its ranks. A launcher may have bound each
- * process to cores of its own. */
-static int threads_of_rank(const fe_options *o)
-{
-    const int cores = fe_host_cores(), bound = cores < (int)sysconf(_SC_NPROCESSORS_ONLN);
-    const int ranks = !o->mpi.size ? o->ranks : bound ? 1 : o->mpi.local_size;
-    return o->threads > 0 ? o->threads : cores / ranks > 0 ? cores / ranks : 1;
-}
-
-/* The rank's communicator and device; *comm is what to abort and to close, whatever fails. */
-static fe_status open_rank(const rank_thread *t, fe_comm **comm, fe_device **device)
-{
-    const fe_options *o = t->run->options;
-    const int place = o->mpi.size ? o->mpi.local_rank : t->rank;
-    FE_TRY(o->mpi.size ? fe_comm_mpi(&o->mpi, comm) : fe_comm_threads(t->run->team, t->rank, comm));
-    const int cuda = !strcmp(o->backend, "cuda");
-    FE_TRY(t->run->backend->open(cuda && fe_cuda_devices() == 1 ? 0 : place, threads_of_rank(o), device));
-#if FE_HAVE_NCCL
-    if (cuda && o->ranks > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
-#endif
-    return FE_OK;
 }
 
 /* What the run looks like, from rank 0. */
@@ -326,7 +288,7 @@ static fe_status describe(fe_solver *s, const run *r)
     FE_TRY(s->comm->sum(s->comm, d, 1, s->scalar));
     FE_TRY(d->ops->download(d, sizeof bytes, s->scalar, &bytes));
     if (s->comm->rank) return FE_OK;
-    result->threads = threads_of_rank(r->options);
+    result->threads = d->threads;
     result->communication = s->comm->name;
     result->quality = quality;
     result->bytes_resident = (size_t)bytes;
@@ -340,36 +302,30 @@ static fe_status describe(fe_solver *s, const run *r)
     return FE_OK;
 }
 
-static fe_status run_rank(rank_thread *t, fe_solver *s, fe_share *share)
+static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 {
-    run *r = t->run;
-    const fe_options *o = r->options;
-    *s = (fe_solver){.options = o,
-                     .problem_file = r->problem,
-                     .boundary = r->boundary,
-                     .share = share,
-                     .assembly = !strcmp(o->backend, "cuda") ? r->variant->cuda : r->variant->host};
-    FE_TRY(open_rank(t, &s->comm, &s->device));
-    FE_TRY(fe_share_build(r->mesh, &r->partition, t->rank, share));
+    FE_TRY(fe_share_build(r->mesh, &r->partition, s->comm->rank, share));
     FE_TRY(s->comm->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
-    return load_steps(s, r, t);
+    return load_steps(s, r);
 }
 
-static void *rank_main(void *argument)
+static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 {
-    rank_thread *t = argument;
-    fe_solver solver = {0};
+    run *r = context;
     fe_share share = {0};
-    t->status = run_rank(t, &solver, &share);
-    if (t->status != FE_OK) {
-        snprintf(t->message, sizeof t->message, "%s", fe_message());
-        if (solver.comm) solver.comm->abort(solver.comm, t->status, t->message);
-    }
-    close_solver(&solver);
+    fe_solver s = {.options = r->options,
+                   .problem_file = r->problem,
+                   .boundary = r->boundary,
+                   .share = &share,
+                   .comm = comm,
+                   .device = device,
+                   .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
+    const fe_status status = run_solver(r, &s, &share);
+    free(s.by_path), free(s.load), free(s.reaction), free(s.n_reaction);
     fe_share_close(&share);
-    return NULL;
+    return status;
 }
 
 static fe_status run_fields(run *r)
@@ -397,7 +353,6 @@ static void close_run(run *r)
     for (int f = 0; f < N_FIELD; f++) free(*list[f].x);
     free(r->element_rank);
     fe_partition_close(&r->partition);
-    fe_team_close(r->team);
 }
 
 /* A strategy of this build for the options, or why not. */
@@ -412,103 +367,35 @@ static fe_status choose(run *r)
     const int cuda = !strcmp(o->backend, "cuda");
     if (!(cuda ? r->variant->cuda : r->variant->host))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
-    if (!cuda || o->ranks == 1) return FE_OK;
-    if (!FE_HAVE_NCCL)
-        return fe_fail(FE_BAD_INPUT,
-                       "--ranks %d: this build has no NCCL (nccl.h was not found by make), which "
-                       "several GPUs need",
-                       o->ranks);
-    const int ranks = o->mpi.size ? o->mpi.local_size : o->ranks, devices = fe_cuda_devices();
-    /* A launcher may show each process its own device only. */
-    if (ranks > devices && !(o->mpi.size && devices == 1))
-        return fe_fail(FE_BAD_INPUT,
-                       "--ranks %d: %d ranks on this host, but %d CUDA devices were found; each "
-                       "rank needs its own",
-                       o->ranks, ranks, devices);
     return FE_OK;
 }
 
-/* Ranks of this process. */
-static int n_own(const fe_options *o) { return o->mpi.size ? 1 : o->ranks; }
-
-/* Threads whose rank has failed end soon. One that hangs is left behind. */
-static int join(pthread_t thread, int failed)
+static const char *status_name(const run *r, fe_status status)
 {
-    struct timespec end;
-    if (!failed) return pthread_join(thread, NULL) == 0;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 3;
-    return pthread_timedjoin_np(thread, NULL, &end) == 0;
+    if (status == FE_OK) return "converged";
+    if (r->limit_load) return "limit_load";
+    if (status == FE_INTERRUPTED) return "interrupted";
+    return status == FE_FAILED && strstr(fe_message(), "not converged") ? "not_converged" : "fault";
 }
 
-/* Runs this process's ranks; the caller's thread is the first, so that one rank needs no thread. */
-static fe_status run_ranks(run *r, rank_thread *ranks)
-{
-    const int n = n_own(r->options);
-    pthread_t *thread = NULL;
-    int started = 1;
-    FE_ALLOCATE(thread, n, "ranks");
-    for (int i = 0; i < n; i++) ranks[i] = (rank_thread){.run = r, .rank = r->options->mpi.rank + i};
-    while (started < n && pthread_create(&thread[started], NULL, rank_main, &ranks[started]) == 0) started++;
-    if (started < n) {
-        fe_comm *comm = NULL;
-        ranks[0].status = FE_FAILED;
-        snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
-                 started);
-        if (fe_comm_threads(r->team, 0, &comm) == FE_OK) comm->abort(comm, FE_FAILED, ranks[0].message);
-        fe_comm_close(comm);
-    } else {
-        rank_main(&ranks[0]);
-    }
-    for (int i = 1; i < started; i++) r->abandoned |= !join(thread[i], ranks[0].status != FE_OK);
-    free(thread);
-    return FE_OK;
-}
-
-static const char second_hand[] = "another rank failed: ";
-
-/* The status of the whole run: the first cause, not the ranks that it took along. */
-static fe_status conclude(run *r, const rank_thread *ranks)
-{
-    const int n = n_own(r->options);
-    int failed = 0;
-    fe_result *result = r->result;
-    const rank_thread *cause = NULL;
-    for (int i = 0; i < n; i++) {
-        const int own =
-            ranks[i].status != FE_OK && strncmp(ranks[i].message, second_hand, strlen(second_hand));
-        failed += own;
-        if (ranks[i].status != FE_OK && (!cause || (own && failed == 1))) cause = &ranks[i];
-    }
-    result->status = "converged";
-    if (!cause) return FE_OK;
-    result->status = cause->limit_load                                                       ? "limit_load"
-                     : cause->status == FE_INTERRUPTED                                       ? "interrupted"
-                     : cause->status == FE_FAILED && strstr(cause->message, "not converged") ? "not_converged"
-                                                                                             : "fault";
-    if (failed == 0) return fe_fail(cause->status, "%s", cause->message + strlen(second_hand));
-    /* What all found alike is nobody's own fault. */
-    return failed == n ? fe_fail(cause->status, "%s", cause->message)
-                       : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);
-}
-
-static fe_status run_all(run *r, rank_thread **ranks)
+static fe_status run_all(run *r)
 {
     const fe_options *o = r->options;
     FE_TRY(choose(r));
+    fe_launch launch = {.backend = r->backend, .ranks = o->ranks, .threads = o->threads, .mpi = o->mpi};
+    FE_TRY(fe_launch_check(&launch));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
-    if (!o->mpi.size) FE_TRY(fe_team_open(o->ranks, &r->team));
     FE_TRY(run_fields(r));
-    FE_ALLOCATE(*ranks, n_own(o), "ranks");
-    FE_TRY(run_ranks(r, *ranks));
-    return conclude(r, *ranks);
+    const fe_status status = fe_launch_ranks(&launch, run_rank, r);
+    r->abandoned = launch.abandoned;
+    r->result->status = status_name(r, status);
+    return status;
 }
 
 fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
                    const fe_observer *observer, fe_result *result)
 {
     fe_quality quality;
-    rank_thread *ranks = NULL;
     run r = {.problem = c, .mesh = mesh, .boundary = b, .options = o, .observer = observer, .result = result};
     FE_TRY(fe_mesh_quality(mesh, &quality));
     result->problem = c, result->mesh = mesh, result->boundary = b;
@@ -518,9 +405,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
-    const fe_status status = run_all(&r, &ranks);
-    if (r.abandoned) return status; /* a thread may still use it all; the program ends now */
-    free(ranks);
-    close_run(&r);
+    const fe_status status = run_all(&r);
+    if (!r.abandoned) close_run(&r); /* else a thread may still use it, and the program ends now */
     return status;
 }

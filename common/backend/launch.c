@@ -1,0 +1,154 @@
+/* Starts ranks and brings their failures together. */
+#include "common/backend/launch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct launched_rank {
+    const fe_launch *launch;
+    fe_team *team;
+    fe_rank_body body;
+    void *context;
+    int rank;
+    fe_status status;
+    char message[1024];
+} launched_rank;
+
+static int on_gpu(const fe_launch *l) { return l->backend != &fe_backend_host; }
+/* Ranks of this process. */
+static int n_own(const fe_launch *l) { return l->mpi.size ? 1 : l->ranks; }
+
+fe_status fe_launch_check(const fe_launch *l)
+{
+    if (!on_gpu(l) || l->ranks == 1) return FE_OK;
+    if (!FE_HAVE_NCCL)
+        return fe_fail(
+            FE_BAD_INPUT,
+            "--ranks %d: this build has no NCCL (nccl.h was not found by make), which several GPUs "
+            "need",
+            l->ranks);
+    const int here = l->mpi.size ? l->mpi.local_size : l->ranks, devices = fe_cuda_devices();
+    /* A launcher may show each process its own device only. */
+    if (here > devices && !(l->mpi.size && devices == 1))
+        return fe_fail(
+            FE_BAD_INPUT,
+            "--ranks %d: %d ranks on this host, but %d CUDA devices were found; each rank needs its "
+            "own",
+            l->ranks, here, devices);
+    return FE_OK;
+}
+
+/* A launcher may have bound each process to cores of its own. */
+static int threads_of_rank(const fe_launch *l)
+{
+    const int cores = fe_host_cores(), bound = cores < (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int sharing = !l->mpi.size ? l->ranks : bound ? 1 : l->mpi.local_size;
+    return l->threads > 0 ? l->threads : cores / sharing > 0 ? cores / sharing : 1;
+}
+
+/* *comm is what to abort and to close, whatever fails. */
+static fe_status open_rank(const launched_rank *r, fe_comm **comm, fe_device **device)
+{
+    const fe_launch *l = r->launch;
+    const int place = l->mpi.size ? l->mpi.local_rank : r->rank;
+    FE_TRY(l->mpi.size ? fe_comm_mpi(&l->mpi, comm) : fe_comm_threads(r->team, r->rank, comm));
+    FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, threads_of_rank(l), device));
+#if FE_HAVE_NCCL
+    if (on_gpu(l) && l->ranks > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
+#endif
+    return FE_OK;
+}
+
+static void *rank_main(void *argument)
+{
+    launched_rank *r = argument;
+    fe_comm *comm = NULL;
+    fe_device *device = NULL;
+    r->status = open_rank(r, &comm, &device);
+    if (r->status == FE_OK) r->status = r->body(r->context, comm, device);
+    if (r->status != FE_OK) {
+        snprintf(r->message, sizeof r->message, "%s", fe_message());
+        if (comm) comm->abort(comm, r->status, r->message);
+    }
+    if (r->team) fe_team_leave(r->team);
+    fe_comm_close(comm);
+    if (device) device->ops->close(device);
+    return NULL;
+}
+
+/* Threads whose rank has failed end soon. One that hangs is left behind. */
+static int join(pthread_t thread, int failed)
+{
+    struct timespec end;
+    if (!failed) return pthread_join(thread, NULL) == 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 3;
+    return pthread_timedjoin_np(thread, NULL, &end) == 0;
+}
+
+/* The ranks of one process; what they share outlives a thread that hangs. */
+static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthread_t *thread)
+{
+    const int n = n_own(l);
+    int started = 1;
+    while (started < n && pthread_create(&thread[started], NULL, rank_main, &ranks[started]) == 0) started++;
+    if (started < n) {
+        fe_comm *comm = NULL;
+        ranks[0].status = FE_FAILED;
+        snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
+                 started);
+        if (fe_comm_threads(team, 0, &comm) == FE_OK) comm->abort(comm, FE_FAILED, ranks[0].message);
+        fe_comm_close(comm);
+    } else {
+        rank_main(&ranks[0]);
+    }
+    for (int i = 1; i < started; i++) l->abandoned |= !join(thread[i], ranks[0].status != FE_OK);
+    return FE_OK;
+}
+
+static const char second_hand[] = "another rank failed: ";
+
+/* The first cause, not the ranks that it took along. */
+static fe_status conclude(const fe_launch *l, const launched_rank *ranks)
+{
+    const int n = n_own(l);
+    int failed = 0;
+    const launched_rank *cause = NULL;
+    for (int i = 0; i < n; i++) {
+        const int own =
+            ranks[i].status != FE_OK && strncmp(ranks[i].message, second_hand, strlen(second_hand));
+        failed += own;
+        if (ranks[i].status != FE_OK && (!cause || (own && failed == 1))) cause = &ranks[i];
+    }
+    if (!cause) return FE_OK;
+    if (failed == 0) return fe_fail(cause->status, "%s", cause->message + strlen(second_hand));
+    /* What all found alike is nobody's own fault. */
+    return failed == n ? fe_fail(cause->status, "%s", cause->message)
+                       : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);
+}
+
+fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context)
+{
+    const int n = n_own(l);
+    fe_team *team = NULL;
+    launched_rank *ranks = NULL;
+    pthread_t *thread = NULL;
+    l->abandoned = 0;
+    FE_TRY(fe_launch_check(l));
+    fe_status status = l->mpi.size ? FE_OK : fe_team_open(n, &team);
+    if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *ranks, "ranks", (void **)&ranks);
+    if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *thread, "ranks", (void **)&thread);
+    for (int i = 0; i < n && status == FE_OK; i++)
+        ranks[i] = (launched_rank){l, team, body, context, l->mpi.rank + i, FE_OK, ""};
+    if (status == FE_OK) status = start(l, team, ranks, thread);
+    if (status == FE_OK) status = conclude(l, ranks);
+    free(thread);
+    if (l->abandoned) return status;
+    free(ranks);
+    fe_team_close(team);
+    return status;
+}

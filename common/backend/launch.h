@@ -1,0 +1,31 @@
+/* Ranks of a run: threads of this process, or this process as one of MPI's; each with its communicator and
+ * its device. */
+#ifndef FE_LAUNCH_H
+#define FE_LAUNCH_H
+
+#include "common/backend/comm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fe_launch {
+    const fe_backend *backend;
+    int ranks, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
+    fe_mpi mpi;         /* ranks are its processes where its size is not 0 */
+    int abandoned;      /* out: a thread hangs and may still use its context; the program should end */
+} fe_launch;
+
+/* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL. */
+fe_status fe_launch_check(const fe_launch *l);
+
+/* body(context, comm, device) on every rank of this process; the caller's thread is the first. A rank that
+ * fails takes the others along (comm.h). The message is the first cause's, with its rank where not all failed
+ * alike. */
+typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
+fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
