@@ -74,13 +74,14 @@ endif
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-BENCH_SOURCES := $(filter-out bench/solve.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
+RANK_SOURCES := bench/solve.c bench/scaling.c bench/options.c
+BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
-PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
+PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
 .PHONY: all info help test run-tests bench plots sanitize sanitize-threads format clean deps tests programs
 all: info programs
@@ -148,8 +149,10 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
-$(BUILD)/solve: $(call object,bench/solve.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+$(BUILD)/solve: $(call object,bench/solve.c bench/options.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
+$(BUILD)/scaling: $(call object,bench/scaling.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
+	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(CXX) $(SANITIZE_FLAGS) -o $@ $^ -lbenchmark $(LDLIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a

@@ -20,7 +20,8 @@ enum { N_SAMPLE = 256 }; /* nodes whose rows are compared with the oracle */
 typedef struct bench_oracle {
     oracle_mesh mesh;
     int n_sample, width; /* width: history values of an element, points × FE_STATE */
-    int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] in the whole mesh; sampled nodes come first */
+    int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] local numbers; sampled nodes come first */
+    int64_t *elem_tag;   /* [mesh.n_elem] */
     double *x;
     int *conn;
     double *u[2], *v; /* [n_node][3]: committed, trial, direction */
@@ -31,7 +32,7 @@ typedef struct bench_oracle {
     int *place;     /* device: entries of trial.point of the sampled elements */
     double *taken;  /* device */
     uint64_t *hash; /* device */
-    uint8_t *flags; /* [n_elem of the whole mesh] */
+    uint8_t *flags; /* [n_elem of the share] */
 } bench_oracle;
 
 int bench_box_cells(int n_dof)
@@ -44,8 +45,8 @@ int64_t bench_box_dofs(int cells) { return 3 * (int64_t)(cells + 1) * (cells + 1
 
 /* --- fields ------------------------------------------------------------------------------------------ */
 
-/* Three numbers in [-1, 1] that belong to a node and a seed. */
-static void random_vector(int node, uint64_t seed, double out[3])
+/* Three numbers in [-1, 1] that belong to a tag and a seed, on whatever rank. */
+static void random_vector(int64_t node, uint64_t seed, double out[3])
 {
     uint64_t state = fe_mix(seed) ^ fe_mix((uint64_t)node + 1);
     for (int i = 0; i < 3; i++) {
@@ -60,19 +61,22 @@ static double yield_strain(void) /* engineering strain, in shear */
 }
 
 /* Displacement of step 0 (committed) or 1: the slab z < plastic sheared, and a random part. */
-static void displacement(const bench_box *box, int cells, int step, int node, const double x[3], double u[3])
+static void displacement(const bench_box *box, int cells, int step, int64_t node, const double x[3],
+                         double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
     const double yield = yield_strain();
-    const double slab = !box->scatter && x[2] < box->plastic ? box->plastic - x[2] : 0.0;
+    const double height = box->plastic * (box->weak ? box->grid[2] : 1);
+    const double slab = !box->scatter && x[2] < height ? height - x[2] : 0.0;
     random_vector(node, 1 + (uint64_t)step, u);
     for (int i = 0; i < 3; i++)
         u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
 }
 
-/* Scattered: committed state of point q of mesh element e, as fe_state stores it; 0 where it was not chosen.
+/* Scattered: committed state of point q of the element with tag e, as fe_state stores it; 0 where it was not
+ * chosen.
  */
-static void scattered_state(const bench_box *box, int e, int q, double state[FE_STATE])
+static void scattered_state(const bench_box *box, int64_t e, int q, double state[FE_STATE])
 {
     memset(state, 0, FE_STATE * sizeof *state);
     if (0x1p-53 * (double)(fe_mix(fe_mix(4) ^ fe_mix((uint64_t)e + 1)) >> 11) >= box->plastic) return;
@@ -88,7 +92,7 @@ static void scattered_state(const bench_box *box, int e, int q, double state[FE_
 }
 
 /* Brings it into the case, some groups of elements at a time. */
-static fe_status upload_scattered(bench_case *c, const fe_share *s)
+static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
 {
     enum { CHUNK = 1024 * FE_GROUP };
     const fe_view *v = &c->problem.view;
@@ -105,7 +109,7 @@ static fe_status upload_scattered(bench_case *c, const fe_share *s)
         for (int e = first; e < first + n && e < v->n_elem; e++)
             for (int q = 0; q < n_point; q++) {
                 double state[FE_STATE];
-                scattered_state(&c->box, s->elem[e], q, state);
+                scattered_state(&c->box, mesh->elem_tag[c->share.elem[e]], q, state);
                 for (int i = 0; i < FE_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
                 flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
@@ -129,26 +133,38 @@ static fe_status common_material(bench_case *c)
     return fe_material_host(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
 }
 
-static fe_status upload_fields(bench_case *c, const fe_mesh *mesh, const fe_share *s)
+/* Ghosts of fields come from their owners. */
+static fe_status refresh(bench_case *c, double *x)
+{
+    if (!c->comm) return FE_OK;
+    FE_TRY(c->comm->exchange_begin(c->comm, x));
+    return c->comm->exchange_end(c->comm, x);
+}
+
+static fe_status upload_fields(bench_case *c, const fe_mesh *mesh)
 {
     fe_device *d = c->device;
+    const fe_share *s = &c->share;
     const size_t bytes = 3 * (size_t)s->n_local * sizeof(double);
     double *field = NULL;
     fe_status status = FE_OK;
     FE_ALLOCATE(field, 3 * (size_t)s->n_local, "fields");
+    for (size_t i = 3 * (size_t)s->n_owned; i < 3 * (size_t)s->n_local; i++) field[i] = NAN;
     for (int pass = 0; pass < 3 && status == FE_OK; pass++) {
-        for (int i = 0; i < s->n_local; i++) {
+        double *x = pass < 2 ? c->u : c->v;
+        for (int i = 0; i < s->n_owned; i++) {
             const int node = s->node[i];
             if (pass < 2)
-                displacement(&c->box, c->cells, pass, node, mesh->x + 3 * (size_t)node,
+                displacement(&c->box, c->cells, pass, mesh->node_tag[node], mesh->x + 3 * (size_t)node,
                              field + 3 * (size_t)i);
             else
-                random_vector(node, 3, field + 3 * (size_t)i);
+                random_vector(mesh->node_tag[node], 3, field + 3 * (size_t)i);
         }
-        status = d->ops->upload(d, bytes, field, pass < 2 ? c->u : c->v);
+        status = d->ops->upload(d, bytes, field, x);
+        if (status == FE_OK) status = refresh(c, x);
         if (status != FE_OK || pass == 2) continue;
         if (pass == 0 && c->box.scatter) {
-            status = upload_scattered(c, s);
+            status = upload_scattered(c, mesh);
             continue;
         }
         status = common_material(c);
@@ -160,15 +176,35 @@ static fe_status upload_fields(bench_case *c, const fe_mesh *mesh, const fe_shar
 
 /* --- the sample -------------------------------------------------------------------------------------- */
 
-/* Numbers the sampled nodes first, then the other corners of the elements at them, in number [n_node]. */
-static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, int *number)
+/* Local number of an element of the mesh that the rank holds: interior and border each follow the mesh. */
+static int local_element(const fe_share *s, int elem)
+{
+    for (int part = 0; part < 2; part++) {
+        int low = part ? s->n_elem_interior : 0, high = part ? s->n_elem : s->n_elem_interior;
+        while (low < high) {
+            const int middle = low + (high - low) / 2;
+            if (s->elem[middle] == elem) return middle;
+            if (s->elem[middle] < elem)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+    }
+    return -1;
+}
+
+/* Numbers the sampled nodes, which are owned, first, then the other corners of the elements at them, in
+ * number [n_node]. */
+static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, const fe_share *s, int *number)
 {
     const int n_corner = fe_corners(mesh->kind);
     int n_node = 0;
     for (int i = 0; i < mesh->n_node; i++) number[i] = -1;
     for (int i = 0; i < N_SAMPLE && n_node < mesh->n_node; i++) {
-        const uint64_t pick = fe_mix((uint64_t)i + 17) % (uint64_t)mesh->n_node;
-        const int node = i == 0 ? 0 : i == 1 ? mesh->n_node - 1 : (int)pick;
+        const int n_border = s->n_owned - s->n_node_interior;
+        const int first = i % 2 && n_border ? s->n_node_interior : 0; /* half of them read ghosts */
+        const uint64_t pick = fe_mix((uint64_t)i + 17) % (uint64_t)(s->n_owned - first);
+        const int node = s->node[i == 0 ? 0 : i == 1 ? s->n_owned - 1 : first + (int)pick];
         if (number[node] < 0) number[node] = n_node++;
     }
     o->n_sample = n_node;
@@ -180,7 +216,7 @@ static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, int *numb
             for (int a = 0; a < n_corner; a++)
                 touches |= number[node[a]] >= 0 && number[node[a]] < o->n_sample;
             if (!touches) continue;
-            if (fill) o->elem[n] = e;
+            if (fill) o->elem[n] = e; /* of the mesh, until local numbers take their place */
             n++;
         }
         o->mesh.n_elem = n;
@@ -194,6 +230,11 @@ static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, int *numb
             o->conn[(size_t)k * n_corner + a] = number[node];
         }
     o->mesh.n_node = n_node;
+    FE_ALLOCATE(o->elem_tag, o->mesh.n_elem, "sampled elements");
+    for (int k = 0; k < o->mesh.n_elem; k++) {
+        o->elem_tag[k] = mesh->elem_tag[o->elem[k]];
+        o->elem[k] = local_element(s, o->elem[k]);
+    }
     return FE_OK;
 }
 
@@ -208,11 +249,12 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
     for (int i = 0; i < mesh->n_node; i++) {
         const int k = number[i];
         if (k < 0) continue;
-        o->node[k] = i;
+        o->node[k] = c->share.local[i];
         memcpy(o->x + 3 * (size_t)k, mesh->x + 3 * (size_t)i, 3 * sizeof *o->x);
-        random_vector(i, 3, o->v + 3 * (size_t)k);
+        random_vector(mesh->node_tag[i], 3, o->v + 3 * (size_t)k);
         for (int step = 0; step < 2; step++)
-            displacement(&c->box, c->cells, step, i, o->x + 3 * (size_t)k, o->u[step] + 3 * (size_t)k);
+            displacement(&c->box, c->cells, step, mesh->node_tag[i], o->x + 3 * (size_t)k,
+                         o->u[step] + 3 * (size_t)k);
     }
     o->mesh.x = o->x, o->mesh.conn = o->conn;
     o->mesh.n_corner = fe_corners(c->box.kind), o->mesh.n_point = fe_points(c->box.kind);
@@ -230,7 +272,7 @@ static void sample_committed(bench_oracle *o, const bench_box *box)
     }
     for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
         double s[FE_STATE];
-        scattered_state(box, o->elem[p / n_point], p % n_point, s);
+        scattered_state(box, o->elem_tag[p / n_point], p % n_point, s);
         o->committed[p] = (oracle_state){{s[0], s[1], -s[0] - s[1], s[2], s[3], s[4]}, s[5]};
     }
 }
@@ -296,9 +338,9 @@ static fe_status open_oracle(bench_case *c, const fe_mesh *mesh)
 {
     int *number = NULL;
     FE_ALLOCATE(c->oracle, 1, "oracle");
-    FE_ALLOCATE(c->oracle->flags, mesh->n_elem, "flags");
+    FE_ALLOCATE(c->oracle->flags, c->share.n_elem, "flags");
     FE_ALLOCATE(number, mesh->n_node, "oracle");
-    fe_status status = sample_elements(c->oracle, mesh, number);
+    fe_status status = sample_elements(c->oracle, mesh, &c->share, number);
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
@@ -309,7 +351,8 @@ static fe_status open_oracle(bench_case *c, const fe_mesh *mesh)
 static void close_oracle(bench_oracle *o)
 {
     if (!o) return;
-    free(o->node), free(o->elem), free(o->x), free(o->conn), free(o->u[0]), free(o->u[1]), free(o->v);
+    free(o->node), free(o->elem), free(o->elem_tag), free(o->x), free(o->conn), free(o->u[0]), free(o->u[1]),
+        free(o->v);
     free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
     for (int op = 0; op < BENCH_N_OPERATION; op++)
         free(o->result[op]), free(o->scale[op]), free(o->first[op]);
@@ -318,17 +361,18 @@ static void close_oracle(bench_oracle *o)
 
 /* --- the case ---------------------------------------------------------------------------------------- */
 
-static fe_status open_problem(bench_case *c, const fe_mesh *mesh, const fe_share *s)
+static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
 {
     const fe_j2 material = fe_j2_of(steel.E, steel.nu, steel.sigma_y, steel.H);
-    FE_TRY(c->box.backend->open(0, c->box.threads, &c->device));
-    FE_TRY(fe_problem_open(mesh, s, c->box.kind, material, c->device, &c->problem));
-    c->bytes = c->device->bytes_resident;
-    FE_TRY(fe_device_vector(c->device, s->n_local, "displacement", &c->u));
-    FE_TRY(fe_device_vector(c->device, s->n_local, "direction", &c->v));
-    FE_TRY(fe_device_allocate(c->device, 9 * (size_t)s->n_local + 8, sizeof(double), "output",
-                              (void **)&c->out));
-    return upload_fields(c, mesh, s);
+    const int n_local = c->share.n_local;
+    const size_t before = c->device->bytes_resident;
+    FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, material, c->device, &c->problem));
+    c->bytes = c->device->bytes_resident - before;
+    FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->u));
+    FE_TRY(fe_device_vector(c->device, n_local, "direction", &c->v));
+    FE_TRY(
+        fe_device_allocate(c->device, 9 * (size_t)n_local + 8, sizeof(double), "output", (void **)&c->out));
+    return upload_fields(c, mesh);
 }
 
 /* How many elements have a flag set. */
@@ -342,41 +386,90 @@ static fe_status count_flags(const bench_case *c, const uint8_t *flags, int flag
     return FE_OK;
 }
 
-static fe_status open_mesh(bench_case *c, fe_mesh *mesh, fe_partition *p, fe_share *s)
+void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof)
 {
-    const int n = c->cells;
-    const fe_box box = {.kind = fe_corners(c->box.kind) == 4 ? FE_TET4 : FE_HEX8,
-                        .cells = {n, n, n},
-                        .length = {1.0, 1.0, 1.0},
-                        .distort = 0.2,
-                        .seed = 1};
-    FE_TRY(fe_mesh_box(&box, mesh));
-    if (c->box.order != FE_ORDER_LEXICOGRAPHIC) FE_TRY(fe_mesh_reorder(mesh, c->box.order, 1)); /* is so */
-    FE_TRY(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, p));
-    FE_TRY(fe_share_build(mesh, p, 0, s));
-    FE_TRY(open_problem(c, mesh, s));
-    return open_oracle(c, mesh);
+    *n_dof = 3;
+    for (int i = 0; i < 3; i++) {
+        cells[i] = bench_box_cells(box->n_dof) * (box->weak ? box->grid[i] : 1);
+        *n_dof *= cells[i] + 1;
+    }
 }
 
-fe_status bench_case_open(const bench_box *box, bench_case *c)
+/* The first of n nodes of an axis that rank r of g owns: node i belongs to rank i g / n. */
+static int first_owned(int64_t r, int64_t g, int64_t n) { return (int)((r * n + g - 1) / g); }
+
+/* The piece of the box around this rank's nodes, and the owners of all its nodes. */
+static fe_status make_piece(const bench_case *c, fe_mesh *mesh, fe_partition *p)
 {
-    fe_mesh mesh = {0};
-    fe_partition p = {0};
-    fe_share s = {0};
-    *c = (bench_case){.box = *box, .cells = bench_box_cells(box->n_dof)};
-    const fe_status status = open_mesh(c, &mesh, &p, &s);
-    fe_share_close(&s);
-    fe_partition_close(&p);
-    fe_mesh_close(&mesh);
-    FE_TRY(status);
+    const bench_box *b = &c->box;
+    fe_box box = {.kind = fe_corners(b->kind) == 4 ? FE_TET4 : FE_HEX8, .distort = 0.2, .seed = 1};
+    int first[3], last[3], rank = c->comm ? c->comm->rank : 0;
+    int64_t n_dof;
+    bench_box_shape(b, box.cells, &n_dof);
+    p->n_rank = 1;
+    for (int i = 0; i < 3; i++) {
+        const int g = b->grid[i], n = box.cells[i] + 1, place = rank % g;
+        const int low = first_owned(place, g, n), high = first_owned(place + 1, g, n);
+        first[i] = low > 0 ? low - 1 : 0, last[i] = high < n ? high : n - 1;
+        box.length[i] = (double)box.cells[i] / c->cells;
+        rank /= g, p->n_rank *= g;
+    }
+    FE_TRY(fe_mesh_box_piece(&box, first, last, mesh));
+    if (b->order != FE_ORDER_LEXICOGRAPHIC) FE_TRY(fe_mesh_reorder(mesh, b->order, 1)); /* is so */
+    FE_ALLOCATE(p->owner, mesh->n_node, "owners");
+    for (int k = 0; k < mesh->n_node; k++) {
+        int64_t number = mesh->node_tag[k] - 1;
+        for (int i = 0, stride = 1; i < 3; i++) {
+            const int n = box.cells[i] + 1;
+            p->owner[k] += stride * (int)(number % n * b->grid[i] / n);
+            number /= n, stride *= b->grid[i];
+        }
+    }
+    return FE_OK;
+}
+
+static fe_status open_on_device(bench_case *c, fe_mesh *mesh, fe_partition *p)
+{
+    FE_TRY(make_piece(c, mesh, p));
+    FE_TRY(fe_share_build(mesh, p, c->comm ? c->comm->rank : 0, &c->share));
+    if (c->comm) FE_TRY(c->comm->attach(c->comm, c->device, &c->share.halo));
+    FE_TRY(open_problem(c, mesh));
+    FE_TRY(open_oracle(c, mesh));
     FE_TRY(count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
     return count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &c->n_softened);
 }
 
+static fe_status open_case(bench_case *c)
+{
+    fe_mesh mesh = {0};
+    fe_partition p = {0};
+    for (int i = 0; i < 3; i++)
+        if (c->box.grid[i] == 0) c->box.grid[i] = 1;
+    c->cells = bench_box_cells(c->box.n_dof);
+    const fe_status status = open_on_device(c, &mesh, &p);
+    fe_partition_close(&p);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+fe_status bench_case_open(const bench_box *box, bench_case *c)
+{
+    *c = (bench_case){.box = *box, .owns_device = 1};
+    FE_TRY(box->backend->open(0, box->threads, &c->device));
+    return open_case(c);
+}
+
+fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c)
+{
+    *c = (bench_case){.box = *box, .comm = comm, .device = device};
+    return open_case(c);
+}
+
 void bench_case_close(bench_case *c)
 {
-    if (c->device) c->device->ops->close(c->device);
+    if (c->owns_device && c->device) c->device->ops->close(c->device);
     close_oracle(c->oracle);
+    fe_share_close(&c->share);
     *c = (bench_case){0};
 }
 
@@ -387,23 +480,32 @@ fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_o
                        op == BENCH_JACVEC_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, c->u);
 }
 
-static size_t entries(const bench_case *c, bench_operation op)
+/* Numbers in the result of an operation: rows of owned nodes, or with ghosts. */
+static size_t entries(bench_operation op, int n_node)
 {
-    return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)c->problem.view.n_local;
+    return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)n_node;
+}
+
+fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
+                       double *y)
+{
+    const fe_problem *p = &c->problem;
+    fe_status (*call)(const fe_problem *, void *, fe_part, const double *, double *) =
+        op == BENCH_RESIDUAL ? a->residual : a->jacvec;
+    if (c->comm) FE_TRY(c->comm->exchange_begin(c->comm, x));
+    if (!a->stores) FE_TRY(c->device->ops->zero(c->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
+    FE_TRY(call(p, work, FE_INTERIOR, x, y));
+    if (c->comm) FE_TRY(c->comm->exchange_end(c->comm, x));
+    const int border = p->view.n_elem > p->view.n_elem_interior || p->view.n_owned > p->view.n_node_interior;
+    return border ? call(p, work, FE_BORDER, x, y) : FE_OK;
 }
 
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
 {
-    fe_problem *p = &c->problem;
-    const int border = p->view.n_elem > p->view.n_elem_interior || p->view.n_owned > p->view.n_node_interior;
-    if (op == BENCH_MATERIAL) return a->material(p, work, FE_TANGENT_CONSISTENT, c->u);
-    if (op == BENCH_DIAGONAL || !a->stores)
-        FE_TRY(c->device->ops->zero(c->device, entries(c, op) * sizeof(double), c->out));
-    if (op == BENCH_DIAGONAL) return a->diagonal(p, work, c->out);
-    for (int part = FE_INTERIOR; part <= (border ? FE_BORDER : FE_INTERIOR); part++)
-        FE_TRY(op == BENCH_RESIDUAL ? a->residual(p, work, (fe_part)part, c->u, c->out)
-                                    : a->jacvec(p, work, (fe_part)part, c->v, c->out));
-    return FE_OK;
+    if (op == BENCH_MATERIAL) return a->material(&c->problem, work, FE_TANGENT_CONSISTENT, c->u);
+    if (op != BENCH_DIAGONAL) return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->u : c->v, c->out);
+    FE_TRY(c->device->ops->zero(c->device, entries(op, c->share.n_local) * sizeof(double), c->out));
+    return a->diagonal(&c->problem, work, c->out);
 }
 
 /* --- checks ------------------------------------------------------------------------------------------ */
@@ -418,7 +520,7 @@ static double worse(double error, double difference, double scale)
 static fe_status check_rows(const bench_case *c, bench_operation op, double *error)
 {
     bench_oracle *o = c->oracle;
-    const size_t n = entries(c, op), width = op == BENCH_DIAGONAL ? 9 : 3;
+    const size_t n = entries(op, c->share.n_owned), width = op == BENCH_DIAGONAL ? 9 : 3;
     double *result = NULL, largest = DBL_MIN;
     FE_ALLOCATE(result, n, "result");
     const fe_status status = c->device->ops->download(c->device, n * sizeof *result, c->out, result);
@@ -496,7 +598,8 @@ fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_op
 {
     *error = 0.0;
     FE_TRY(clear_trial(c));
-    FE_TRY(c->device->ops->zero(c->device, entries(c, BENCH_DIAGONAL) * sizeof(double), c->out));
+    FE_TRY(
+        c->device->ops->zero(c->device, entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(double), c->out));
     FE_TRY(bench_prepare(c, a, work, op));
     FE_TRY(bench_apply(c, a, work, op));
     FE_TRY(c->device->ops->wait(c->device));
@@ -515,7 +618,7 @@ static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *
         FE_TRY(d->ops->fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
         FE_TRY(d->ops->fingerprint(d, FE_TANGENT * point_entries(c), v->tangent, sum));
     } else {
-        FE_TRY(d->ops->fingerprint(d, entries(c, op), c->out, sum));
+        FE_TRY(d->ops->fingerprint(d, entries(op, c->share.n_owned), c->out, sum));
     }
     return d->ops->download(d, sizeof *hash, sum, hash);
 }

@@ -1,5 +1,5 @@
-/* A benchmark case: a distorted box with a chosen share of plastic elements, resident on a device, and what
- * every strategy's results are checked against.
+/* A benchmark case: a distorted box with a chosen share of plastic elements, or one rank's piece of it,
+ * resident on a device, and what every strategy's results are checked against.
  *
  * The box is [0, 1]³ of steel (MPa). Clustered: a displacement that shears the slab z < plastic takes that
  * slab to twice the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes
@@ -36,6 +36,8 @@ typedef struct bench_box {
     int scatter;    /* 0: clustered */
     const fe_backend *backend;
     int threads;
+    int grid[3]; /* ranks along the axes; 0: one */
+    int weak;    /* n_dof is of each rank, whose cube is set beside the others; else of the whole */
 } bench_box;
 
 /* A result whose error is above this is recorded with its error and without a time. */
@@ -46,8 +48,11 @@ typedef struct bench_box {
 struct bench_oracle;
 typedef struct bench_case {
     bench_box box;
-    int cells; /* an axis */
+    int cells; /* an axis of the cube [0, 1]³ */
     fe_device *device;
+    int owns_device;
+    fe_comm *comm; /* NULL without ranks: nothing is exchanged */
+    fe_share share;
     fe_problem problem;
     double *u, *v,
         *out;     /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
@@ -64,14 +69,22 @@ extern const fe_variant bench_bound;
 int bench_box_cells(int n_dof);
 int64_t bench_box_dofs(int cells);
 
+/* Cells and degrees of freedom of the whole box, of all ranks. */
+void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof);
+
 fe_status bench_case_open(const bench_box *box, bench_case *c);
+/* One rank's piece: no rank makes the whole box. comm and device stay the caller's and outlive the case. */
+fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c);
 void bench_case_close(bench_case *c);
 
 /* Brings trial state and tangent into the form that the operation starts from. */
 fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
 /* One call as a solver makes it: output zeroed unless the strategy stores it, then the operation on the whole
- * share. Enqueues only. */
+ * share, whose interior runs while ghosts travel. Enqueues only. */
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+/* The same from x to y, [n_local][3] each, for residual and jacvec. */
+fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
+                       double *y);
 
 /* Runs the operation on cleared state and output, and measures its error: the largest of
  * |difference from the oracle| / (sum over elements of |element contribution|), over rows (or points) of a

@@ -13,8 +13,10 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
                std::vector<std::unique_ptr<group>> &groups)
 {
     auto g = std::make_unique<group>();
-    g->box = bench_box{
-        kind, dofs, a.order, a.plastic, a.scatter, backend, a.threads > 0 ? a.threads : fe_host_cores()};
+    g->box = {};
+    g->box.kind = kind, g->box.n_dof = dofs, g->box.order = a.order, g->box.backend = backend;
+    g->box.plastic = a.plastic, g->box.scatter = a.scatter;
+    g->box.threads = a.threads > 0 ? a.threads : fe_host_cores();
     const std::string prefix = std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
                                std::to_string(bench_box_dofs(bench_box_cells(dofs))) + "/";
     for (const fe_variant *v : a.variants) {

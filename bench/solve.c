@@ -1,10 +1,10 @@
 /* The program `solve`: one problem, one result. */
 #include "common/solver/solve.h"
+#include "bench/options.h"
 #include "common/backend/device.h"
 #include "common/report/version.h"
 #include "common/variant.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,35 +136,11 @@ static fe_status join_words(int n, char **word, char **line)
     return FE_OK;
 }
 
-/* Index of text among the choices. */
-static fe_status choice(const char *flag, const char *text, const char *const *choices, int n, int *out)
-{
-    char list[256] = "";
-    for (int i = 0; i < n; i++) {
-        if (!strcmp(text, choices[i])) {
-            *out = i;
-            return FE_OK;
-        }
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", choices[i]);
-    }
-    return fe_fail(FE_BAD_INPUT, "--%s %s: is none of %s", flag, text, list);
-}
 #define CHOICE(out, ...)                                                                                     \
     do {                                                                                                     \
         static const char *const choices[] = {__VA_ARGS__};                                                  \
-        return choice(flag, text, choices, (int)(sizeof choices / sizeof *choices), (out));                  \
+        return option_choice(flag, text, choices, (int)(sizeof choices / sizeof *choices), (out));           \
     } while (0)
-
-static fe_status whole(const char *flag, const char *text, int least, int most, int *out)
-{
-    char *end;
-    errno = 0;
-    const long value = strtol(text, &end, 10);
-    if (errno || end == text || *end || value < least || value > most)
-        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a whole number from %d to %d", flag, text, least, most);
-    *out = (int)value;
-    return FE_OK;
-}
 
 static fe_status tolerance(const char *flag, const char *text, double *out)
 {
@@ -184,13 +160,13 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_BACKEND: o->backend = text; return FE_OK;
     case OPT_RESULT: a->result = text; return FE_OK;
     case OPT_OUTPUT: a->output = text; return FE_OK;
-    case OPT_RANKS: return whole(flag, text, 1, 4096, &a->ranks);
-    case OPT_TIMEOUT: return whole(flag, text, 1, 1000000, &a->timeout);
-    case OPT_THREADS: return whole(flag, text, 1, 4096, &o->threads);
-    case OPT_RESTART: return whole(flag, text, 1, 1000, &o->restart);
-    case OPT_KRYLOV_ITERATIONS: return whole(flag, text, 1, 100000000, &o->krylov_iterations);
-    case OPT_NEWTON_ITERATIONS: return whole(flag, text, 1, 100000, &o->newton_iterations);
-    case OPT_ANDERSON: return whole(flag, text, 0, 16, &o->anderson);
+    case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
+    case OPT_TIMEOUT: return option_whole(flag, text, 1, 1000000, &a->timeout);
+    case OPT_THREADS: return option_whole(flag, text, 1, 4096, &o->threads);
+    case OPT_RESTART: return option_whole(flag, text, 1, 1000, &o->restart);
+    case OPT_KRYLOV_ITERATIONS: return option_whole(flag, text, 1, 100000000, &o->krylov_iterations);
+    case OPT_NEWTON_ITERATIONS: return option_whole(flag, text, 1, 100000, &o->newton_iterations);
+    case OPT_ANDERSON: return option_whole(flag, text, 0, 16, &o->anderson);
     case OPT_TOLERANCE: return tolerance(flag, text, &o->tolerance);
     case OPT_KRYLOV_TOLERANCE:
         o->krylov_tolerance = 0.0;
@@ -203,9 +179,9 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
     case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2");
     case OPT_PRECONDITION: CHOICE(&o->precondition, "none", "block-jacobi");
-    case OPT_ORDER: return choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
+    case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
     case OPT_TET_POINTS:
-        FE_TRY(whole(flag, text, 1, 4, &o->tet_points));
+        FE_TRY(option_whole(flag, text, 1, 4, &o->tet_points));
         return o->tet_points == 1 || o->tet_points == 4
                    ? FE_OK
                    : fe_fail(FE_BAD_INPUT, "--tet-points %s: is neither 1 nor 4", text);
@@ -222,21 +198,13 @@ static void list_variants(void)
     }
 }
 
-/* What getopt calls '?'. In a cluster of letters it stays at the word until the last one is read. */
-static fe_status unknown(const char *word)
-{
-    if (optopt && strncmp(word, "--", 2))
-        return fe_fail(FE_BAD_INPUT, "-%c: is not an option; solve --help lists them", optopt);
-    return fe_fail(FE_BAD_INPUT, "%s: is not an option; solve --help lists them", word);
-}
-
 static fe_status parse(int argc, char **argv, arguments *a)
 {
     int key, index = 0;
     FE_TRY(join_words(argc, argv, &a->command)); /* getopt moves the problem behind the flags */
     opterr = 0;
     while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
-        if (key == '?') return unknown(argv[optind - 1]);
+        if (key == '?') return option_unknown("solve", argv[optind - 1]);
         if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
         if (optarg && !*optarg) return fe_fail(FE_BAD_INPUT, "--%s: its value is empty", flags[index].name);
         a->done = 1;
@@ -337,16 +305,11 @@ static fe_status run(const arguments *a)
     return status;
 }
 
-/* Ranks are the launcher's processes where there is one. */
 static fe_status set_ranks(arguments *a, const fe_mpi *mpi)
 {
     a->options.mpi = *mpi;
-    a->options.ranks = mpi->size ? mpi->size : a->ranks ? a->ranks : 1;
     if (a->timeout) fe_comm_timeout = a->timeout;
-    if (mpi->size && a->ranks && a->ranks != mpi->size)
-        return fe_fail(FE_BAD_INPUT, "--ranks %d: %d processes were started, and each is a rank", a->ranks,
-                       mpi->size);
-    return FE_OK;
+    return option_ranks(a->ranks, mpi, &a->options.ranks);
 }
 
 int main(int argc, char **argv)
@@ -358,8 +321,7 @@ int main(int argc, char **argv)
     if (status == FE_OK) status = opened;
     if (status == FE_OK && !a.done) status = set_ranks(&a, &mpi);
     if (status == FE_OK && !a.done) status = run(&a);
-    const int speaks = fe_mpi_meet(status);
-    const int code = fe_exit_code(status, speaks ? "solve" : NULL);
+    const int code = option_exit("solve", status);
     free(a.command);
     free(a.flags);
     fe_mpi_close(code);

@@ -1,0 +1,18 @@
+/* What the programs that run ranks share of their command lines. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "common/backend/comm.h"
+
+/* Index of text among the n choices. FE_BAD_INPUT lists them. */
+fe_status option_choice(const char *flag, const char *text, const char *const *choices, int n, int *out);
+/* A whole number within [least, most]. */
+fe_status option_whole(const char *flag, const char *text, int least, int most, int *out);
+/* FE_BAD_INPUT for what getopt_long calls '?' at this word. */
+fe_status option_unknown(const char *program, const char *word);
+/* The ranks of a run: the launcher's processes where there are any, else those asked for (0: one). */
+fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks);
+/* Exit code; one rank speaks for all that end alike. */
+int option_exit(const char *program, fe_status status);
+
+#endif
