@@ -27,6 +27,7 @@ struct cuda_device {
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
+    int recording; /* work goes into a graph */
     double seconds[FE_N_PHASE];
 };
 
@@ -452,9 +453,43 @@ static fe_status flush_events(cuda_device *c)
     return FE_OK;
 }
 
+/* Other ranks' threads of this process go on with their own work. */
+static fe_status cuda_record_begin(fe_device *d)
+{
+    CUDA_TRY(cudaStreamBeginCapture(self(d)->stream, cudaStreamCaptureModeThreadLocal));
+    self(d)->recording = 1;
+    return FE_OK;
+}
+
+static fe_status cuda_record_end(fe_device *d, void **recording)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    self(d)->recording = 0;
+    CUDA_TRY(cudaStreamEndCapture(self(d)->stream, &graph));
+    const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphDestroy(graph);
+    CUDA_TRY(error);
+    *recording = executable;
+    return FE_OK;
+}
+
+static fe_status cuda_replay(fe_device *d, void *recording)
+{
+    CUDA_TRY(cudaGraphLaunch((cudaGraphExec_t)recording, self(d)->stream));
+    return FE_OK;
+}
+
+static void cuda_forget(fe_device *d, void *recording)
+{
+    (void)d;
+    if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
+}
+
 static fe_status cuda_phase(fe_device *d, int phase)
 {
     cuda_device *c = self(d);
+    if (c->recording) return FE_OK;
     if (c->phase[c->n_event - 1] == phase) return FE_OK;
     if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
     CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
@@ -506,6 +541,10 @@ const fe_backend fe_backend_cuda = {
     .square_root = cuda_square_root,
     .hessenberg_column = cuda_hessenberg_column,
     .hessenberg_solve = cuda_hessenberg_solve,
+    .record_begin = cuda_record_begin,
+    .record_end = cuda_record_end,
+    .replay = cuda_replay,
+    .forget = cuda_forget,
     .phase = cuda_phase,
     .seconds = cuda_seconds,
 };

@@ -73,6 +73,13 @@ typedef struct fe_backend {
     /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
     fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
+    /* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A recording
+     * is forgotten with `forget`, or with the device. NULL in backends without. Time of a recording is that of
+     * the phase in which it is replayed. */
+    fe_status (*record_begin)(fe_device *d);
+    fe_status (*record_end)(fe_device *d, void **recording);
+    fe_status (*replay)(fe_device *d, void *recording);
+    void (*forget)(fe_device *d, void *recording);
     /* From here on time counts for `phase`. seconds() waits and returns the sums since the last call. */
     fe_status (*phase)(fe_device *d, int phase);
     fe_status (*seconds)(fe_device *d, double seconds[FE_N_PHASE]);
