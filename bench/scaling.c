@@ -23,6 +23,8 @@ static const char help[] =
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 (1)\n"
     "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --transport KIND          between GPUs: nccl (default), peer (they read each other's memory; --ranks\n"
+    "                            only)\n"
     "  --dofs N                  about so many degrees of freedom (300000)\n"
     "  --weak                    so many on each rank, instead of in all\n"
     "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive (hex8)\n"
@@ -42,7 +44,7 @@ enum { MOST_REPETITIONS = 999, REDUCE_LONG = 32 };
 
 typedef struct arguments {
     const char *backend, *rows;
-    int ranks, threads, dofs, weak, order, restart, repetitions, timeout, done;
+    int ranks, threads, transport, dofs, weak, order, restart, repetitions, timeout, done;
     int n_kind, kind[FE_N_KIND];
     int n_variant, *variant;
 } arguments;
@@ -321,6 +323,7 @@ enum {
     OPT_BACKEND = 256,
     OPT_RANKS,
     OPT_THREADS,
+    OPT_TRANSPORT,
     OPT_DOFS,
     OPT_WEAK,
     OPT_ELEMENTS,
@@ -375,6 +378,7 @@ static fe_status read_variants(const char *flag, const char *text, arguments *a)
 
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
+    static const char *const transports[] = {"nccl", "peer"};
     const char *kinds[FE_N_KIND];
     for (int i = 0; i < FE_N_KIND; i++) kinds[i] = fe_kind_name(i);
     switch (key) {
@@ -383,6 +387,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_WEAK: a->weak = 1; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
+    case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
     case OPT_DOFS: return option_whole(flag, text, 1, 2000000000, &a->dofs);
     case OPT_RESTART: return option_whole(flag, text, 1, 1000, &a->restart);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
@@ -431,7 +436,7 @@ static fe_status run_kinds(const arguments *a, fe_launch *launch, task *t)
 static fe_status run(const arguments *a, const fe_mpi *mpi)
 {
     fe_machine machine;
-    fe_launch launch = {.threads = a->threads, .mpi = *mpi};
+    fe_launch launch = {.threads = a->threads, .mpi = *mpi, .transport = a->transport};
     task t = {.arguments = a, .launch = &launch};
     if (a->timeout) fe_comm_timeout = a->timeout;
     FE_TRY(fe_backend_find(a->backend, &launch.backend));

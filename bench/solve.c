@@ -21,6 +21,8 @@ static const char help[] =
     "  --ranks N                 partitions (1): threads of this process, with one GPU each on cuda; under\n"
     "                            mpirun or srun the processes that they start\n"
     "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --transport KIND          between GPUs: nccl (default), peer (they read each other's memory; --ranks "
+    "only)\n"
     "  --partition METHOD        contiguous (default), metis\n"
     "  --order ORDER             node order: as-is (default), lexicographic, rcm, morton, bisection,\n"
     "                            random\n"
@@ -54,6 +56,7 @@ enum {
     OPT_BACKEND,
     OPT_RANKS,
     OPT_THREADS,
+    OPT_TRANSPORT,
     OPT_PARTITION,
     OPT_ORDER,
     OPT_TET_POINTS,
@@ -83,6 +86,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"backend", 1, 0, OPT_BACKEND},
                                       {"ranks", 1, 0, OPT_RANKS},
                                       {"threads", 1, 0, OPT_THREADS},
+                                      {"transport", 1, 0, OPT_TRANSPORT},
                                       {"partition", 1, 0, OPT_PARTITION},
                                       {"order", 1, 0, OPT_ORDER},
                                       {"tet-points", 1, 0, OPT_TET_POINTS},
@@ -174,6 +178,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
+    case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");
     case OPT_PARTITION: CHOICE(&o->partition, "contiguous", "metis");
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");

@@ -25,7 +25,7 @@ typedef struct fe_halo {
 
 typedef struct fe_comm {
     int rank, size;
-    const char *name; /* threads, mpi, nccl */
+    const char *name; /* threads, mpi, nccl, peer */
     /* Once, before exchanges: the device of the vectors and their halo, which stays the caller's. */
     fe_status (*attach)(struct fe_comm *c, fe_device *d, const fe_halo *halo);
     /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may stand between. */
@@ -56,8 +56,8 @@ typedef struct fe_team fe_team;
 fe_status fe_team_open(int size, fe_team **team);
 void fe_team_close(fe_team *team);
 fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **comm);
-/* Waits for all ranks to come here, some seconds at most: none reads another's memory any more. Before devices
- * are closed. */
+/* Waits for all ranks to come here, some seconds at most: none reads another's memory any more. Before
+ * devices are closed. */
 void fe_team_leave(fe_team *team);
 
 /* Ranks as processes: those that mpirun or srun started. fe_mpi_open joins them where there are any (and this
@@ -76,6 +76,9 @@ fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm);
 #if FE_HAVE_NCCL
 /* NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
 fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
+/* GPUs of one process that read each other's memory for exchanges and sums, over `nccl` for all else. The
+ * team has to be left (fe_team_leave) before it is closed. */
+fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **comm);
 #endif
 
 static inline void fe_comm_close(fe_comm *c)

@@ -24,6 +24,9 @@ static int n_own(const fe_launch *l) { return l->mpi.size ? 1 : l->ranks; }
 
 fe_status fe_launch_check(const fe_launch *l)
 {
+    if (l->transport == FE_TRANSPORT_PEER && (!on_gpu(l) || l->mpi.size))
+        return fe_fail(FE_BAD_INPUT, "--transport peer: is for several GPUs of one process (--backend cuda "
+                                     "--ranks N)");
     if (!on_gpu(l) || l->ranks == 1) return FE_OK;
     if (!FE_HAVE_NCCL)
         return fe_fail(
@@ -59,6 +62,8 @@ static fe_status open_rank(const launched_rank *r, fe_comm **comm, fe_device **d
     FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, threads_of_rank(l), device));
 #if FE_HAVE_NCCL
     if (on_gpu(l) && l->ranks > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
+    if (on_gpu(l) && l->ranks > 1 && l->transport == FE_TRANSPORT_PEER)
+        FE_TRY(fe_comm_peer(*comm, *device, comm));
 #endif
     return FE_OK;
 }

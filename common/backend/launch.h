@@ -9,14 +9,18 @@
 extern "C" {
 #endif
 
+/* What carries device memory between GPUs. */
+enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER };
+
 typedef struct fe_launch {
     const fe_backend *backend;
     int ranks, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
     fe_mpi mpi;         /* ranks are its processes where its size is not 0 */
-    int abandoned;      /* out: a thread hangs and may still use its context; the program should end */
+    int transport;
+    int abandoned; /* out: a thread hangs and may still use its context; the program should end */
 } fe_launch;
 
-/* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL. */
+/* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */
 fe_status fe_launch_check(const fe_launch *l);
 
 /* body(context, comm, device) on every rank of this process; the caller's thread is the first. A rank that

@@ -382,7 +382,11 @@ static fe_status run_all(run *r)
 {
     const fe_options *o = r->options;
     FE_TRY(choose(r));
-    fe_launch launch = {.backend = r->backend, .ranks = o->ranks, .threads = o->threads, .mpi = o->mpi};
+    fe_launch launch = {.backend = r->backend,
+                        .ranks = o->ranks,
+                        .threads = o->threads,
+                        .mpi = o->mpi,
+                        .transport = o->transport};
     FE_TRY(fe_launch_check(&launch));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
     FE_TRY(run_fields(r));

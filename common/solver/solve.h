@@ -19,6 +19,7 @@ typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */
     int ranks, threads;            /* threads of one rank; 0: cores ÷ ranks */
     fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
+    int transport;                 /* between GPUs: launch.h */
     int partition, tet_points;
     int jacobian, krylov, restart, orthogonalization, precondition;
     double krylov_tolerance; /* 0: Eisenstat-Walker */

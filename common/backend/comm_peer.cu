@@ -1,0 +1,274 @@
+/* GPUs of one process that read each other's memory: ghosts are pulled from the neighbours' packs, and short
+ * sums from slots that all ranks fill, by kernels that wait for flags in device memory. They take one place
+ * in the device's stream each: no second stream, no host. NCCL carries the rest.
+ *
+ * Packs and slots are taken in turn, two of each. A rank that announces turn e has ended turn e - 1, and so
+ * has read what it was given in turn e - 2: what turn e overwrites is free once turn e - 1 has been waited
+ * for. */
+#include "common/backend/comm.h"
+
+#if FE_HAVE_NCCL
+#include "common/backend/cuda.h"
+
+#include <cuda/atomic>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS = 256, SLOT = 256 };
+
+/* What a rank shows to the others: device memory. Flags [size] hold the turn that each rank has announced. */
+typedef struct mailbox {
+    unsigned *exchange_flag, *sum_flag;
+    double *slot;    /* [2][size][SLOT] */
+    double *pack[2]; /* [n_send][3] */
+    size_t *offset;  /* host, [size]: where the nodes for each rank begin in a pack */
+} mailbox;
+
+/* A neighbour as kernels see it. */
+typedef struct peer {
+    unsigned *flag;            /* there: our announcements */
+    const unsigned *announced; /* here: its own */
+    const double *pack[2];     /* there, from the nodes that are for us on */
+} peer;
+
+typedef struct comm_peer {
+    fe_comm base;
+    fe_comm *nccl;
+    fe_device *device;
+    mailbox *all, *own; /* [size], shared by the ranks; ours */
+    int n_ghost, n_send, n_neighbor, first_ghost;
+    peer *peers;                                   /* device, [n_neighbor] */
+    int *neighbor_of;                              /* device, [n_ghost] */
+    int *ghost_first;                              /* device, [n_neighbor + 1] */
+    int *send_node;                                /* device */
+    unsigned *exchange_turn, *sum_turn, *finished; /* device */
+    unsigned **sum_flags;                          /* device, [size]: our flag at each rank */
+    double **slots;                                /* device, [size]: each rank's slots */
+    volatile int *stop;                            /* pinned: kernels give up */
+} comm_peer;
+
+static comm_peer *self(fe_comm *c) { return (comm_peer *)c; }
+
+__device__ static void announce(unsigned *flag, unsigned turn)
+{
+    cuda::atomic_ref<unsigned, cuda::thread_scope_system>(*flag).store(turn, cuda::memory_order_release);
+}
+
+/* False where the host has given up. */
+__device__ static bool await(const unsigned *flag, unsigned turn, const volatile int *stop)
+{
+    cuda::atomic_ref<unsigned, cuda::thread_scope_system> there(*const_cast<unsigned *>(flag));
+    for (unsigned i = 1; (int)(there.load(cuda::memory_order_acquire) - turn) < 0; i++)
+        if (i % 1024 == 0 && *stop) return false;
+    return true;
+}
+
+/* Packs for the next turn; the block that ends last announces it. */
+__global__ void pack(int n, const int *node, const double *x, double *pack0, double *pack1, unsigned *turn,
+                     unsigned *finished, int n_neighbor, const peer *peers)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned now = *turn + 1;
+    if (i < 3 * n) (now % 2 ? pack1 : pack0)[i] = x[3 * (size_t)node[i / 3] + i % 3];
+    __threadfence_system();
+    __syncthreads();
+    __shared__ bool last;
+    if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    if (threadIdx.x == 0) *finished = 0, *turn = now;
+    for (int k = threadIdx.x; k < n_neighbor; k += blockDim.x) announce(peers[k].flag, now);
+}
+
+/* Ghosts of the turn that was packed last. */
+__global__ void pull(int n_ghost, const int *neighbor_of, const int *ghost_first, const peer *peers,
+                     const unsigned *turn, const volatile int *stop, double *ghosts)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= 3 * n_ghost) return;
+    const unsigned now = *turn;
+    const int k = neighbor_of[i / 3];
+    if (!await(peers[k].announced, now, stop)) return;
+    ghosts[i] = __ldcv(peers[k].pack[now % 2] + i - 3 * (ghost_first[k] - ghost_first[0]));
+}
+
+/* x [n] becomes the sum over ranks, in their order: one block. */
+__global__ void sum_all(int n, int rank, int size, double *x, double **slots, unsigned **flags,
+                        const unsigned *own_flag, unsigned *turn, const volatile int *stop)
+{
+    const unsigned now = *turn + 1;
+    const size_t half = (size_t)(now % 2) * size * SLOT;
+    for (int k = threadIdx.x; k < n * size; k += blockDim.x)
+        slots[k / n][half + (size_t)rank * SLOT + k % n] = x[k % n];
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) *turn = now;
+    if (threadIdx.x < size) {
+        announce(flags[threadIdx.x], now);
+        await(own_flag + threadIdx.x, now, stop);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        double sum = 0.0;
+        for (int r = 0; r < size; r++) sum += __ldcv(slots[rank] + half + (size_t)r * SLOT + i);
+        x[i] = sum;
+    }
+}
+
+static fe_status exchange_begin(fe_comm *c, double *x)
+{
+    comm_peer *p = self(c);
+    const int n = 3 * p->n_send > 0 ? 3 * p->n_send : 1;
+    FE_LAUNCH(p->device, n, THREADS, pack, p->n_send, p->send_node, x, p->own->pack[0], p->own->pack[1],
+              p->exchange_turn, p->finished, p->n_neighbor, p->peers);
+    return FE_OK;
+}
+
+static fe_status exchange_end(fe_comm *c, double *x)
+{
+    comm_peer *p = self(c);
+    FE_LAUNCH(p->device, 3 * p->n_ghost, THREADS, pull, p->n_ghost, p->neighbor_of, p->ghost_first, p->peers,
+              p->exchange_turn, p->stop, x + 3 * (size_t)p->first_ghost);
+    return FE_OK;
+}
+
+static fe_status sum(fe_comm *c, fe_device *d, int n, double *x)
+{
+    comm_peer *p = self(c);
+    if (n > SLOT) return p->nccl->sum(p->nccl, d, n, x);
+    FE_LAUNCH(d, THREADS, THREADS, sum_all, n, c->rank, c->size, x, p->slots, p->sum_flags, p->own->sum_flag,
+              p->sum_turn, p->stop);
+    return FE_OK;
+}
+
+/* Shows the packs, waits for the others', and learns where each neighbour has what is for us. */
+static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *h)
+{
+    comm_peer *p = self(c);
+    const int n = h->n_neighbor;
+    int *of = NULL;
+    peer *peers = NULL;
+    p->n_neighbor = n, p->n_send = h->send_first[n];
+    p->first_ghost = h->ghost_first[0], p->n_ghost = h->ghost_first[n] - p->first_ghost;
+    FE_TRY(fe_device_upload(d, (size_t)p->n_send, sizeof(int), h->send_node, "halo", (void **)&p->send_node));
+    for (int i = 0; i < 2; i++)
+        FE_TRY(
+            fe_device_allocate(d, 3 * (size_t)p->n_send, sizeof(double), "halo", (void **)&p->own->pack[i]));
+    for (int i = 0; i < n; i++) p->own->offset[h->neighbor[i]] = 3 * (size_t)h->send_first[i];
+    FE_TRY(d->ops->wait(d)); /* memory is zeroed */
+    FE_TRY(p->nccl->barrier(p->nccl));
+    FE_TRY(fe_allocate((size_t)p->n_ghost, sizeof *of, "halo", (void **)&of));
+    fe_status status = fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers);
+    for (int i = 0; i < n && status == FE_OK; i++) {
+        const mailbox *m = &p->all[h->neighbor[i]];
+        peers[i].flag = m->exchange_flag + c->rank;
+        peers[i].announced = p->own->exchange_flag + h->neighbor[i];
+        for (int k = 0; k < 2; k++) peers[i].pack[k] = m->pack[k] + m->offset[c->rank];
+        for (int g = h->ghost_first[i]; g < h->ghost_first[i + 1]; g++) of[g - p->first_ghost] = i;
+    }
+    if (status == FE_OK)
+        status = fe_device_upload(d, (size_t)p->n_ghost, sizeof *of, of, "halo", (void **)&p->neighbor_of);
+    if (status == FE_OK)
+        status =
+            fe_device_upload(d, (size_t)n + 1, sizeof(int), h->ghost_first, "halo", (void **)&p->ghost_first);
+    if (status == FE_OK)
+        status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&p->peers);
+    free(of), free(peers);
+    return status;
+}
+
+static fe_status largest(fe_comm *c, fe_device *d, int n, double *x)
+{
+    return self(c)->nccl->largest(self(c)->nccl, d, n, x);
+}
+static fe_status barrier(fe_comm *c) { return self(c)->nccl->barrier(self(c)->nccl); }
+static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
+{
+    return self(c)->nccl->broadcast(self(c)->nccl, bytes, host);
+}
+static fe_status collect(fe_comm *c, size_t n, double *x)
+{
+    return self(c)->nccl->collect(self(c)->nccl, n, x);
+}
+static fe_status check(fe_comm *c, double since) { return self(c)->nccl->check(self(c)->nccl, since); }
+
+static void abort_peer(fe_comm *c, fe_status status, const char *message)
+{
+    if (self(c)->stop) *self(c)->stop = 1;
+    self(c)->nccl->abort(self(c)->nccl, status, message);
+}
+
+static void close_peer(fe_comm *c)
+{
+    comm_peer *p = self(c);
+    p->nccl->close(p->nccl);
+    if (p->stop) cudaFreeHost((void *)p->stop);
+    if (p->own) free(p->own->offset);
+    if (p->base.rank == 0) free(p->all); /* all ranks have left */
+    free(p);
+}
+
+static fe_status enable_peers(comm_peer *p)
+{
+    int own;
+    CUDA_TRY(cudaGetDevice(&own));
+    for (int r = 0; r < p->base.size; r++) {
+        int can = 0;
+        if (r == own) continue; /* rank r of a process has GPU r */
+        CUDA_TRY(cudaDeviceCanAccessPeer(&can, own, r));
+        if (!can)
+            return fe_fail(FE_BAD_INPUT, "--transport peer: GPU %d cannot read the memory of GPU %d", own, r);
+        const cudaError_t error = cudaDeviceEnablePeerAccess(r, 0);
+        if (error != cudaErrorPeerAccessAlreadyEnabled) CUDA_TRY(error);
+        cudaGetLastError();
+    }
+    return FE_OK;
+}
+
+/* Flags, slots and turns, and the others'. */
+static fe_status open_mailbox(comm_peer *p)
+{
+    fe_device *d = p->device;
+    const int size = p->base.size, rank = p->base.rank;
+    unsigned *flags[16];
+    double *slots[16];
+    mailbox m = {0};
+    if (size > 16) return fe_fail(FE_BAD_INPUT, "--transport peer: %d ranks are more than %d", size, 16);
+    FE_TRY(enable_peers(p));
+    CUDA_TRY(cudaHostAlloc((void **)&p->stop, sizeof *p->stop, cudaHostAllocDefault));
+    *p->stop = 0;
+    FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.exchange_flag));
+    FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.sum_flag));
+    FE_TRY(fe_device_allocate(d, 2 * (size_t)size * SLOT, sizeof(double), "mailbox", (void **)&m.slot));
+    FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->exchange_turn));
+    FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->sum_turn));
+    FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->finished));
+    FE_TRY(fe_allocate((size_t)size, sizeof *m.offset, "mailbox", (void **)&m.offset));
+    *p->own = m;
+    FE_TRY(d->ops->wait(d)); /* memory is zeroed */
+    FE_TRY(p->nccl->barrier(p->nccl));
+    for (int r = 0; r < size; r++) flags[r] = p->all[r].sum_flag + rank, slots[r] = p->all[r].slot;
+    FE_TRY(fe_device_upload(d, (size_t)size, sizeof *flags, flags, "mailbox", (void **)&p->sum_flags));
+    return fe_device_upload(d, (size_t)size, sizeof *slots, slots, "mailbox", (void **)&p->slots);
+}
+
+fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **out)
+{
+    comm_peer *p = NULL;
+    mailbox *all = NULL;
+    *out = nccl; /* stays the one to close and to abort until there is more */
+    FE_TRY(fe_allocate(1, sizeof *p, "communicator", (void **)&p));
+    p->base.rank = nccl->rank, p->base.size = nccl->size, p->base.name = "peer";
+    p->base.attach = attach;
+    p->base.exchange_begin = exchange_begin, p->base.exchange_end = exchange_end;
+    p->base.sum = sum, p->base.largest = largest;
+    p->base.barrier = barrier, p->base.broadcast = broadcast, p->base.collect = collect;
+    p->base.check = check, p->base.abort = abort_peer, p->base.close = close_peer;
+    p->nccl = nccl, p->device = d;
+    *out = &p->base;
+    if (nccl->rank == 0) FE_TRY(fe_allocate((size_t)nccl->size, sizeof *all, "mailboxes", (void **)&all));
+    const fe_status status = nccl->broadcast(nccl, sizeof all, &all);
+    p->all = all, p->own = all ? all + nccl->rank : NULL;
+    return status == FE_OK ? open_mailbox(p) : status;
+}
+#endif
