@@ -337,15 +337,23 @@ enum {
     OPT_HELP,
     OPT_VERSION
 };
-static const struct option flags[] = {
-    {"backend", 1, 0, OPT_BACKEND},   {"ranks", 1, 0, OPT_RANKS},
-    {"threads", 1, 0, OPT_THREADS},   {"dofs", 1, 0, OPT_DOFS},
-    {"weak", 0, 0, OPT_WEAK},         {"elements", 1, 0, OPT_ELEMENTS},
-    {"variants", 1, 0, OPT_VARIANTS}, {"order", 1, 0, OPT_ORDER},
-    {"restart", 1, 0, OPT_RESTART},   {"repetitions", 1, 0, OPT_REPETITIONS},
-    {"timeout", 1, 0, OPT_TIMEOUT},   {"rows", 1, 0, OPT_ROWS},
-    {"list", 0, 0, OPT_LIST},         {"help", 0, 0, OPT_HELP},
-    {"version", 0, 0, OPT_VERSION},   {0}};
+static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
+                                      {"ranks", 1, 0, OPT_RANKS},
+                                      {"threads", 1, 0, OPT_THREADS},
+                                      {"transport", 1, 0, OPT_TRANSPORT},
+                                      {"dofs", 1, 0, OPT_DOFS},
+                                      {"weak", 0, 0, OPT_WEAK},
+                                      {"elements", 1, 0, OPT_ELEMENTS},
+                                      {"variants", 1, 0, OPT_VARIANTS},
+                                      {"order", 1, 0, OPT_ORDER},
+                                      {"restart", 1, 0, OPT_RESTART},
+                                      {"repetitions", 1, 0, OPT_REPETITIONS},
+                                      {"timeout", 1, 0, OPT_TIMEOUT},
+                                      {"rows", 1, 0, OPT_ROWS},
+                                      {"list", 0, 0, OPT_LIST},
+                                      {"help", 0, 0, OPT_HELP},
+                                      {"version", 0, 0, OPT_VERSION},
+                                      {0}};
 
 /* Indices of the names between commas, n of which exist. */
 static fe_status read_list(const char *flag, const char *text, const char *const *names, int n, int *count,
