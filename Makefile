@@ -148,7 +148,7 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 	$(AR) rcs $@ $^
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
-	$(CC) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
+	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/solve: $(call object,bench/solve.c bench/options.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a

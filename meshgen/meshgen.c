@@ -1,5 +1,8 @@
-/* Makes box meshes and describes mesh files: `meshgen box ...`, `meshgen info FILE`. */
+/* Makes box meshes, describes mesh files, and says what partitions of either cost: `meshgen box ...`,
+ * `meshgen info FILE`, `meshgen parts ...`. */
+#include "common/backend/launch.h"
 #include "common/mesh/mesh.h"
+#include "common/problem/share.h"
 #include "common/report/version.h"
 
 #include <errno.h>
@@ -11,6 +14,7 @@
 static const char usage[] =
     "usage: meshgen box --element hex8|tet4 --cells NX,NY,NZ -o FILE.msh [options]\n"
     "       meshgen info FILE.msh\n"
+    "       meshgen parts --ranks LIST [--partition METHOD] (FILE.msh | box's options)\n"
     "\n"
     "box: a box with the corner at 0, groups x0 x1 y0 y1 z0 z1 on its sides and \"body\" inside\n"
     "  -e, --element hex8|tet4   hexahedra, or six tetrahedra a cell (hex8)\n"
@@ -21,6 +25,9 @@ static const char usage[] =
     "  -r, --order ORDER         lexicographic, rcm, morton, bisection, random (lexicographic)\n"
     "  -b, --binary              binary MSH 4.1 instead of text\n"
     "  -o, --output FILE.msh\n"
+    "parts: what a partition costs: time, balance, ghosts, elements computed by several ranks\n"
+    "  -n, --ranks LIST          numbers of ranks between commas\n"
+    "  -p, --partition METHOD    contiguous (in the mesh's node order), metis (contiguous)\n"
     "info: counts, groups and quality; exit code 2 where the mesh would be refused\n"
     "\n"
     "  -h, --help   -V, --version\n"
@@ -31,6 +38,8 @@ typedef struct box_options {
     fe_order order;
     int binary;
     const char *output;
+    int n_ranks, ranks[32], partition; /* parts */
+    const char *file;
 } box_options;
 
 /* --- values of options ------------------------------------------------------------------------------------
@@ -116,6 +125,29 @@ static fe_status read_order(const char *text, fe_order *order)
     return bad_value("order", text, "lexicographic, rcm, morton, bisection or random is needed");
 }
 
+static fe_status read_ranks(const char *text, box_options *o)
+{
+    const char *at = text;
+    do {
+        char *after;
+        errno = 0;
+        const long v = strtol(at, &after, 10);
+        if (after == at || errno || v < 1 || v > 4096 || (*after && *after != ',') || o->n_ranks == 32)
+            return bad_value("ranks", text, "numbers from 1 to 4096 between commas are needed, at most 32");
+        o->ranks[o->n_ranks++] = (int)v;
+        at = after + 1;
+    } while (at[-1] == ',');
+    return FE_OK;
+}
+
+static fe_status read_partition(const char *text, int *partition)
+{
+    *partition = !strcmp(text, "metis") ? FE_PARTITION_METIS : FE_PARTITION_CONTIGUOUS;
+    return *partition == FE_PARTITION_METIS || !strcmp(text, "contiguous")
+               ? FE_OK
+               : bad_value("partition", text, "contiguous or metis is needed");
+}
+
 static fe_status read_option(int option, const char *value, box_options *o)
 {
     switch (option) {
@@ -126,6 +158,8 @@ static fe_status read_option(int option, const char *value, box_options *o)
     case 's': return read_seed(value, &o->box.seed);
     case 'r': return read_order(value, &o->order);
     case 'b': o->binary = 1; return FE_OK;
+    case 'n': return read_ranks(value, o);
+    case 'p': return read_partition(value, &o->partition);
     default: o->output = value; return FE_OK;
     }
 }
@@ -151,33 +185,44 @@ static fe_status read_box_options(int n, char **argument, box_options *o)
                                           {"order", required_argument, NULL, 'r'},
                                           {"binary", no_argument, NULL, 'b'},
                                           {"output", required_argument, NULL, 'o'},
+                                          {"ranks", required_argument, NULL, 'n'},
+                                          {"partition", required_argument, NULL, 'p'},
                                           {0}};
     int option;
     opterr = 0;
-    while ((option = getopt_long(n, argument, ":e:c:l:d:s:r:bo:", flags, NULL)) != -1) {
+    while ((option = getopt_long(n, argument, ":e:c:l:d:s:r:bo:n:p:", flags, NULL)) != -1) {
         if (option == ':' || option == '?') return bad_flag(option, argument);
         FE_TRY(read_option(option, optarg, o));
     }
-    if (optind < n)
-        return fe_fail(FE_BAD_INPUT, "box: \"%s\" is not a flag; see meshgen --help", argument[optind]);
-    if (!o->box.cells[0]) return fe_fail(FE_BAD_INPUT, "box: --cells is missing; see meshgen --help");
-    if (!o->output) return fe_fail(FE_BAD_INPUT, "box: --output is missing; see meshgen --help");
-    return FE_OK;
+    if (optind < n) o->file = argument[optind++];
+    return optind < n ? fe_fail(FE_BAD_INPUT, "\"%s\" is not a flag; see meshgen --help", argument[optind])
+                      : FE_OK;
 }
 
 /* --- commands ---------------------------------------------------------------------------------------------
  */
 
+/* A box is made in lexicographic order; sorting by coordinates would follow the distortion instead. */
+static fe_status ordered_box(const box_options *o, fe_mesh *mesh)
+{
+    FE_TRY(fe_mesh_box(&o->box, mesh));
+    const fe_status status =
+        o->order == FE_ORDER_LEXICOGRAPHIC ? FE_OK : fe_mesh_reorder(mesh, o->order, o->box.seed);
+    if (status != FE_OK) fe_mesh_close(mesh);
+    return status;
+}
+
 static fe_status make_box(int n, char **argument)
 {
-    box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}};
-    FE_TRY(read_box_options(n, argument, &o));
+    box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}, .order = FE_ORDER_LEXICOGRAPHIC};
     fe_mesh mesh;
-    FE_TRY(fe_mesh_box(&o.box, &mesh));
-    /* A box is made in lexicographic order; sorting by coordinates would follow the distortion instead. */
-    fe_status status =
-        o.order == FE_ORDER_LEXICOGRAPHIC ? FE_OK : fe_mesh_reorder(&mesh, o.order, o.box.seed);
-    if (status == FE_OK) status = fe_mesh_write(&mesh, o.output, o.binary);
+    FE_TRY(read_box_options(n, argument, &o));
+    if (o.file) return fe_fail(FE_BAD_INPUT, "box: \"%s\" is not a flag; see meshgen --help", o.file);
+    if (o.n_ranks) return fe_fail(FE_BAD_INPUT, "box: --ranks is a flag of parts; see meshgen --help");
+    if (!o.box.cells[0]) return fe_fail(FE_BAD_INPUT, "box: --cells is missing; see meshgen --help");
+    if (!o.output) return fe_fail(FE_BAD_INPUT, "box: --output is missing; see meshgen --help");
+    FE_TRY(ordered_box(&o, &mesh));
+    const fe_status status = fe_mesh_write(&mesh, o.output, o.binary);
     fe_mesh_close(&mesh);
     return status;
 }
@@ -228,6 +273,63 @@ static fe_status show_info(int n, char **argument)
     return status;
 }
 
+typedef struct parts {
+    const fe_mesh *mesh;
+    fe_partition partition;
+    fe_partition_quality quality;
+} parts;
+
+static fe_status build_part(void *context, fe_comm *comm, fe_device *device)
+{
+    parts *p = context;
+    fe_share share = {0};
+    fe_partition_quality quality;
+    fe_status status = fe_share_build(p->mesh, &p->partition, comm->rank, &share);
+    if (status == FE_OK) status = fe_share_quality(&share, comm, device, &quality);
+    if (status == FE_OK && comm->rank == 0) p->quality = quality;
+    fe_share_close(&share);
+    return status;
+}
+
+static fe_status print_parts(const box_options *o, const fe_mesh *mesh)
+{
+    printf("%s: %d nodes, %d %s elements\n%6s  %-10s  %10s  %10s  %10s  %10s  %11s  %8s\n", mesh->path,
+           mesh->n_node, mesh->n_elem, fe_kind_name(mesh->kind), "ranks", "partition", "owners s", "shares s",
+           "imbalance", "ghosts", "duplicates", "neighbors");
+    for (int i = 0; i < o->n_ranks; i++) {
+        fe_launch launch = {.backend = &fe_backend_host, .ranks = o->ranks[i], .threads = 1};
+        parts p = {.mesh = mesh};
+        const double start = fe_seconds();
+        fe_status status = fe_partition_mesh(mesh, launch.ranks, o->partition, &p.partition);
+        const double parted = fe_seconds();
+        if (status == FE_OK) status = fe_launch_ranks(&launch, build_part, &p);
+        if (status == FE_OK)
+            printf("%6d  %-10s  %10.2f  %10.2f  %10.4f  %9.3f%%  %10.3f%%  %8d\n", launch.ranks,
+                   o->partition == FE_PARTITION_METIS ? "metis" : "contiguous", parted - start,
+                   fe_seconds() - parted, p.quality.imbalance, 100.0 * p.quality.ghosts,
+                   100.0 * p.quality.duplicates, p.quality.most_neighbors);
+        fflush(stdout);
+        fe_partition_close(&p.partition);
+        FE_TRY(status);
+    }
+    return FE_OK;
+}
+
+static fe_status show_parts(int n, char **argument)
+{
+    box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}, .order = FE_ORDER_LEXICOGRAPHIC};
+    fe_mesh mesh;
+    FE_TRY(read_box_options(n, argument, &o));
+    if (!o.n_ranks) return fe_fail(FE_BAD_INPUT, "parts: --ranks is missing; see meshgen --help");
+    if (o.output) return fe_fail(FE_BAD_INPUT, "parts: --output is a flag of box; see meshgen --help");
+    if (!o.file == !o.box.cells[0])
+        return fe_fail(FE_BAD_INPUT, "parts: a mesh file or --cells is needed; see meshgen --help");
+    FE_TRY(o.file ? fe_mesh_read(o.file, 1, &mesh) : ordered_box(&o, &mesh));
+    const fe_status status = print_parts(&o, &mesh);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
 static int is_flag(const char *word, const char *brief, const char *full)
 {
     return !strcmp(word, brief) || !strcmp(word, full);
@@ -239,10 +341,12 @@ static fe_status run(int n, char **argument)
         if (is_flag(argument[i], "-h", "--help")) return printf("%s", usage), FE_OK;
         if (is_flag(argument[i], "-V", "--version")) return printf("%s", fe_version_text()), FE_OK;
     }
-    if (n < 2) return fe_fail(FE_BAD_INPUT, "a command is needed, box or info; see meshgen --help");
+    if (n < 2) return fe_fail(FE_BAD_INPUT, "a command is needed, box, info or parts; see meshgen --help");
     if (!strcmp(argument[1], "box")) return make_box(n - 1, argument + 1);
+    if (!strcmp(argument[1], "parts")) return show_parts(n - 1, argument + 1);
     if (!strcmp(argument[1], "info")) return show_info(n - 1, argument + 1);
-    return fe_fail(FE_BAD_INPUT, "\"%s\" is not a command, box or info; see meshgen --help", argument[1]);
+    return fe_fail(FE_BAD_INPUT, "\"%s\" is not a command, box, info or parts; see meshgen --help",
+                   argument[1]);
 }
 
 int main(int n, char **argument) { return fe_exit_code(run(n, argument), "meshgen"); }
