@@ -179,6 +179,8 @@ static void programs_explain_themselves(void **state)
                                            "--ranks",
                                            "--threads",
                                            "--partition",
+                                           "--transport",
+                                           "--timeout",
                                            "contiguous",
                                            "metis",
                                            "--order",
@@ -259,6 +261,12 @@ static void meshgen_box_and_info(void **state)
         {"box -c 2 -o x.msh --fast", "--fast: no such flag"},
         {"box -c 2 -o", "-o: a value is needed"},
         {"box -c 2 -o none/x.msh", "none/x.msh: cannot be written: No such file or directory"},
+        {"box -c 2 -n 2 -o x.msh", "--ranks is a flag of parts"},
+        {"parts -c 2", "--ranks is missing"},
+        {"parts -n 2", "a mesh file or --cells is needed"},
+        {"parts -c 2 -n 0", "--ranks 0: numbers from 1 to 4096"},
+        {"parts -c 2 -n 2 -p grid", "--partition grid: contiguous or metis is needed"},
+        {"parts -c 2 -n 28", "--ranks 28: box has 27 nodes"},
         {"info", "info: one mesh file is needed"},
         {"info x.msh", "x.msh: No such file or directory"},
         {"info p.json", "p.json: not a Gmsh mesh"},
@@ -282,6 +290,13 @@ static void meshgen_box_and_info(void **state)
     child_read("out", sizeof text, text);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (!strstr(text, facts[i])) fail_msg("\"%s\" is not in %s", facts[i], text);
+    /* Of 3 x 2 x 2 nodes of 2 cells, two ranks own half each: both compute both cells. */
+    child_must(0, "meshgen parts -c 2,1,1 -r lexicographic -n 1,2");
+    child_read("out", sizeof text, text);
+    static const char *const costs[] = {"1.0000      0.000%       0.000%         0\n",
+                                        "1.0000    100.000%     100.000%         1\n"};
+    for (size_t i = 0; i < 2; i++)
+        if (!strstr(text, costs[i])) fail_msg("\"%s\" is not in %s", costs[i], text);
 }
 
 int main(void)
