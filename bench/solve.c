@@ -32,10 +32,13 @@ static const char help[] =
     "difference;\n"
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
-    "  --orthogonalization KIND  mgs (default), cgs2\n"
+    "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction an iteration)\n"
     "  --precondition KIND       block-jacobi (default), none\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
     "  --krylov-iterations N     most iterations of one linear solve (20000)\n"
+    "  --graphs                  cuda: Krylov iterations as CUDA graphs, faster where launches cost more "
+    "than\n"
+    "                            work; their time is not told apart then\n"
     "  --tolerance T             Newton: residual over the largest force so far (1e-9)\n"
     "  --newton-iterations N     most iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
@@ -67,6 +70,7 @@ enum {
     OPT_PRECONDITION,
     OPT_KRYLOV_TOLERANCE,
     OPT_KRYLOV_ITERATIONS,
+    OPT_GRAPHS,
     OPT_TOLERANCE,
     OPT_NEWTON_ITERATIONS,
     OPT_NO_LINE_SEARCH,
@@ -97,6 +101,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"krylov-tolerance", 1, 0, OPT_KRYLOV_TOLERANCE},
                                       {"krylov-iterations", 1, 0, OPT_KRYLOV_ITERATIONS},
+                                      {"graphs", 0, 0, OPT_GRAPHS},
                                       {"tolerance", 1, 0, OPT_TOLERANCE},
                                       {"newton-iterations", 1, 0, OPT_NEWTON_ITERATIONS},
                                       {"no-line-search", 0, 0, OPT_NO_LINE_SEARCH},
@@ -176,13 +181,14 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
         o->krylov_tolerance = 0.0;
         return strcmp(text, "auto") ? tolerance(flag, text, &o->krylov_tolerance) : FE_OK;
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
+    case OPT_GRAPHS: o->graphs = 1; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
     case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");
     case OPT_PARTITION: CHOICE(&o->partition, "contiguous", "metis");
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
-    case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2");
+    case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
     case OPT_PRECONDITION: CHOICE(&o->precondition, "none", "block-jacobi");
     case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
     case OPT_TET_POINTS:

@@ -2,6 +2,8 @@
 #include "common/solver/krylov.h"
 #include "common/backend/hessenberg.h"
 
+#include <stdlib.h>
+
 fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
                          int orthogonalization, fe_krylov *k)
 {
@@ -15,9 +17,11 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
     FE_TRY(
         fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
     FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
-    FE_TRY(fe_device_allocate(device, restart ? fe_hessenberg_size(restart) : 8, sizeof(double),
-                              "Hessenberg matrix", (void **)&k->small));
-    return fe_device_allocate(device, columns, sizeof(double), "Hessenberg column", (void **)&k->h);
+    const int delayed = restart && orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
+    const size_t small = delayed ? fe_delayed_size(restart) : restart ? fe_hessenberg_size(restart) : 8;
+    FE_TRY(fe_device_allocate(device, small, sizeof(double), "Hessenberg matrix", (void **)&k->small));
+    return fe_device_allocate(device, delayed ? 2 * columns : columns, sizeof(double), "Hessenberg column",
+                              (void **)&k->h);
 }
 
 /* out[j] = V_j · w over all ranks */
@@ -73,27 +77,121 @@ static fe_status orthogonalize(fe_krylov *k, int columns, double *w, double *h)
     return norm(k, w, h + columns);
 }
 
+/* Column j of the Hessenberg matrix and j + 1 of the basis, from w = A v_j in the latter. */
+static fe_status extend(fe_krylov *k, int j)
+{
+    fe_device *d = k->device;
+    double *w = k->basis + (size_t)(j + 1) * k->length, *h = fe_hessenberg_h(k->small, k->restart, j);
+    FE_TRY(orthogonalize(k, j + 1, w, h));
+    FE_TRY(d->ops->divide(d, k->n, w, h + j + 1, w));
+    return d->ops->hessenberg_column(d, j, k->restart, k->small);
+}
+
+/* The same from u and w = A u in columns j and j + 1: they become v_j and the next u. */
+static fe_status extend_delayed(fe_krylov *k, int j)
+{
+    fe_device *d = k->device;
+    FE_TRY(d->ops->dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
+    FE_TRY(k->comm->sum(k->comm, d, 2 * (j + 2), k->h));
+    FE_TRY(d->ops->delayed_column(d, j, k->restart, k->small, k->h));
+    return d->ops->combine_pair(d, k->n, j + 2, k->basis, k->length, k->h);
+}
+
+/* Ends the last of j columns: the projections and the norm of u in column j are known now. */
+static fe_status finish_delayed(fe_krylov *k, int j)
+{
+    FE_TRY(dots(k, j + 1, k->basis, k->basis + (size_t)j * k->length, k->h));
+    return k->device->ops->delayed_finish(k->device, j, k->restart, k->small, k->h);
+}
+
+/* --- recordings -------------------------------------------------------------------------------------- */
+
+/* Work that comes again and again with the same vectors: iteration j of GMRES, or half an iteration of CG. */
+typedef struct piece {
+    fe_krylov *k;
+    const fe_operator *A, *precondition;
+    double *x; /* CG */
+    int j;
+} piece;
+
+typedef struct fe_recordings {
+    int n; /* pieces of a version */
+    struct {
+        int times; /* that it came */
+        void *recording;
+    } piece[];
+} fe_recordings;
+
+fe_status fe_krylov_record(fe_krylov *k, int on)
+{
+    const int n = k->restart ? k->restart : 2;
+    fe_krylov_close(k);
+    if (!on || !k->device->ops->record_begin) return FE_OK;
+    FE_TRY(fe_allocate(1,
+                       sizeof *k->recordings + FE_MOST_VERSIONS * (size_t)n * sizeof k->recordings->piece[0],
+                       "recordings", (void **)&k->recordings));
+    k->recordings->n = n;
+    return FE_OK;
+}
+
+void fe_krylov_close(fe_krylov *k)
+{
+    for (int i = 0; k->recordings && i < FE_MOST_VERSIONS * k->recordings->n; i++)
+        k->device->ops->forget(k->device, k->recordings->piece[i].recording);
+    free(k->recordings);
+    k->recordings = NULL;
+}
+
+static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *), void **recording)
+{
+    FE_TRY(d->ops->record_begin(d));
+    const fe_status status = body(p), ended = d->ops->record_end(d, recording);
+    return status != FE_OK ? status : ended;
+}
+
+/* Enqueues piece `index`. The first time goes as it is: libraries set things up then. */
+static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piece *))
+{
+    fe_recordings *r = p->k->recordings;
+    fe_device *d = p->k->device;
+    if (p->A->poll) FE_TRY(p->A->poll(p->A->context));
+    if (!r || !p->A->version) return body(p);
+    const int i = (p->A->version - 1) * r->n + index;
+    if (r->piece[i].times++ == 0) return body(p);
+    if (!r->piece[i].recording) FE_TRY(record(d, p, body, &r->piece[i].recording));
+    FE_TRY(d->ops->phase(d, FE_PHASE_OTHER));
+    FE_TRY(d->ops->replay(d, r->piece[i].recording));
+    return d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION);
+}
+
+/* --- GMRES ------------------------------------------------------------------------------------------- */
+
+static fe_status gmres_iteration(const piece *p)
+{
+    fe_krylov *k = p->k;
+    double *v = k->basis + (size_t)p->j * k->length;
+    FE_TRY(precondition_into(k, p->precondition, v, k->z));
+    FE_TRY(apply_into(k, p->A, k->z, v + k->length));
+    return k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2 ? extend_delayed(k, p->j) : extend(k, p->j);
+}
+
 /* One cycle from the residual in basis column 0 (unscaled, norm in g[0]); x += correction. */
 static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *x,
                              double target, int max_iterations, fe_krylov_result *result)
 {
     fe_device *d = k->device;
-    const int m = k->restart;
-    double *g = fe_hessenberg_g(k->small, m), *v = k->basis;
+    const int m = k->restart, delayed = k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
+    double *g = fe_hessenberg_g(k->small, m);
     int j = 0;
-    FE_TRY(d->ops->divide(d, k->n, v, g, v));
+    FE_TRY(d->ops->divide(d, k->n, k->basis, g, k->basis));
     while (j < m && result->iterations < max_iterations) {
-        double *w = v + k->length, *h = fe_hessenberg_h(k->small, m, j);
-        FE_TRY(precondition_into(k, precondition, v, k->z));
-        FE_TRY(apply_into(k, A, k->z, w));
-        FE_TRY(orthogonalize(k, j + 1, w, h));
-        FE_TRY(d->ops->divide(d, k->n, w, h + j + 1, w));
-        FE_TRY(d->ops->hessenberg_column(d, j, m, k->small));
+        FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j}, j, gmres_iteration));
         FE_TRY(read_scalars(k, 1, g + j + 1, &result->last));
         result->last = fabs(result->last);
-        result->iterations++, j++, v = w;
+        result->iterations++, j++;
         if (!(result->last > target)) break;
     }
+    if (delayed) FE_TRY(finish_delayed(k, j));
     FE_TRY(d->ops->hessenberg_solve(d, j, m, k->small, k->h));
     double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
     FE_TRY(d->ops->zero(d, k->n * sizeof(double), sum));
@@ -126,43 +224,72 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
     }
 }
 
+/* --- conjugate gradients ----------------------------------------------------------------------------- */
+
+/* CG's vectors and scalars; r·r and p·q stand together and are read in one go. */
+typedef struct cg {
+    double *r, *p, *q, *rr, *pq, *rz, *rz_next, *step;
+} cg;
+
+static cg cg_of(const fe_krylov *k)
+{
+    double *r = k->basis, *s = k->small;
+    return (cg){r, r + k->length, r + 2 * k->length, s, s + 1, s + 2, s + 3, s + 4};
+}
+
+static fe_status cg_step(const piece *at)
+{
+    fe_krylov *k = at->k;
+    fe_device *d = k->device;
+    const cg c = cg_of(k);
+    FE_TRY(apply_into(k, at->A, c.p, c.q));
+    FE_TRY(dots(k, 1, c.p, c.q, c.pq));
+    FE_TRY(d->ops->ratio(d, c.rz, c.pq, c.step));
+    FE_TRY(d->ops->axpy_scalar(d, k->n, 1.0, c.step, c.p, at->x));
+    FE_TRY(d->ops->axpy_scalar(d, k->n, -1.0, c.step, c.q, c.r));
+    return dots(k, 1, c.r, c.r, c.rr);
+}
+
+static fe_status cg_turn(const piece *at)
+{
+    fe_krylov *k = at->k;
+    fe_device *d = k->device;
+    const cg c = cg_of(k);
+    FE_TRY(precondition_into(k, at->precondition, c.r, k->z));
+    FE_TRY(dots(k, 1, c.r, k->z, c.rz_next));
+    FE_TRY(d->ops->ratio(d, c.rz_next, c.rz, c.step));
+    FE_TRY(d->ops->xpay_scalar(d, k->n, k->z, c.step, c.p));
+    return d->ops->copy(d, 1, c.rz_next, c.rz);
+}
+
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {
     fe_device *d = k->device;
-    double *r = k->basis, *p = r + k->length, *q = p + k->length;
-    /* scalars: r·r, p·q stand together and are read in one go */
-    double *rr = k->small, *pq = rr + 1, *rz = rr + 2, *rz_next = rr + 3, *step = rr + 4, host[2] = {0};
+    const cg c = cg_of(k);
+    const piece at = {k, A, precondition, x, 0};
+    double host[2] = {0};
     *result = (fe_krylov_result){0};
     FE_TRY(d->ops->zero(d, k->n * sizeof(double), x));
-    FE_TRY(d->ops->copy(d, k->n, b, r));
-    FE_TRY(dots(k, 1, r, r, rr));
-    FE_TRY(read_scalars(k, 1, rr, host));
+    FE_TRY(d->ops->copy(d, k->n, b, c.r));
+    FE_TRY(dots(k, 1, c.r, c.r, c.rr));
+    FE_TRY(read_scalars(k, 1, c.rr, host));
     result->first = result->last = sqrt(host[0]);
     if (!(result->first > 0.0)) {
         result->converged = result->first == 0.0;
         return FE_OK;
     }
-    FE_TRY(precondition_into(k, precondition, r, p));
-    FE_TRY(dots(k, 1, r, p, rz));
+    FE_TRY(precondition_into(k, precondition, c.r, c.p));
+    FE_TRY(dots(k, 1, c.r, c.p, c.rz));
     while (result->iterations < max_iterations) {
-        FE_TRY(apply_into(k, A, p, q));
-        FE_TRY(dots(k, 1, p, q, pq));
-        FE_TRY(d->ops->ratio(d, rz, pq, step));
-        FE_TRY(d->ops->axpy_scalar(d, k->n, 1.0, step, p, x));
-        FE_TRY(d->ops->axpy_scalar(d, k->n, -1.0, step, q, r));
-        FE_TRY(dots(k, 1, r, r, rr));
-        FE_TRY(read_scalars(k, 2, rr, host));
+        FE_TRY(enqueue(&at, 0, cg_step));
+        FE_TRY(read_scalars(k, 2, c.rr, host));
         result->iterations++;
         result->last = sqrt(host[0]);
         result->breakdown = !(host[1] > 0.0);
         result->converged = result->last <= tolerance * result->first;
         if (result->converged || result->breakdown) return FE_OK;
-        FE_TRY(precondition_into(k, precondition, r, k->z));
-        FE_TRY(dots(k, 1, r, k->z, rz_next));
-        FE_TRY(d->ops->ratio(d, rz_next, rz, step));
-        FE_TRY(d->ops->xpay_scalar(d, k->n, k->z, step, p));
-        FE_TRY(d->ops->copy(d, 1, rz_next, rz));
+        FE_TRY(enqueue(&at, 1, cg_turn));
     }
     return FE_OK;
 }

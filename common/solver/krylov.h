@@ -9,9 +9,17 @@
 typedef struct fe_operator {
     fe_status (*apply)(void *context, double *x, double *y);
     void *context;
+    /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
+     * that it may be recorded. 0: it may not. */
+    int version;
+    /* Asked once an iteration; a failure ends the solve. May be NULL. */
+    fe_status (*poll)(void *context);
 } fe_operator;
+enum { FE_MOST_VERSIONS = 4 };
 
-enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2 };
+/* How GMRES makes its basis orthogonal. Reductions of iteration j, from 0: modified Gram-Schmidt j + 2,
+ * classical Gram-Schmidt twice 3, and the same with the second time and the norm delayed 1. */
+enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2, FE_ORTHOGONALIZATION_DCGS2 };
 
 typedef struct fe_krylov {
     fe_device *device;
@@ -20,15 +28,23 @@ typedef struct fe_krylov {
     size_t length; /* entries of a vector, ghosts included */
     int restart;   /* GMRES's basis length; 0 in a CG workspace */
     int orthogonalization;
-    double *basis; /* GMRES [restart + 1][length], CG [3][length] */
-    double *z;     /* [length] */
-    double *small; /* Hessenberg workspace, or CG's scalars */
-    double *h;     /* [restart + 1] */
+    double *basis;                    /* GMRES [restart + 1][length], CG [3][length] */
+    double *z;                        /* [length] */
+    double *small;                    /* Hessenberg workspace, or CG's scalars */
+    double *h;                        /* [restart + 1], dcgs2 twice as many */
+    struct fe_recordings *recordings; /* NULL: nothing is recorded */
 } fe_krylov;
 
 /* Allocates the work vectors on the device; released with it. restart 0: for CG. */
 fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
                          int orthogonalization, fe_krylov *k);
+
+/* From here on iterations are recorded the second time that they come and replayed from then on, where
+ * backend and operator can: CUDA graphs. Otherwise nothing changes. Whatever was recorded before is
+ * forgotten; with `on` 0, that alone. */
+fe_status fe_krylov_record(fe_krylov *k, int on);
+/* Forgets recordings: before the communicator is closed that is recorded in them. */
+void fe_krylov_close(fe_krylov *k);
 
 typedef struct fe_krylov_result {
     int iterations;

@@ -69,12 +69,22 @@ static fe_status apply_difference(fe_solver *s, double *x, double *y)
 fe_status fe_solver_apply(void *context, double *x, double *y)
 {
     fe_solver *s = context;
-    FE_TRY(fe_solver_interrupted(s)); /* a linear solve may take minutes */
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(apply_difference(s, x, y));
     else
         FE_TRY(both_parts(s, s->assembly->jacvec, FE_PHASE_JACVEC, x, y));
     return mask(s, y);
+}
+
+static fe_status poll(void *context) { return fe_solver_interrupted(context); }
+
+/* What a product depends on besides its vectors: which of the two states is the trial, and whether its
+ * tangent is read. A difference depends on norms, too. */
+static int version(const fe_solver *s)
+{
+    const fe_view *v = &s->problem.view;
+    if (s->jacobian == FE_JACOBIAN_DIFFERENCE) return 0;
+    return 1 + (v->trial.point < v->committed.point) + 2 * v->elastic;
 }
 
 static fe_status apply_blocks(void *context, double *x, double *y)
@@ -95,7 +105,8 @@ static fe_status build_blocks(fe_solver *s)
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
 {
-    const fe_operator A = {fe_solver_apply, s}, jacobi = {apply_blocks, s};
+    /* a linear solve may take minutes: it polls for interruption */
+    const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL};
     const fe_operator *precondition =
         s->options->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi : NULL;
     if (precondition) FE_TRY(build_blocks(s));

@@ -81,6 +81,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     FE_TRY(fe_solver_boundary(s));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, &s->krylov));
+    if (o->graphs) FE_TRY(fe_krylov_record(&s->krylov, 1));
     return fe_anderson_open(s, o->anderson);
 }
 
@@ -323,6 +324,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
                    .device = device,
                    .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
     const fe_status status = run_solver(r, &s, &share);
+    fe_krylov_close(&s.krylov);
     free(s.by_path), free(s.load), free(s.reaction), free(s.n_reaction);
     fe_share_close(&share);
     return status;
@@ -367,6 +369,8 @@ static fe_status choose(run *r)
     const int cuda = !strcmp(o->backend, "cuda");
     if (!(cuda ? r->variant->cuda : r->variant->host))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
+    if (o->graphs && !r->backend->record_begin)
+        return fe_fail(FE_BAD_INPUT, "--graphs: the %s backend has none", o->backend);
     return FE_OK;
 }
 

@@ -26,6 +26,7 @@ typedef struct fe_options {
     int krylov_iterations;   /* of one linear solve */
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
+    int graphs; /* Krylov iterations are recorded and replayed */
 } fe_options;
 
 /* The defaults of interface and README. */
