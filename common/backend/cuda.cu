@@ -416,21 +416,6 @@ static fe_status cuda_take_nodes(fe_device *d, int n, const int *node, const dou
     return FE_OK;
 }
 
-/* One block: thread i sums entries i, i + 1024, …; then a tree. The order is fixed. */
-template <bool LARGEST> __device__ void block_reduce(double value, double *out)
-{
-    __shared__ double shared[1024];
-    shared[threadIdx.x] = value;
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) {
-            const double other = shared[threadIdx.x + half];
-            shared[threadIdx.x] = LARGEST ? fmax(shared[threadIdx.x], other) : shared[threadIdx.x] + other;
-        }
-    }
-    if (threadIdx.x == 0) *out = shared[0];
-}
-
 __global__ void take_sum(int n, const int *at, const double *x, double *out)
 {
     double sum = 0.0;
@@ -675,12 +660,12 @@ const fe_backend fe_backend_cuda = {
     .square_root = cuda_square_root,
     .hessenberg_column = cuda_hessenberg_column,
     .hessenberg_solve = cuda_hessenberg_solve,
+    .delayed_column = cuda_delayed_column,
+    .delayed_finish = cuda_delayed_finish,
     .record_begin = cuda_record_begin,
     .record_end = cuda_record_end,
     .replay = cuda_replay,
     .forget = cuda_forget,
-    .delayed_column = cuda_delayed_column,
-    .delayed_finish = cuda_delayed_finish,
     .phase = cuda_phase,
     .seconds = cuda_seconds,
 };
