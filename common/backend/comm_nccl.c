@@ -8,8 +8,11 @@
 #include "common/backend/cuda.h"
 
 #include <nccl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define NCCL_TRY(call)                                                                                       \
     do {                                                                                                     \
@@ -132,32 +135,71 @@ static void close_nccl(fe_comm *c)
         cudaStreamSynchronize(n->stream);
         ncclCommDestroy(n->nccl);
     }
-    if (n->packed) cudaEventDestroy(n->packed);
-    if (n->refreshed) cudaEventDestroy(n->refreshed);
-    if (n->stream) cudaStreamDestroy(n->stream);
+    fe_cuda_side_stream_close(&n->stream, &n->packed, &n->refreshed);
     n->host->close(n->host);
     free(n);
 }
 
-/* Exchanges go first where both streams have work: others wait for them. */
-static fe_status open_streams(comm_nccl *n)
+/* NCCL's own opening waits for all ranks without an end, so that it runs beside, in a thread that is left
+ * behind if one of them fails meanwhile. */
+typedef struct opening {
+    ncclComm_t nccl;
+    ncclUniqueId id;
+    ncclResult_t result;
+    int device, rank, size;
+    atomic_int done;
+} opening;
+
+static void *open_beside(void *argument)
 {
-    int least, greatest;
-    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    CUDA_TRY(cudaStreamCreateWithPriority(&n->stream, cudaStreamNonBlocking, greatest));
-    CUDA_TRY(cudaEventCreateWithFlags(&n->packed, cudaEventDisableTiming));
-    CUDA_TRY(cudaEventCreateWithFlags(&n->refreshed, cudaEventDisableTiming));
+    opening *o = argument;
+    o->result = cudaSetDevice(o->device) == cudaSuccess ? ncclCommInitRank(&o->nccl, o->size, o->id, o->rank)
+                                                        : ncclUnhandledCudaError;
+    atomic_store(&o->done, 1);
+    return NULL;
+}
+
+/* Takes *o over. */
+static fe_status await_opening(comm_nccl *n, opening *o)
+{
+    pthread_t thread;
+    const double since = fe_seconds();
+    if (pthread_create(&thread, NULL, open_beside, o)) {
+        free(o);
+        return fe_fail(FE_FAILED, "no thread for NCCL");
+    }
+    while (!atomic_load(&o->done)) {
+        const fe_status status = n->host->check(n->host, since);
+        if (status != FE_OK) {
+            pthread_detach(thread); /* it keeps *o */
+            return status;
+        }
+        usleep(1000);
+    }
+    pthread_join(thread, NULL);
+    const ncclResult_t result = o->result;
+    n->nccl = o->nccl;
+    free(o);
+    NCCL_TRY(result);
     return FE_OK;
 }
 
 static fe_status open_nccl(comm_nccl *n)
 {
-    ncclUniqueId id = {{0}};
-    FE_TRY(open_streams(n));
-    if (n->base.rank == 0) NCCL_TRY(ncclGetUniqueId(&id));
-    FE_TRY(n->host->broadcast(n->host, sizeof id, &id));
-    FE_TRY(n->host->barrier(n->host)); /* all have a device: NCCL would wait for one that has failed */
-    NCCL_TRY(ncclCommInitRank(&n->nccl, n->base.size, id, n->base.rank));
+    opening *o = NULL;
+    FE_TRY(fe_cuda_side_stream(&n->stream, &n->packed, &n->refreshed));
+    FE_ALLOCATE(o, 1, "NCCL");
+    o->rank = n->base.rank, o->size = n->base.size;
+    fe_status status = FE_OK;
+    if (cudaGetDevice(&o->device) != cudaSuccess || (o->rank == 0 && ncclGetUniqueId(&o->id) != ncclSuccess))
+        status = fe_fail(FE_FAILED, "NCCL: %s", ncclGetLastError(NULL));
+    if (status == FE_OK) status = n->host->broadcast(n->host, sizeof o->id, &o->id);
+    if (status == FE_OK) status = n->host->barrier(n->host); /* all have a device */
+    if (status != FE_OK) {
+        free(o);
+        return status;
+    }
+    FE_TRY(await_opening(n, o));
     n->device->watch = watch, n->device->watcher = n;
     return FE_OK;
 }

@@ -44,6 +44,8 @@ typedef struct comm_peer {
     unsigned *exchange_turn, *sum_turn, *finished; /* device */
     unsigned **sum_flags;                          /* device, [size]: our flag at each rank */
     double **slots;                                /* device, [size]: each rank's slots */
+    cudaStream_t stream;                           /* of pulls */
+    cudaEvent_t packed, refreshed;                 /* the pack is announced; ghosts are there */
     volatile int *stop;                            /* pinned: kernels give up */
 } comm_peer;
 
@@ -121,14 +123,21 @@ static fe_status exchange_begin(fe_comm *c, double *x)
     const int n = 3 * p->n_send > 0 ? 3 * p->n_send : 1;
     FE_LAUNCH(p->device, n, THREADS, pack, p->n_send, p->send_node, x, p->own->pack[0], p->own->pack[1],
               p->exchange_turn, p->finished, p->n_neighbor, p->peers);
+    CUDA_TRY(cudaEventRecord(p->packed, fe_cuda_stream(p->device)));
+    CUDA_TRY(cudaStreamWaitEvent(p->stream, p->packed, 0));
+    if (p->n_ghost)
+        pull<<<fe_grid(3 * (size_t)p->n_ghost, THREADS), THREADS, 0, p->stream>>>(
+            p->n_ghost, p->neighbor_of, p->ghost_first, p->peers, p->exchange_turn, p->stop,
+            x + 3 * (size_t)p->first_ghost);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaEventRecord(p->refreshed, p->stream));
     return FE_OK;
 }
 
 static fe_status exchange_end(fe_comm *c, double *x)
 {
-    comm_peer *p = self(c);
-    FE_LAUNCH(p->device, 3 * p->n_ghost, THREADS, pull, p->n_ghost, p->neighbor_of, p->ghost_first, p->peers,
-              p->exchange_turn, p->stop, x + 3 * (size_t)p->first_ghost);
+    (void)x;
+    CUDA_TRY(cudaStreamWaitEvent(fe_cuda_stream(self(c)->device), self(c)->refreshed, 0));
     return FE_OK;
 }
 
@@ -202,6 +211,8 @@ static void close_peer(fe_comm *c)
 {
     comm_peer *p = self(c);
     p->nccl->close(p->nccl);
+    if (p->stream) cudaStreamSynchronize(p->stream);
+    fe_cuda_side_stream_close(&p->stream, &p->packed, &p->refreshed);
     if (p->stop) cudaFreeHost((void *)p->stop);
     if (p->own) free(p->own->offset);
     if (p->base.rank == 0) free(p->all); /* all ranks have left */
@@ -235,6 +246,7 @@ static fe_status open_mailbox(comm_peer *p)
     mailbox m = {0};
     if (size > 16) return fe_fail(FE_BAD_INPUT, "--transport peer: %d ranks are more than %d", size, 16);
     FE_TRY(enable_peers(p));
+    FE_TRY(fe_cuda_side_stream(&p->stream, &p->packed, &p->refreshed));
     CUDA_TRY(cudaHostAlloc((void **)&p->stop, sizeof *p->stop, cudaHostAllocDefault));
     *p->stop = 0;
     FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.exchange_flag));

@@ -80,9 +80,9 @@ typedef struct fe_backend {
     /* column j with delayed normalization (fe_delayed_column), and the end of column j - 1 alone */
     fe_status (*delayed_column)(fe_device *d, int j, int restart, double *workspace, double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, double *s);
-    /* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A recording
-     * is forgotten with `forget`, or with the device. NULL in backends without. Time of a recording is that of
-     * the phase in which it is replayed. */
+    /* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A
+     * recording is forgotten with `forget`, or with the device. NULL in backends without. Time of a recording
+     * is that of the phase in which it is replayed. */
     fe_status (*record_begin)(fe_device *d);
     fe_status (*record_end)(fe_device *d, void **recording);
     fe_status (*replay)(fe_device *d, void *recording);

@@ -11,10 +11,12 @@ FE_BOTH size_t fe_hessenberg_size(int m) { return (size_t)m * (m + 1) + 2 * (siz
 FE_BOTH double *fe_hessenberg_h(double *w, int m, int j) { return w + (size_t)j * (m + 1); }
 FE_BOTH double *fe_hessenberg_g(double *w, int m) { return w + (size_t)m * (m + 1) + 2 * (size_t)m; }
 
+FE_BOTH double *fe_hessenberg_cosines(double *w, int m) { return w + (size_t)m * (m + 1); }
+
 /* Rotates column j (entries 0..j+1 set) and the right-hand side. */
 FE_BOTH void fe_hessenberg_column(double *w, int m, int j)
 {
-    double *h = fe_hessenberg_h(w, m, j), *cosine = w + (size_t)m * (m + 1), *sine = cosine + m,
+    double *h = fe_hessenberg_h(w, m, j), *cosine = fe_hessenberg_cosines(w, m), *sine = cosine + m,
            *g = sine + m;
     for (int i = 0; i < j; i++) {
         const double upper = h[i], lower = h[i + 1];
