@@ -13,7 +13,7 @@ typedef struct launched_rank {
     fe_team *team;
     fe_rank_body body;
     void *context;
-    int rank;
+    int rank, stranded; /* stranded: MPI may still use its memory */
     fe_status status;
     char message[1024];
 } launched_rank;
@@ -78,7 +78,9 @@ static void *rank_main(void *argument)
     if (r->status != FE_OK) {
         snprintf(r->message, sizeof r->message, "%s", fe_message());
         if (comm) comm->abort(comm, r->status, r->message);
+        r->stranded = fe_mpi_stranded();
     }
+    if (r->stranded) return NULL; /* the process ends soon */
     if (r->team) fe_team_leave(r->team);
     fe_comm_close(comm);
     if (device) device->ops->close(device);
@@ -111,6 +113,7 @@ static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthrea
     } else {
         rank_main(&ranks[0]);
     }
+    l->abandoned = ranks[0].stranded;
     for (int i = 1; i < started; i++) l->abandoned |= !join(thread[i], ranks[0].status != FE_OK);
     return FE_OK;
 }
@@ -148,7 +151,7 @@ fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context)
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *ranks, "ranks", (void **)&ranks);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *thread, "ranks", (void **)&thread);
     for (int i = 0; i < n && status == FE_OK; i++)
-        ranks[i] = (launched_rank){l, team, body, context, l->mpi.rank + i, FE_OK, ""};
+        ranks[i] = (launched_rank){l, team, body, context, l->mpi.rank + i, 0, FE_OK, ""};
     if (status == FE_OK) status = start(l, team, ranks, thread);
     if (status == FE_OK) status = conclude(l, ranks);
     free(thread);

@@ -17,7 +17,7 @@ typedef struct fe_launch {
     int ranks, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
     fe_mpi mpi;         /* ranks are its processes where its size is not 0 */
     int transport;
-    int abandoned; /* out: a thread hangs and may still use its context; the program should end */
+    int abandoned; /* out: a thread hangs, or MPI may still use a context; the program should end */
 } fe_launch;
 
 /* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */

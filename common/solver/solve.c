@@ -17,7 +17,8 @@ typedef struct run {
     const fe_observer *observer;
     fe_result *result;
     fe_partition partition;
-    int abandoned;  /* a rank's thread did not end */
+    int abandoned;  /* a rank's thread did not end, or MPI may still write to its memory */
+    int n_shown;    /* steps that rank 0's observer has seen: these are not taken back */
     int limit_load; /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
@@ -202,6 +203,7 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
                                   .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
                                   .rank = r->element_rank};
         FE_TRY(o->step(o->context, record, o->wants_fields ? &fields : NULL));
+        r->n_shown = r->result->n_step;
     }
     return s->comm->barrier(s->comm);
 }
@@ -268,7 +270,7 @@ static fe_status load_steps(fe_solver *s, run *r)
         }
         if (status == FE_OK) status = observe(s, r, record);
         if (status == FE_OK) status = accept(s);
-        if (status != FE_OK && s->comm->rank == 0) fe_result_drop_step(r->result);
+        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown) fe_result_drop_step(into);
         if (s->comm->rank != 0) fe_result_close(&own);
         memcpy(from, to, (size_t)n_path * sizeof *from);
     }
@@ -414,6 +416,6 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     const fe_status status = run_all(&r);
-    if (!r.abandoned) close_run(&r); /* else a thread may still use it, and the program ends now */
+    if (!r.abandoned) close_run(&r); /* else somebody may still use it, and the program ends now */
     return status;
 }
