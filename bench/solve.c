@@ -29,7 +29,7 @@ static const char help[] =
     "difference;\n"
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
-    "  --orthogonalization KIND  mgs (default), cgs2\n"
+    "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction an iteration)\n"
     "  --precondition KIND       block-jacobi (default), none\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
     "  --krylov-iterations N     most iterations of one linear solve (20000)\n"
@@ -196,7 +196,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_PARTITION: CHOICE(&o->partition, "contiguous", "metis");
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
-    case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2");
+    case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
     case OPT_PRECONDITION: CHOICE(&o->precondition, "none", "block-jacobi");
     case OPT_ORDER: return choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
     case OPT_TET_POINTS:

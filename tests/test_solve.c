@@ -262,6 +262,7 @@ static void ways_to_one_solution(void **state)
         {"--jacobian difference", 0},
         {"--krylov gmres", 0},
         {"--krylov gmres --orthogonalization cgs2", 0},
+        {"--krylov gmres --orthogonalization dcgs2", 0},
         {"--krylov gmres --orthogonalization mgs --restart 5", 0},
         {"--krylov-tolerance 1e-8", 0},
         {"--precondition none", 0},
@@ -272,6 +273,7 @@ static void ways_to_one_solution(void **state)
         {"--order random", 0},
         {"--ranks 2", 0},
         {"--ranks 3", 0},
+        {"--ranks 2 --krylov gmres --orthogonalization dcgs2", 0},
         {"--ranks 2 --partition metis", NO_METIS},
     };
     static const char *const meshes[] = {"box.msh", "tet.msh"};

@@ -89,7 +89,7 @@ static fe_status exchange_end(fe_comm *c, fe_device *d, const fe_halo *halo, dou
 
 static fe_status reduce(fe_comm *c, int n, double *x, int largest)
 {
-    enum { MOST = 256 };
+    enum { MOST = 2048 }; /* GMRES sums up to twice its basis: 1001 vectors */
     double total[MOST];
     if (c->size == 1) return FE_OK;
     if (n > MOST) return fe_fail(FE_FAILED, "a reduction of %d numbers is longer than %d", n, MOST);

@@ -51,6 +51,10 @@ typedef struct fe_backend {
                       double *out);
     fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
                          const double *h, double *y);
+    /* u and w are the last two of V's k columns, read with the others in one pass.
+     * out[0][j] = V_j · u, out[1][j] = V_j · w;  (u, w) = V c with c [2][k] */
+    fe_status (*dots_pair)(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
+    fe_status (*combine_pair)(fe_device *d, size_t n, int k, double *V, size_t ld, const double *c);
     /* indexed by n entries of `at` */
     fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values,
                      double *x); /* x[at] = a values, 0 where values is NULL */
@@ -71,6 +75,9 @@ typedef struct fe_backend {
     /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
     fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
+    /* column j with delayed normalization (fe_delayed_column), and the end of column j - 1 alone */
+    fe_status (*delayed_column)(fe_device *d, int j, int restart, double *workspace, double *pair);
+    fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, double *s);
     /* From here on time counts for `phase`. seconds() waits and returns the sums since the last call. */
     fe_status (*phase)(fe_device *d, int phase);
     fe_status (*seconds)(fe_device *d, double seconds[FE_N_PHASE]);

@@ -41,4 +41,95 @@ FE_BOTH void fe_hessenberg_solve(double *w, int m, int k, double *y)
     }
 }
 
+/* --- delayed normalization (dcgs2) --------------------------------------------------------------------
+ *
+ * Column j of the basis holds u: A q_{j-1} made orthogonal to Q = (q_0 … q_{j-1}) once and not normalized, or
+ * for j = 0 the start. w = A u stands behind it. One reduction gives s = Qᵀu, t = Qᵀw, u·u, u·w and w·w, and
+ * then
+ *
+ *     α² = u·u - s·s       q_j = (u - Q s) / α       H(0:j, j-1) += s, H(j, j-1) = α
+ *     c = q_j·w = (u·w - s·t) / α                    H(0:j, j) = ((t, c) - H(0:j, 0:j-1) s) / α
+ *     next u = (w - Q t - c q_j) / α = (w - c/α u - Q (t - c/α s)) / α
+ *
+ * since A q_j = (w - A Q s) / α and A Q = (Q, q_j) H. Świrydowicz et al., Numer. Linear Algebra Appl. 28,
+ * 2021; Bielich et al., Parallel Computing 112, 2022. |next u| is known with the next reduction only; until
+ * then column j is rotated with an estimate.
+ *
+ * Behind GMRES's workspace stand H as it was before rotations [m][m+1] and g[j] before column j's. */
+FE_BOTH size_t fe_delayed_size(int m) { return fe_hessenberg_size(m) + (size_t)m * (m + 1) + 1; }
+FE_BOTH double *fe_delayed_h(double *w, int m, int j)
+{
+    return w + fe_hessenberg_size(m) + (size_t)j * (m + 1);
+}
+FE_BOTH double *fe_delayed_g(double *w, int m) { return fe_delayed_h(w, m, m); }
+
+/* A difference of squares is good for a length where it leaves half of the digits: 2^-26 of the first. */
+#define FE_DELAYED_TRUST 0x1p-26
+
+/* Ends column j - 1 with the second projections s, behind which u·u stands; it becomes 1 / α, or 0 where u
+ * lies in the span of Q as far as digits can tell: then α = 0, the basis has come to its end. */
+FE_BOTH void fe_delayed_finish(double *w, int m, int j, double *s)
+{
+    double square = s[j];
+    for (int i = 0; i < j; i++) square -= s[i] * s[i];
+    const double alpha = square > FE_DELAYED_TRUST * s[j] ? sqrt(square) : 0.0;
+    s[j] = alpha > 0.0 ? 1.0 / alpha : 0.0;
+    if (j == 0) return;
+    double *h = fe_delayed_h(w, m, j - 1), *rotated = fe_hessenberg_h(w, m, j - 1);
+    for (int i = 0; i < j; i++) rotated[i] = h[i] += s[i];
+    rotated[j] = h[j] = alpha;
+    fe_hessenberg_g(w, m)[j - 1] = *fe_delayed_g(w, m);
+    fe_hessenberg_column(w, m, j - 1);
+}
+
+/* t[j] becomes c, and t[j + 1] α |next u| = |w - Q t - c q_j| by Pythagoras. Where that cancels it becomes an
+ * upper bound: the residual norm looks larger than it is, until the next reduction. */
+FE_BOTH void fe_delayed_project(int j, const double *s, double *t)
+{
+    for (int i = 0; i < j; i++) t[j] -= s[i] * t[i];
+    t[j] *= s[j];
+    double square = t[j + 1];
+    const double least = FE_DELAYED_TRUST * square;
+    for (int i = 0; i <= j; i++) square -= t[i] * t[i];
+    t[j + 1] = sqrt(square > least ? square : least);
+}
+
+/* Entry i <= j + 1 of column j, from ((t, c, α |next u|) - H s) / α. */
+FE_BOTH void fe_delayed_entry(double *w, int m, int j, int i, const double *s, const double *t)
+{
+    double sum = t[i];
+    for (int l = i > 0 ? i - 1 : 0; l < j; l++) sum -= fe_delayed_h(w, m, l)[i] * s[l];
+    fe_delayed_h(w, m, j)[i] = fe_hessenberg_h(w, m, j)[i] = s[j] * sum;
+}
+
+/* What a block's threads have written is there for all behind it. */
+#ifdef __CUDA_ARCH__
+#define FE_DELAYED_MEET() __syncthreads()
+#else
+#define FE_DELAYED_MEET() ((void)0)
+#endif
+
+/* Ends column j - 1 and makes column j, by `threads` threads together. `pair` holds the dots with u and w,
+ * (s, u·u, w·u) and (t, u·w, w·w); they become the factors of (Q, u, w) that give q_j and the next u. */
+FE_BOTH void fe_delayed_column(double *w, int m, int j, double *pair, int thread, int threads)
+{
+    double *s = pair, *t = pair + j + 2;
+    if (thread == 0) {
+        fe_delayed_finish(w, m, j, s);
+        fe_delayed_project(j, s, t);
+    }
+    FE_DELAYED_MEET();
+    for (int i = thread; i <= j + 1; i += threads) fe_delayed_entry(w, m, j, i, s, t);
+    const double inverse = s[j], factor = t[j] * inverse; /* 1 / α, c / α */
+    FE_DELAYED_MEET();
+    for (int i = thread; i < j + 2; i += threads) {
+        const double si = i < j ? s[i] : i == j ? -1.0 : 0.0, ti = i < j ? t[i] : i == j ? 0.0 : -1.0;
+        s[i] = -inverse * si;
+        t[i] = -inverse * (ti - factor * si);
+    }
+    if (thread > 0) return;
+    *fe_delayed_g(w, m) = fe_hessenberg_g(w, m)[j];
+    fe_hessenberg_column(w, m, j);
+}
+
 #endif

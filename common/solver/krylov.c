@@ -15,9 +15,11 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
     FE_TRY(
         fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
     FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
-    FE_TRY(fe_device_allocate(device, restart ? fe_hessenberg_size(restart) : 8, sizeof(double),
-                              "Hessenberg matrix", (void **)&k->small));
-    return fe_device_allocate(device, columns, sizeof(double), "Hessenberg column", (void **)&k->h);
+    const int delayed = restart && orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
+    const size_t small = delayed ? fe_delayed_size(restart) : restart ? fe_hessenberg_size(restart) : 8;
+    FE_TRY(fe_device_allocate(device, small, sizeof(double), "Hessenberg matrix", (void **)&k->small));
+    return fe_device_allocate(device, delayed ? 2 * columns : columns, sizeof(double), "Hessenberg column",
+                              (void **)&k->h);
 }
 
 /* out[j] = V_j · w over all ranks */
@@ -73,27 +75,53 @@ static fe_status orthogonalize(fe_krylov *k, int columns, double *w, double *h)
     return norm(k, w, h + columns);
 }
 
+/* Column j of the Hessenberg matrix and j + 1 of the basis, from w = A v_j in the latter. */
+static fe_status extend(fe_krylov *k, int j)
+{
+    fe_device *d = k->device;
+    double *w = k->basis + (size_t)(j + 1) * k->length, *h = fe_hessenberg_h(k->small, k->restart, j);
+    FE_TRY(orthogonalize(k, j + 1, w, h));
+    FE_TRY(d->ops->divide(d, k->n, w, h + j + 1, w));
+    return d->ops->hessenberg_column(d, j, k->restart, k->small);
+}
+
+/* The same from u and w = A u in columns j and j + 1: they become v_j and the next u. */
+static fe_status extend_delayed(fe_krylov *k, int j)
+{
+    fe_device *d = k->device;
+    FE_TRY(d->ops->dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
+    FE_TRY(k->comm->sum(k->comm, d, 2 * (j + 2), k->h));
+    FE_TRY(d->ops->delayed_column(d, j, k->restart, k->small, k->h));
+    return d->ops->combine_pair(d, k->n, j + 2, k->basis, k->length, k->h);
+}
+
+/* Ends the last of j columns: the projections and the norm of u in column j are known now. */
+static fe_status finish_delayed(fe_krylov *k, int j)
+{
+    FE_TRY(dots(k, j + 1, k->basis, k->basis + (size_t)j * k->length, k->h));
+    return k->device->ops->delayed_finish(k->device, j, k->restart, k->small, k->h);
+}
+
 /* One cycle from the residual in basis column 0 (unscaled, norm in g[0]); x += correction. */
 static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *x,
                              double target, int max_iterations, fe_krylov_result *result)
 {
     fe_device *d = k->device;
-    const int m = k->restart;
+    const int m = k->restart, delayed = k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
     double *g = fe_hessenberg_g(k->small, m), *v = k->basis;
     int j = 0;
     FE_TRY(d->ops->divide(d, k->n, v, g, v));
     while (j < m && result->iterations < max_iterations) {
-        double *w = v + k->length, *h = fe_hessenberg_h(k->small, m, j);
+        double *w = v + k->length;
         FE_TRY(precondition_into(k, precondition, v, k->z));
         FE_TRY(apply_into(k, A, k->z, w));
-        FE_TRY(orthogonalize(k, j + 1, w, h));
-        FE_TRY(d->ops->divide(d, k->n, w, h + j + 1, w));
-        FE_TRY(d->ops->hessenberg_column(d, j, m, k->small));
+        FE_TRY(delayed ? extend_delayed(k, j) : extend(k, j));
         FE_TRY(read_scalars(k, 1, g + j + 1, &result->last));
         result->last = fabs(result->last);
         result->iterations++, j++, v = w;
         if (!(result->last > target)) break;
     }
+    if (delayed) FE_TRY(finish_delayed(k, j));
     FE_TRY(d->ops->hessenberg_solve(d, j, m, k->small, k->h));
     double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
     FE_TRY(d->ops->zero(d, k->n * sizeof(double), sum));

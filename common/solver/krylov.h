@@ -11,7 +11,9 @@ typedef struct fe_operator {
     void *context;
 } fe_operator;
 
-enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2 };
+/* How GMRES makes its basis orthogonal. Reductions of iteration j, from 0: modified Gram-Schmidt j + 2,
+ * classical Gram-Schmidt twice 3, and the same with the second time and the norm delayed 1. */
+enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2, FE_ORTHOGONALIZATION_DCGS2 };
 
 typedef struct fe_krylov {
     fe_device *device;
@@ -23,7 +25,7 @@ typedef struct fe_krylov {
     double *basis; /* GMRES [restart + 1][length], CG [3][length] */
     double *z;     /* [length] */
     double *small; /* Hessenberg workspace, or CG's scalars */
-    double *h;     /* [restart + 1] */
+    double *h;     /* [restart + 1], dcgs2 twice as many */
 } fe_krylov;
 
 /* Allocates the work vectors on the device; released with it. restart 0: for CG. */
