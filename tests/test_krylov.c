@@ -322,7 +322,7 @@ static void draw_ill_conditioned(bench *t, double condition)
         }
 }
 
-/* The identity and a little more: what is left of A v behind a projection has lost half of its digits. */
+/* The identity and a little more: what a projection leaves of A v has lost digits. */
 static void draw_near_identity(bench *t, double rest)
 {
     for (int i = 0; i < t->A.n; i++)
@@ -460,48 +460,55 @@ static void test_long_sum(void **state)
     fe_team_close(team);
 }
 
-/* dots_pair and combine_pair against plain loops, over more rows than a block has; what they do not speak of
- * stays. The same call gives the same bits. */
+/* dots [2][k] and the combined last two of k columns W [k][ld] against plain loops over V. */
+static void assert_pair(int n, int ld, int k, const double *V, const double *c, const double *dots,
+                        const double *W)
+{
+    for (int p = 0; p < 2; p++) {
+        const size_t last = (size_t)(k - 2 + p) * ld;
+        for (int j = 0; j < k; j++) {
+            double sum = 0;
+            for (int i = 0; i < n; i++) sum += V[(size_t)j * ld + i] * V[last + i];
+            assert_true(fabs(dots[p * k + j] - sum) <= 1e-13 * n);
+        }
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int j = 0; j < k; j++) sum += c[p * k + j] * V[(size_t)j * ld + i];
+            assert_true(fabs(W[last + i] - sum) <= 1e-14 * k);
+        }
+    }
+}
+
+/* dots_pair and combine_pair over more rows than a block has; what they do not speak of stays. The same call
+ * gives the same bits. */
 static void test_pair(void **state)
 {
-    enum { N = 10007, LD = N + 9, K = 40 };
-    const char *backend = backend_of(state);
-    bench *t = bench_open(backend, 1, 1, 0);
+    enum { N = 10007, LD = N + 9, K = 40, COLUMN = LD * sizeof(double) };
+    static const int widths[] = {2, 3, 16, 17, 40};
+    bench *t = bench_open(backend_of(state), 1, 1, 0);
     const fe_backend *ops = t->device->ops;
-    double *V = calloc((size_t)K * LD, sizeof *V), *W = calloc((size_t)K * LD, sizeof *W), *onto, *small;
-    double c[2 * K], found[2][2 * K];
+    double *V = calloc(K, COLUMN), *W = calloc(K, COLUMN), *basis, *small, c[2 * K], dots[2][2 * K];
     assert_non_null(V);
     assert_non_null(W);
-    must(fe_device_allocate(t->device, (size_t)K * LD, sizeof(double), "test", (void **)&onto));
+    must(fe_device_allocate(t->device, K, COLUMN, "test", (void **)&basis));
     must(fe_device_allocate(t->device, 2 * K, sizeof(double), "test", (void **)&small));
-    for (size_t i = 0; i < (size_t)K * LD; i++) V[i] = uniform();
+    for (int i = 0; i < K * LD; i++) V[i] = uniform();
     for (int i = 0; i < 2 * K; i++) c[i] = uniform();
-    for (int k = 2; k <= K; k += k == 2 ? 1 : k == 3 ? 13 : 12) { /* 2, 3, 16, 28, 40 */
-        must(ops->upload(t->device, (size_t)K * LD * sizeof *V, V, onto));
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        const int k = widths[i];
+        const size_t bytes = 2 * (size_t)k * sizeof(double), last = (size_t)(k - 2) * LD;
+        must(ops->upload(t->device, K * COLUMN, V, basis));
         for (int again = 0; again < 2; again++) {
-            must(ops->dots_pair(t->device, N, k, onto, LD, small));
-            must(ops->download(t->device, 2 * (size_t)k * sizeof(double), small, found[again]));
+            must(ops->dots_pair(t->device, N, k, basis, LD, small));
+            must(ops->download(t->device, bytes, small, dots[again]));
         }
-        assert_memory_equal(found[0], found[1], 2 * (size_t)k * sizeof(double));
-        must(ops->upload(t->device, 2 * (size_t)k * sizeof(double), c, small));
-        must(ops->combine_pair(t->device, N, k, onto, LD, small));
-        must(ops->download(t->device, (size_t)K * LD * sizeof *V, onto, W));
-        for (int p = 0; p < 2; p++) {
-            double *combined = W + (size_t)(k - 2 + p) * LD;
-            const double *with = V + (size_t)(k - 2 + p) * LD;
-            for (int j = 0; j < k; j++) {
-                double sum = 0;
-                for (int i = 0; i < N; i++) sum += V[(size_t)j * LD + i] * with[i];
-                assert_true(fabs(found[0][p * k + j] - sum) <= 1e-13 * N);
-            }
-            for (int i = 0; i < N; i++) {
-                double sum = 0;
-                for (int j = 0; j < k; j++) sum += c[p * k + j] * V[(size_t)j * LD + i];
-                assert_true(fabs(combined[i] - sum) <= 1e-14 * k);
-            }
-            memcpy(combined, with, N * sizeof *V);
-        }
-        assert_memory_equal(V, W, (size_t)K * LD * sizeof *V);
+        assert_memory_equal(dots[0], dots[1], bytes);
+        must(ops->upload(t->device, bytes, c, small));
+        must(ops->combine_pair(t->device, N, k, basis, LD, small));
+        must(ops->download(t->device, K * COLUMN, basis, W));
+        assert_pair(N, LD, k, V, c, dots[0], W);
+        for (int p = 0; p < 2; p++) memcpy(W + last + p * LD, V + last + p * LD, N * sizeof *V);
+        assert_memory_equal(V, W, K * COLUMN);
     }
     free(V);
     free(W);

@@ -45,8 +45,9 @@ FE_BOTH void fe_hessenberg_solve(double *w, int m, int k, double *y)
 
 /* --- delayed normalization (dcgs2) --------------------------------------------------------------------
  *
- * Column j of the basis holds u = A q_{j-1} made orthogonal to Q = (q_0 … q_{j-1}) once, not normalized; w =
- * A u stands behind it. One reduction gives s = Qᵀu, t = Qᵀw, u·u, u·w and w·w, and then
+ * Column j of the basis holds u: A q_{j-1} made orthogonal to Q = (q_0 … q_{j-1}) once and not normalized, or
+ * for j = 0 the start. w = A u stands behind it. One reduction gives s = Qᵀu, t = Qᵀw, u·u, u·w and w·w, and
+ * then
  *
  *     α² = u·u - s·s       q_j = (u - Q s) / α       H(0:j, j-1) += s, H(j, j-1) = α
  *     c = q_j·w = (u·w - s·t) / α                    H(0:j, j) = ((t, c) - H(0:j, 0:j-1) s) / α
@@ -62,6 +63,7 @@ FE_BOTH double *fe_delayed_h(double *w, int m, int j)
 {
     return w + fe_hessenberg_size(m) + (size_t)j * (m + 1);
 }
+FE_BOTH double *fe_delayed_g(double *w, int m) { return fe_delayed_h(w, m, m); }
 
 /* A difference of squares is good for a length where it leaves half of the digits: 2^-26 of the first. */
 #define FE_DELAYED_TRUST 0x1p-26
@@ -78,7 +80,7 @@ FE_BOTH void fe_delayed_finish(double *w, int m, int j, double *s)
     double *h = fe_delayed_h(w, m, j - 1), *rotated = fe_hessenberg_h(w, m, j - 1);
     for (int i = 0; i < j; i++) rotated[i] = h[i] += s[i];
     rotated[j] = h[j] = alpha;
-    fe_hessenberg_g(w, m)[j - 1] = *fe_delayed_h(w, m, m);
+    fe_hessenberg_g(w, m)[j - 1] = *fe_delayed_g(w, m);
     fe_hessenberg_column(w, m, j - 1);
 }
 
@@ -128,7 +130,7 @@ FE_BOTH void fe_delayed_column(double *w, int m, int j, double *pair, int thread
         t[i] = -inverse * (ti - factor * si);
     }
     if (thread > 0) return;
-    *fe_delayed_h(w, m, m) = fe_hessenberg_g(w, m)[j];
+    *fe_delayed_g(w, m) = fe_hessenberg_g(w, m)[j];
     fe_hessenberg_column(w, m, j);
 }
 
