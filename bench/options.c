@@ -1,11 +1,13 @@
 /* Values of command lines, and the end of a program of several ranks. */
 #include "bench/options.h"
+#include "common/backend/launch.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 fe_status option_choice(const char *flag, const char *text, const char *const *choices, int n, int *out)
 {
@@ -52,4 +54,12 @@ int option_exit(const char *program, fe_status status)
 {
     const int speaks = fe_mpi_meet(status);
     return fe_exit_code(status, speaks ? program : NULL);
+}
+
+void option_end(int code)
+{
+    fe_mpi_close(code);
+    if (!fe_launch_stranded()) return;
+    fflush(NULL);
+    _exit(code);
 }

@@ -14,5 +14,7 @@ fe_status option_unknown(const char *program, const char *word);
 fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks);
 /* Exit code; one rank speaks for all that end alike. */
 int option_exit(const char *program, fe_status status);
+/* The last call of main: leaves MPI. It does not return where something was given up that may still run. */
+void option_end(int code);
 
 #endif

@@ -499,6 +499,6 @@ int main(int argc, char **argv)
     if (status == FE_OK && !a.done) status = run(&a, &mpi);
     const int code = option_exit("scaling", status);
     free(a.variant);
-    fe_mpi_close(code);
+    option_end(code);
     return code;
 }

@@ -335,6 +335,6 @@ int main(int argc, char **argv)
     const int code = option_exit("solve", status);
     free(a.command);
     free(a.flags);
-    fe_mpi_close(code);
+    option_end(code);
     return code;
 }

@@ -26,6 +26,7 @@ typedef struct fe_halo {
 typedef struct fe_comm {
     int rank, size;
     const char *name; /* threads, mpi, nccl, peer */
+    int stranded;     /* a thread or a kernel that was given up may still use device and vectors: they stay */
     /* Once, before exchanges: the device of the vectors and their halo, which stays the caller's. */
     fe_status (*attach)(struct fe_comm *c, fe_device *d, const fe_halo *halo);
     /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may stand between. */

@@ -32,18 +32,11 @@ typedef struct comm_nccl {
     cudaEvent_t packed, refreshed; /* x may be sent; its ghosts are there */
     int *send_node;
     double *pack;
+    double *trial; /* of the first exchange */
+    ncclUniqueId id;
 } comm_nccl;
 
 static comm_nccl *self(fe_comm *c) { return (comm_nccl *)c; }
-
-static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
-{
-    comm_nccl *n = self(c);
-    const size_t count = (size_t)halo->send_first[halo->n_neighbor];
-    n->halo = halo;
-    FE_TRY(fe_device_upload(d, count, sizeof(int), halo->send_node, "halo", (void **)&n->send_node));
-    return fe_device_allocate(d, 3 * count, sizeof(double), "halo", (void **)&n->pack);
-}
 
 static fe_status exchange_begin(fe_comm *c, double *x)
 {
@@ -101,6 +94,77 @@ static fe_status check(fe_comm *c, double since)
 
 static fe_status watch(void *comm, double since) { return check((fe_comm *)comm, since); }
 
+/* A call of NCCL that waits for other ranks, and never comes back where one is stopped: it runs in a thread
+ * that is left behind if a rank fails meanwhile, with all that it uses. */
+typedef struct job {
+    comm_nccl *comm;
+    fe_status (*body)(comm_nccl *n);
+    int device;
+    fe_status status;
+    char message[512];
+    atomic_int done;
+} job;
+
+static void *run_job(void *argument)
+{
+    job *j = argument;
+    cudaSetDevice(j->device);
+    j->status = j->body(j->comm);
+    snprintf(j->message, sizeof j->message, "%s", fe_message());
+    atomic_store(&j->done, 1);
+    return NULL;
+}
+
+static fe_status beside(comm_nccl *n, fe_status (*body)(comm_nccl *n))
+{
+    job *j = NULL;
+    pthread_t thread;
+    const double since = fe_seconds();
+    FE_ALLOCATE(j, 1, "thread of NCCL");
+    j->comm = n, j->body = body;
+    if (cudaGetDevice(&j->device) != cudaSuccess || pthread_create(&thread, NULL, run_job, j)) {
+        free(j);
+        return fe_fail(FE_FAILED, "no thread for NCCL");
+    }
+    while (!atomic_load(&j->done)) {
+        const fe_status status = n->host->check(n->host, since);
+        if (status != FE_OK) {
+            pthread_detach(thread);
+            n->base.stranded = 1;
+            return status;
+        }
+        usleep(200);
+    }
+    pthread_join(thread, NULL);
+    const fe_status status = j->status == FE_OK ? FE_OK : fe_fail(j->status, "%s", j->message);
+    free(j);
+    return status;
+}
+
+/* NCCL meets the neighbours with the first exchange, and all ranks with the first sum. */
+static fe_status meet(comm_nccl *n)
+{
+    FE_TRY(exchange_begin(&n->base, n->trial));
+    CUDA_TRY(cudaStreamSynchronize(n->stream));
+    FE_TRY(reduce(&n->base, n->device, 1, n->trial, ncclSum));
+    CUDA_TRY(cudaStreamSynchronize(fe_cuda_stream(n->device)));
+    return FE_OK;
+}
+
+static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
+{
+    comm_nccl *n = self(c);
+    const size_t count = (size_t)halo->send_first[halo->n_neighbor];
+    n->halo = halo;
+    FE_TRY(fe_device_upload(d, count, sizeof(int), halo->send_node, "halo", (void **)&n->send_node));
+    FE_TRY(fe_device_allocate(d, 3 * count, sizeof(double), "halo", (void **)&n->pack));
+    FE_TRY(fe_device_vector(d, halo->ghost_first[halo->n_neighbor], "first exchange", &n->trial));
+    FE_TRY(d->ops->wait(d));
+    FE_TRY(beside(n, meet));
+    d->ops->release(d, n->trial);
+    return FE_OK;
+}
+
 static fe_status barrier(fe_comm *c)
 {
     FE_TRY(self(c)->device->ops->wait(self(c)->device));
@@ -122,7 +186,7 @@ static void abort_nccl(fe_comm *c, fe_status status, const char *message)
 {
     comm_nccl *n = self(c);
     n->host->abort(n->host, status, message);
-    if (n->nccl) ncclCommAbort(n->nccl);
+    if (n->nccl && !n->base.stranded) ncclCommAbort(n->nccl);
     n->nccl = NULL;
 }
 
@@ -131,6 +195,7 @@ static void close_nccl(fe_comm *c)
 {
     comm_nccl *n = self(c);
     n->device->watch = NULL;
+    if (n->base.stranded) return; /* the program ends soon */
     if (n->nccl) {
         cudaStreamSynchronize(n->stream);
         ncclCommDestroy(n->nccl);
@@ -140,66 +205,19 @@ static void close_nccl(fe_comm *c)
     free(n);
 }
 
-/* NCCL's own opening waits for all ranks without an end, so that it runs beside, in a thread that is left
- * behind if one of them fails meanwhile. */
-typedef struct opening {
-    ncclComm_t nccl;
-    ncclUniqueId id;
-    ncclResult_t result;
-    int device, rank, size;
-    atomic_int done;
-} opening;
-
-static void *open_beside(void *argument)
+static fe_status start(comm_nccl *n)
 {
-    opening *o = argument;
-    o->result = cudaSetDevice(o->device) == cudaSuccess ? ncclCommInitRank(&o->nccl, o->size, o->id, o->rank)
-                                                        : ncclUnhandledCudaError;
-    atomic_store(&o->done, 1);
-    return NULL;
-}
-
-/* Takes *o over. */
-static fe_status await_opening(comm_nccl *n, opening *o)
-{
-    pthread_t thread;
-    const double since = fe_seconds();
-    if (pthread_create(&thread, NULL, open_beside, o)) {
-        free(o);
-        return fe_fail(FE_FAILED, "no thread for NCCL");
-    }
-    while (!atomic_load(&o->done)) {
-        const fe_status status = n->host->check(n->host, since);
-        if (status != FE_OK) {
-            pthread_detach(thread); /* it keeps *o */
-            return status;
-        }
-        usleep(1000);
-    }
-    pthread_join(thread, NULL);
-    const ncclResult_t result = o->result;
-    n->nccl = o->nccl;
-    free(o);
-    NCCL_TRY(result);
+    NCCL_TRY(ncclCommInitRank(&n->nccl, n->base.size, n->id, n->base.rank));
     return FE_OK;
 }
 
 static fe_status open_nccl(comm_nccl *n)
 {
-    opening *o = NULL;
     FE_TRY(fe_cuda_side_stream(&n->stream, &n->packed, &n->refreshed));
-    FE_ALLOCATE(o, 1, "NCCL");
-    o->rank = n->base.rank, o->size = n->base.size;
-    fe_status status = FE_OK;
-    if (cudaGetDevice(&o->device) != cudaSuccess || (o->rank == 0 && ncclGetUniqueId(&o->id) != ncclSuccess))
-        status = fe_fail(FE_FAILED, "NCCL: %s", ncclGetLastError(NULL));
-    if (status == FE_OK) status = n->host->broadcast(n->host, sizeof o->id, &o->id);
-    if (status == FE_OK) status = n->host->barrier(n->host); /* all have a device */
-    if (status != FE_OK) {
-        free(o);
-        return status;
-    }
-    FE_TRY(await_opening(n, o));
+    if (n->base.rank == 0) NCCL_TRY(ncclGetUniqueId(&n->id));
+    FE_TRY(n->host->broadcast(n->host, sizeof n->id, &n->id));
+    FE_TRY(n->host->barrier(n->host)); /* all have a device */
+    FE_TRY(beside(n, start));
     n->device->watch = watch, n->device->watcher = n;
     return FE_OK;
 }

@@ -205,6 +205,7 @@ static void abort_peer(fe_comm *c, fe_status status, const char *message)
 {
     if (self(c)->stop) *self(c)->stop = 1;
     self(c)->nccl->abort(self(c)->nccl, status, message);
+    c->stranded = self(c)->nccl->stranded;
 }
 
 static void close_peer(fe_comm *c)

@@ -18,6 +18,9 @@ typedef struct launched_rank {
     char message[1024];
 } launched_rank;
 
+static int stranded;
+int fe_launch_stranded(void) { return stranded; }
+
 static int on_gpu(const fe_launch *l) { return l->backend != &fe_backend_host; }
 /* Ranks of this process. */
 static int n_own(const fe_launch *l) { return l->mpi.size ? 1 : l->ranks; }
@@ -78,7 +81,7 @@ static void *rank_main(void *argument)
     if (r->status != FE_OK) {
         snprintf(r->message, sizeof r->message, "%s", fe_message());
         if (comm) comm->abort(comm, r->status, r->message);
-        r->stranded = fe_mpi_stranded();
+        r->stranded = (comm && comm->stranded) || fe_mpi_stranded();
     }
     if (r->stranded) return NULL; /* the process ends soon */
     if (r->team) fe_team_leave(r->team);
@@ -114,7 +117,9 @@ static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthrea
         rank_main(&ranks[0]);
     }
     l->abandoned = ranks[0].stranded;
-    for (int i = 1; i < started; i++) l->abandoned |= !join(thread[i], ranks[0].status != FE_OK);
+    for (int i = 1; i < started; i++)
+        l->abandoned |= !join(thread[i], ranks[0].status != FE_OK) || ranks[i].stranded;
+    stranded |= l->abandoned;
     return FE_OK;
 }
 

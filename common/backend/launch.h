@@ -29,6 +29,10 @@ fe_status fe_launch_check(const fe_launch *l);
 typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
 fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context);
 
+/* Whether any launch was abandoned: the program has to end by _exit, for what was given up may use all of it.
+ */
+int fe_launch_stranded(void);
+
 #ifdef __cplusplus
 }
 #endif
