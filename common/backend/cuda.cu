@@ -32,7 +32,9 @@ struct cuda_device {
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
-    int recording; /* work goes into a graph */
+    int recording;       /* work goes into a graph */
+    double *arrived;     /* [2] pinned */
+    cudaEvent_t read[2]; /* a number has arrived */
     double seconds[FE_N_PHASE];
 };
 
@@ -107,6 +109,9 @@ static void cuda_close(fe_device *d)
     }
     for (int i = 0; i < N_EVENT; i++)
         if (c->event[i]) cudaEventDestroy(c->event[i]);
+    for (int i = 0; i < 2; i++)
+        if (c->read[i]) cudaEventDestroy(c->read[i]);
+    if (c->arrived) cudaFreeHost(c->arrived);
     if (c->blas) cublasDestroy(c->blas);
     if (c->constants) cudaFree(c->constants);
     if (c->pinned) cudaFreeHost(c->pinned);
@@ -128,6 +133,8 @@ static fe_status cuda_start(cuda_device *c)
     CUDA_TRY(cudaMalloc((void **)&c->constants, sizeof constants));
     CUDA_TRY(cudaMemcpy(c->constants, constants, sizeof constants, cudaMemcpyHostToDevice));
     CUDA_TRY(cudaMallocHost((void **)&c->pinned, 64 * sizeof(double)));
+    CUDA_TRY(cudaMallocHost((void **)&c->arrived, 2 * sizeof(double)));
+    for (int i = 0; i < 2; i++) CUDA_TRY(cudaEventCreateWithFlags(&c->read[i], cudaEventDisableTiming));
     for (int i = 0; i < N_EVENT; i++) CUDA_TRY(cudaEventCreate(&c->event[i]));
     CUDA_TRY(cudaEventRecord(c->event[0], c->stream));
     c->phase[0] = FE_PHASE_OTHER, c->n_event = 1;
@@ -195,7 +202,7 @@ static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void 
 {
     d->bytes_to_device += (int64_t)bytes;
     CUDA_TRY(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, self(d)->stream));
-    return await(self(d)); /* the caller may free its memory */
+    return await(self(d), NULL); /* the caller may free its memory */
 }
 
 static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, void *host)
@@ -204,14 +211,14 @@ static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, v
     d->bytes_from_device += (int64_t)bytes;
     void *landing = bytes <= 64 * sizeof(double) ? (void *)c->pinned : host;
     CUDA_TRY(cudaMemcpyAsync(landing, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
-    FE_TRY(await(c));
+    FE_TRY(await(c, NULL));
     if (landing != host) memcpy(host, landing, bytes);
     return FE_OK;
 }
 
 static fe_status cuda_wait(fe_device *d)
 {
-    FE_TRY(await(self(d)));
+    FE_TRY(await(self(d), NULL));
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -612,7 +619,7 @@ static fe_status cuda_delayed_finish(fe_device *d, int j, int restart, double *w
 /* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
 static fe_status flush_events(cuda_device *c)
 {
-    FE_TRY(await(c)); /* the last event is behind all that was enqueued */
+    FE_TRY(await(c, NULL)); /* the last event is behind all that was enqueued */
     for (int i = 0; i + 1 < c->n_event; i++) {
         float milliseconds = 0.0f;
         CUDA_TRY(cudaEventElapsedTime(&milliseconds, c->event[i], c->event[i + 1]));
@@ -649,6 +656,22 @@ static fe_status cuda_record_end(fe_device *d, void **recording)
 static fe_status cuda_replay(fe_device *d, void *recording)
 {
     CUDA_TRY(cudaGraphLaunch((cudaGraphExec_t)recording, self(d)->stream));
+    return FE_OK;
+}
+
+static fe_status cuda_read_begin(fe_device *d, int slot, const double *x)
+{
+    cuda_device *c = self(d);
+    d->bytes_from_device += (int64_t)sizeof *x;
+    CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->stream));
+    CUDA_TRY(cudaEventRecord(c->read[slot], c->stream));
+    return FE_OK;
+}
+
+static fe_status cuda_read_end(fe_device *d, int slot, double *host)
+{
+    FE_TRY(await(self(d), self(d)->read[slot]));
+    *host = self(d)->arrived[slot];
     return FE_OK;
 }
 
@@ -720,6 +743,8 @@ const fe_backend fe_backend_cuda = {
     .record_begin = cuda_record_begin,
     .record_end = cuda_record_end,
     .replay = cuda_replay,
+    .read_begin = cuda_read_begin,
+    .read_end = cuda_read_end,
     .forget = cuda_forget,
     .phase = cuda_phase,
     .seconds = cuda_seconds,

@@ -175,6 +175,21 @@ static fe_status gmres_iteration(const piece *p)
     return k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2 ? extend_delayed(k, p->j) : extend(k, p->j);
 }
 
+/* The residual norm after iteration j. With recordings it is that after j - 1: while the host waits for it,
+ * the device works on j already, and one iteration too many is made at the end. */
+static fe_status read_residual(fe_krylov *k, int j, const double *norm, fe_krylov_result *result)
+{
+    const fe_backend *ops = k->device->ops;
+    if (k->recordings) {
+        FE_TRY(ops->read_begin(k->device, j % 2, norm));
+        if (j) FE_TRY(ops->read_end(k->device, (j - 1) % 2, &result->last));
+    } else {
+        FE_TRY(read_scalars(k, 1, norm, &result->last));
+    }
+    result->last = fabs(result->last);
+    return FE_OK;
+}
+
 /* One cycle from the residual in basis column 0 (unscaled, norm in g[0]); x += correction. */
 static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *x,
                              double target, int max_iterations, fe_krylov_result *result)
@@ -184,13 +199,13 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     double *g = fe_hessenberg_g(k->small, m);
     int j = 0;
     FE_TRY(d->ops->divide(d, k->n, k->basis, g, k->basis));
-    while (j < m && result->iterations < max_iterations) {
+    while (j < m && result->iterations < max_iterations && result->last > target) {
         FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j}, j, gmres_iteration));
-        FE_TRY(read_scalars(k, 1, g + j + 1, &result->last));
-        result->last = fabs(result->last);
+        FE_TRY(read_residual(k, j, g + j + 1, result));
         result->iterations++, j++;
-        if (!(result->last > target)) break;
     }
+    if (k->recordings) FE_TRY(d->ops->read_end(d, (j - 1) % 2, &result->last));
+    result->last = fabs(result->last);
     if (delayed) FE_TRY(finish_delayed(k, j));
     FE_TRY(d->ops->hessenberg_solve(d, j, m, k->small, k->h));
     double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
