@@ -109,7 +109,8 @@ typedef struct bench {
     counting comm;
     fe_krylov krylov;
     dense A, P;
-    double *b, *x; /* on the device */
+    fe_operator other; /* in place of A where it has an apply */
+    double *b, *x;     /* on the device */
     double right[MOST], exact[MOST], found[MOST];
     fe_krylov_result result;
 } bench;
@@ -150,7 +151,9 @@ static void bench_close(bench *t)
 /* Solves A x = right; found and result are set. x starts as rubbish, and b must be kept. */
 static void bench_solve(bench *t, int preconditioned, double tolerance, int most)
 {
-    const fe_operator A = {dense_apply, &t->A}, P = {dense_apply, &t->P};
+    const fe_operator dense_A = {.apply = dense_apply, .context = &t->A},
+                      P = {.apply = dense_apply, .context = &t->P};
+    const fe_operator A = t->other.apply ? t->other : dense_A;
     const size_t bytes = (size_t)t->A.n * sizeof(double);
     double kept[MOST];
     t->A.calls = t->comm.sums = 0;
@@ -586,6 +589,64 @@ static void test_repeats(void **state)
     }
 }
 
+/* A product that only enqueues: rows [n][n] on the device. */
+typedef struct resident {
+    fe_device *device;
+    int n, calls;
+    double *rows;
+} resident;
+
+static fe_status resident_apply(void *context, double *x, double *y)
+{
+    resident *r = context;
+    r->calls++;
+    return r->device->ops->dots(r->device, (size_t)r->n, r->n, r->rows, (size_t)r->n, x, y);
+}
+
+static int n_polled;
+static fe_status count_poll(void *context)
+{
+    (void)context;
+    n_polled++;
+    return FE_OK;
+}
+
+/* Recorded iterations give the answers of those that were enqueued: over several solves, two versions of the
+ * operator in turn (A and 2 A), short and full cycles; and where the backend can replay, it does. */
+static void test_recorded(void **state)
+{
+    const char *backend = backend_of(state);
+    static const int restarts[] = {0, 5, MOST + 2};
+    for (int k = 0; k < 3 * KINDS; k++) {
+        const int restart = restarts[k % 3];
+        bench *t = bench_open(backend, MOST, restart, k / 3);
+        resident versions[2] = {{t->device, MOST, 0, NULL}, {t->device, MOST, 0, NULL}};
+        for (int v = 0; v < 2; v++) {
+            double rows[MOST][MOST];
+            for (int i = 0; i < MOST; i++)
+                for (int j = 0; j < MOST; j++) rows[i][j] = (v + 1) * t->A.A[i][j];
+            must(fe_device_upload(t->device, MOST * MOST, sizeof(double), rows, "test",
+                                  (void **)&versions[v].rows));
+        }
+        must(fe_krylov_record(&t->krylov, 1));
+        int iterations = 0;
+        n_polled = 0;
+        for (int solve = 0; solve < 8; solve++) {
+            const int v = solve % 2;
+            t->other = (fe_operator){resident_apply, &versions[v], v + 1, count_poll};
+            bench_solve(t, 0, solve < 4 ? 1e-13 : 1e-6, 2000);
+            for (int i = 0; i < MOST; i++) t->found[i] *= v + 1;
+            assert_true(t->result.converged);
+            assert_true(error_of(t) <= (solve < 4 ? 1e-10 : 1e-4));
+            iterations += t->result.iterations;
+        }
+        assert_true(n_polled >= iterations);
+        if (t->device->ops->record_begin) assert_true(versions[0].calls + versions[1].calls < iterations);
+        fe_krylov_close(&t->krylov);
+        bench_close(t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -604,7 +665,8 @@ int main(int argc, char **argv)
                     {"indefinite", test_indefinite},
                     {"early end", test_early_end},
                     {"no solution", test_no_solution},
-                    {"repeats", test_repeats}};
+                    {"repeats", test_repeats},
+                    {"recorded", test_recorded}};
     enum { N = sizeof subjects / sizeof *subjects };
     struct CMUnitTest tests[1 + 2 * N] = {{0}};
     static char names[1 + 2 * N][64];
