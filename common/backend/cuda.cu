@@ -66,17 +66,17 @@ extern "C" void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *beg
                            cublasGetStatusString(cublas_try_status));                                        \
     } while (0)
 
-/* Waits for all enqueued work. With a watcher it polls, for kernels that wait for other ranks may never end.
- */
-static fe_status await(cuda_device *c)
+/* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, for kernels that
+ * wait for other ranks may never end. */
+static fe_status await(cuda_device *c, cudaEvent_t event)
 {
     if (!c->base.watch) {
-        CUDA_TRY(cudaStreamSynchronize(c->stream));
+        CUDA_TRY(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream));
         return FE_OK;
     }
     const double since = fe_seconds();
     for (double asked = since;;) {
-        const cudaError_t state = cudaStreamQuery(c->stream);
+        const cudaError_t state = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
         if (state != cudaErrorNotReady) {
             CUDA_TRY(state);
             return FE_OK;
