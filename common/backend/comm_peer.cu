@@ -1,10 +1,11 @@
-/* GPUs of one process that read each other's memory: ghosts are pulled from the neighbours' packs, and short
- * sums from slots that all ranks fill, by kernels that wait for flags in device memory. They take one place
- * in the device's stream each: no second stream, no host. NCCL carries the rest.
+/* GPUs of one process that write into each other's memory: nodes for the neighbours go straight to landing
+ * places there, and short sums into slots of all ranks, by kernels that set and await flags in device memory.
+ * Data travels while the interior is computed, without a kernel at the receiver that would need room beside
+ * it, and without the host. NCCL carries the rest.
  *
- * Packs and slots are taken in turn, two of each. A rank that announces turn e has ended turn e - 1, and so
- * has read what it was given in turn e - 2: what turn e overwrites is free once turn e - 1 has been waited
- * for. */
+ * Landing places and slots are taken in turn, two of each. A rank that announces turn e has ended turn e - 1,
+ * and so has read what it was given in turn e - 2: what turn e overwrites is free once turn e - 1 has been
+ * awaited. */
 #include "common/backend/comm.h"
 
 #if FE_HAVE_NCCL
@@ -19,16 +20,17 @@ enum { THREADS = 256, SLOT = 256 };
 /* What a rank shows to the others: device memory. Flags [size] hold the turn that each rank has announced. */
 typedef struct mailbox {
     unsigned *exchange_flag, *sum_flag;
-    double *slot;    /* [2][size][SLOT] */
-    double *pack[2]; /* [n_send][3] */
-    size_t *offset;  /* host, [size]: where the nodes for each rank begin in a pack */
+    double *slot;       /* [2][size][SLOT] */
+    double *landing[2]; /* [n_ghost][3] */
+    size_t *offset;     /* host, [size]: where the nodes of each rank begin in a landing */
 } mailbox;
 
 /* A neighbour as kernels see it. */
 typedef struct peer {
     unsigned *flag;            /* there: our announcements */
     const unsigned *announced; /* here: its own */
-    const double *pack[2];     /* there, from the nodes that are for us on */
+    double *landing[2];        /* there, from the place of our first node on */
+    int first;                 /* of the nodes that we send to it */
 } peer;
 
 typedef struct comm_peer {
@@ -38,14 +40,11 @@ typedef struct comm_peer {
     mailbox *all, *own; /* [size], shared by the ranks; ours */
     int n_ghost, n_send, n_neighbor, first_ghost;
     peer *peers;                                   /* device, [n_neighbor] */
-    int *neighbor_of;                              /* device, [n_ghost] */
-    int *ghost_first;                              /* device, [n_neighbor + 1] */
+    int *sent_to, *comes_from;                     /* device, [n_send], [n_ghost]: neighbours */
     int *send_node;                                /* device */
     unsigned *exchange_turn, *sum_turn, *finished; /* device */
     unsigned **sum_flags;                          /* device, [size]: our flag at each rank */
     double **slots;                                /* device, [size]: each rank's slots */
-    cudaStream_t stream;                           /* of pulls */
-    cudaEvent_t packed, refreshed;                 /* the pack is announced; ghosts are there */
     volatile int *stop;                            /* pinned: kernels give up */
 } comm_peer;
 
@@ -65,13 +64,16 @@ __device__ static bool await(const unsigned *flag, unsigned turn, const volatile
     return true;
 }
 
-/* Packs for the next turn; the block that ends last announces it. */
-__global__ void pack(int n, const int *node, const double *x, double *pack0, double *pack1, unsigned *turn,
+/* Nodes go to their neighbours for the next turn; the block that ends last announces it. */
+__global__ void send(int n, const int *node, const int *sent_to, const double *x, unsigned *turn,
                      unsigned *finished, int n_neighbor, const peer *peers)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned now = *turn + 1;
-    if (i < 3 * n) (now % 2 ? pack1 : pack0)[i] = x[3 * (size_t)node[i / 3] + i % 3];
+    if (i < 3 * n) {
+        const peer *to = &peers[sent_to[i / 3]];
+        to->landing[now % 2][i - 3 * to->first] = x[3 * (size_t)node[i / 3] + i % 3];
+    }
     __threadfence_system();
     __syncthreads();
     __shared__ bool last;
@@ -82,16 +84,15 @@ __global__ void pack(int n, const int *node, const double *x, double *pack0, dou
     for (int k = threadIdx.x; k < n_neighbor; k += blockDim.x) announce(peers[k].flag, now);
 }
 
-/* Ghosts of the turn that was packed last. */
-__global__ void pull(int n_ghost, const int *neighbor_of, const int *ghost_first, const peer *peers,
-                     const unsigned *turn, const volatile int *stop, double *ghosts)
+/* Ghosts of the turn that was sent last. */
+__global__ void land(int n_ghost, const int *comes_from, const peer *peers, const unsigned *turn,
+                     const volatile int *stop, const double *landing0, const double *landing1, double *ghosts)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= 3 * n_ghost) return;
     const unsigned now = *turn;
-    const int k = neighbor_of[i / 3];
-    if (!await(peers[k].announced, now, stop)) return;
-    ghosts[i] = __ldcv(peers[k].pack[now % 2] + i - 3 * (ghost_first[k] - ghost_first[0]));
+    if (!await(peers[comes_from[i / 3]].announced, now, stop)) return;
+    ghosts[i] = __ldcv((now % 2 ? landing1 : landing0) + i);
 }
 
 /* x [n] becomes the sum over ranks, in their order: one block. */
@@ -120,24 +121,17 @@ __global__ void sum_all(int n, int rank, int size, double *x, double **slots, un
 static fe_status exchange_begin(fe_comm *c, double *x)
 {
     comm_peer *p = self(c);
-    const int n = 3 * p->n_send > 0 ? 3 * p->n_send : 1;
-    FE_LAUNCH(p->device, n, THREADS, pack, p->n_send, p->send_node, x, p->own->pack[0], p->own->pack[1],
-              p->exchange_turn, p->finished, p->n_neighbor, p->peers);
-    CUDA_TRY(cudaEventRecord(p->packed, fe_cuda_stream(p->device)));
-    CUDA_TRY(cudaStreamWaitEvent(p->stream, p->packed, 0));
-    if (p->n_ghost)
-        pull<<<fe_grid(3 * (size_t)p->n_ghost, THREADS), THREADS, 0, p->stream>>>(
-            p->n_ghost, p->neighbor_of, p->ghost_first, p->peers, p->exchange_turn, p->stop,
-            x + 3 * (size_t)p->first_ghost);
-    CUDA_TRY(cudaGetLastError());
-    CUDA_TRY(cudaEventRecord(p->refreshed, p->stream));
+    const int n = p->n_send > 0 ? 3 * p->n_send : 1;
+    FE_LAUNCH(p->device, n, THREADS, send, p->n_send, p->send_node, p->sent_to, x, p->exchange_turn,
+              p->finished, p->n_neighbor, p->peers);
     return FE_OK;
 }
 
 static fe_status exchange_end(fe_comm *c, double *x)
 {
-    (void)x;
-    CUDA_TRY(cudaStreamWaitEvent(fe_cuda_stream(self(c)->device), self(c)->refreshed, 0));
+    comm_peer *p = self(c);
+    FE_LAUNCH(p->device, 3 * p->n_ghost, THREADS, land, p->n_ghost, p->comes_from, p->peers, p->exchange_turn,
+              p->stop, p->own->landing[0], p->own->landing[1], x + 3 * (size_t)p->first_ghost);
     return FE_OK;
 }
 
@@ -150,39 +144,47 @@ static fe_status sum(fe_comm *c, fe_device *d, int n, double *x)
     return FE_OK;
 }
 
-/* Shows the packs, waits for the others', and learns where each neighbour has what is for us. */
+/* Neighbour of each node of a list whose parts begin at first [n + 1], resident. */
+static fe_status upload_neighbors(fe_device *d, int n, const int *first, int **neighbors)
+{
+    int *of = NULL;
+    const int count = first[n] - first[0];
+    FE_TRY(fe_allocate((size_t)count, sizeof *of, "halo", (void **)&of));
+    for (int i = 0; i < n; i++)
+        for (int k = first[i]; k < first[i + 1]; k++) of[k - first[0]] = i;
+    const fe_status status = fe_device_upload(d, (size_t)count, sizeof *of, of, "halo", (void **)neighbors);
+    free(of);
+    return status;
+}
+
+/* Shows the landing places, waits for the others', and learns where each neighbour has ours. */
 static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *h)
 {
     comm_peer *p = self(c);
     const int n = h->n_neighbor;
-    int *of = NULL;
     peer *peers = NULL;
     p->n_neighbor = n, p->n_send = h->send_first[n];
     p->first_ghost = h->ghost_first[0], p->n_ghost = h->ghost_first[n] - p->first_ghost;
     FE_TRY(fe_device_upload(d, (size_t)p->n_send, sizeof(int), h->send_node, "halo", (void **)&p->send_node));
+    FE_TRY(upload_neighbors(d, n, h->send_first, &p->sent_to));
+    FE_TRY(upload_neighbors(d, n, h->ghost_first, &p->comes_from));
     for (int i = 0; i < 2; i++)
-        FE_TRY(
-            fe_device_allocate(d, 3 * (size_t)p->n_send, sizeof(double), "halo", (void **)&p->own->pack[i]));
-    for (int i = 0; i < n; i++) p->own->offset[h->neighbor[i]] = 3 * (size_t)h->send_first[i];
+        FE_TRY(fe_device_allocate(d, 3 * (size_t)p->n_ghost, sizeof(double), "halo",
+                                  (void **)&p->own->landing[i]));
+    for (int i = 0; i < n; i++)
+        p->own->offset[h->neighbor[i]] = 3 * (size_t)(h->ghost_first[i] - p->first_ghost);
     FE_TRY(d->ops->wait(d)); /* memory is zeroed */
     FE_TRY(p->nccl->barrier(p->nccl));
-    FE_TRY(fe_allocate((size_t)p->n_ghost, sizeof *of, "halo", (void **)&of));
-    fe_status status = fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers);
-    for (int i = 0; i < n && status == FE_OK; i++) {
+    FE_TRY(fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers));
+    for (int i = 0; i < n; i++) {
         const mailbox *m = &p->all[h->neighbor[i]];
         peers[i].flag = m->exchange_flag + c->rank;
         peers[i].announced = p->own->exchange_flag + h->neighbor[i];
-        for (int k = 0; k < 2; k++) peers[i].pack[k] = m->pack[k] + m->offset[c->rank];
-        for (int g = h->ghost_first[i]; g < h->ghost_first[i + 1]; g++) of[g - p->first_ghost] = i;
+        peers[i].first = h->send_first[i];
+        for (int k = 0; k < 2; k++) peers[i].landing[k] = m->landing[k] + m->offset[c->rank];
     }
-    if (status == FE_OK)
-        status = fe_device_upload(d, (size_t)p->n_ghost, sizeof *of, of, "halo", (void **)&p->neighbor_of);
-    if (status == FE_OK)
-        status =
-            fe_device_upload(d, (size_t)n + 1, sizeof(int), h->ghost_first, "halo", (void **)&p->ghost_first);
-    if (status == FE_OK)
-        status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&p->peers);
-    free(of), free(peers);
+    const fe_status status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&p->peers);
+    free(peers);
     return status;
 }
 
@@ -212,8 +214,6 @@ static void close_peer(fe_comm *c)
 {
     comm_peer *p = self(c);
     p->nccl->close(p->nccl);
-    if (p->stream) cudaStreamSynchronize(p->stream);
-    fe_cuda_side_stream_close(&p->stream, &p->packed, &p->refreshed);
     if (p->stop) cudaFreeHost((void *)p->stop);
     if (p->own) free(p->own->offset);
     if (p->base.rank == 0) free(p->all); /* all ranks have left */
@@ -247,7 +247,6 @@ static fe_status open_mailbox(comm_peer *p)
     mailbox m = {0};
     if (size > 16) return fe_fail(FE_BAD_INPUT, "--transport peer: %d ranks are more than %d", size, 16);
     FE_TRY(enable_peers(p));
-    FE_TRY(fe_cuda_side_stream(&p->stream, &p->packed, &p->refreshed));
     CUDA_TRY(cudaHostAlloc((void **)&p->stop, sizeof *p->stop, cudaHostAllocDefault));
     *p->stop = 0;
     FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.exchange_flag));
