@@ -94,7 +94,9 @@ help:
 	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, in a few minutes'
 	@echo '                FULL=1: all sizes, node orders, shares of plastic elements, redundant element forms'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
-	@echo '                SIZES_cuda= THREADS= RESULTS=results; again after an interruption: it goes on'
+	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; on several cores or GPUs'
+	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
+	@echo '                in all, WEAK_host= WEAK_cuda= a rank; again after an interruption: it goes on'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
@@ -207,7 +209,9 @@ plots:
 	@for rows in results/*/*/kernels.csv; do \
 	    test -f "$$rows" || { echo 'plots: there are no results yet: make bench'; exit 0; }; \
 	    folder=$${rows%/kernels.csv}; \
-	    awk -f bench/table.awk "$$rows" >$(BUILD)/table.md && cp $(BUILD)/table.md "$$folder/table.md" && \
+	    awk -f bench/table.awk "$$rows" >$(BUILD)/table.md && cp $(BUILD)/table.md "$$folder/table.md" || exit 1; \
+	    if [ -f "$$folder/scaling.csv" ]; then awk -f bench/scaling.awk "$$folder/scaling.csv" >$(BUILD)/scaling.md && \
+	        cp $(BUILD)/scaling.md "$$folder/scaling.md" || exit 1; fi; \
 	    sh plots/plots.sh "$$folder" || exit 1; \
 	done
 

@@ -33,6 +33,9 @@ static const char help[] =
     "  --repetitions N           samples of each operation (15)\n"
     "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
     "  --rows FILE.csv           result rows: results/README.md defines them\n"
+    "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
+    "  --capacity                print two lines, for scripts: host and the cores that ranks may run on,\n"
+    "                            cuda and the GPUs found\n"
     "  --list --help --version\n"
     "\n"
     "exit: 0 done, with failed checks and full memory recorded in their rows; 1 the run failed; 2 bad "
@@ -41,7 +44,7 @@ static const char help[] =
 enum { MOST_REPETITIONS = 999, REDUCE_LONG = 32 };
 
 typedef struct arguments {
-    const char *backend, *rows;
+    const char *backend, *rows, *give_up;
     int ranks, threads, dofs, weak, order, restart, repetitions, timeout, done;
     int n_kind, kind[FE_N_KIND];
     int n_variant, *variant;
@@ -294,18 +297,23 @@ static void choose_grid(int ranks, int grid[3])
         }
 }
 
-static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
+static bench_box box_of(const arguments *a, int kind, const fe_launch *l)
 {
-    const task *t = context;
-    const arguments *a = t->arguments;
-    bench b = {.task = t, .comm = comm, .device = device};
-    bench_box box = {.kind = t->kind,
+    bench_box box = {.kind = kind,
                      .n_dof = a->dofs,
                      .order = (fe_order)a->order,
                      .plastic = 1.0,
-                     .backend = device->ops,
+                     .backend = l->backend,
                      .weak = a->weak};
-    choose_grid(comm->size, box.grid);
+    choose_grid(l->ranks, box.grid);
+    return box;
+}
+
+static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
+{
+    const task *t = context;
+    bench b = {.task = t, .comm = comm, .device = device};
+    const bench_box box = box_of(t->arguments, t->kind, t->launch);
     fe_status status = bench_case_open_rank(&box, comm, device, &b.c);
     if (status == FE_OK) {
         describe(&b, &box);
@@ -313,6 +321,29 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     }
     bench_case_close(&b.c);
     return status;
+}
+
+/* Rows of cases that never came to their end. */
+static void write_off(const task *t, const fe_machine *machine)
+{
+    const arguments *a = t->arguments;
+    const fe_launch *l = t->launch;
+    const int on_gpu = l->backend != &fe_backend_host;
+    fe_comm comm = {.size = l->ranks, .name = l->mpi.size ? "mpi" : "threads"};
+    fe_device device = {.ops = l->backend, .threads = a->threads};
+    if (on_gpu && l->ranks > 1) comm.name = "nccl";
+    snprintf(device.name, sizeof device.name, "%s", on_gpu ? machine->gpu : machine->cpu);
+    for (int i = 0; i < a->n_kind; i++) {
+        bench b = {.task = t, .comm = &comm, .device = &device};
+        const bench_box box = box_of(a, a->kind[i], l);
+        describe(&b, &box);
+        b.row.status = a->give_up, b.row.operation = "jacvec";
+        for (int k = 0; k < a->n_variant; k++) {
+            const fe_variant *v = fe_variant_at(a->variant[k]);
+            b.row.variant = v->name;
+            if (t->rows && (on_gpu ? v->cuda : v->host)) fe_row_write(t->rows, &b.row);
+        }
+    }
 }
 
 /* --- command line ------------------------------------------------------------------------------------ */
@@ -330,6 +361,8 @@ enum {
     OPT_REPETITIONS,
     OPT_TIMEOUT,
     OPT_ROWS,
+    OPT_GIVE_UP,
+    OPT_CAPACITY,
     OPT_LIST,
     OPT_HELP,
     OPT_VERSION
@@ -341,6 +374,7 @@ static const struct option flags[] = {
     {"variants", 1, 0, OPT_VARIANTS}, {"order", 1, 0, OPT_ORDER},
     {"restart", 1, 0, OPT_RESTART},   {"repetitions", 1, 0, OPT_REPETITIONS},
     {"timeout", 1, 0, OPT_TIMEOUT},   {"rows", 1, 0, OPT_ROWS},
+    {"give-up", 1, 0, OPT_GIVE_UP},   {"capacity", 0, 0, OPT_CAPACITY},
     {"list", 0, 0, OPT_LIST},         {"help", 0, 0, OPT_HELP},
     {"version", 0, 0, OPT_VERSION},   {0}};
 
@@ -380,6 +414,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     switch (key) {
     case OPT_BACKEND: a->backend = text; return FE_OK;
     case OPT_ROWS: a->rows = text; return FE_OK;
+    case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_WEAK: a->weak = 1; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
@@ -406,6 +441,8 @@ static fe_status parse(int argc, char **argv, arguments *a)
         a->done = 1;
         if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
         if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
+        if (key == OPT_CAPACITY)
+            return printf("host %d\ncuda %d\n", fe_host_cores(), fe_cuda_devices()), FE_OK;
         if (key == OPT_LIST) {
             for (int i = 0; i < fe_variant_count(); i++) puts(fe_variant_at(i)->name);
             return FE_OK;
@@ -444,7 +481,8 @@ static fe_status run(const arguments *a, const fe_mpi *mpi)
         if (!t.rows) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
         fe_row_write_header(t.rows);
     }
-    const fe_status status = run_kinds(a, &launch, &t);
+    if (a->give_up) write_off(&t, &machine);
+    const fe_status status = a->give_up ? FE_OK : run_kinds(a, &launch, &t);
     if (t.rows && (ferror(t.rows) | fclose(t.rows)) && status == FE_OK)
         return fe_fail(FE_FAILED, "%s: could not be written", a->rows);
     return status;

@@ -20,7 +20,8 @@ set yrange [height : 0]
 set samples 3
 do for [i = 1:n_variant] { set label i word(variants, i) at entry_x(i) + 34,entry_y(i) left textcolor rgb ink }
 if (with_ceiling) {
-    set label n_entry "ceiling" at entry_x(n_entry) + 34,entry_y(n_entry) left textcolor rgb ink
+    if (!exists("ceiling_name")) { ceiling_name = "ceiling" }
+    set label n_entry ceiling_name at entry_x(n_entry) + 34,entry_y(n_entry) left textcolor rgb ink
     plot for [i = 1:n_variant] "+" using (entry_x(i) + 13 * $0):(entry_y(i)) with lines lt type(i), \
         for [i = 1:n_variant] "+" using (entry_x(i) + 13):(entry_y(i)) every ::0::0 with points lt type(i), \
         "+" using (entry_x(n_entry) + 13 * $0):(entry_y(n_entry)) with lines lc rgb ink dt 2 lw 1.2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, operations and ceiling, for each backend that has rows, as SVG
-# and PNG.
+# Draws all figures of result folders: throughput, operations, ceiling and scaling, for each backend that has rows,
+# as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
 export LC_ALL=C.UTF-8
@@ -11,25 +11,30 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
+draw() { # FOLDER FIGURE BACKEND: as SVG and PNG, from $work/data.gp
+    for format in svg png; do
+        file=$2-$3.$format
+        # drawn elsewhere and moved: a figure is the old one or the new one
+        gnuplot -e "format = '$format'; output = '$work/$file'" "$work/data.gp" "plots/$2.gp" 2>"$work/log" &&
+            mv "$work/$file" "$1/$file" || {
+            echo "plots: $1/$file could not be drawn" >&2
+            cat "$work/log" >&2
+            status=1
+        }
+    done
+}
 for folder in "$@"; do
     for backend in host cuda; do
         awk -v backend=$backend -f plots/figures.awk variants/variants.def "$folder/machine.csv" "$folder/kernels.csv" \
             >"$work/data.gp"
-        [ -s "$work/data.gp" ] || continue
-        figures="throughput operations ceiling"
-        grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
-        for figure in $figures; do
-            for format in svg png; do
-                file=$figure-$backend.$format
-                # drawn elsewhere and moved: a figure is the old one or the new one
-                gnuplot -e "format = '$format'; output = '$work/$file'" "$work/data.gp" "plots/$figure.gp" 2>"$work/log" &&
-                    mv "$work/$file" "$folder/$file" || {
-                    echo "plots: $folder/$file could not be drawn" >&2
-                    cat "$work/log" >&2
-                    status=1
-                }
-            done
-        done
+        if [ -s "$work/data.gp" ]; then
+            figures="throughput operations ceiling"
+            grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
+            for figure in $figures; do draw "$folder" "$figure" $backend; done
+        fi
+        [ -f "$folder/scaling.csv" ] || continue
+        awk -v backend=$backend -f plots/scaling.awk variants/variants.def "$folder/scaling.csv" >"$work/data.gp"
+        [ ! -s "$work/data.gp" ] || draw "$folder" scaling $backend # where there are several numbers of ranks
     done
 done
 exit $status

@@ -1,6 +1,6 @@
 # What all figures share. A figure sets its width and the bottom of its panels (pixels) and with_ceiling (1: lines
-# and a ceiling, 0: bars), then loads this: fonts, a colour and a marker for each variant, the room for the legend,
-# the terminal.
+# and a ceiling, which may have another ceiling_name, 0: bars), then loads this: fonts, a colour and a marker for each
+# variant, the room for the legend, the terminal.
 #
 # Colours are Paul Tol's "muted" scheme, distinct with all common kinds of colour blindness, in the order of
 # variants/variants.def. From the tenth variant on they come again, with open markers, dashes and hatched bars.

@@ -327,10 +327,77 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     free(table);
 }
 
+typedef struct scaling_row {
+    int ranks;
+    const char *variant, *operation, *status;
+    double median, low, high, bytes;
+} scaling_row;
+
+static char *scaling_table(const scaling_row *rows, size_t n)
+{
+    char path[256], command[400];
+    snprintf(path, sizeof path, "%s/scaling.csv", folder);
+    snprintf(command, sizeof command, "LC_ALL=C awk -f bench/scaling.awk '%s' 2>&1", path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    for (size_t i = 0; i < n; i++) {
+        fe_row row = some_row();
+        row.ranks = rows[i].ranks, row.variant = rows[i].variant, row.operation = rows[i].operation;
+        row.mesh = row.ranks == 1 ? "strong-1x1x1-threads-box4x4x4" : "strong-1x2x2-threads-box4x4x4";
+        row.status = rows[i].status, row.bytes_moved = rows[i].bytes, row.threads = 1;
+        row.seconds = (fe_statistics){9, rows[i].median, rows[i].low, rows[i].high, rows[i].low};
+        fe_row_write(file, &row);
+    }
+    fclose(file);
+    FILE *pipe = popen(command, "r");
+    char *table = read_all(pipe);
+    assert_int_equal(pclose(pipe), 0);
+    return table;
+}
+
+/* On 4 ranks a hides a quarter of its exchange; with b the intervals with and without it overlap; c has no
+ * times there, and a status instead. */
+static void test_scaling_table_compares_with_one_rank(void **state)
+{
+    (void)state;
+    static const scaling_row rows[] = {{1, "a", "jacvec", "ok", 8e-3, 7e-3, 9e-3, 0},
+                                       {4, "a", "jacvec", "ok", 4e-3, 3.9e-3, 4.1e-3, 0},
+                                       {4, "a", "jacvec_local", "ok", 2.5e-3, 2.4e-3, 2.6e-3, 0},
+                                       {1, "b", "jacvec", "ok", 8e-3, 7e-3, 9e-3, 0},
+                                       {4, "b", "jacvec", "ok", 3e-3, 2.9e-3, 3.1e-3, 0},
+                                       {4, "b", "jacvec_local", "ok", 2.8e-3, 2.7e-3, 2.95e-3, 0},
+                                       {1, "b", "gmres_new", "ok", 9e-3, 9e-3, 9e-3, 0},
+                                       {4, "b", "gmres_new", "ok", 6e-3, 5e-3, 8e-3, 0},
+                                       {1, "c", "jacvec", "ok", 8e-3, 8e-3, 8e-3, 0},
+                                       {4, "c", "jacvec", "out_of_memory", 0, 0, 0, 0},
+                                       {4, "none", "exchange", "ok", 2e-3, 1.9e-3, 2.1e-3, 8e6},
+                                       {4, "none", "reduce1", "ok", 5e-6, 4e-6, 6e-6, 12},
+                                       {4, "none", "reduce32", "ok", 8e-6, 7e-6, 9e-6, 384}};
+    char *table = scaling_table(rows, sizeof rows / sizeof *rows);
+    assert_holds(table, "## tet4 on host, strong: 1000 DoF in all");
+    assert_holds(table, "d, 1 thread a rank, rcm order, 9 repetitions.");
+    assert_holds(table,
+                 "| variant | operation | 1 rank, ms | 4 ranks, ms | speed-up on 4 | communication on 4 | "
+                 "exchange hidden on 4 |");
+    assert_holds(table, "| `a` | `jacvec` | 8.000 (7.000–9.000) | 4.000 (3.900–4.100) | 2.00 (1.71–2.31) | "
+                        "38 % (33 to 41) | 25 % (11 to 38) |");
+    assert_holds(table, "| 2.67 (2.26–3.10) | cannot tell, at most 13 % | cannot tell, at least 79 % |\n");
+    assert_holds(
+        table,
+        "| `b` | `gmres_new` | 9.000 (9.000–9.000) | 6.000 (5.000–8.000) | 1.50 (1.12–1.80) |  |  |\n");
+    assert_holds(table, "| `c` | `jacvec` | 8.000 (8.000–8.000) | out_of_memory |  |  |  |\n");
+    assert_holds(table, "| 4 | 1x2x2, threads | 1000 | `exchange` | 8000000 | 2000 (1900–2100) | 4 | 4 |\n");
+    assert_holds(table, "| `reduce1` | 8 | 5.000 (4.000–6.000) |  |  |\n");
+    assert_holds(table, "| `reduce32` | 256 | 8.000 (7.000–9.000) | 0.032 | 0.048 |\n");
+    free(table);
+}
+
 /* --- a sweep ----------------------------------------------------------------------------------------- */
 
-/* Starts bench/sweep.sh over three small boxes, its output in `log`. */
-static pid_t start_sweep(const char *log)
+/* Starts bench/sweep.sh over three small boxes, and with `ranks` over two more on each number of ranks of
+ * that list ("0": none), its output in `log`. */
+static pid_t start_sweep(const char *log, const char *ranks)
 {
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -346,7 +413,11 @@ static pid_t start_sweep(const char *log)
     setenv("SIZES_host", "300 1000 2000", 1);
     setenv("VARIANTS", fe_variant_at(0)->name, 1);
     setenv("THREADS", "1", 1);
+    setenv("RANKS_host", ranks, 1);
+    setenv("STRONG_host", "300", 1);
+    setenv("WEAK_host", "300", 1);
     unsetenv("FULL");
+    unsetenv("REPETITIONS");
     execlp("sh", "sh", "bench/sweep.sh", (char *)NULL);
     _exit(99);
 }
@@ -370,31 +441,41 @@ static int find(const char *pattern, size_t size, char *path)
     return n;
 }
 
-static int count_lines(const char *text)
+static int count(const char *text, const char *part)
 {
     int n = 0;
-    for (; *text; text++) n += *text == '\n';
+    for (; (text = strstr(text, part)); text++) n++;
     return n;
+}
+
+/* Interrupts a sweep when files match. */
+static void interrupt_sweep(pid_t child, const char *log, const char *pattern)
+{
+    for (int i = 0; i < 1200 && !find(pattern, 0, NULL); i++) {
+        usleep(50000);
+        if (waitpid(child, NULL, WNOHANG))
+            fail_msg("the sweep ended before %s was there:\n%s", pattern, read_file(log));
+    }
+    kill(child, SIGINT);
+    assert_int_equal(end_sweep(child), 130);
+}
+
+static void skip_without(const char *program)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", getenv("FE_BUILD") ? getenv("FE_BUILD") : "build", program);
+    if (!access(path, X_OK)) return;
+    print_message("skipped: sweep: %s was not built\n", path);
+    skip();
 }
 
 static void test_interrupted_sweep_goes_on(void **state)
 {
     (void)state;
-    char log[256], path[512], program[300];
+    char log[256], path[512];
     snprintf(log, sizeof log, "%s/sweep.log", folder);
-    snprintf(program, sizeof program, "%s/kernels", getenv("FE_BUILD") ? getenv("FE_BUILD") : "build");
-    if (access(program, X_OK)) {
-        print_message("skipped: sweep: %s was not built\n", program);
-        skip();
-    }
-    pid_t child = start_sweep(log);
-    for (int i = 0; i < 1200 && !find("scratch/*.rows.csv", 0, NULL); i++) {
-        usleep(50000);
-        if (waitpid(child, NULL, WNOHANG))
-            fail_msg("the sweep ended before its first point:\n%s", read_file(log));
-    }
-    kill(child, SIGINT);
-    assert_int_equal(end_sweep(child), 130);
+    skip_without("kernels");
+    interrupt_sweep(start_sweep(log, "0"), log, "scratch/*.rows.csv");
     char *text = read_file(log);
     assert_holds(text, "point 1 of 3");
     assert_holds(text, "interrupted; finished points are kept");
@@ -403,7 +484,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     assert_int_equal(find("scratch/*.part", 0, NULL), 0);
     char *first = read_file(path);
 
-    assert_int_equal(end_sweep(start_sweep(log)), 0);
+    assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
     text = read_file(log);
     assert_null(strstr(text, "point 1 of 3"));
     assert_holds(text, "point 3 of 3");
@@ -413,14 +494,71 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(first), free(again);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1); /* one folder */
     text = read_file(path);
-    assert_int_equal(count_lines(text), 1 + 3 * 5); /* a header, and all operations of all sizes */
+    assert_int_equal(count(text, "\n"), 1 + 3 * 5); /* a header, and all operations of all sizes */
     assert_null(strstr(text, "failed"));
     free(text);
     assert_int_equal(find("table.md", 0, NULL), 1);
 
-    assert_int_equal(end_sweep(start_sweep(log)), 0);
+    assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
     text = read_file(log);
     assert_holds(text, "all points were there");
+    free(text);
+}
+
+/* The same with points on ranks: 1 and 2, one box for all and one for each. */
+static void test_interrupted_sweep_of_ranks_goes_on(void **state)
+{
+    (void)state;
+    char log[256], path[512];
+    snprintf(log, sizeof log, "%s/sweep.log", folder);
+    skip_without("kernels");
+    skip_without("scaling");
+    interrupt_sweep(start_sweep(log, "1 2"), log, "scratch/scaling-*.rows.csv");
+    assert_in_range(find("scratch/scaling-*.rows.csv", sizeof path, path), 1, 3);
+    assert_int_equal(find("scratch/*.part", 0, NULL), 0);
+    char *first = read_file(path);
+
+    assert_int_equal(end_sweep(start_sweep(log, "1 2")), 0);
+    char *text = read_file(log);
+    assert_null(strstr(text, "point 4 of 7"));
+    assert_holds(text, "point 7 of 7: host tet4, 300 DoF a rank, weak, 2 ranks; about ");
+    free(text);
+    char *again = read_file(path);
+    assert_string_equal(first, again); /* not measured a second time */
+    free(first), free(again);
+    assert_int_equal(find("scaling.csv", sizeof path, path), 1); /* one folder */
+    text = read_file(path);
+    assert_int_equal(count(text, "schema"), 1);
+    assert_int_equal(count(text, ",exchange,"), 4);
+    assert_int_equal(count(text, ",gmres_cgs2,"), 4);
+    assert_int_equal(count(text, ",ok\n") + 1, count(text, "\n"));
+    assert_holds(text, ",weak-1x1x2-threads-box");
+    free(text);
+    assert_int_equal(find("scaling.md", sizeof path, path), 1);
+    text = read_file(path);
+    assert_holds(text, " speed-up on 2 |");
+    assert_holds(text, " efficiency on 2 |");
+    free(text);
+    const int drawn = system("command -v gnuplot >/dev/null") == 0;
+    assert_int_equal(find("scaling-host.svg", 0, NULL), drawn);
+    assert_int_equal(find("scaling-host.png", 0, NULL), drawn);
+}
+
+/* What became of points that never came to their end stands in the table, too. */
+static void test_lost_points_on_ranks_have_rows(void **state)
+{
+    (void)state;
+    char command[600];
+    skip_without("scaling");
+    snprintf(command, sizeof command,
+             "%s/scaling --ranks 2 --weak --dofs 300 --variants %s --give-up killed --rows '%s/lost.csv' && "
+             "LC_ALL=C awk -f bench/scaling.awk '%s/lost.csv'",
+             getenv("FE_BUILD") ? getenv("FE_BUILD") : "build", fe_variant_at(0)->name, folder, folder);
+    FILE *pipe = popen(command, "r");
+    char *text = read_all(pipe);
+    assert_int_equal(pclose(pipe), 0);
+    assert_holds(text, "## hex8 on host, weak: ");
+    assert_holds(text, "| `jacvec` | killed |  |  |  |\n");
     free(text);
 }
 
@@ -490,6 +628,9 @@ int main(void)
                                        cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
                                        cmocka_unit_test(test_scattered_elements_pass_the_check),
                                        cmocka_unit_test(test_full_disk_is_reported),
-                                       cmocka_unit_test(test_interrupted_sweep_goes_on)};
+                                       cmocka_unit_test(test_interrupted_sweep_goes_on),
+                                       cmocka_unit_test(test_scaling_table_compares_with_one_rank),
+                                       cmocka_unit_test(test_lost_points_on_ranks_have_rows),
+                                       cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
