@@ -249,10 +249,15 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     if (w->series) FE_TRY(fe_series_write(w->series, w->mesh, fields));
     if (w->arguments->result) FE_TRY(fe_result_write(r, w->arguments->result));
     if (!step) {
-        printf("%s on %s: %d nodes, %d %s; %s on %s\n"
-               "step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n",
-               r->problem->name, w->mesh->path, w->mesh->n_node, w->mesh->n_elem, r->element, r->variant,
-               r->backend);
+        printf("%s on %s: %d nodes, %d %s; %s on %s\n", r->problem->name, w->mesh->path, w->mesh->n_node,
+               w->mesh->n_elem, r->element, r->variant, r->backend);
+        if (r->ranks > 1)
+            printf(
+                "%d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed again; "
+                "%.2f %% ghosts; %d neighbours at most\n",
+                r->ranks, r->communication, r->partition, r->quality.imbalance, 100.0 * r->quality.duplicates,
+                100.0 * r->quality.ghosts, r->quality.most_neighbors);
+        printf("step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n");
         return FE_OK;
     }
     double seconds = 0.0;

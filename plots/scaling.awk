@@ -56,9 +56,13 @@ END {
     print "$scaled << EOD"
     for (i = 1; i <= n_row; i++) {
         $0 = row[i]
-        if (i in value && panel[i] in drawn && get("element") in has) print get("element"), index_of[panel[i]], get("variant"), get("ranks"), value[i]
+        if (!(i in value && panel[i] in drawn && get("element") in has)) continue
+        print get("element"), index_of[panel[i]], get("variant"), get("ranks"), value[i]
+        filled[get("element") "." index_of[panel[i]]] = 1
     }
     print "EOD"
+    for (i in filled) panels = panels " " i
+    printf "filled = '%s '\n", panels
     for (i = 1; i <= n_column; i++) {
         split(list[i], part, SUBSEP)
         kinds = kinds " " part[1]

@@ -22,34 +22,36 @@ do for [n in counts] { set xtics add (n int(n)) }
 do for [row = 1:words(elements)] {
     e = word(elements, row)
     do for [c = 1:n_column] {
-        strong = word(kinds, c) eq "strong"
-        set lmargin at screen X(75 + (c - 1) * panel_width)
-        set rmargin at screen X(5 + c * panel_width)
-        set tmargin at screen Y(34 + (row - 1) * step)
-        set bmargin at screen Y(34 + (row - 1) * step + panel_height)
-        set title element_name(e).", ".word(kinds, c).": ".count(value("size_".c))." degrees of freedom".(strong ? "" : " a ".one_name) \
-            offset 0,-0.5 textcolor rgb ink
-        set label 1 (strong ? "speed-up" : "efficiency, %") at screen X(24 + (c - 1) * panel_width), \
-            Y(34 + (row - 1) * step + 0.5 * panel_height) center rotate textcolor rgb ink
-        set xlabel (row == words(elements) ? (one_name."s") : "") textcolor rgb ink
-        if (strong) {
-            set logscale y 2
-            set yrange [(least < 1 ? least : 1.0) / 1.1 : (most > most_ranks ? most : most_ranks) * 1.1]
-            set ytics ("" 1e30)
-            do for [k = -6:12] {
-                set ytics add (sprintf("%g", 2.0**k) 2.0**k)
-                if (most_ranks <= 4) { set ytics add (sprintf("%g", 1.5 * 2.0**k) 1.5 * 2.0**k) }
+        if (strstrt(filled, sprintf(" %s.%d ", e, c))) {
+            strong = word(kinds, c) eq "strong"
+            set lmargin at screen X(75 + (c - 1) * panel_width)
+            set rmargin at screen X(5 + c * panel_width)
+            set tmargin at screen Y(34 + (row - 1) * step)
+            set bmargin at screen Y(34 + (row - 1) * step + panel_height)
+            set title element_name(e).", ".word(kinds, c).": ".count(value("size_".c))." degrees of freedom".(strong ? "" : " a ".one_name) \
+                offset 0,-0.5 textcolor rgb ink
+            set label 1 (strong ? "speed-up" : "efficiency, %") at screen X(24 + (c - 1) * panel_width), \
+                Y(34 + (row - 1) * step + 0.5 * panel_height) center rotate textcolor rgb ink
+            set xlabel (row == words(elements) ? (one_name."s") : "") textcolor rgb ink
+            if (strong) {
+                set logscale y 2
+                set yrange [(least < 1 ? least : 1.0) / 1.1 : (most > most_ranks ? most : most_ranks) * 1.1]
+                set ytics ("" 1e30)
+                do for [k = -6:12] {
+                    set ytics add (sprintf("%g", 2.0**k) 2.0**k)
+                    if (most_ranks <= 4) { set ytics add (sprintf("%g", 1.5 * 2.0**k) 1.5 * 2.0**k) }
+                }
+            } else {
+                unset logscale y
+                set yrange [0 : (most_efficiency > 105 ? most_efficiency : 105) * 1.05]
+                set ytics 0,20,1000
             }
-        } else {
-            unset logscale y
-            set yrange [0 : (most_efficiency > 105 ? most_efficiency : 105) * 1.05]
-            set ytics 0,20,1000
+            plot "+" using (2**($0 * octaves)):(strong ? 2**($0 * octaves) : 100) every ::0::1 \
+                    with lines lc rgb ink dt 2 lw 1.2, \
+                for [v in variants] $scaled using \
+                    (strcol(1) eq e && $2 == c && strcol(3) eq v ? $4 * apart(v) : NaN):5:6:7 with yerrorlines lt type(place(v))
+            unset label 100
         }
-        plot "+" using (2**($0 * octaves)):(strong ? 2**($0 * octaves) : 100) every ::0::1 \
-                with lines lc rgb ink dt 2 lw 1.2, \
-            for [v in variants] $scaled using \
-                (strcol(1) eq e && $2 == c && strcol(3) eq v ? $4 * apart(v) : NaN):5:6:7 with yerrorlines lt type(place(v))
-        unset label 100
     }
 }
 load "plots/key.gp"

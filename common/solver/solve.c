@@ -296,12 +296,6 @@ static fe_status describe(fe_solver *s, const run *r)
     result->quality = quality;
     result->bytes_resident = (size_t)bytes;
     snprintf(result->device, sizeof result->device, "%s", d->name);
-    if (s->comm->size > 1)
-        fprintf(stderr,
-                "solve: %d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed "
-                "twice; %.2f %% ghosts; %d neighbours at most\n",
-                s->comm->size, s->comm->name, result->partition, quality.imbalance,
-                100.0 * quality.duplicates, 100.0 * quality.ghosts, quality.most_neighbors);
     return FE_OK;
 }
 
