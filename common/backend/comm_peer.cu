@@ -229,7 +229,8 @@ static fe_status enable_peers(comm_peer *p)
         if (r == own) continue; /* rank r of a process has GPU r */
         CUDA_TRY(cudaDeviceCanAccessPeer(&can, own, r));
         if (!can)
-            return fe_fail(FE_BAD_INPUT, "--transport peer: GPU %d cannot read the memory of GPU %d", own, r);
+            return fe_fail(FE_BAD_INPUT, "--transport peer: GPU %d cannot reach the memory of GPU %d", own,
+                           r);
         const cudaError_t error = cudaDeviceEnablePeerAccess(r, 0);
         if (error != cudaErrorPeerAccessAlreadyEnabled) CUDA_TRY(error);
         cudaGetLastError();
