@@ -86,8 +86,8 @@ typedef struct fe_backend {
     fe_status (*record_begin)(fe_device *d);
     fe_status (*record_end)(fe_device *d, void **recording);
     fe_status (*replay)(fe_device *d, void *recording);
-    /* One double on its way to the host while further work is enqueued: begun, and awaited later. slot: 0 or 1,
-     * each for one number at a time. NULL like the others. */
+    /* One double on its way to the host while further work is enqueued: begun, and awaited later. slot: 0 or
+     * 1, each for one number at a time. NULL like the others. */
     fe_status (*read_begin)(fe_device *d, int slot, const double *x);
     fe_status (*read_end)(fe_device *d, int slot, double *host);
     void (*forget)(fe_device *d, void *recording);

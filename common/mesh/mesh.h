@@ -103,8 +103,8 @@ typedef struct fe_box {
     uint64_t seed;
 } fe_box;
 fe_status fe_mesh_box(const fe_box *box, fe_mesh *mesh);
-/* The cells [first, last) of each axis alone, with the box's tags and coordinates, and without groups: what one
- * of several ranks needs, none of which has to hold the whole. */
+/* The cells [first, last) of each axis alone, with the box's tags and coordinates, and without groups: what
+ * one of several ranks needs, none of which has to hold the whole. */
 fe_status fe_mesh_box_piece(const fe_box *box, const int first[3], const int last[3], fe_mesh *mesh);
 
 #ifdef __cplusplus
