@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 char child_said[8192];
+unsigned child_seconds = 60;
 static char folder[256];
 
 void child_write(const char *path, const char *format, ...)
@@ -42,7 +43,7 @@ pid_t child_start(const char *command)
     if (child) return child;
     char line[1024];
     snprintf(line, sizeof line, "exec %s", command);
-    alarm(60);
+    alarm(child_seconds);
     if (freopen("out", "w", stdout) && freopen("err", "w", stderr))
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
     _exit(127);

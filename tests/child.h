@@ -15,7 +15,8 @@ int child_close(void **state);
 void child_write(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void child_read(const char *path, size_t size, char *text);
 
-/* A shell command, with its output in the files out and err; SIGALRM ends it after a minute. */
+/* A shell command, with its output in the files out and err; SIGALRM ends it after child_seconds (60). */
+extern unsigned child_seconds;
 pid_t child_start(const char *command);
 /* Its exit code, or minus the signal that ended it; child_said is its stderr. No temporary file may stay. */
 int child_finish(pid_t child);

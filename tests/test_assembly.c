@@ -568,7 +568,7 @@ static int check_material(const setting *t, const scene *s)
 
 /* --- ranks, bits, side effects ---------------------------------------------------------------------- */
 
-/* The rows that two and three ranks own are those of the whole mesh. */
+/* The rows that ranks own are those of the whole mesh. */
 static int check_partition(const setting *t, const scene *s, int n_rank, int method)
 {
     double *r = new_vector(s, 3), *y = new_vector(s, 3), *d = new_vector(s, 9);
@@ -599,10 +599,11 @@ static int check_partition(const setting *t, const scene *s, int n_rank, int met
 
 static int check_ranks(const setting *t, const scene *s)
 {
+    static const int counts[] = {2, 3, 4, 7};
     int bad = 0;
-    for (int n_rank = 2; n_rank <= 3; n_rank++) {
-        bad += check_partition(t, s, n_rank, FE_PARTITION_CONTIGUOUS);
-        if (FE_HAVE_METIS) bad += check_partition(t, s, n_rank, FE_PARTITION_METIS);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        bad += check_partition(t, s, counts[i], FE_PARTITION_CONTIGUOUS);
+        if (FE_HAVE_METIS) bad += check_partition(t, s, counts[i], FE_PARTITION_METIS);
     }
     return bad;
 }

@@ -69,6 +69,8 @@ int fe_mpi_meet(fe_status status);
 /* Leaves. Ranks that did not come to fe_mpi_meet are ended; after a failure it may not return. */
 void fe_mpi_close(int exit_code);
 fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm);
+/* Whether a wait was given up: MPI may still read and write the memory that it was for, which has to stay. */
+int fe_mpi_stranded(void);
 
 #if FE_HAVE_NCCL
 /* NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */

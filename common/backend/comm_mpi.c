@@ -137,6 +137,8 @@ static fe_status await(fe_comm *c, int n, MPI_Request *request)
     }
 }
 
+int fe_mpi_stranded(void) { return world.stranded != 0; }
+
 static fe_status barrier(fe_comm *c)
 {
     MPI_Request request;
@@ -345,6 +347,8 @@ int fe_mpi_meet(fe_status status)
 }
 
 void fe_mpi_close(int exit_code) { (void)exit_code; }
+
+int fe_mpi_stranded(void) { return 0; }
 
 fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm)
 {

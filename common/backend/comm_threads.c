@@ -17,7 +17,7 @@ typedef struct post {
     const fe_halo *halo;
     double *pack[2]; /* packed nodes of exchanges, in turn: a slow neighbour may still read the last ones */
     int waiting;     /* at a barrier */
-    double seen;     /* when it last asked for the others (check) */
+    double seen;     /* when it last asked for the others (check), or gave up waiting for them */
 } post;
 
 struct fe_team {
@@ -107,9 +107,11 @@ static fe_status barrier(fe_comm *c)
     while (turn == team->turn && !team->aborted && !late)
         late = pthread_cond_timedwait(&team->met, &team->mutex, &end) == ETIMEDOUT;
     fe_status status = FE_OK; /* an abort behind a barrier that all have reached came too late */
-    if (turn == team->turn)
+    if (turn == team->turn) {
         status =
             team->aborted ? fe_fail(team->aborted, "another rank failed: %s", team->message) : overdue(c);
+        team->posted[c->rank].seen = fe_seconds(); /* or the next to give up would take this one for silent */
+    }
     team->posted[c->rank].waiting = 0;
     pthread_mutex_unlock(&team->mutex);
     return status;

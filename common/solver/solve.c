@@ -20,7 +20,8 @@ typedef struct run {
     fe_result *result;
     fe_partition partition;
     fe_team *team; /* none with MPI */
-    int abandoned; /* a rank's thread did not end */
+    int abandoned; /* a rank's thread did not end, or MPI may still write to a rank's memory */
+    int n_shown;   /* steps that rank 0's observer has seen: these are not taken back */
     const fe_backend *backend;
     const fe_variant *variant;
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
@@ -218,6 +219,7 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
                                   .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
                                   .rank = r->element_rank};
         FE_TRY(o->step(o->context, record, o->wants_fields ? &fields : NULL));
+        r->n_shown = r->result->n_step;
     }
     return s->comm->barrier(s->comm);
 }
@@ -283,7 +285,7 @@ static fe_status load_steps(fe_solver *s, run *r, rank_thread *t)
         }
         if (status == FE_OK) status = observe(s, r, record);
         if (status == FE_OK) status = accept(s);
-        if (status != FE_OK && s->comm->rank == 0) fe_result_drop_step(r->result);
+        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown) fe_result_drop_step(into);
         if (s->comm->rank != 0) fe_result_close(&own);
         memcpy(from, to, (size_t)n_path * sizeof *from);
     }
@@ -366,6 +368,10 @@ static void *rank_main(void *argument)
     if (t->status != FE_OK) {
         snprintf(t->message, sizeof t->message, "%s", fe_message());
         if (solver.comm) solver.comm->abort(solver.comm, t->status, t->message);
+        if (fe_mpi_stranded()) {
+            t->run->abandoned = 1; /* the process ends soon */
+            return NULL;
+        }
     }
     close_solver(&solver);
     fe_share_close(&share);
@@ -519,7 +525,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     const fe_status status = run_all(&r, &ranks);
-    if (r.abandoned) return status; /* a thread may still use it all; the program ends now */
+    if (r.abandoned) return status; /* somebody may still use it all; the program ends now */
     free(ranks);
     close_run(&r);
     return status;

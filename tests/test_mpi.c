@@ -1,0 +1,714 @@
+/* Ranks as processes: `solve` under mpirun gives what one process gives, and a rank that stops, dies, fails
+ * alone or is refused its memory ends all of them, in time, with its name and the accepted steps. Nothing
+ * that is started here may stay behind. */
+#include "tests/child.h"
+
+#include "common/fe.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <glob.h>
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+static char root[PATH_MAX], folder[PATH_MAX]; /* of the repository, of these tests */
+static const char *missing;                   /* why there are no processes here */
+
+static void need_mpi(void)
+{
+    if (!missing) return;
+    print_message("skipped: ranks as processes: %s\n", missing);
+    skip();
+}
+
+/* --- processes --------------------------------------------------------------------------------------- */
+
+/* The first `size` bytes of /proc/PID/NAME; empty where it cannot be read. Returns the length. */
+static size_t read_proc(pid_t pid, const char *name, size_t size, char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    FILE *file = fopen(path, "r");
+    const size_t n = file ? fread(text, 1, size - 1, file) : 0;
+    if (file) fclose(file);
+    text[n] = 0;
+    return n;
+}
+
+/* Whether a process works in our folder. One that has ended does not, whether its parent has noticed or not.
+ */
+static int is_ours(pid_t pid)
+{
+    char path[64], place[PATH_MAX];
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    const ssize_t n = readlink(path, place, sizeof place - 1);
+    if (n < 0 || pid == getpid()) return 0;
+    place[n] = 0;
+    return !strcmp(place, folder);
+}
+
+/* What the launchers tell each process. */
+static int has_rank(pid_t pid, int rank)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    static char text[1 << 17];
+    const size_t n = read_proc(pid, "environ", sizeof text, text);
+    for (const char *word = text; word < text + n; word += strlen(word) + 1)
+        for (int i = 0; i < 3; i++) {
+            char wanted[64];
+            snprintf(wanted, sizeof wanted, "%s=%d", names[i], rank);
+            if (!strcmp(word, wanted)) return 1;
+        }
+    return 0;
+}
+
+enum { ANYONE = -1 };
+
+/* A process of ours: the program `solve` of one rank, or anyone. 0: there is none. */
+static pid_t find_process(int rank)
+{
+    pid_t found = 0;
+    DIR *processes = opendir("/proc");
+    assert_non_null(processes);
+    for (struct dirent *entry; !found && (entry = readdir(processes));) {
+        char name[32];
+        const pid_t pid = (pid_t)atoi(entry->d_name);
+        if (!isdigit(entry->d_name[0]) || !is_ours(pid)) continue;
+        read_proc(pid, "comm", sizeof name, name);
+        if (rank == ANYONE || (!strcmp(name, "solve\n") && has_rank(pid, rank))) found = pid;
+    }
+    closedir(processes);
+    return found;
+}
+
+static pid_t running; /* the command that was started last; 0: it has ended */
+
+__attribute__((format(printf, 1, 2))) static void start(const char *format, ...)
+{
+    char command[768];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    unlink("r.json");
+    running = child_start(command);
+}
+
+/* Its exit code, or minus the signal that ended it, once all processes are gone, which may take so long. */
+static int finish(double seconds)
+{
+    const double begin = fe_seconds();
+    int status;
+    for (; waitpid(running, &status, WNOHANG) == 0; usleep(10000))
+        if (fe_seconds() - begin > seconds) {
+            child_read("err", sizeof child_said, child_said);
+            fail_msg("the command runs after %g s: %s", seconds, child_said);
+        }
+    running = 0;
+    for (pid_t left; (left = find_process(ANYONE)); usleep(10000))
+        if (fe_seconds() - begin > seconds) fail_msg("process %d runs after %g s", (int)left, seconds);
+    child_read("err", sizeof child_said, child_said);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+enum { LONG = 300 }; /* seconds that a busy machine may take */
+
+/* Ends what a failed test left behind. */
+static int clean_up(void **state)
+{
+    (void)state;
+    glob_t left;
+    for (pid_t pid; (pid = find_process(ANYONE)); usleep(10000)) kill(pid, SIGKILL);
+    if (running) waitpid(running, NULL, 0);
+    running = 0;
+    if (glob("*.tmp", 0, NULL, &left) == 0) {
+        for (size_t i = 0; i < left.gl_pathc; i++) unlink(left.gl_pathv[i]);
+        globfree(&left);
+    }
+    return 0;
+}
+
+/* Steps that the result shows, 0 where it is not there yet. Whenever it is there, it is complete. */
+static size_t steps_so_far(void)
+{
+    if (access("r.json", R_OK)) return 0;
+    json_t *result = result_load("r.json");
+    const size_t n = json_array_size(result_at(result, "steps"));
+    json_decref(result);
+    return n;
+}
+
+/* Waits for the result's first steps; returns how many there are. */
+static size_t wait_for_steps(void)
+{
+    const double begin = fe_seconds();
+    siginfo_t ended = {0};
+    for (;; usleep(5000)) {
+        const size_t n = steps_so_far();
+        if (n >= 2) return n;
+        waitid(P_PID, (id_t)running, &ended, WEXITED | WNOHANG | WNOWAIT);
+        if (ended.si_pid || fe_seconds() - begin > LONG) {
+            child_read("err", sizeof child_said, child_said);
+            fail_msg("%s before the second load step: %s", ended.si_pid ? "ended" : "hangs", child_said);
+        }
+    }
+}
+
+static void assert_said(const char *text)
+{
+    if (!strstr(child_said, text)) fail_msg("\"%s\" is not in: %s", text, child_said);
+}
+
+static void assert_said_once(const char *text)
+{
+    assert_said(text);
+    if (strstr(strstr(child_said, text) + 1, text)) fail_msg("\"%s\" is said twice: %s", text, child_said);
+}
+
+/* --- the same results -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *problem, *mesh;
+    double factors[2]; /* the second load step is plastic */
+} cases[] = {{"strip", "strip_tet.msh", {2, 3}}, {"cylinder", "cylinder_hex.msh", {140, 180}}};
+static const int counts[] = {1, 2, 3, 4, 7};
+enum { N_CASE = sizeof cases / sizeof *cases, N_COUNT = sizeof counts / sizeof *counts, WITH_FIELDS = 3 };
+
+static json_t *alone[N_CASE]; /* results of one process, and its fields in alone-CASE/ */
+
+/* The problems of tests/validation with two load steps. */
+static void write_short_problems(void)
+{
+    for (int i = 0; i < N_CASE; i++) {
+        char path[2 * PATH_MAX];
+        snprintf(path, sizeof path, "%s/tests/validation/problems/%s.json", root, cases[i].problem);
+        json_t *file = result_load(path), *load = result_at(result_at(file, "paths"), "load");
+        json_array_clear(load);
+        for (int k = 0; k < 2; k++) json_array_append_new(load, json_real(cases[i].factors[k]));
+        snprintf(path, sizeof path, "%s.json", cases[i].problem);
+        assert_int_equal(json_dump_file(file, path, 0), 0);
+        json_decref(file);
+    }
+}
+
+/* The command line of `solve` for a case. */
+static const char *flags_of(int i)
+{
+    static char text[PATH_MAX + 256];
+    snprintf(text, sizeof text,
+             "%s.json --mesh %s/tests/validation/meshes/%s --threads 1 --tolerance 1e-12 --result r.json",
+             cases[i].problem, root, cases[i].mesh);
+    return text;
+}
+
+static const json_t *result_alone(int i)
+{
+    if (!alone[i]) {
+        start("solve %s --output alone-%d", flags_of(i), i);
+        if (finish(LONG)) fail_msg("one process: %s", child_said);
+        alone[i] = result_load_checked("r.json", "converged", 2);
+        assert_true(result_number(result_step(alone[i], 1), "plastic_gp") > 0);
+    }
+    return alone[i];
+}
+
+static double largest_of(const json_t *value)
+{
+    const char *key;
+    json_t *entry;
+    size_t k;
+    double largest = json_is_number(value) ? fabs(json_number_value(value)) : 0;
+    if (json_is_object(value))
+        json_object_foreach((json_t *)value, key, entry) largest = fmax(largest, largest_of(entry));
+    json_array_foreach(value, k, entry) largest = fmax(largest, largest_of(entry));
+    return largest;
+}
+
+/* Largest difference of all numbers of two values of the same shape. */
+static double difference_of(const json_t *a, const json_t *b)
+{
+    const char *key;
+    json_t *entry;
+    size_t k;
+    double largest = 0;
+    assert_int_equal(json_is_number(a), json_is_number(b));
+    if (json_is_number(a)) return fabs(json_number_value(a) - json_number_value(b));
+    assert_int_equal(json_typeof(a), json_typeof(b));
+    assert_int_equal(json_object_size(a), json_object_size(b));
+    assert_int_equal(json_array_size(a), json_array_size(b));
+    json_object_foreach((json_t *)a, key, entry) largest =
+        fmax(largest, difference_of(entry, result_at(b, key)));
+    json_array_foreach(a, k, entry) largest = fmax(largest, difference_of(entry, json_array_get(b, k)));
+    return largest;
+}
+
+static void compare_results(const char *what, const json_t *result, const json_t *reference)
+{
+    static const char *const keys[] = {"factors",        "probes",      "reactions", "max_abs_u",
+                                       "norm_u",         "max_peeq",    "max_mises", "int_peeq",
+                                       "elastic_energy", "plastic_work"};
+    assert_true(result_number(result, "volume") == result_number(reference, "volume"));
+    for (size_t i = 0; i < json_array_size(result_at(reference, "steps")); i++) {
+        const json_t *a = result_step(result, i), *b = result_step(reference, i);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            const double difference = difference_of(result_at(a, keys[k]), result_at(b, keys[k]));
+            const double scale = largest_of(result_at(b, keys[k]));
+            if (!(difference <= 1e-8 * scale))
+                fail_msg("%s, step %zu: %s differs by %.2e of %.2e", what, i + 1, keys[k], difference, scale);
+        }
+        assert_int_equal(result_number(a, "plastic_gp"), result_number(b, "plastic_gp"));
+    }
+}
+
+/* Every number of every step but times. */
+static void assert_same_bits(const json_t *a, const json_t *b)
+{
+    for (size_t i = 0; i < json_array_size(result_at(b, "steps")); i++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(result_step(b, i), key,
+                            value) if (strcmp(key, "seconds") &&
+                                       !json_equal(value, result_at(result_step(a, i), key)))
+            fail_msg("step %zu: %s has other bits", i + 1, key);
+    }
+}
+
+static void check_run(const json_t *result, int n_rank, const char *partition)
+{
+    const json_t *run = result_at(result, "run"), *quality = result_at(run, "partition_quality");
+    const double imbalance = result_number(quality, "imbalance"), ghosts = result_number(quality, "ghosts");
+    const double duplicates = result_number(quality, "duplicates");
+    const int neighbors = (int)result_number(quality, "most_neighbors");
+    assert_string_equal(json_string_value(result_at(run, "communication")), "mpi");
+    assert_string_equal(json_string_value(result_at(run, "partition")), partition);
+    assert_int_equal(result_number(run, "ranks"), n_rank);
+    if (n_rank == 1) {
+        assert_true(imbalance == 1 && ghosts == 0 && duplicates == 0 && neighbors == 0);
+        return;
+    }
+    assert_true(imbalance >= 1 && imbalance < 2);
+    assert_true(ghosts > 0 && ghosts < n_rank);
+    assert_true(duplicates > 0 && duplicates < n_rank);
+    assert_in_range(neighbors, 1, n_rank - 1);
+}
+
+/* --- the same fields --------------------------------------------------------------------------------- */
+
+/* Bytes of base64 text; returns how many. */
+static size_t decode(const char *text, size_t n_byte, unsigned char *byte)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n_byte; i++) {
+        const char *digit[2] = {strchr(digits, text[i / 3 * 4 + i % 3]),
+                                strchr(digits, text[i / 3 * 4 + i % 3 + 1])};
+        if (!digit[0] || !digit[1]) fail_msg("VTU: \"%.4s\" is not base64", text + i / 3 * 4);
+        const unsigned pair = (unsigned)(digit[0] - digits) << 6 | (unsigned)(digit[1] - digits);
+        byte[i] = (unsigned char)(pair >> (4 - 2 * (i % 3)));
+    }
+    return (n_byte + 2) / 3 * 4;
+}
+
+/* An array of a VTU file as common/mesh/vtu.c writes it. */
+typedef struct array {
+    char name[32], type[16];
+    size_t bytes;
+    unsigned char *data;
+} array;
+
+static void read_data(const char *text, array *a)
+{
+    uint64_t head[3];
+    decode(text, sizeof head, (unsigned char *)head);
+    const size_t n_head = (size_t)head[0] + 3;
+    uint64_t *header = calloc(n_head, sizeof *header);
+    assert_non_null(header);
+    text += decode(text, n_head * sizeof *header, (unsigned char *)header);
+    size_t packed_bytes = 0, at = 0;
+    for (size_t b = 3; b < n_head; b++) packed_bytes += header[b];
+    unsigned char *packed = malloc(packed_bytes + 1);
+    a->data = malloc(head[0] * head[1] + 1);
+    assert_true(packed && a->data);
+    decode(text, packed_bytes, packed);
+    a->bytes = 0;
+    for (size_t b = 3; b < n_head; b++) {
+        uLongf length = head[1];
+        assert_int_equal(uncompress(a->data + a->bytes, &length, packed + at, header[b]), Z_OK);
+        a->bytes += length, at += header[b];
+    }
+    free(packed), free(header);
+}
+
+enum { MOST_ARRAYS = 20 };
+
+static int read_arrays(const char *path, array list[MOST_ARRAYS])
+{
+    static char text[1 << 23];
+    int n = 0;
+    child_read(path, sizeof text, text);
+    const char *data = strstr(text, "<AppendedData encoding=\"base64\">\n_");
+    assert_non_null(data);
+    data = strchr(data, '_') + 1;
+    for (const char *at = text; (at = strstr(at, "<DataArray ")); at++) {
+        assert_true(n < MOST_ARRAYS);
+        array *a = &list[n++];
+        if (sscanf(at, "<DataArray type=\"%15[^\"]\" Name=\"%31[^\"]\"", a->type, a->name) != 2)
+            fail_msg("%s: %.60s", path, at);
+        read_data(data + strtoul(strstr(at, " offset=\"") + 9, NULL, 10), a);
+    }
+    return n;
+}
+
+/* Arrays of doubles may differ by `bound` of their largest number; ranks of elements are left out where there
+ * is a bound, for then these are other ranks. */
+static void compare_array(const char *path, const array *a, const array *b, double bound)
+{
+    if (bound > 0 && !strcmp(a->name, "rank")) return;
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->bytes, b->bytes);
+    if (strcmp(a->type, "Float64")) {
+        if (memcmp(a->data, b->data, a->bytes)) fail_msg("%s: %s is another", path, a->name);
+        return;
+    }
+    double largest = 0, difference = 0;
+    for (size_t i = 0; i < a->bytes; i += sizeof(double)) {
+        double x, y;
+        memcpy(&x, a->data + i, sizeof x), memcpy(&y, b->data + i, sizeof y);
+        largest = fmax(largest, fabs(y));
+        difference = x - y == 0 ? difference : fmax(difference, isnan(x - y) ? INFINITY : fabs(x - y));
+    }
+    if (difference > bound * largest)
+        fail_msg("%s: %s differs by %.2e of %.2e", path, a->name, difference, largest);
+}
+
+/* The last step's file of two folders. */
+static void compare_fields(const char *folder_a, const char *folder_b, const char *name, double bound)
+{
+    array list[2][MOST_ARRAYS];
+    char path[2][PATH_MAX];
+    const char *folders[2] = {folder_a, folder_b};
+    int n[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s_0002.vtu", folders[i], name);
+        n[i] = read_arrays(path[i], list[i]);
+    }
+    assert_int_equal(n[0], n[1]);
+    assert_true(n[0] >= 15);
+    for (int k = 0; k < n[0]; k++) compare_array(path[0], &list[0][k], &list[1][k], bound);
+    for (int k = 0; k < n[0]; k++) free(list[0][k].data), free(list[1][k].data);
+}
+
+/* Threads make the same sums in the same order, so they leave the same bits. */
+static void compare_with_threads(int i, int n_rank, const char *partition, const json_t *result)
+{
+    start("solve %s --ranks %d --partition %s --output threads", flags_of(i), n_rank, partition);
+    if (finish(LONG)) fail_msg("threads: %s", child_said);
+    json_t *threads = result_load_checked("r.json", "converged", 2);
+    assert_same_bits(result, threads);
+    assert_true(json_equal(result_at(result_at(result, "run"), "partition_quality"),
+                           result_at(result_at(threads, "run"), "partition_quality")));
+    json_decref(threads);
+    compare_fields("fields", "threads", cases[i].problem, 0);
+}
+
+typedef struct setting {
+    int number, ranks;
+    const char *partition;
+    char name[64];
+} setting;
+
+static void processes_agree(void **state)
+{
+    const setting *s = *state;
+    char output[64] = "";
+    need_mpi();
+    const json_t *reference = result_alone(s->number);
+    if (s->ranks == WITH_FIELDS) snprintf(output, sizeof output, "--ranks %d --output fields", s->ranks);
+    start("mpirun -n %d solve %s --partition %s %s", s->ranks, flags_of(s->number), s->partition, output);
+    const int code = finish(LONG);
+    if (code) fail_msg("%s: exit code %d: %s", s->name, code, child_said);
+    json_t *result = result_load_checked("r.json", "converged", 2);
+    compare_results(s->name, result, reference);
+    check_run(result, s->ranks, s->partition);
+    if (s->ranks == WITH_FIELDS) {
+        char folder_alone[32];
+        snprintf(folder_alone, sizeof folder_alone, "alone-%d", s->number);
+        compare_fields("fields", folder_alone, cases[s->number].problem, 1e-8);
+        compare_with_threads(s->number, s->ranks, s->partition, result);
+    }
+    json_decref(result);
+}
+
+/* --- faults ------------------------------------------------------------------------------------------ */
+
+/* Some thousand elastic load steps, each with the load or half of it. */
+static void write_long_problem(void)
+{
+    char factors[5000 * 8];
+    for (int i = 0, used = 0; i < 5000; i++)
+        used +=
+            snprintf(factors + used, sizeof factors - (size_t)used, "%s%g", i ? ", " : "", i % 2 ? 1 : 0.5);
+    child_write_problem("long.json", (problem){.factors = factors});
+}
+
+/* The result has this status, at least `least` steps and all that were shown, and they are right. */
+static void check_kept(const char *status, size_t least)
+{
+    static char shown[1 << 20];
+    const size_t n = steps_so_far();
+    size_t n_shown = 0;
+    assert_true(n >= least && n < 5000);
+    child_read("out", sizeof shown, shown);
+    for (const char *line = shown; line; line = strchr(line, '\n')) {
+        while (isspace(*line)) line++;
+        n_shown = isdigit(*line) ? strtoul(line, NULL, 10) : n_shown;
+    }
+    assert_true(n_shown >= least && n >= n_shown);
+    json_t *result = result_load_checked("r.json", status, n);
+    const double first = result_probe(result_step(result, 0), 2);
+    for (size_t i = 0; i < n; i++) {
+        const double u = result_probe(result_step(result, i), 2), expected = first * (i % 2 ? 2 : 1);
+        if (!(fabs(u - expected) <= 1e-7 * fabs(expected)))
+            fail_msg("step %zu: %g is not %g", i + 1, u, expected);
+    }
+    json_decref(result);
+}
+
+static void stopped_rank_is_named(void **state)
+{
+    (void)state;
+    need_mpi();
+    start("mpirun -n 3 solve long.json --threads 1 --timeout 3 --result r.json");
+    const size_t n = wait_for_steps();
+    const pid_t rank = find_process(2);
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGSTOP), 0);
+    assert_int_not_equal(finish(3 + 10), 0);
+    assert_said("rank 2 has not answered for 3 s (--timeout)");
+    check_kept("fault", n);
+}
+
+/* The result's steps, and which file it is. */
+static size_t look(struct stat *file)
+{
+    struct stat again;
+    size_t n;
+    do {
+        assert_int_equal(stat("r.json", file), 0);
+        n = steps_so_far();
+        assert_int_equal(stat("r.json", &again), 0);
+    } while (again.st_ino != file->st_ino || again.st_mtim.tv_nsec != file->st_mtim.tv_nsec);
+    return n;
+}
+
+/* Waits until the result is written anew with the steps that it had: rank 0 has given up. */
+static void wait_for_the_end(void)
+{
+    struct stat old, now;
+    const double begin = fe_seconds();
+    for (size_t n, n_old = look(&old);; n_old = n, old = now, usleep(10000)) {
+        n = look(&now);
+        const int same = now.st_ino == old.st_ino && now.st_mtim.tv_nsec == old.st_mtim.tv_nsec;
+        if (!same && n == n_old) return;
+        if (fe_seconds() - begin > LONG) fail_msg("the result stays as it is, with %zu steps", n);
+    }
+}
+
+/* A rank that wakes up when the others have given it up sends what they waited for, and may still end in
+ * order. The address sanitizer sees whether their memory is still there. */
+static void late_rank_does_no_harm(void **state)
+{
+    (void)state;
+    need_mpi();
+    start("mpirun -n 3 solve long.json --threads 1 --timeout 3 --result r.json");
+    const size_t n = wait_for_steps();
+    const pid_t rank = find_process(2);
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGSTOP), 0);
+    wait_for_the_end();
+    assert_int_equal(kill(rank, SIGCONT), 0);
+    assert_int_equal(finish(20), 1);
+    assert_said("rank 2 has not answered for 3 s (--timeout)");
+    if (strstr(child_said, "signal") || strstr(child_said, "Sanitizer")) fail_msg("%s", child_said);
+    check_kept("fault", n);
+}
+
+static void killed_rank_ends_all(void **state)
+{
+    (void)state;
+    need_mpi();
+    start("mpirun -n 3 solve long.json --threads 1 --result r.json");
+    const size_t n = wait_for_steps();
+    const pid_t rank = find_process(2);
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGKILL), 0);
+    assert_int_not_equal(finish(10), 0);
+    json_t *result = result_load("r.json"); /* how far rank 0 comes after it is the launcher's choice */
+    assert_string_not_equal(json_string_value(result_at(result, "status")), "converged");
+    assert_true(json_array_size(result_at(result, "steps")) >= n);
+    json_decref(result);
+}
+
+/* Open MPI's launcher passes the signal on, sleeps for so long, and kills who is left. */
+static void interruption_ends_all(void **state)
+{
+    (void)state;
+    need_mpi();
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "3", 1);
+    start("mpirun -n 3 solve long.json --threads 1 --result r.json");
+    unsetenv("OMPI_MCA_odls_base_sigkill_timeout");
+    const size_t n = wait_for_steps();
+    assert_int_equal(kill(running, SIGINT), 0);
+    assert_int_not_equal(finish(10), 0);
+    assert_said_once("interrupted in load step ");
+    check_kept("interrupted", n);
+}
+
+/* All ranks end with this code, the line is said once, and there is no result. */
+__attribute__((format(printf, 2, 3))) static void refused(const char *line, const char *format, ...)
+{
+    char command[768];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    start("%s", command);
+    const int code = finish(LONG);
+    if (code != 2) fail_msg("%s: exit code %d: %s", command, code, child_said);
+    assert_said_once("solve: ");
+    assert_said(line);
+    assert_int_not_equal(access("r.json", F_OK), 0);
+}
+
+static void bad_input_is_said_once(void **state)
+{
+    (void)state;
+    need_mpi();
+#define GOOD "solve p.json --threads 1 --result r.json"
+    refused("solve: missing.json: No such file or directory\n",
+            "mpirun -n 3 solve missing.json --result r.json");
+    refused("solve: --fast: is not an option; solve --help lists them\n", "mpirun -n 3 %s --fast", GOOD);
+    refused("solve: --variant fast: there is no such variant", "mpirun -n 3 %s --variant fast", GOOD);
+    refused("solve: --ranks 2: 3 processes were started, and each is a rank\n", "mpirun -n 3 %s --ranks 2",
+            GOOD);
+    refused("solve: rank 2: missing.json: No such file or directory\n",
+            "mpirun -n 2 %s : -n 1 solve missing.json", GOOD);
+    refused("solve: rank 2: --fast: is not an option; solve --help lists them\n",
+            "mpirun -n 2 %s : -n 1 solve p.json --fast", GOOD);
+}
+
+/* A rank whose memory is limited to what a smaller basis needs fails alone with a larger one. The sanitizer
+ * reserves more addresses than any limit leaves. */
+static void rank_without_memory_is_named(void **state)
+{
+    (void)state;
+    need_mpi();
+#ifdef __SANITIZE_ADDRESS__
+    print_message("skipped: rank without memory: the address sanitizer cannot run under a limit\n");
+    skip();
+#endif
+    static const char solve[] = "solve p.json --mesh big.msh --threads 1 --result r.json --krylov gmres";
+    char status[4096];
+    child_must(0, "meshgen box -c 30 -b -o big.msh");
+    start("mpirun -n 1 %s : -n 1 %s --restart 10", solve, solve);
+    for (int i = 0; access("r.json", R_OK) && i < 100 * LONG; i++)
+        usleep(10000); /* all is allocated by then */
+    const pid_t rank = find_process(1);
+    assert_true(rank > 0);
+    read_proc(rank, "status", sizeof status, status);
+    const char *peak = strstr(status, "VmPeak:");
+    assert_non_null(peak);
+    assert_int_equal(kill(running, SIGTERM), 0);
+    finish(LONG);
+    /* The basis of 1000 vectors takes 350 MB. */
+    start("mpirun -n 1 %s : -n 1 sh -c 'ulimit -v %ld && exec %s --restart 1000'", solve,
+          strtol(peak + 7, NULL, 10) + 64 * 1024, solve);
+    assert_int_equal(finish(LONG), 1);
+    assert_said_once("solve: rank 1: Krylov basis: no memory for 0.3");
+}
+
+#if !FE_HAVE_MPI
+/* Every process would solve the whole problem and write the same result. */
+static void build_without_mpi_refuses(void **state)
+{
+    (void)state;
+    child_must(2, "env PMI_RANK=0 solve p.json --threads 1");
+    child_assert_said("without MPI", "solve", PARTS("but this build has no MPI"));
+}
+#endif
+
+/* --- all of them ------------------------------------------------------------------------------------- */
+
+/* Ranks may outnumber the cores, run as root, and are not bound to cores, which another mpirun may have
+ * chosen, too. Open MPI itself leaks at its end. */
+static int open_group(void **state)
+{
+    static const char *const settings[][2] = {
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+        {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+        {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+        {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+    };
+    char options[1024];
+    const char *own = getenv("ASAN_OPTIONS");
+    if (!getcwd(root, sizeof root) || child_open(state) || !getcwd(folder, sizeof folder)) return -1;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 1);
+    snprintf(options, sizeof options, "%s%sdetect_leaks=0", own ? own : "", own ? ":" : "");
+    setenv("ASAN_OPTIONS", options, 1);
+    setenv("TMPDIR", folder, 1); /* what a killed launcher leaves there goes with the folder */
+    missing = !FE_HAVE_MPI                                  ? "this build has no MPI"
+              : system("command -v mpirun >/dev/null 2>&1") ? "mpirun was not found"
+                                                            : NULL;
+    child_seconds = 2 * LONG;
+    write_short_problems();
+    write_long_problem();
+    return 0;
+}
+
+static int close_group(void **state)
+{
+    for (int i = 0; i < N_CASE; i++) json_decref(alone[i]);
+    return child_close(state);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest faults[] = {
+        cmocka_unit_test_teardown(stopped_rank_is_named, clean_up),
+        cmocka_unit_test_teardown(late_rank_does_no_harm, clean_up),
+        cmocka_unit_test_teardown(killed_rank_ends_all, clean_up),
+        cmocka_unit_test_teardown(interruption_ends_all, clean_up),
+        cmocka_unit_test_teardown(bad_input_is_said_once, clean_up),
+        cmocka_unit_test_teardown(rank_without_memory_is_named, clean_up),
+#if !FE_HAVE_MPI
+        cmocka_unit_test(build_without_mpi_refuses),
+#endif
+    };
+    enum { N_FAULT = sizeof faults / sizeof *faults, N = N_FAULT + N_CASE * N_COUNT };
+    static setting settings[N_CASE * N_COUNT];
+    static struct CMUnitTest tests[N];
+    for (int i = 0; i < N_CASE * N_COUNT; i++) {
+        setting *s = &settings[i];
+        const int metis = FE_HAVE_METIS && (i % N_COUNT + i / N_COUNT) % 2;
+        *s = (setting){i / N_COUNT, counts[i % N_COUNT], metis ? "metis" : "contiguous", ""};
+        snprintf(s->name, sizeof s->name, "%s %d ranks %s", cases[s->number].mesh, s->ranks, s->partition);
+        tests[i] = (struct CMUnitTest){
+            .name = s->name, .test_func = processes_agree, .teardown_func = clean_up, .initial_state = s};
+    }
+    memcpy(tests + N_CASE * N_COUNT, faults, sizeof faults);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return _cmocka_run_group_tests("mpi", tests, N, open_group, close_group) ? 1 : 0;
+}
