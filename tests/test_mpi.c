@@ -100,7 +100,7 @@ __attribute__((format(printf, 1, 2))) static void start(const char *format, ...)
     char command[768];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(command, sizeof command, format, arguments);
+    assert_in_range(vsnprintf(command, sizeof command, format, arguments), 1, sizeof command - 1);
     va_end(arguments);
     unlink("r.json");
     running = child_start(command);
@@ -125,11 +125,14 @@ static int finish(double seconds)
 
 enum { LONG = 300 }; /* seconds that a busy machine may take */
 
-/* Ends what a failed test left behind. */
+/* Ends what a failed test left behind: by the launcher, which cleans up after itself, or by force. */
 static int clean_up(void **state)
 {
     (void)state;
     glob_t left;
+    if (running) kill(running, SIGTERM);
+    for (int i = 0; running && i < 1000; i++, usleep(10000))
+        if (waitpid(running, NULL, WNOHANG) == running) running = 0;
     for (pid_t pid; (pid = find_process(ANYONE)); usleep(10000)) kill(pid, SIGKILL);
     if (running) waitpid(running, NULL, 0);
     running = 0;
