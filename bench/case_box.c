@@ -134,12 +134,7 @@ static fe_status common_material(bench_case *c)
 }
 
 /* Ghosts of fields come from their owners. */
-static fe_status refresh(bench_case *c, double *x)
-{
-    if (!c->comm) return FE_OK;
-    FE_TRY(c->comm->exchange_begin(c->comm, x));
-    return c->comm->exchange_end(c->comm, x);
-}
+static fe_status refresh(bench_case *c, double *x) { return c->comm ? fe_comm_exchange(c->comm, x) : FE_OK; }
 
 static fe_status upload_fields(bench_case *c, const fe_mesh *mesh)
 {

@@ -140,8 +140,7 @@ static fe_status give_up(bench *b, const char *status)
 static fe_status call_exchange(bench *b, int argument)
 {
     (void)argument;
-    FE_TRY(b->comm->exchange_begin(b->comm, b->c.v));
-    return b->comm->exchange_end(b->comm, b->c.v);
+    return fe_comm_exchange(b->comm, b->c.v);
 }
 
 static fe_status call_reduce(bench *b, int n) { return b->comm->sum(b->comm, b->device, n, b->scalar); }

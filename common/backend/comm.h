@@ -89,15 +89,29 @@ static inline void fe_comm_close(fe_comm *c)
     if (c) c->close(c);
 }
 
-/* Bytes that an exchange sends, and receives, on this rank. */
+/* Refreshes x's ghosts with nothing in between. */
+static inline fe_status fe_comm_exchange(fe_comm *c, double *x)
+{
+    FE_TRY(c->exchange_begin(c, x));
+    return c->exchange_end(c, x);
+}
+
+/* Bytes that an exchange sends on this rank. */
 static inline size_t fe_halo_bytes_sent(const fe_halo *h)
 {
     return 3 * sizeof(double) * (size_t)h->send_first[h->n_neighbor];
 }
-static inline size_t fe_halo_bytes_received(const fe_halo *h)
+
+/* For communicators: one more rank's value in a sum or a largest; the failure of a rank that another's took
+ * along, and that of one which waits for `rank` (below 0: for none that is silent) longer than it may. */
+static inline double fe_comm_combine(double all, double one, int largest)
 {
-    return 3 * sizeof(double) * (size_t)(h->ghost_first[h->n_neighbor] - h->ghost_first[0]);
+    return !largest ? all + one : one > all ? one : all;
 }
+fe_status fe_comm_relay(fe_status status, const char *message);
+fe_status fe_comm_overdue(int rank);
+/* The cause in a message of fe_comm_relay, NULL where this rank failed by itself. */
+const char *fe_comm_cause(const char *message);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Launchers leave one of these; without one, MPI would start a daemon for nothing. */
+static int launched(void)
+{
+    return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
 #if FE_HAVE_MPI
 #include <mpi.h>
 #include <sched.h>
@@ -89,9 +95,7 @@ static fe_status listen(void)
 static fe_status hear(void)
 {
     FE_TRY(listen());
-    return world.abort.status
-               ? fe_fail((fe_status)world.abort.status, "another rank failed: %s", world.abort.message)
-               : FE_OK;
+    return world.abort.status ? fe_comm_relay((fe_status)world.abort.status, world.abort.message) : FE_OK;
 }
 
 /* Ranks in waits answer; one that does not is stopped, dead, or busy with something endless. */
@@ -105,10 +109,8 @@ static fe_status overdue(void)
     }
     if (fe_seconds() - world.asked < 0.5 * patience) return FE_OK;
     for (int r = 0; r < world.size; r++)
-        if (!world.answered[r])
-            return fe_fail(FE_FAILED, "rank %d has not answered for %g s (--timeout)", r, fe_comm_timeout);
-    return fe_fail(FE_FAILED, "all ranks answer, but wait for each other since %g s (--timeout)",
-                   fe_comm_timeout);
+        if (!world.answered[r]) return fe_comm_overdue(r);
+    return fe_comm_overdue(-1);
 }
 
 static fe_status check(fe_comm *c, double since)
@@ -203,10 +205,8 @@ static fe_status reduce(fe_comm *c, int n, double *x, int largest)
     FE_TRY(await(c, 1, &request));
     for (int i = 0; i < n; i++) {
         x[i] = m->gathered[i];
-        for (int r = 1; r < world.size; r++) {
-            const double value = m->gathered[(size_t)r * (size_t)n + (size_t)i];
-            x[i] = !largest ? x[i] + value : value > x[i] ? value : x[i];
-        }
+        for (int r = 1; r < world.size; r++)
+            x[i] = fe_comm_combine(x[i], m->gathered[(size_t)r * (size_t)n + (size_t)i], largest);
     }
     return FE_OK;
 }
@@ -273,12 +273,6 @@ fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **out)
     return FE_OK;
 }
 
-/* Launchers leave one of these; without one, MPI would start a daemon for nothing. */
-static int launched(void)
-{
-    return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
-}
-
 fe_status fe_mpi_open(fe_mpi *mpi)
 {
     int provided;
@@ -333,11 +327,10 @@ void fe_mpi_close(int exit_code)
 fe_status fe_mpi_open(fe_mpi *mpi)
 {
     *mpi = (fe_mpi){0};
-    return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK")
-               ? fe_fail(FE_BAD_INPUT,
-                         "started as one of several processes, but this build has no MPI (mpicc "
-                         "was not found by make); --ranks N runs ranks as threads")
-               : FE_OK;
+    return launched() ? fe_fail(FE_BAD_INPUT,
+                                "started as one of several processes, but this build has no MPI (mpicc "
+                                "was not found by make); --ranks N runs ranks as threads")
+                      : FE_OK;
 }
 
 int fe_mpi_meet(fe_status status)

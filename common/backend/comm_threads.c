@@ -9,8 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-double fe_comm_timeout = 60.0;
-
 /* What a rank shows to the others. */
 typedef struct post {
     const void *data; /* of a reduction or a broadcast */
@@ -80,26 +78,14 @@ void fe_team_leave(fe_team *team)
 static comm_threads *self(fe_comm *c) { return (comm_threads *)c; }
 static fe_team *team_of(fe_comm *c) { return self(c)->team; }
 
-/* With the mutex held. */
-static void abort_locked(fe_team *team, int rank, fe_status status, const char *message)
-{
-    if (!team->aborted) {
-        team->aborted = status;
-        snprintf(team->message, sizeof team->message, "rank %d: %s", rank, message);
-    }
-    pthread_cond_broadcast(&team->met);
-}
-
 /* The rank that does not wait: the others wait for it. With the mutex held. */
 static fe_status overdue(fe_comm *c)
 {
     const fe_team *team = team_of(c);
     const double now = fe_seconds();
     for (int r = 0; r < team->size; r++)
-        if (!team->posted[r].waiting && now - team->posted[r].seen > 2.0)
-            return fe_fail(FE_FAILED, "rank %d has not answered for %g s (--timeout)", r, fe_comm_timeout);
-    return fe_fail(FE_FAILED, "all ranks answer, but wait for each other since %g s (--timeout)",
-                   fe_comm_timeout);
+        if (!team->posted[r].waiting && now - team->posted[r].seen > 2.0) return fe_comm_overdue(r);
+    return fe_comm_overdue(-1);
 }
 
 static fe_status barrier(fe_comm *c)
@@ -121,8 +107,7 @@ static fe_status barrier(fe_comm *c)
         late = pthread_cond_timedwait(&team->met, &team->mutex, &end) == ETIMEDOUT;
     fe_status status = FE_OK; /* an abort behind a barrier that all have reached came too late */
     if (turn == team->turn) {
-        status =
-            team->aborted ? fe_fail(team->aborted, "another rank failed: %s", team->message) : overdue(c);
+        status = team->aborted ? fe_comm_relay(team->aborted, team->message) : overdue(c);
         team->posted[c->rank].seen = fe_seconds(); /* or the next to give up would take this one for silent */
     }
     team->posted[c->rank].waiting = 0;
@@ -137,7 +122,7 @@ static fe_status check(fe_comm *c, double since)
     pthread_mutex_lock(&team->mutex);
     team->posted[c->rank].seen = fe_seconds();
     if (team->aborted)
-        status = fe_fail(team->aborted, "another rank failed: %s", team->message);
+        status = fe_comm_relay(team->aborted, team->message);
     else if (fe_seconds() - since > fe_comm_timeout)
         status = overdue(c);
     pthread_mutex_unlock(&team->mutex);
@@ -148,7 +133,11 @@ static void abort_team(fe_comm *c, fe_status status, const char *message)
 {
     fe_team *team = team_of(c);
     pthread_mutex_lock(&team->mutex);
-    abort_locked(team, c->rank, status, message);
+    if (!team->aborted) {
+        team->aborted = status;
+        snprintf(team->message, sizeof team->message, "rank %d: %s", c->rank, message);
+    }
+    pthread_cond_broadcast(&team->met);
     pthread_mutex_unlock(&team->mutex);
 }
 
@@ -204,10 +193,8 @@ static fe_status reduce(fe_comm *c, int n, double *x, int largest)
         FE_TRY(barrier(c));
         for (int i = 0; i < last; i++) {
             total[i] = ((const double *)team->posted[0].data)[i];
-            for (int r = 1; r < team->size; r++) {
-                const double value = ((const double *)team->posted[r].data)[i];
-                total[i] = !largest ? total[i] + value : value > total[i] ? value : total[i];
-            }
+            for (int r = 1; r < team->size; r++)
+                total[i] = fe_comm_combine(total[i], ((const double *)team->posted[r].data)[i], largest);
         }
         FE_TRY(barrier(c));
         memcpy(x + first, total, (size_t)last * sizeof *x);

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -123,8 +122,6 @@ static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthrea
     return FE_OK;
 }
 
-static const char second_hand[] = "another rank failed: ";
-
 /* The first cause, not the ranks that it took along. */
 static fe_status conclude(const fe_launch *l, const launched_rank *ranks)
 {
@@ -132,13 +129,12 @@ static fe_status conclude(const fe_launch *l, const launched_rank *ranks)
     int failed = 0;
     const launched_rank *cause = NULL;
     for (int i = 0; i < n; i++) {
-        const int own =
-            ranks[i].status != FE_OK && strncmp(ranks[i].message, second_hand, strlen(second_hand));
+        const int own = ranks[i].status != FE_OK && !fe_comm_cause(ranks[i].message);
         failed += own;
         if (ranks[i].status != FE_OK && (!cause || (own && failed == 1))) cause = &ranks[i];
     }
     if (!cause) return FE_OK;
-    if (failed == 0) return fe_fail(cause->status, "%s", cause->message + strlen(second_hand));
+    if (failed == 0) return fe_fail(cause->status, "%s", fe_comm_cause(cause->message));
     /* What all found alike is nobody's own fault. */
     return failed == n ? fe_fail(cause->status, "%s", cause->message)
                        : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);

@@ -21,13 +21,19 @@ static void close_graph(graph *g)
     free(g->first), free(g->adjacent), free(g->edge_weight), free(g->weight);
 }
 
+/* First node behind vertex i. */
+static int vertex_end(const fe_mesh *mesh, int width, idx_t i)
+{
+    const int first = (int)i * width;
+    return first < mesh->n_node - width ? first + width : mesh->n_node;
+}
+
 /* The row of vertex i into adjacent and edge_weight at n, or (where those are NULL) its length. place [n] is
  * scratch: where a neighbour stands, plus 1. */
 static size_t graph_row(const fe_mesh *mesh, const int *row, const int *elem, int width, idx_t i, graph *g,
                         size_t n, size_t *place)
 {
-    const int n_corner = fe_corners(mesh->kind), first = (int)i * width;
-    const int last = first < mesh->n_node - width ? first + width : mesh->n_node;
+    const int n_corner = fe_corners(mesh->kind), first = (int)i * width, last = vertex_end(mesh, width, i);
     const size_t start = n;
     for (int k = row[first]; k < row[last]; k++)
         for (int c = 0; c < n_corner; c++) {
@@ -51,9 +57,7 @@ static fe_status fill_graph(const fe_mesh *mesh, const int *row, const int *elem
         free(place);
         status = fe_allocate((size_t)g->n, sizeof *place, "graph of nodes", (void **)&place);
         for (idx_t i = 0; i < g->n && status == FE_OK; i++) {
-            const int first = (int)i * width;
-            const int last = first < mesh->n_node - width ? first + width : mesh->n_node;
-            g->weight[i] = row[last] - row[first];
+            g->weight[i] = row[vertex_end(mesh, width, i)] - row[(int)i * width];
             n = graph_row(mesh, row, elem, width, i, g, n, place);
             g->first[i + 1] = (idx_t)n;
             if (n > INT32_MAX)

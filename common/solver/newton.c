@@ -72,8 +72,7 @@ static fe_status apply_factors(fe_solver *s, const double *to)
 static fe_status linearize(fe_solver *s, fe_tangent mode, double *x)
 {
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_EXCHANGE));
-    FE_TRY(s->comm->exchange_begin(s->comm, x));
-    FE_TRY(s->comm->exchange_end(s->comm, x));
+    FE_TRY(fe_comm_exchange(s->comm, x));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
     return s->assembly->material(&s->problem, s->work, mode, x);
 }
