@@ -455,14 +455,16 @@ static void processes_agree(void **state)
 
 /* --- faults ------------------------------------------------------------------------------------------ */
 
-/* Some thousand elastic load steps, each with the load or half of it. */
+/* Some thousand elastic load steps, on any mesh, each with the load or half of it. */
 static void write_long_problem(void)
 {
     char factors[5000 * 8];
     for (int i = 0, used = 0; i < 5000; i++)
         used +=
             snprintf(factors + used, sizeof factors - (size_t)used, "%s%g", i ? ", " : "", i % 2 ? 1 : 0.5);
-    child_write_problem("long.json", (problem){.factors = factors});
+    child_write_problem(
+        "long.json",
+        (problem){.material = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 1e6, \"H\": 2000", .factors = factors});
 }
 
 /* The result has this status, at least `least` steps and all that were shown, and they are right. */
@@ -563,13 +565,15 @@ static void killed_rank_ends_all(void **state)
     json_decref(result);
 }
 
-/* Open MPI's launcher passes the signal on, sleeps for so long, and kills who is left. */
+/* Open MPI's launcher sleeps for so long, passes the signal on, sleeps again, and kills who is left. It reads
+ * nothing in the meantime: what ranks say has to fit a terminal's 4 kB, so the steps are not too quick. */
 static void interruption_ends_all(void **state)
 {
     (void)state;
     need_mpi();
+    child_must(0, "meshgen box -c 8 -o steady.msh");
     setenv("OMPI_MCA_odls_base_sigkill_timeout", "3", 1);
-    start("mpirun -n 3 solve long.json --threads 1 --result r.json");
+    start("mpirun -n 3 solve long.json --mesh steady.msh --threads 1 --result r.json");
     unsetenv("OMPI_MCA_odls_base_sigkill_timeout");
     const size_t n = wait_for_steps();
     assert_int_equal(kill(running, SIGINT), 0);
