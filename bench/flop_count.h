@@ -16,6 +16,7 @@
 
 #define FE_LANES 1
 #define FE_UNROLL
+#define FE_UNROLL_LARGE
 
 namespace flop_count
 {

@@ -92,6 +92,70 @@ FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
     }
 }
 
+/* The same for all eight points at once, by way of a field's modes: mode b is 8 times the coefficient of the
+ * product of those of xi, eta, zeta in [-1, 1] whose bits b has. Mode 0, of the mean, has no gradient: it is
+ * neither set nor read. Derivatives are those along an edge of length 1/4, where no factor is left: the
+ * weight is FE_MODES_WEIGHT. 47 operations a component and 55 for the transpose, in place of 56 and 80. */
+#define FE_MODES_WEIGHT (0.125 / 64.0)
+#define FE_GAUSS 0.57735026918962576451 /* 1/sqrt 3 */
+
+FE_BODY void fe_modes_of(const fe_real f[8], fe_real modes[8])
+{
+    fe_real a[8], b[8];
+    FE_UNROLL for (int i = 0; i < 8; i += 2) a[i] = f[i] + f[i + 1], a[i + 1] = f[i + 1] - f[i];
+    FE_UNROLL for (int i = 0; i < 8; i++) if (!(i & 2)) b[i] = a[i] + a[i + 2], b[i + 2] = a[i + 2] - a[i];
+    FE_UNROLL for (int i = 0; i < 4; i++)
+    {
+        if (i > 0) modes[i] = b[i] + b[i + 4];
+        modes[i + 4] = b[i + 4] - b[i];
+    }
+}
+
+/* Modes that vary along axis j: of j alone, with the lower and with the higher of the other axes. */
+FE_BODY void fe_modes_along(int j, int mode[3])
+{
+    mode[0] = 1 << j, mode[1] = mode[0] | (j == 0 ? 2 : 1), mode[2] = mode[0] | (j == 2 ? 2 : 4);
+}
+/* Derivatives along axis j are the same at both points of a line along it: the line of point q. */
+FE_BODY int fe_line_of(int j, int q) { return j == 0 ? q >> 1 : j == 1 ? (q & 1) | (q >> 1 & 2) : q & 3; }
+
+FE_BODY void fe_modes_gradient(const fe_real modes[8], int j, fe_real along[4])
+{
+    int b[3];
+    fe_modes_along(j, b);
+    FE_UNROLL for (int i = 0; i < 2; i++)
+    {
+        const double at = i ? FE_GAUSS : -FE_GAUSS;
+        const fe_real middle = modes[b[0]] + at * modes[b[1]], slope = modes[b[2]] + at * modes[7];
+        along[i] = middle - FE_GAUSS * slope, along[i + 2] = middle + FE_GAUSS * slope;
+    }
+}
+
+/* f = transpose applied to the derivatives along all axes. */
+FE_BODY void fe_modes_scatter(fe_real along[3][4], fe_real f[8])
+{
+    fe_real m[8], a[8], b[8];
+    FE_UNROLL for (int j = 0; j < 3; j++)
+    {
+        int k[3];
+        const fe_real *t = along[j], sum[2] = {t[0] + t[1], t[2] + t[3]},
+                      rise[2] = {t[1] - t[0], t[3] - t[2]};
+        fe_modes_along(j, k);
+        m[k[0]] = sum[0] + sum[1];
+        m[k[1]] = j == 0 ? rise[0] + rise[1] : m[k[1]] + (rise[0] + rise[1]); /* modes 3, 3, 5 */
+        m[k[2]] = j == 2 ? m[k[2]] + (sum[1] - sum[0]) : sum[1] - sum[0];     /* 5, 6, 6 */
+        m[7] = j == 0 ? rise[1] - rise[0] : m[7] + (rise[1] - rise[0]);
+    }
+    m[3] *= FE_GAUSS, m[5] *= FE_GAUSS, m[6] *= FE_GAUSS, m[7] *= FE_GAUSS * FE_GAUSS;
+    FE_UNROLL for (int i = 0; i < 4; i++)
+    {
+        a[i] = i ? m[i] - m[i + 4] : -m[4];
+        a[i + 4] = i ? m[i] + m[i + 4] : m[4];
+    }
+    FE_UNROLL for (int i = 0; i < 8; i++) if (!(i & 2)) b[i] = a[i] - a[i + 2], b[i + 2] = a[i] + a[i + 2];
+    FE_UNROLL for (int i = 0; i < 8; i += 2) f[i] = b[i] - b[i + 1], f[i + 1] = b[i] + b[i + 1];
+}
+
 /* cofactor matrix of J (J^-T det J) and the determinant. */
 FE_BODY fe_real fe_cofactor(fe_real J[3][3], fe_real A[3][3])
 {

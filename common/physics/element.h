@@ -184,32 +184,35 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
 /* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
 FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
 {
-    fe_real M[3][3];
-    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) M[i][j] =
-        G[i][0] * A[j][0] + G[i][1] * A[j][1] + G[i][2] * A[j][2];
-    FE_UNROLL for (int i = 0; i < 3; i++) s[i] = M[i][i];
-    s[3] = 0.5 * (M[0][1] + M[1][0]), s[4] = 0.5 * (M[1][2] + M[2][1]), s[5] = 0.5 * (M[0][2] + M[2][0]);
+    FE_UNROLL for (int i = 0; i < 3; i++)
+    {
+        const int k = (i + 1) % 3;
+        s[i] = G[i][0] * A[i][0] + G[i][1] * A[i][1] + G[i][2] * A[i][2];
+        s[3 + i] = 0.5 * (G[i][0] * A[k][0] + G[i][1] * A[k][1] + G[i][2] * A[k][2] + G[k][0] * A[i][0] +
+                          G[k][1] * A[i][1] + G[k][2] * A[i][2]);
+    }
 }
 
-/* w |J| sigma of a point, and A = det J J^-T. FE_RESIDUAL: stress after the return from the committed state.
- * FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once. FE_JACVEC_ELASTIC:
- * the same where no element is softened, which is known before the launch: fewer registers, no flag is read.
+/* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
+ * committed state. FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once.
+ * FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
+ * registers, no flag is read.
  */
-FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, int q, fe_real J[3][3],
-                             fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
+FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, fe_element e, int q,
+                             fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     fe_real strain[6];
     const fe_real inverse = 1.0 / fe_cofactor(J, A);
-    fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn);
+    fe_real scale = weight * fe_turn_sign(kind, e.turn);
     fe_symmetric_gradient(G, A, strain);
     if (op != FE_RESIDUAL) {
         scale *= inverse;
-        fe_elastic_stress(&m->material, strain, stress);
+        fe_elastic_stress(&m->material, scale, strain, stress);
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
         if (op == FE_JACVEC && fe_any(softened)) {
             fe_real tangent[FE_TANGENT];
             fe_point_tangent(kind, m, softened, e, q, tangent);
-            fe_apply_tangent(&m->material, tangent, strain, stress);
+            fe_apply_tangent(&m->material, scale, tangent, strain, stress);
         }
     } else {
         fe_real state[FE_STATE];
@@ -217,16 +220,81 @@ FE_BODY void fe_point_stress(int kind, int op, const fe_view *m, fe_element e, i
         FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= inverse;
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
         fe_return_map(&m->material, strain, state, stress, &mapped);
+        FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
     }
-    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
 }
 
-/* P[c][j] = sum over i of stress_ci A_ij: what the point adds to the reference gradients' transpose. */
+/* P[c][j] += sum over i of stress_ci A_ij: what the point adds to the reference gradients' transpose. */
 FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
-    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] =
-        stress[place[i][0]] * A[0][j] + stress[place[i][1]] * A[1][j] + stress[place[i][2]] * A[2][j];
+    FE_UNROLL for (int k = 0; k < 3; k++) FE_UNROLL for (int i = 0; i < 3; i++)
+        FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] += stress[place[i][k]] * A[k][j];
+}
+FE_BODY void fe_point_force_start(fe_real P[3][3])
+{
+    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] = fe_splat(FE_EMPTY);
+}
+
+/* The modes of a vector field at a Hex8's corners. */
+FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])
+{
+    FE_UNROLL_LARGE for (int c = 0; c < 3; c++)
+    {
+        const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
+        fe_modes_of(component, modes[c]);
+    }
+}
+
+/* A line of two points along an axis: derivatives along it of coordinates and field, and what the points add
+ * to the transpose. */
+typedef struct fe_line {
+    fe_real x[3], v[3], sum[3];
+} fe_line;
+
+/* Opens the lines along all axes from the modes of coordinates and field. */
+FE_BODY void fe_lines_open(fe_real x[3][8], fe_real v[3][8], fe_line line[3][4])
+{
+    FE_UNROLL_LARGE for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++)
+    {
+        fe_real gx[4], gv[4];
+        fe_modes_gradient(x[c], j, gx);
+        fe_modes_gradient(v[c], j, gv);
+        FE_UNROLL for (int i = 0; i < 4; i++)
+        {
+            line[j][i].x[c] = gx[i], line[j][i].v[c] = gv[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
+        }
+    }
+}
+
+/* fe_points_forces over all points of a Hex8, from the modes of coordinates and field. */
+FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[3][8], fe_real v[3][8],
+                             fe_real y[8][3])
+{
+    fe_line line[3][4];
+    fe_lines_open(x, v, line);
+    FE_UNROLL_LARGE for (int q = 0; q < 8; q++)
+    {
+        fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+        FE_UNROLL for (int j = 0; j < 3; j++)
+        {
+            const fe_line *at = &line[j][fe_line_of(j, q)];
+            FE_UNROLL for (int c = 0; c < 3; c++) J[c][j] = at->x[c], G[c][j] = at->v[c],
+                                                  P[c][j] = at->sum[c];
+        }
+        fe_point_stress(FE_HEX8, op, FE_MODES_WEIGHT, m, e, q, J, G, A, stress);
+        fe_point_force(stress, A, P);
+        FE_UNROLL for (int j = 0; j < 3; j++) FE_UNROLL for (int c = 0; c < 3; c++) line[j][fe_line_of(j, q)]
+            .sum[c] = P[c][j];
+    }
+    FE_UNROLL_LARGE for (int c = 0; c < 3; c++)
+    {
+        fe_real along[3][4], component[8];
+        FE_UNROLL for (int j = 0; j < 3; j++) FE_UNROLL for (int i = 0; i < 4; i++) along[j][i] =
+            line[j][i].sum[c];
+        fe_modes_scatter(along, component);
+        FE_UNROLL for (int a = 0; a < 8; a++) y[a][c] = component[a];
+    }
 }
 
 /* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the first points of an element:
@@ -234,6 +302,13 @@ FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[
 FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, int n_point,
                               fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
+    if (kind == FE_HEX8 && n_plane == 2 && n_point == 4) {
+        fe_real x_modes[3][8], v_modes[3][8];
+        fe_modes_read(x, x_modes);
+        fe_modes_read(v, v_modes);
+        fe_modes_forces(op, m, e, x_modes, v_modes, y);
+        return;
+    }
     /* A plane's sums need more than one point to pay. */
     const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] =
@@ -249,7 +324,8 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
-            fe_point_stress(kind, op, m, e, p + 4 * k, J, G, A, stress);
+            fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
+            fe_point_force_start(P);
             fe_point_force(stress, A, P);
             fe_gradient_add(back, P, k, p, t, y);
         }
@@ -295,7 +371,7 @@ FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, f
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
-            fe_point_stress(kind, op, m, e, p + 4 * k, J, G, A, stress);
+            fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
             fe_corner_gradient(kind, A, 0, p + 4 * k, g);
             fe_add_product(stress, g, y);
         }
@@ -449,7 +525,7 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             fe_point_state(kind, &m->trial, e.trial, e, q, state);
             fe_trace_free(state, plastic);
             for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
-            fe_elastic_stress(&m->material, elastic, stress);
+            fe_elastic_stress(&m->material, fe_splat(1.0), elastic, stress);
             const fe_real mises = fe_mises(stress), alpha = state[5];
             const fe_mask hardened = alpha > old[5];
             const fe_real work = (m->material.sigma_y + m->material.hardening * alpha) * (alpha - old[5]);

@@ -17,12 +17,12 @@ typedef struct fe_j2 {
     double bulk, shear, sigma_y, hardening;
 } fe_j2;
 
-/* stress of an elastic strain: K tr(e) I + 2 mu dev(e) */
-FE_BODY void fe_elastic_stress(const fe_j2 *m, const fe_real strain[6], fe_real stress[6])
+/* scale × stress of an elastic strain: K tr(e) I + 2 mu dev(e) */
+FE_BODY void fe_elastic_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    const fe_real trace = strain[0] + strain[1] + strain[2];
-    const fe_real volumetric = (m->bulk - 2.0 / 3.0 * m->shear) * trace;
-    for (int i = 0; i < 6; i++) stress[i] = 2.0 * m->shear * strain[i];
+    const fe_real trace = strain[0] + strain[1] + strain[2], factor = 2.0 * m->shear * scale;
+    const fe_real volumetric = (m->bulk - 2.0 / 3.0 * m->shear) * scale * trace;
+    for (int i = 0; i < 6; i++) stress[i] = factor * strain[i];
     for (int i = 0; i < 3; i++) stress[i] += volumetric;
 }
 
@@ -95,15 +95,15 @@ FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real t
     for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];
 }
 
-/* Turns the elastic stress of a strain into C:strain for a stored tangent:
- * stress -= 2 mu (1 - theta) dev(strain) + (m:strain) m. */
-FE_BODY void fe_apply_tangent(const fe_j2 *m, const fe_real tangent[FE_TANGENT], const fe_real strain[6],
-                              fe_real stress[6])
+/* Turns scale × the elastic stress of a strain into scale × C:strain for a stored tangent:
+ * stress -= scale (2 mu (1 - theta) dev(strain) + (m:strain) m). */
+FE_BODY void fe_apply_tangent(const fe_j2 *m, fe_real scale, const fe_real tangent[FE_TANGENT],
+                              const fe_real strain[6], fe_real stress[6])
 {
     fe_real direction[6];
     fe_trace_free(tangent + 1, direction);
-    const fe_real along = fe_double_dot(direction, strain);
-    const fe_real soften = 2.0 * m->shear * (1.0 - tangent[0]);
+    const fe_real along = scale * fe_double_dot(direction, strain);
+    const fe_real soften = 2.0 * m->shear * scale * (1.0 - tangent[0]);
     const fe_real mean = (strain[0] + strain[1] + strain[2]) / 3.0;
     for (int i = 0; i < 6; i++)
         stress[i] -= soften * (i < 3 ? strain[i] - mean : strain[i]) + along * direction[i];

@@ -12,6 +12,7 @@
 
 #define FE_LANES 1
 #define FE_UNROLL _Pragma("unroll")
+#define FE_UNROLL_LARGE FE_UNROLL
 typedef double fe_real;
 typedef int fe_index;
 typedef bool fe_mask;
@@ -59,6 +60,9 @@ FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_rea
 #define FE_LANES 4
 #endif
 #define FE_UNROLL _Pragma("GCC unroll 8")
+/* Loops that a device needs unrolled, for its registers; a host would then run out of decoded instructions.
+ */
+#define FE_UNROLL_LARGE _Pragma("GCC unroll 1")
 typedef double fe_real __attribute__((vector_size(8 * FE_LANES)));
 typedef int64_t fe_mask __attribute__((vector_size(8 * FE_LANES)));
 typedef struct fe_index {
@@ -124,33 +128,67 @@ FE_BODY fe_mask fe_has_bit(fe_index a, int bit)
     return m;
 }
 typedef double fe_four __attribute__((vector_size(32)));
-/* Rows of four neighbours are loaded whole and transposed in registers; vectors are padded by one double
- * so that the last row may be read. */
-FE_BODY void fe_read3_four(const double *p, const int *i, fe_four out[3])
-{
-    fe_four a, b, c, d;
-    memcpy(&a, p + 3 * (size_t)i[0], sizeof a);
-    memcpy(&b, p + 3 * (size_t)i[1], sizeof b);
-    memcpy(&c, p + 3 * (size_t)i[2], sizeof c);
-    memcpy(&d, p + 3 * (size_t)i[3], sizeof d);
-    const fe_four ab = __builtin_shufflevector(a, b, 0, 4, 2, 6),
-                  cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
-    const fe_four ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7),
-                  cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-    out[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
-    out[1] = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
-    out[2] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-}
-FE_BODY void fe_read3(const double *p, fe_index i, fe_real out[3])
-{
+/* Of each four lanes of a and b: the even ones, the odd ones, the lower two, the upper two, in turn. */
 #if FE_LANES == 8
-    fe_four low[3], high[3];
-    fe_read3_four(p, i.lane, low);
-    fe_read3_four(p, i.lane + 4, high);
-    for (int c = 0; c < 3; c++) out[c] = __builtin_shufflevector(low[c], high[c], 0, 1, 2, 3, 4, 5, 6, 7);
+#define FE_MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l, (i) + 4, (j) + 4, (k) + 4, (l) + 4)
 #else
-    fe_read3_four(p, i.lane, out);
+#define FE_MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #endif
+FE_BODY fe_real fe_evens(fe_real a, fe_real b) { return FE_MIX(a, b, 0, FE_LANES, 2, FE_LANES + 2); }
+FE_BODY fe_real fe_odds(fe_real a, fe_real b) { return FE_MIX(a, b, 1, FE_LANES + 1, 3, FE_LANES + 3); }
+FE_BODY fe_real fe_lower(fe_real a, fe_real b) { return FE_MIX(a, b, 0, 1, FE_LANES, FE_LANES + 1); }
+FE_BODY fe_real fe_upper(fe_real a, fe_real b) { return FE_MIX(a, b, 2, 3, FE_LANES + 2, FE_LANES + 3); }
+#undef FE_MIX
+
+FE_BODY fe_four fe_load_four(const double *p)
+{
+    fe_four a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+FE_BODY void fe_add_four(double *p, fe_four a)
+{
+    a += fe_load_four(p);
+    memcpy(p, &a, sizeof a);
+}
+/* Rows of lane k, and of lane k + 4 where there is one. */
+FE_BODY fe_real fe_load_rows(const double *p, int row, fe_index i, int k)
+{
+    const fe_four low = fe_load_four(p + row * (size_t)i.lane[k]);
+#if FE_LANES == 8
+    return __builtin_shufflevector(low, fe_load_four(p + row * (size_t)i.lane[k + 4]), 0, 1, 2, 3, 4, 5, 6,
+                                   7);
+#else
+    return low;
+#endif
+}
+FE_BODY void fe_add_rows(double *p, int row, fe_index i, int k, fe_real a)
+{
+    fe_add_four(p + row * (size_t)i.lane[k], __builtin_shufflevector(a, a, 0, 1, 2, 3));
+#if FE_LANES == 8
+    fe_add_four(p + row * (size_t)i.lane[k + 4], __builtin_shufflevector(a, a, 4, 5, 6, 7));
+#endif
+}
+/* The first three of a row, `row` doubles apart: rows are loaded whole, four doubles each, and transposed in
+ * registers. So one double behind the last row is read, if they have three. */
+FE_BODY void fe_read_rows(const double *p, int row, fe_index i, fe_real out[3])
+{
+    const fe_real a = fe_load_rows(p, row, i, 0), b = fe_load_rows(p, row, i, 1),
+                  c = fe_load_rows(p, row, i, 2), d = fe_load_rows(p, row, i, 3);
+    const fe_real even[2] = {fe_evens(a, b), fe_evens(c, d)}, odd[2] = {fe_odds(a, b), fe_odds(c, d)};
+    out[0] = fe_lower(even[0], even[1]), out[1] = fe_lower(odd[0], odd[1]),
+    out[2] = fe_upper(even[0], even[1]);
+}
+FE_BODY void fe_read3(const double *p, fe_index i, fe_real out[3]) { fe_read_rows(p, 3, i, out); }
+/* y[4i..] += f, of all lanes; 0 is added to the fourth number of a row. */
+FE_BODY void fe_add4(double *y, fe_index i, const fe_real f[3])
+{
+    const fe_real none = {0}, even[2] = {fe_evens(f[0], f[1]), fe_evens(f[2], none)},
+                  odd[2] = {fe_odds(f[0], f[1]), fe_odds(f[2], none)};
+    fe_add_rows(y, 4, i, 0, fe_lower(even[0], even[1]));
+    fe_add_rows(y, 4, i, 1, fe_lower(odd[0], odd[1]));
+    fe_add_rows(y, 4, i, 2, fe_upper(even[0], even[1]));
+    fe_add_rows(y, 4, i, 3, fe_upper(odd[0], odd[1]));
 }
 FE_BODY int fe_all(fe_mask m)
 {

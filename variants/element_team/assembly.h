@@ -91,7 +91,8 @@ FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e,
     FE_UNROLL for (int h = 0; h < held; h++)
     {
         e.turn = fe_turn_more(turn, h);
-        fe_point_stress(FE_HEX8, op, m, e, 0, J[h], G[h], A, stress);
+        fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, 0, J[h], G[h], A, stress);
+        fe_point_force_start(P[h]);
         fe_point_force(stress, A, P[h]);
     }
     element_team_scatter(held, P, force);

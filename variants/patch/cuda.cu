@@ -167,7 +167,8 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, fe_element e, int k, f
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, p, J);
         fe_gradient_at(FE_HEX8, v, gv, 0, p, G);
-        fe_point_stress(FE_HEX8, op, m, e, p + 4 * k, J, G, A, stress);
+        fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, p + 4 * k, J, G, A, stress);
+        fe_point_force_start(P);
         fe_point_force(stress, A, P);
         fe_gradient_add(FE_HEX8, P, 0, p, t, y);
     }

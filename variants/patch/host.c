@@ -3,10 +3,17 @@
 #include "common/problem/state.h"
 #include "variants/patch/assembly.h"
 
-/* A patch's nodes: input and sums; padded for wide loads. */
-typedef struct patch_sums {
-    double v[3 * PATCH_MOST_NODES + 8], y[9 * PATCH_MOST_NODES];
-} patch_sums;
+#include <stdlib.h>
+
+/* A patch's nodes: coordinates, input and sums, in rows of four so that each is one load or one addition; the
+ * diagonal's sums have nine. One more row takes what slots behind the last add. */
+enum { ROWS = PATCH_MOST_NODES + 1 };
+typedef struct patch_nodes {
+    _Alignas(64) double x[4 * ROWS], v[4 * ROWS], y[4 * ROWS];
+} patch_nodes;
+typedef struct patch_blocks {
+    double y[9 * ROWS];
+} patch_blocks;
 
 FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe_index *e, fe_index node[8])
 {
@@ -16,24 +23,41 @@ FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe
         conn[(s + l) * n + b];
 }
 
-/* y rows of the patch's nodes, `width` numbers each: inner ones stored, the others added, or their shares
- * stored. */
-FE_BODY void write_rows(const patch_plan *plan, const char *record, int width, int shared, const double *sum,
+/* The plan, and [n_local] which nodes patches of several threads add to within one part; NULL where patches
+ * are ordered. */
+typedef struct patch_work {
+    patch_plan plan;
+    char *contested;
+} patch_work;
+
+/* Patches of a thread. */
+FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int threads, int *from, int *to)
+{
+    int first, last;
+    patch_range(plan, part, &first, &last);
+    *from = first + (int)((int64_t)(last - first) * thread / threads);
+    *to = first + (int)((int64_t)(last - first) * (thread + 1) / threads);
+}
+
+/* y rows of the patch's nodes, `width` numbers each and `apart` in sum: inner ones stored, the others added,
+ * or their shares stored. */
+FE_BODY void write_rows(const patch_work *work, const char *record, int width, int apart, const double *sum,
                         double *y)
 {
+    const patch_plan *plan = &work->plan;
     const int n = ((const patch_head *)record)->n_node, *node = (const int *)(record + plan->node),
               *share = (const int *)(record + plan->share);
     for (int i = 0; i < n; i++) {
-        const int inner = node[i] >= 0, alone = inner || plan->ordered;
-        double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
-                                             : y + (size_t)width * patch_node(node[i]);
+        const int inner = node[i] >= 0, at = patch_node(node[i]);
+        double *to =
+            plan->ordered && !inner ? plan->shares + (size_t)width * share[i] : y + (size_t)width * at;
         for (int c = 0; c < width; c++) {
-            if (alone)
-                to[c] = sum[width * i + c];
-            else if (shared)
-                _Pragma("omp atomic") to[c] += sum[width * i + c];
+            if (inner || plan->ordered)
+                to[c] = sum[apart * i + c];
+            else if (work->contested[at])
+                _Pragma("omp atomic") to[c] += sum[apart * i + c];
             else
-                to[c] += sum[width * i + c];
+                to[c] += sum[apart * i + c];
         }
     }
 }
@@ -50,38 +74,49 @@ static void sum_shares(const patch_plan *plan, int width, int threads, double *y
     }
 }
 
-FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_plan *plan, int patch, int shared,
+FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *work, int patch,
                           const double *v, double *y)
 {
+    const patch_plan *plan = &work->plan;
     const char *record = plan->record + (size_t)patch * plan->stride;
     const patch_head *head = (const patch_head *)record;
     const int *node = (const int *)(record + plan->node), *elem = (const int *)(record + plan->elem);
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
-    patch_sums p;
+    const double *x = (const double *)(record + plan->x);
+    patch_nodes p;
     for (int i = 0; i < head->n_node; i++)
-        for (int c = 0; c < 3; c++)
-            p.v[3 * i + c] = v[3 * (size_t)patch_node(node[i]) + c], p.y[3 * i + c] = 0.0;
+        for (int c = 0; c < 4; c++) {
+            p.x[4 * i + c] = c < 3 ? x[3 * i + c] : 0.0;
+            p.v[4 * i + c] = c < 3 ? v[3 * (size_t)patch_node(node[i]) + c] : 0.0;
+            p.y[4 * i + c] = 0.0;
+        }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
-        fe_real x[8][3], f[8][3], force[8][3];
+        fe_real corner[8][3], f[8][3], force[8][3];
         slots_at(kind, conn, elem, s, &e, at);
-        fe_element_read(kind, at, (const double *)(record + plan->x), x);
-        fe_element_read(kind, at, p.v, f);
-        fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), x, f, force);
         FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-            fe_add3(p.y, at[b], head->n_slot - s, 0, force[b]);
+        {
+            fe_read_rows(p.x, 4, at[b], corner[b]);
+            fe_read_rows(p.v, 4, at[b], f[b]);
+        }
+        fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), corner, f, force);
+        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+        {
+            for (int l = head->n_slot - s; l < FE_LANES; l++) at[b].lane[l] = PATCH_MOST_NODES;
+            fe_add4(p.y, at[b], force[b]);
+        }
     }
-    write_rows(plan, record, 3, shared, p.y, y);
+    write_rows(work, record, 3, 4, p.y, y);
 }
 
-FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, int patch, int shared,
-                            double *d)
+FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, int patch, double *d)
 {
+    const patch_plan *plan = &work->plan;
     const char *record = plan->record + (size_t)patch * plan->stride;
     const patch_head *head = (const patch_head *)record;
     const int *elem = (const int *)(record + plan->elem);
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
-    patch_sums p;
+    patch_blocks p;
     for (int i = 0; i < 9 * head->n_node; i++) p.y[i] = 0.0;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
@@ -97,44 +132,91 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_plan *plan, 
                 fe_add3(p.y, fe_times3(at[b], i), head->n_slot - s, 0, rows[i]);
         }
     }
-    write_rows(plan, record, 9, shared, p.y, d);
+    write_rows(work, record, 9, 9, p.y, d);
+}
+
+FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work *work, fe_part part,
+                           int thread, int threads, const double *v, double *y)
+{
+    int from, to;
+    thread_range(&work->plan, part, thread, threads, &from, &to);
+    for (int i = from; i < to; i++) patch_forces(kind, op, m, work, i, v, y);
+}
+
+FE_BODY void thread_diagonal(int kind, const fe_view *m, const patch_work *work, fe_part part, int thread,
+                             int threads, double *d)
+{
+    int from, to;
+    thread_range(&work->plan, part, thread, threads, &from, &to);
+    for (int i = from; i < to; i++) patch_diagonal(kind, m, work, i, d);
 }
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
-    const patch_plan *plan = work;
+    const patch_work *w = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
-    int first, last;
-    patch_range(plan, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(i, first, last, 1, threads)                                                              \
-    patch_forces(KIND, OP, m, plan, i, threads > 1, v, y)
+    FE_PARALLEL_FOR(t, 0, threads, 1, threads) thread_forces(KIND, OP, m, w, part, t, threads, v, y)
     FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
-    if (plan->ordered && last == plan->n_patch) sum_shares(plan, 3, threads, y);
+    int first, last;
+    patch_range(&w->plan, part, &first, &last);
+    if (w->plan.ordered && last == w->plan.n_patch) sum_shares(&w->plan, 3, threads, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
-    const patch_plan *plan = work;
+    const patch_work *w = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, 0, plan->n_patch, 1, threads)                                                         \
-    patch_diagonal(KIND, m, plan, i, threads > 1, d)
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++)                                                  \
+    FE_PARALLEL_FOR(t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
     FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
-    if (plan->ordered) sum_shares(plan, 9, threads, d);
+    if (w->plan.ordered) sum_shares(&w->plan, 9, threads, d);
     return FE_OK;
+}
+
+/* Marks the nodes to which patches of several threads add in a part; adder [n_local] is scratch. */
+static void find_contested(const patch_work *w, int threads, int *adder)
+{
+    const patch_plan *plan = &w->plan;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
+        for (int t = 0; t < threads; t++) {
+            const int mark = part * threads + t + 1; /* 0: nobody yet */
+            int from, to;
+            thread_range(plan, part, t, threads, &from, &to);
+            for (int i = from; i < to; i++) {
+                const char *record = plan->record + (size_t)i * plan->stride;
+                const int n = ((const patch_head *)record)->n_node,
+                          *node = (const int *)(record + plan->node);
+                for (int k = 0; k < n; k++) {
+                    int *a = &adder[patch_node(node[k])];
+                    if (*a > part * threads && *a != mark) w->contested[patch_node(node[k])] = 1;
+                    *a = mark;
+                }
+            }
+        }
 }
 
 static fe_status open_patches(fe_problem *p, int ordered, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(patch_plan), "patches", work));
-    return patch_plan_open(p, 0, ordered, *work);
+    patch_work *w;
+    int *adder;
+    FE_TRY(fe_device_keep(p->device, sizeof *w, "patches", work));
+    w = *work;
+    FE_TRY(patch_plan_open(p, 0, ordered, &w->plan));
+    if (ordered) return FE_OK;
+    const size_t n = (size_t)p->view.n_local;
+    FE_TRY(fe_device_allocate(p->device, n, sizeof *w->contested, "patches", (void **)&w->contested));
+    FE_ALLOCATE(adder, n, "patches");
+    find_contested(w, p->device->threads, adder);
+    free(adder);
+    return FE_OK;
 }
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }

@@ -100,8 +100,9 @@ FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phas
     fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
     two_phase_gradient(kind, x, J);
     two_phase_gradient(kind, v, G);
-    fe_point_stress(kind, op, m, e, 0, J, G, A, stress);
+    fe_point_stress(kind, op, fe_weight(kind), m, e, 0, J, G, A, stress);
     if (TWO_PHASE_STORE == 9) {
+        fe_point_force_start(P);
         fe_point_force(stress, A, P);
         FE_UNROLL for (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, P[i / 3][i % 3]);
     } else {
