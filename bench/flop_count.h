@@ -1,6 +1,7 @@
 /* Flop of one element, counted: the element bodies of common/physics run once on a number that counts its
  * own additions, subtractions, multiplications, divisions, square roots and maxima, one each (a fused
- * multiply-add is two). So the count follows the physics and needs no table.
+ * multiply-add is two; what starts a sum is no addition). So the count follows the physics and needs no
+ * table.
  *
  * C++, and in place of common/physics/real.h: include it before any header of febench. */
 #ifndef BENCH_FLOP_COUNT_H
@@ -12,6 +13,7 @@
 #define FE_REAL_H
 #include "common/fe.h"
 
+#include <cmath>
 #include <cstring>
 
 #define FE_LANES 1
@@ -24,10 +26,16 @@ inline int64_t operations = 0;
 
 struct number {
     double value = 0.0;
+    bool empty = false; /* FE_EMPTY, where a sum starts: the first addition to it is none */
     number() = default;
     number(double a) : value(a) {}
     number &operator[](int) { return *this; }
-    number &operator+=(number b) { return operations++, value += b.value, *this; }
+    number &operator+=(number b)
+    {
+        operations += !empty && !b.empty;
+        value += b.value, empty = empty && b.empty;
+        return *this;
+    }
     number &operator-=(number b) { return operations++, value -= b.value, *this; }
     number &operator*=(number b) { return operations++, value *= b.value, *this; }
     number &operator/=(number b) { return operations++, value /= b.value, *this; }
@@ -54,7 +62,12 @@ typedef struct fe_index {
     int lane[FE_LANES];
 } fe_index;
 
-FE_BODY fe_real fe_splat(double a) { return fe_real(a); }
+FE_BODY fe_real fe_splat(double a)
+{
+    fe_real number(a);
+    number.empty = a == 0.0 && std::signbit(a);
+    return number;
+}
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m.value ? a : b; }
 FE_BODY fe_real fe_sqrt(fe_real a) { return flop_count::operations++, fe_real(sqrt(a.value)); }
 FE_BODY fe_real fe_max(fe_real a, fe_real b) { return flop_count::operations++, a.value > b.value ? a : b; }
