@@ -92,20 +92,19 @@ static int make_slots(const draft *k, patch_piece *s)
     return s->n_slot <= k->form.slots;
 }
 
-/* Marks where the patches of elements [first, first + n) of the order begin. */
-static void cut(draft *k, int first, int n, int *most)
+/* Marks where the patches of elements [first, first + n) of the order begin; returns the most nodes of one.
+ */
+static int cut(draft *k, int first, int n)
 {
     patch_piece s;
     if (collect(k, k->order + first, n, &s) && make_slots(k, &s)) {
         k->opens[first] = 1;
-#pragma omp critical(patch_most_nodes)
-        if (s.n_node > *most) *most = s.n_node;
-        return;
+        return s.n_node;
     }
     const int half = (n + 1) / 2;
     fe_bisect(k->centre, k->order + first, n, half, 1);
-    cut(k, first, half, most);
-    cut(k, first + half, n - half, most);
+    const int low = cut(k, first, half), high = cut(k, first + half, n - half);
+    return low > high ? low : high;
 }
 
 /* Patches of elements [first, end) of the view; returns how many there are now. */
@@ -114,8 +113,13 @@ static int cut_part(draft *k, int n_patch, int first, int end)
     const int most = k->form.elements;
     for (int e = first; e < end; e++) k->order[e] = e;
     fe_bisect(k->centre, k->order + first, end - first, most, k->threads);
-#pragma omp parallel for schedule(dynamic, 16) num_threads(k->threads)
-    for (int i = first; i < end; i += most) cut(k, i, end - i < most ? end - i : most, &k->plan->most_nodes);
+    int nodes = k->plan->most_nodes;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(k->threads) reduction(max : nodes)
+    for (int i = first; i < end; i += most) {
+        const int here = cut(k, i, end - i < most ? end - i : most);
+        nodes = here > nodes ? here : nodes;
+    }
+    k->plan->most_nodes = nodes;
     for (int i = first; i < end; i++)
         if (k->opens[i]) k->start[n_patch++] = i;
     k->start[n_patch] = end;
