@@ -462,9 +462,9 @@ static void write_long_problem(void)
     for (int i = 0, used = 0; i < 5000; i++)
         used +=
             snprintf(factors + used, sizeof factors - (size_t)used, "%s%g", i ? ", " : "", i % 2 ? 1 : 0.5);
-    child_write_problem(
-        "long.json",
-        (problem){.material = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 1e6, \"H\": 2000", .factors = factors});
+    child_write_problem("long.json",
+                        (problem){.material = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 1e6, \"H\": 2000",
+                                  .factors = factors});
 }
 
 /* The result has this status, at least `least` steps and all that were shown, and they are right. */
@@ -490,15 +490,24 @@ static void check_kept(const char *status, size_t least)
     json_decref(result);
 }
 
+/* Starts the long problem on three ranks and sends rank 2 a signal once there are steps; returns how many,
+ * and the rank's process. */
+static size_t strike(const char *flags, int number, pid_t *rank)
+{
+    start("mpirun -n 3 solve long.json --threads 1 %s --result r.json", flags);
+    const size_t n = wait_for_steps();
+    *rank = find_process(2);
+    assert_true(*rank > 0);
+    assert_int_equal(kill(*rank, number), 0);
+    return n;
+}
+
 static void stopped_rank_is_named(void **state)
 {
     (void)state;
     need_mpi();
-    start("mpirun -n 3 solve long.json --threads 1 --timeout 3 --result r.json");
-    const size_t n = wait_for_steps();
-    const pid_t rank = find_process(2);
-    assert_true(rank > 0);
-    assert_int_equal(kill(rank, SIGSTOP), 0);
+    pid_t rank;
+    const size_t n = strike("--timeout 3", SIGSTOP, &rank);
     assert_int_not_equal(finish(3 + 10), 0);
     assert_said("rank 2 has not answered for 3 s (--timeout)");
     check_kept("fault", n);
@@ -536,11 +545,8 @@ static void late_rank_does_no_harm(void **state)
 {
     (void)state;
     need_mpi();
-    start("mpirun -n 3 solve long.json --threads 1 --timeout 3 --result r.json");
-    const size_t n = wait_for_steps();
-    const pid_t rank = find_process(2);
-    assert_true(rank > 0);
-    assert_int_equal(kill(rank, SIGSTOP), 0);
+    pid_t rank;
+    const size_t n = strike("--timeout 3", SIGSTOP, &rank);
     wait_for_the_end();
     assert_int_equal(kill(rank, SIGCONT), 0);
     assert_int_equal(finish(20), 1);
@@ -553,11 +559,8 @@ static void killed_rank_ends_all(void **state)
 {
     (void)state;
     need_mpi();
-    start("mpirun -n 3 solve long.json --threads 1 --result r.json");
-    const size_t n = wait_for_steps();
-    const pid_t rank = find_process(2);
-    assert_true(rank > 0);
-    assert_int_equal(kill(rank, SIGKILL), 0);
+    pid_t rank;
+    const size_t n = strike("", SIGKILL, &rank);
     assert_int_not_equal(finish(10), 0);
     json_t *result = result_load("r.json"); /* how far rank 0 comes after it is the launcher's choice */
     assert_string_not_equal(json_string_value(result_at(result, "status")), "converged");
