@@ -267,12 +267,15 @@ FE_BODY void fe_lines_open(fe_real x[3][8], fe_real v[3][8], fe_line line[3][4])
     }
 }
 
-/* fe_points_forces over all points of a Hex8, from the modes of coordinates and field. */
-FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[3][8], fe_real v[3][8],
+/* fe_points_forces over all points of a Hex8. */
+FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
                              fe_real y[8][3])
 {
+    fe_real x_modes[3][8], v_modes[3][8];
     fe_line line[3][4];
-    fe_lines_open(x, v, line);
+    fe_modes_read(x, x_modes);
+    fe_modes_read(v, v_modes);
+    fe_lines_open(x_modes, v_modes, line);
     FE_UNROLL_LARGE for (int q = 0; q < 8; q++)
     {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
@@ -303,10 +306,7 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
                               fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
     if (kind == FE_HEX8 && n_plane == 2 && n_point == 4) {
-        fe_real x_modes[3][8], v_modes[3][8];
-        fe_modes_read(x, x_modes);
-        fe_modes_read(v, v_modes);
-        fe_modes_forces(op, m, e, x_modes, v_modes, y);
+        fe_modes_forces(op, m, e, x, v, y);
         return;
     }
     /* A plane's sums need more than one point to pay. */

@@ -5,15 +5,12 @@
 
 #include <stdlib.h>
 
-/* A patch's nodes: coordinates, input and sums, in rows of four so that each is one load or one addition; the
- * diagonal's sums have nine. One more row takes what slots behind the last add. */
+/* A patch's nodes: coordinates, input and sums, in rows of four so that each is one load or one addition;
+ * the diagonal's sums have nine. One more row takes what slots behind the last add. */
 enum { ROWS = PATCH_MOST_NODES + 1 };
 typedef struct patch_nodes {
     _Alignas(64) double x[4 * ROWS], v[4 * ROWS], y[4 * ROWS];
 } patch_nodes;
-typedef struct patch_blocks {
-    double y[9 * ROWS];
-} patch_blocks;
 
 FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe_index *e, fe_index node[8])
 {
@@ -116,8 +113,8 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
     const patch_head *head = (const patch_head *)record;
     const int *elem = (const int *)(record + plan->elem);
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
-    patch_blocks p;
-    for (int i = 0; i < 9 * head->n_node; i++) p.y[i] = 0.0;
+    double sum[9 * ROWS];
+    for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
         fe_real x[8][3], block[6], rows[3][3];
@@ -129,10 +126,10 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
             fe_element_diagonal(kind, m, element, x, b, block);
             fe_block_rows(block, rows);
             FE_UNROLL for (int i = 0; i < 3; i++)
-                fe_add3(p.y, fe_times3(at[b], i), head->n_slot - s, 0, rows[i]);
+                fe_add3(sum, fe_times3(at[b], i), head->n_slot - s, 0, rows[i]);
         }
     }
-    write_rows(work, record, 9, 9, p.y, d);
+    write_rows(work, record, 9, 9, sum, d);
 }
 
 FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work *work, fe_part part,
