@@ -69,6 +69,7 @@ FE_BODY fe_real fe_splat(double a)
     return number;
 }
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m.value ? a : b; }
+FE_BODY fe_real fe_reciprocal(fe_real a) { return 1.0 / a; }
 FE_BODY fe_real fe_sqrt(fe_real a) { return flop_count::operations++, fe_real(sqrt(a.value)); }
 FE_BODY fe_real fe_max(fe_real a, fe_real b) { return flop_count::operations++, a.value > b.value ? a : b; }
 FE_BODY bool fe_any(fe_mask m) { return m.value; }

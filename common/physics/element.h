@@ -16,6 +16,10 @@ typedef struct fe_element {
     fe_index e, turn;
     fe_index committed, trial; /* flags of the two states */
     int axis; /* axes x, y, z of vectors and tensors are axes axis, axis + 1, axis + 2 (mod 3) */
+#ifdef __CUDACC__
+    const double *fetched; /* the numbers of the point at hand, `stride` apart, if they were brought before */
+    int stride;
+#endif
 } fe_element;
 
 #ifdef __CUDACC__
@@ -96,7 +100,8 @@ FE_BODY size_t fe_point_place(int kind, fe_element e, int q, int c)
 FE_BODY void fe_point_read(int kind, const double *__restrict__ array, fe_element e, int q,
                            fe_real value[FE_POINT])
 {
-    FE_UNROLL for (int c = 0; c < FE_POINT; c++) value[c] = array[fe_point_place(kind, e, q, c)];
+    FE_UNROLL for (int c = 0; c < FE_POINT; c++) value[c] =
+        e.fetched ? e.fetched[c * e.stride] : array[fe_point_place(kind, e, q, c)];
 }
 FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, fe_mask where,
                             const fe_real value[FE_POINT])
@@ -202,17 +207,18 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
                              fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     fe_real strain[6];
-    const fe_real inverse = 1.0 / fe_cofactor(J, A);
+    const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_real scale = weight * fe_turn_sign(kind, e.turn);
     fe_symmetric_gradient(G, A, strain);
     if (op != FE_RESIDUAL) {
         scale *= inverse;
-        fe_elastic_stress(&m->material, scale, strain, stress);
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
         if (op == FE_JACVEC && fe_any(softened)) {
             fe_real tangent[FE_TANGENT];
             fe_point_tangent(kind, m, softened, e, q, tangent);
-            fe_apply_tangent(&m->material, scale, tangent, strain, stress);
+            fe_tangent_stress(&m->material, scale, tangent, strain, stress);
+        } else {
+            fe_elastic_stress(&m->material, scale, strain, stress);
         }
     } else {
         fe_real state[FE_STATE];

@@ -95,18 +95,18 @@ FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real t
     for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];
 }
 
-/* Turns scale × the elastic stress of a strain into scale × C:strain for a stored tangent:
- * stress -= scale (2 mu (1 - theta) dev(strain) + (m:strain) m). */
-FE_BODY void fe_apply_tangent(const fe_j2 *m, fe_real scale, const fe_real tangent[FE_TANGENT],
-                              const fe_real strain[6], fe_real stress[6])
+/* scale × C:strain for a stored tangent: K tr(e) I + 2 mu theta dev(e) - (m:e) m */
+FE_BODY void fe_tangent_stress(const fe_j2 *m, fe_real scale, const fe_real tangent[FE_TANGENT],
+                               const fe_real strain[6], fe_real stress[6])
 {
     fe_real direction[6];
     fe_trace_free(tangent + 1, direction);
     const fe_real along = scale * fe_double_dot(direction, strain);
-    const fe_real soften = 2.0 * m->shear * scale * (1.0 - tangent[0]);
-    const fe_real mean = (strain[0] + strain[1] + strain[2]) / 3.0;
-    for (int i = 0; i < 6; i++)
-        stress[i] -= soften * (i < 3 ? strain[i] - mean : strain[i]) + along * direction[i];
+    const fe_real factor = 2.0 * m->shear * scale * tangent[0];
+    const fe_real trace = strain[0] + strain[1] + strain[2];
+    const fe_real volumetric = (m->bulk * scale - 1.0 / 3.0 * factor) * trace;
+    for (int i = 0; i < 6; i++) stress[i] = factor * strain[i] - along * direction[i];
+    for (int i = 0; i < 3; i++) stress[i] += volumetric;
 }
 
 #endif

@@ -32,12 +32,12 @@ typedef struct patch_head {
     int unused;
 } patch_head;
 
-/* All patches, each a record of `stride` bytes with its parts at these offsets. The head and the nodes come
- * first, as they are needed earlier than the rest.
+/* All patches, each a record of `stride` bytes with its parts at these offsets. What is needed earlier
+ * than the rest comes first, up to x.
  *   head    patch_head
  *   node    int      [n_node]       local node, ~node where other patches add to it as well
- *   x       double   [n_node][3]    coordinates
  *   elem    int      [slots][1]     element of each slot, or [slots][2] of a pair, -1 where it has no second
+ *   x       double   [n_node][3]    coordinates
  *   conn    uint16_t [slots][width] nodes of each slot in the patch
  *   first   uint16_t [n_node + 1]   start of a node's corners in:
  *   corner  uint16_t [slots][nodes] place of a corner's first component among the corner forces
@@ -46,7 +46,7 @@ typedef struct patch_head {
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes; /* most_nodes of any patch */
-    int node, x, elem, conn, first, corner;
+    int node, elem, x, conn, first, corner;
     int paired;
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the

@@ -48,6 +48,7 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 typedef struct patch_here {
     const patch_head *head;
     const int *node;
+    int *elem;
     const char *rest; /* x and what follows, less its offset in the record */
     const double *value;
     double *force;
@@ -96,15 +97,95 @@ FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, i
 }
 FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int i)
 {
-    const char *head = patch_head_place(s, plan, i);
+    char *head = patch_head_place(s, plan, i);
     patch_here here;
     here.head = (const patch_head *)head;
     here.node = (const int *)(head + plan->node);
+    here.elem = (int *)(head + plan->elem);
     here.rest = patch_rest_place(s, plan, i) - plan->x;
     here.value = patch_value_place(s, plan, i);
     here.force = s->force;
     return here;
 }
+
+/* --- numbers of points: states or tangents ----------------------------------------------------------------
+ *
+ * Those of a thread's next two points are on their way to shared memory while it computes the point at hand.
+ * They stand where the thread will lay the forces of its last slot, so that they need no room of their own
+ * and nobody else sees them. Whether an element has numbers is known a patch ahead. */
+enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
+FE_BODY int patch_fetches(int kind, int op)
+{
+    return (kind == FE_HEX8 || kind == FE_TET4) && (op == FE_RESIDUAL || op == FE_JACVEC);
+}
+
+/* Entries of elem that a thread looks after: a pair's, or the one or the other of two neighbours' two slots.
+ */
+enum { PATCH_MOST_ENTRIES = 2 };
+FE_BODY int patch_entries(int kind) { return patch_paired(kind) ? 2 : 1; }
+FE_BODY int patch_entry(int kind, int i)
+{
+    return patch_paired(kind) ? 2 * threadIdx.x + i : threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
+}
+FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const int *elem,
+                              int ahead[PATCH_MOST_ENTRIES])
+{
+    const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
+    FE_UNROLL for (int i = 0; i < patch_entries(kind); i++)
+    {
+        ahead[i] = elem[patch_entry(kind, i)];
+        if (ahead[i] >= 0 && !(flags[ahead[i]] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED)))
+            ahead[i] = PATCH_ELASTIC;
+    }
+}
+
+/* A thread's place for the numbers of two points, one after the other. */
+FE_BODY double *patch_fetch_place(int kind, const patch_here *p)
+{
+    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    const int team = patch_team(kind), last = form.slots * team - PATCH_THREADS + threadIdx.x;
+    return p->force + 3 * (form.nodes / team) * (last % team) * form.row + last / team;
+}
+FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, double *to)
+{
+    const int row = patch_form_of(kind, patch_paired(kind)).row;
+    if (e >= 0) {
+        const double *from =
+            (op == FE_RESIDUAL ? m->committed.point : m->tangent) + fe_point_index(kind, 0, q, e);
+        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
+            __pipeline_memcpy_async(to + c * row, from + c * fe_points(kind) * FE_GROUP, sizeof *to);
+    } else if (e == PATCH_ELASTIC) {
+        FE_UNROLL for (int c = 0; c < FE_POINT; c++) to[c * row] = op == FE_JACVEC && c == 0;
+    }
+    __pipeline_commit();
+}
+
+/* The first two points of a patch: of the thread's Hex8 plane, or of its pair. */
+FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_here *p,
+                               const int ahead[PATCH_MOST_ENTRIES])
+{
+    const int row = patch_form_of(kind, patch_paired(kind)).row, slot = threadIdx.x / patch_team(kind);
+    double *to = patch_fetch_place(kind, p);
+    FE_UNROLL for (int i = 0; i < patch_entries(kind); i++) p->elem[patch_entry(kind, i)] = ahead[i];
+    __syncwarp();
+    FE_UNROLL for (int i = 0; i < 2; i++)
+    {
+        const int e = p->elem[patch_paired(kind) ? 2 * slot + i : slot];
+        const int q = patch_paired(kind) ? 0 : 4 * (threadIdx.x % 2) + i;
+        patch_fetch_point(kind, op, m, slot < p->head->n_slot ? e : -1, q, to + FE_POINT * row * i);
+    }
+}
+
+/* An element whose next point's numbers have come. `later`: copies that may still be on their way. */
+FE_BODY void patch_fetch_wait(int kind, int later, const double *at, fe_element *e)
+{
+    __pipeline_wait_prior(later);
+    e->fetched = at, e->stride = patch_form_of(kind, patch_paired(kind)).row;
+    e->committed = e->trial = FE_YIELDED | FE_SOFTENED;
+}
+
+/* --- elements ---------------------------------------------------------------------------------------------
+ */
 
 /* Nodes of a slot in the patch. */
 FE_BODY void patch_slot_nodes(int kind, const char *conn, int slot, fe_index node[8])
@@ -135,23 +216,40 @@ FE_BODY void patch_add_second(fe_real second[8][3], fe_real f[8][3])
 }
 
 /* Forces on the five nodes of a pair. */
-FE_BODY void patch_pair_forces(int op, const fe_view *m, const int *elem, fe_real x[8][3], fe_real v[8][3],
-                               fe_real y[8][3])
+FE_BODY void patch_pair_forces(int op, const fe_view *m, const patch_here *p, int slot, fe_real x[8][3],
+                               fe_real v[8][3], fe_real y[8][3])
 {
-    fe_element_forces(FE_TET4, op, m, fe_element_open(m, elem[0], 0), x, v, y);
-    if (elem[1] < 0) return; /* nobody sums node 4 */
+    const int *elem = p->elem + 2 * slot, fetched = patch_fetches(FE_TET4, op);
+    const double *at = patch_fetch_place(FE_TET4, p);
+    fe_element first = {elem[0]}, second = {elem[1]};
+    if (fetched)
+        patch_fetch_wait(FE_TET4, 2, at, &first);
+    else
+        first = fe_element_open(m, elem[0], 0);
+    fe_element_forces(FE_TET4, op, m, first, x, v, y);
+    if (elem[1] == -1) return; /* nobody sums node 4 */
+    if (fetched)
+        patch_fetch_wait(FE_TET4, 1, at + FE_POINT * patch_form_of(FE_TET4, 1).row, &second);
+    else
+        second = fe_element_open(m, elem[1], 0);
     fe_real x2[8][3], v2[8][3], y2[8][3];
     patch_second(x, x2);
     patch_second(v, v2);
-    fe_element_forces(FE_TET4, op, m, fe_element_open(m, elem[1], 0), x2, v2, y2);
+    fe_element_forces(FE_TET4, op, m, second, x2, v2, y2);
     patch_add_second(y2, y);
 }
 
-/* Forces on corners 4k … 4k + 3 of a Hex8 in y[0 … 3]: two neighbouring threads compute the points of plane
- * k = 0 and 1. Both read the same corners at a time; the plane's position is a number at run time. */
-FE_BODY void patch_plane_forces(int op, const fe_view *m, fe_element e, int k, fe_real x[8][3],
-                                fe_real v[8][3], fe_real y[8][3])
+/* Forces on corners 4k … 4k + 3 of the Hex8 of a slot in y[0 … 3]: two neighbouring threads compute the
+ * points of plane k = 0 and 1. Both read the same corners at a time; the plane's position is a number at run
+ * time. */
+FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, int slot, int round, int k,
+                                fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
+    const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * fe_piece_elements(FE_HEX8) / PATCH_THREADS;
+    double *at[2] = {patch_fetch_place(FE_HEX8, p)};
+    at[1] = at[0] + FE_POINT * patch_form_of(FE_HEX8, 0).row;
+    fe_element e = {p->elem[slot]};
+    if (!fetched) e = fe_element_open(m, e.e, 0);
     fe_plane gx[3], gv[3], t[3];
     const double s = fe_gauss(k);
     FE_UNROLL for (int c = 0; c < 3; c++)
@@ -162,15 +260,20 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, fe_element e, int k, f
         fe_plane_gradient(vc, s, &gv[c]);
     }
     fe_gradient_start(FE_HEX8, t);
-    FE_UNROLL for (int p = 0; p < 4; p++)
+    FE_UNROLL for (int q = 0; q < 4; q++)
     {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-        fe_gradient_at(FE_HEX8, x, gx, 0, p, J);
-        fe_gradient_at(FE_HEX8, v, gv, 0, p, G);
-        fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, p + 4 * k, J, G, A, stress);
+        fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
+        fe_gradient_at(FE_HEX8, v, gv, 0, q, G);
+        if (fetched) patch_fetch_wait(FE_HEX8, round == 0 && q < 2 ? 2 : 1, at[q & 1], &e);
+        fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, q + 4 * k, J, G, A, stress);
+        if (fetched) {
+            const int more = q < 2 ? slot : slot + PATCH_THREADS / 2, there = q < 2 || round + 1 < rounds;
+            patch_fetch_point(FE_HEX8, op, m, there ? p->elem[more] : -1, (q + 2) % 4 + 4 * k, at[q & 1]);
+        }
         fe_point_force_start(P);
         fe_point_force(stress, A, P);
-        fe_gradient_add(FE_HEX8, P, 0, p, t, y);
+        fe_gradient_add(FE_HEX8, P, 0, q, t, y);
     }
     const double up = k ? 1.0 : -1.0;
     FE_UNROLL for (int c = 0; c < 3; c++)
@@ -191,7 +294,6 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
 {
     const patch_form form = patch_form_of(kind, patch_paired(kind));
     const int team = patch_team(kind), held = form.nodes / team;
-    const int *elem = (const int *)(p->rest + plan->elem);
     FE_UNROLL for (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_THREADS)
     {
         const int slot = (t + r) / team, k = (t + r) % team;
@@ -205,11 +307,11 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
             fe_read3(p->value, node[b], v[b]);
         }
         if (patch_paired(kind))
-            patch_pair_forces(op, m, elem + 2 * slot, x, v, y);
+            patch_pair_forces(op, m, p, slot, x, v, y);
         else if (team == 2)
-            patch_plane_forces(op, m, fe_element_open(m, elem[slot], 0), k, x, v, y);
+            patch_plane_forces(op, m, p, slot, r / PATCH_THREADS, k, x, v, y);
         else
-            fe_element_forces(kind, op, m, fe_element_open(m, elem[slot], 0), x, v, y);
+            fe_element_forces(kind, op, m, fe_element_open(m, p->elem[slot], 0), x, v, y);
         FE_UNROLL for (int b = 0; b < held; b++) FE_UNROLL for (int c = 0; c < 3; c++)
             p->force[(3 * (b + held * k) + c) * form.row + slot] = y[b][c];
     }
@@ -229,7 +331,7 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
                                    const patch_here *p)
 {
     const patch_form form = patch_form_of(kind, patch_paired(kind));
-    const int *elem = (const int *)(p->rest + plan->elem);
+    const int *elem = p->elem;
     for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_THREADS) {
         fe_index node[8];
         fe_real x[8][3], d[8][3], x2[8][3], d2[8][3];
@@ -291,7 +393,8 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
                         const double *v, double *y)
 {
     const patch_memory s = patch_memory_open(kind, plan);
-    const int step = gridDim.x, halves = op == PATCH_DIAGONAL ? 2 : 1;
+    const int step = gridDim.x, halves = op == PATCH_DIAGONAL ? 2 : 1, fetched = patch_fetches(kind, op);
+    int ahead[PATCH_MOST_ENTRIES];
     int patch = first + blockIdx.x;
     patch_fetch_head(&s, plan, 0, patch, last);
     __pipeline_commit();
@@ -302,14 +405,16 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     __syncthreads();
     if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, v);
     __pipeline_commit();
+    if (fetched && patch < last) patch_look_ahead(kind, op, m, patch_open(&s, plan, 0).elem, ahead);
     for (int i = 0; patch < last; patch += step, i++) {
         __pipeline_wait_prior(0);
         __syncthreads();
+        const patch_here here = patch_open(&s, plan, i);
+        if (fetched) patch_fetch_start(kind, op, m, &here, ahead);
         if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, patch + step, last, v);
         patch_fetch_rest(&s, plan, i + 1, patch + step, last);
         patch_fetch_head(&s, plan, i + 2, patch + 2 * step, last);
         __pipeline_commit();
-        const patch_here here = patch_open(&s, plan, i);
         for (int half = 0; half < halves; half++) {
             if (half) __syncthreads();
             if (op == PATCH_DIAGONAL)
@@ -317,6 +422,8 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
             else
                 patch_elements_forces(kind, op, m, plan, &here);
             __syncthreads();
+            if (fetched && patch + step < last)
+                patch_look_ahead(kind, op, m, patch_open(&s, plan, i + 1).elem, ahead);
             patch_sum(kind, op, half, plan, &here, y);
         }
     }

@@ -184,8 +184,8 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     int at = 0;
     place(&at, sizeof(patch_head));
     plan->node = place(&at, n * sizeof(int));
-    plan->x = place(&at, 3 * n * sizeof(double));
     plan->elem = place(&at, slots * (plan->paired ? 2 : 1) * sizeof(int));
+    plan->x = place(&at, 3 * n * sizeof(double));
     plan->conn = place(&at, slots * (size_t)form->width * sizeof(uint16_t));
     plan->first = place(&at, (n + 2) * sizeof(uint16_t));
     plan->corner = place(&at, slots * (size_t)form->nodes * sizeof(uint16_t));

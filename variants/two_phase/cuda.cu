@@ -6,6 +6,10 @@
 /* Elements of several points: a warp a point, a block of threads a block of elements. */
 #define POINT_THREADS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_THREADS = 256, ROW_CORNERS = 8 };
+/* Where an element's nine numbers stand together, the three components of a row have a thread each: side by
+ * side they read the 24 bytes of a column, and more corners at a time. */
+enum { COLUMN_CORNERS = 16 };
+#define ROW_LANES(kind) (fe_points(kind) == 1 && TWO_PHASE_STORE == 9 ? 3 : 1)
 
 /* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
  * its own number, in place of all eight. */
@@ -74,6 +78,23 @@ FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row,
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
+FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, double *y)
+{
+    double sum = 0.0;
+    const int end = m->corner_first[row + 1];
+    for (int k = m->corner_first[row]; k < end; k += COLUMN_CORNERS) {
+        int corner[COLUMN_CORNERS];
+        FE_UNROLL for (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+        FE_UNROLL for (int i = 0; i < COLUMN_CORNERS; i++) if (corner[i] >= 0)
+        {
+            const double *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
+            const int b = corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
+            sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
+        }
+    }
+    y[3 * (size_t)row + c] = sum;
+}
+
 FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, double *y)
 {
     double sum[3] = {0.0, 0.0, 0.0};
@@ -112,9 +133,11 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
     __global__ void __launch_bounds__(ROW_THREADS)                                                           \
         two_phase_rows_##name(fe_view m, two_phase w, int first, int last, double *y)                        \
     {                                                                                                        \
-        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
         if (row >= last) return;                                                                             \
-        if (TWO_PHASE_STORE == 9)                                                                            \
+        if (ROW_LANES(KIND) == 3)                                                                            \
+            row_component(&m, &w, row, i % 3, y);                                                            \
+        else if (TWO_PHASE_STORE == 9)                                                                       \
             row_forces(KIND, &m, &w, row, y);                                                                \
         else                                                                                                 \
             row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
@@ -138,7 +161,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
     FE_LAUNCH_OPERATION(p, op, points, POINT_THREADS(p->kind), two_phase, p->view, *w, first, last, v)
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, last - first, ROW_THREADS, two_phase_rows, p->view, *w, first, last, y)
+    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_THREADS, two_phase_rows, p->view, *w,
+                   first, last, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
