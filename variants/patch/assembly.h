@@ -27,6 +27,10 @@ FE_BOTH patch_form patch_form_of(int kind, int paired)
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 190; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 240 };
 
+/* Corners of a node that are summed at a time: lists are filled up with places of zeros, the row's padding.
+ */
+enum { PATCH_TOGETHER = 4 };
+
 typedef struct patch_head {
     int n_node, n_slot, n_elem;
     int unused;
@@ -39,13 +43,13 @@ typedef struct patch_head {
  *   elem    int      [slots][1]     element of each slot, or [slots][2] of a pair, -1 where it has no second
  *   x       double   [n_node][3]    coordinates
  *   conn    uint16_t [slots][width] nodes of each slot in the patch
- *   first   uint16_t [n_node + 1]   start of a node's corners in:
- *   corner  uint16_t [slots][nodes] place of a corner's first component among the corner forces
+ *   first   uint16_t [n_node + 1]   start of a node's corners, a multiple of PATCH_TOGETHER, in:
+ *   corner  uint16_t [n_corner]     place of a corner's first component among the corner forces, or of a 0
  *   share   int      [n_node]       only with `ordered`: row of `shares` where the node's sum goes, if it is
  * ~node Slots beyond n_slot repeat the last one. */
 typedef struct patch_plan {
     const char *record;
-    int stride, most_nodes; /* most_nodes of any patch */
+    int stride, most_nodes, most_corners; /* of any patch */
     int node, elem, x, conn, first, corner;
     int paired;
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */

@@ -44,6 +44,14 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
     return s;
 }
 
+/* Zeros behind each row of corner forces: what lists of corners are filled up with. */
+FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
+{
+    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_THREADS)
+        s->force[i * form.row + form.slots] = 0.0;
+}
+
 /* A patch in shared memory. */
 typedef struct patch_here {
     const patch_head *head;
@@ -357,34 +365,40 @@ FE_BODY void patch_put(int alone, double *to, double sum)
         atomicAdd(to, sum);
 }
 
-/* Three sums to their places in a row: of a vector, or of a symmetric block, whose off-diagonal entries have
- * two places each. */
-FE_BODY void patch_put_row(int op, int half, int alone, const double sum[3], double *to)
+/* Component c of a sum to its place in a row: of a vector, or of a symmetric block, whose off-diagonal
+ * entries have two places each. */
+FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, double *to)
 {
-    const int upper[3] = {1, 5, 2}, lower[3] = {3, 7, 6};
-    for (int c = 0; c < 3; c++) {
-        patch_put(alone, to + (op != PATCH_DIAGONAL ? c : half ? upper[c] : 4 * c), sum[c]);
-        if (op == PATCH_DIAGONAL && half) patch_put(alone, to + lower[c], sum[c]);
+    if (op != PATCH_DIAGONAL) {
+        patch_put(alone, to + c, sum);
+    } else if (!half) {
+        patch_put(alone, to + 4 * c, sum);
+    } else { /* xy yz xz */
+        patch_put(alone, to + (c == 0 ? 1 : c == 1 ? 5 : 2), sum);
+        patch_put(alone, to + (c == 0 ? 3 : c == 1 ? 7 : 6), sum);
     }
 }
 
-/* Sums the corners of each node. */
+/* Sums the corners of each node, a component a thread: neighbours write side by side. */
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
-    const int row = patch_form_of(kind, patch_paired(kind)).row, n = p->head->n_node;
+    const int row = patch_form_of(kind, patch_paired(kind)).row, n = 3 * p->head->n_node;
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
     const int *share = (const int *)(p->rest + plan->share), width = op == PATCH_DIAGONAL ? 9 : 3;
-    for (int i = threadIdx.x; i < n; i += PATCH_THREADS) {
-        double sum[3] = {0.0, 0.0, 0.0};
-        for (int k = first[i]; k < first[i + 1]; k++)
-            for (int c = 0; c < 3; c++) sum[c] += p->force[corner[k] + c * row];
-        const int inner = p->node[i] >= 0;
-        if (plan->ordered && !inner) {
-            patch_put_row(op, half, 1, sum, plan->shares + (size_t)width * share[i]);
-        } else {
-            patch_put_row(op, half, inner, sum, y + (size_t)width * patch_node(p->node[i]));
+    for (int t = threadIdx.x; t < n; t += PATCH_THREADS) {
+        const int i = t / 3, c = t % 3, inner = p->node[i] >= 0;
+        const double *force = p->force + c * row;
+        double low = 0.0, high = 0.0;
+        for (int k = first[i]; k < first[i + 1]; k += PATCH_TOGETHER) {
+            const uint2 four = *(const uint2 *)(corner + k);
+            low += force[four.x & 0xffff] + force[four.x >> 16];
+            high += force[four.y & 0xffff] + force[four.y >> 16];
         }
+        if (plan->ordered && !inner)
+            patch_put_row(op, half, 1, c, low + high, plan->shares + (size_t)width * share[i]);
+        else
+            patch_put_row(op, half, inner, c, low + high, y + (size_t)width * patch_node(p->node[i]));
     }
 }
 
@@ -396,6 +410,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     const int step = gridDim.x, halves = op == PATCH_DIAGONAL ? 2 : 1, fetched = patch_fetches(kind, op);
     int ahead[PATCH_MOST_ENTRIES];
     int patch = first + blockIdx.x;
+    patch_clear_padding(kind, &s);
     patch_fetch_head(&s, plan, 0, patch, last);
     __pipeline_commit();
     patch_fetch_head(&s, plan, 1, patch + step, last);

@@ -92,19 +92,44 @@ static int make_slots(const draft *k, patch_piece *s)
     return s->n_slot <= k->form.slots;
 }
 
-/* Marks where the patches of elements [first, first + n) of the order begin; returns the most nodes of one.
- */
-static int cut(draft *k, int first, int n)
+static int slot_nodes(const patch_form *form, const patch_piece *s, int i)
+{
+    return form->nodes == 5 && s->elem[i][1] < 0 ? 4 : form->nodes;
+}
+
+/* Starts of the nodes' lists of corners, each filled up to a multiple of PATCH_TOGETHER; returns their end. A
+ * slot without second element has no node 4. */
+static int start_lists(const patch_form *form, const patch_piece *s, uint16_t *first)
+{
+    memset(first, 0, ((size_t)s->n_node + 1) * sizeof *first);
+    for (int i = 0; i < s->n_slot; i++)
+        for (int a = 0; a < slot_nodes(form, s, i); a++) first[s->slot_node[i][a] + 1]++;
+    for (int i = 1; i <= s->n_node; i++)
+        first[i] =
+            (uint16_t)(first[i - 1] + (first[i] + PATCH_TOGETHER - 1) / PATCH_TOGETHER * PATCH_TOGETHER);
+    return first[s->n_node];
+}
+
+/* The most nodes and places of corners of any patch so far. */
+typedef struct patch_most {
+    int nodes, corners;
+} patch_most;
+
+/* Marks where the patches of elements [first, first + n) of the order begin. */
+static void cut(draft *k, int first, int n, patch_most *most)
 {
     patch_piece s;
     if (collect(k, k->order + first, n, &s) && make_slots(k, &s)) {
+        uint16_t list[PATCH_MOST_NODES + 1];
+        const int corners = start_lists(&k->form, &s, list);
         k->opens[first] = 1;
-        return s.n_node;
+        most->nodes = s.n_node > most->nodes ? s.n_node : most->nodes;
+        most->corners = corners > most->corners ? corners : most->corners;
+        return;
     }
     const int half = (n + 1) / 2;
     fe_bisect(k->centre, k->order + first, n, half, 1);
-    const int low = cut(k, first, half), high = cut(k, first + half, n - half);
-    return low > high ? low : high;
+    cut(k, first, half, most), cut(k, first + half, n - half, most);
 }
 
 /* Patches of elements [first, end) of the view; returns how many there are now. */
@@ -113,34 +138,30 @@ static int cut_part(draft *k, int n_patch, int first, int end)
     const int most = k->form.elements;
     for (int e = first; e < end; e++) k->order[e] = e;
     fe_bisect(k->centre, k->order + first, end - first, most, k->threads);
-    int nodes = k->plan->most_nodes;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(k->threads) reduction(max : nodes)
+    int nodes = k->plan->most_nodes, corners = k->plan->most_corners;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(k->threads) reduction(max : nodes, corners)
     for (int i = first; i < end; i += most) {
-        const int here = cut(k, i, end - i < most ? end - i : most);
-        nodes = here > nodes ? here : nodes;
+        patch_most here = {nodes, corners};
+        cut(k, i, end - i < most ? end - i : most, &here);
+        nodes = here.nodes, corners = here.corners;
     }
-    k->plan->most_nodes = nodes;
+    k->plan->most_nodes = nodes, k->plan->most_corners = corners;
     for (int i = first; i < end; i++)
         if (k->opens[i]) k->start[n_patch++] = i;
     k->start[n_patch] = end;
     return n_patch;
 }
 
-static int slot_nodes(const patch_form *form, const patch_piece *s, int i)
-{
-    return form->nodes == 5 && s->elem[i][1] < 0 ? 4 : form->nodes;
-}
-
-/* Which corner forces a node sums: a CSR of their places. A slot without second element has no node 4. */
+/* Which corner forces a node sums: their places, then zeros'. */
 static void write_lists(const patch_form *form, const patch_piece *s, uint16_t *first, uint16_t *corner)
 {
-    for (int i = 0; i <= s->n_node + 1; i++) first[i] = 0; /* lengths, then starts, two and one further on */
-    for (int i = 0; i < s->n_slot; i++)
-        for (int a = 0; a < slot_nodes(form, s, i); a++) first[s->slot_node[i][a] + 2]++;
-    for (int i = 2; i <= s->n_node + 1; i++) first[i] = (uint16_t)(first[i] + first[i - 1]);
+    uint16_t next[PATCH_MOST_NODES + 1];
+    const int n = start_lists(form, s, first);
+    memcpy(next, first, sizeof *next * (size_t)s->n_node);
+    for (int i = 0; i < n; i++) corner[i] = (uint16_t)form->slots;
     for (int i = 0; i < s->n_slot; i++)
         for (int a = 0; a < slot_nodes(form, s, i); a++)
-            corner[first[s->slot_node[i][a] + 1]++] = (uint16_t)(3 * a * form->row + i);
+            corner[next[s->slot_node[i][a]]++] = (uint16_t)(3 * a * form->row + i);
 }
 
 static void write_record(const draft *k, int patch, char *record)
@@ -187,8 +208,8 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->elem = place(&at, slots * (plan->paired ? 2 : 1) * sizeof(int));
     plan->x = place(&at, 3 * n * sizeof(double));
     plan->conn = place(&at, slots * (size_t)form->width * sizeof(uint16_t));
-    plan->first = place(&at, (n + 2) * sizeof(uint16_t));
-    plan->corner = place(&at, slots * (size_t)form->nodes * sizeof(uint16_t));
+    plan->first = place(&at, (n + 1) * sizeof(uint16_t));
+    plan->corner = place(&at, (size_t)plan->most_corners * sizeof(uint16_t));
     if (plan->ordered) plan->share = place(&at, n * sizeof(int));
     plan->stride = at;
 }
