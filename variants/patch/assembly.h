@@ -44,7 +44,7 @@ typedef struct patch_head {
  *   x       double   [n_node][3]    coordinates
  *   conn    uint16_t [slots][width] nodes of each slot in the patch
  *   first   uint16_t [n_node + 1]   start of a node's corners, a multiple of PATCH_TOGETHER, in:
- *   corner  uint16_t [n_corner]     place of a corner's first component among the corner forces, or of a 0
+ *   corner  uint16_t [n_corner + 4] place of a corner's first component among the corner forces, or of a 0
  *   share   int      [n_node]       only with `ordered`: row of `shares` where the node's sum goes, if it is
  * ~node Slots beyond n_slot repeat the last one. */
 typedef struct patch_plan {

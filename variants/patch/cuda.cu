@@ -379,26 +379,36 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
     }
 }
 
-/* Sums the corners of each node, a component a thread: neighbours write side by side. */
+/* Sums the corners of each node: a node a thread, or for Tet4, of which a patch has fewer nodes than threads,
+ * a component a thread. */
+FE_BODY int patch_sum_lanes(int kind) { return patch_paired(kind) ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
-    const int row = patch_form_of(kind, patch_paired(kind)).row, n = 3 * p->head->n_node;
+    const int row = patch_form_of(kind, patch_paired(kind)).row, lanes = patch_sum_lanes(kind);
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
     const int *share = (const int *)(p->rest + plan->share), width = op == PATCH_DIAGONAL ? 9 : 3;
-    for (int t = threadIdx.x; t < n; t += PATCH_THREADS) {
-        const int i = t / 3, c = t % 3, inner = p->node[i] >= 0;
-        const double *force = p->force + c * row;
-        double low = 0.0, high = 0.0;
-        for (int k = first[i]; k < first[i + 1]; k += PATCH_TOGETHER) {
-            const uint2 four = *(const uint2 *)(corner + k);
-            low += force[four.x & 0xffff] + force[four.x >> 16];
-            high += force[four.y & 0xffff] + force[four.y >> 16];
+    for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_THREADS) {
+        const int i = t / lanes, from = t % lanes, inner = p->node[i] >= 0, end = first[i + 1];
+        double sum[3] = {0.0, 0.0, 0.0};
+        uint2 next = *(const uint2 *)(corner + first[i]);
+        for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
+            const uint2 four = next;
+            next = *(const uint2 *)(corner + k + PATCH_TOGETHER); /* one further than the last is there */
+            FE_UNROLL for (int c = 0; c < 3 / lanes; c++)
+            {
+                const double *force = p->force + (from + c) * row;
+                sum[c] += force[four.x & 0xffff] + force[four.x >> 16] +
+                          (force[four.y & 0xffff] + force[four.y >> 16]);
+            }
         }
-        if (plan->ordered && !inner)
-            patch_put_row(op, half, 1, c, low + high, plan->shares + (size_t)width * share[i]);
-        else
-            patch_put_row(op, half, inner, c, low + high, y + (size_t)width * patch_node(p->node[i]));
+        FE_UNROLL for (int c = 0; c < 3 / lanes; c++)
+        {
+            if (plan->ordered && !inner)
+                patch_put_row(op, half, 1, from + c, sum[c], plan->shares + (size_t)width * share[i]);
+            else
+                patch_put_row(op, half, inner, from + c, sum[c], y + (size_t)width * patch_node(p->node[i]));
+        }
     }
 }
 

@@ -209,7 +209,7 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->x = place(&at, 3 * n * sizeof(double));
     plan->conn = place(&at, slots * (size_t)form->width * sizeof(uint16_t));
     plan->first = place(&at, (n + 1) * sizeof(uint16_t));
-    plan->corner = place(&at, (size_t)plan->most_corners * sizeof(uint16_t));
+    plan->corner = place(&at, ((size_t)plan->most_corners + PATCH_TOGETHER) * sizeof(uint16_t));
     if (plan->ordered) plan->share = place(&at, n * sizeof(int));
     plan->stride = at;
 }
