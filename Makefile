@@ -9,6 +9,7 @@ ARCH ?= native
 OPT ?= -O3
 CC ?= gcc
 SANITIZE ?=
+STORAGE ?=
 
 # --- what this machine has ---------------------------------------------------------------------------
 has_header = $(shell echo '\#include <$(1)>' | $(2) -E -x $(or $(3),c) - >/dev/null 2>&1 && echo yes)
@@ -39,7 +40,7 @@ COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers
 DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0) \
     -DFE_HAVE_CUSPARSE=$(if $(HAVE_CUSPARSE),1,0) -DFE_HAVE_NCCL=$(if $(HAVE_NCCL),1,0) \
-    -DFE_HAVE_MPI=$(if $(HAVE_MPI),1,0)
+    -DFE_HAVE_MPI=$(if $(HAVE_MPI),1,0) $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE))
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CFLAGS := -std=gnu11 -g $(OPT) -march=$(ARCH) -fopenmp -fno-math-errno -ffp-contract=fast $(WARN) $(DEFINES) $(SANITIZE_FLAGS)
 CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS)

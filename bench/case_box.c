@@ -94,7 +94,7 @@ static void scattered_state(const bench_box *box, int64_t e, int q, double state
 /* Brings it into the case, some groups of elements at a time. */
 static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
 {
-    enum { CHUNK = 1024 * FE_GROUP };
+    enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };
     const fe_view *v = &c->problem.view;
     const fe_backend *ops = c->device->ops;
     const int kind = c->box.kind, n_point = fe_points(kind);
@@ -586,7 +586,8 @@ static fe_status clear_trial(bench_case *c)
     const size_t points = point_entries(c) * sizeof(double);
     FE_TRY(d->ops->zero(d, FE_STATE * points, v->trial.point));
     FE_TRY(d->ops->zero(d, (size_t)v->ld, v->trial.flags));
-    return d->ops->zero(d, FE_TANGENT * points, v->tangent);
+    if (v->full) FE_TRY(d->ops->zero(d, FE_FULL * points, v->full));
+    return d->ops->zero(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent, v->tangent);
 }
 
 fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
@@ -611,7 +612,8 @@ static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *
     if (op == BENCH_MATERIAL) {
         FE_TRY(d->ops->fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
         FE_TRY(d->ops->fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
-        FE_TRY(d->ops->fingerprint(d, FE_TANGENT * point_entries(c), v->tangent, sum));
+        FE_TRY(d->ops->fingerprint(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent / sizeof *sum,
+                                   v->tangent, sum));
     } else {
         FE_TRY(d->ops->fingerprint(d, entries(op, c->share.n_owned), c->out, sum));
     }

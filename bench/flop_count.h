@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #define FE_LANES 1
 #define FE_UNROLL
@@ -69,6 +70,8 @@ FE_BODY fe_real fe_splat(double a)
     return number;
 }
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m.value ? a : b; }
+template <typename T> fe_real fe_load(const T *p) { return fe_real((double)*p); }
+template <typename T> void fe_store(T *p, fe_real a) { *p = (T)a.value; }
 FE_BODY fe_real fe_reciprocal(fe_real a) { return 1.0 / a; }
 FE_BODY fe_real fe_sqrt(fe_real a) { return flop_count::operations++, fe_real(sqrt(a.value)); }
 FE_BODY fe_real fe_max(fe_real a, fe_real b) { return flop_count::operations++, a.value > b.value ? a : b; }
@@ -105,8 +108,10 @@ namespace flop_count
 inline int64_t of_element(int kind, bench_operation op, bool plastic)
 {
     const int n_corner = fe_corners(kind);
-    double x[8 * 3], u[8 * 3], state[8 * FE_POINT * FE_GROUP] = {}, tangent[8 * FE_POINT * FE_GROUP],
-                                                    trial[8 * FE_POINT * FE_GROUP];
+    const size_t n = 8 * (size_t)FE_GROUP;
+    double x[8 * 3], u[8 * 3];
+    std::vector<double> state(FE_STATE * n), trial(FE_STATE * n), full(FE_FULL * n, 0.5);
+    std::vector<fe_tangent_number> tangent(FE_TANGENT * n, 0.5);
     int conn[8];
     uint8_t committed = plastic ? FE_YIELDED : 0, now = plastic ? FE_YIELDED | FE_SOFTENED : 0;
     for (int a = 0; a < n_corner; a++) {
@@ -114,12 +119,12 @@ inline int64_t of_element(int kind, bench_operation op, bool plastic)
         for (int i = 0; i < 3; i++) x[3 * a + i] = n_corner == 8 ? a >> i & 1 : a == i + 1;
         for (int i = 0; i < 3; i++) u[3 * a + i] = (plastic ? 1.0 : 1e-9) * x[3 * a + (i + 1) % 3];
     }
-    for (double &t : tangent) t = 0.5;
     fe_view m = {};
     m.n_owned = m.n_local = m.n_node_interior = n_corner;
     m.n_elem = m.n_elem_interior = m.ld = 1;
     m.x = x, m.conn = conn, m.material = fe_j2{1.0, 1.0, 1e-3, 0.1};
-    m.committed = fe_state{state, &committed}, m.trial = fe_state{trial, &now}, m.tangent = tangent;
+    m.committed = fe_state{state.data(), &committed}, m.trial = fe_state{trial.data(), &now};
+    m.tangent = tangent.data(), m.full = full.data();
 
     fe_index node[8];
     fe_real at[8][3], f[8][3], result[8][3], block[6];

@@ -8,17 +8,46 @@
 #include "common/fe.h"
 #include "common/physics/j2.h"
 
-/* Material state of one instant. Point arrays have FE_POINT components a point and stand as
+/* What is stored of points, and where: a constant of the build (make STORAGE=...), to compare with
+ *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: what all results are of
+ *   FLOATS   tangents in single precision
+ *   FULL     jacvec reads the 21 numbers of the symmetric tangent (but for element_color)
+ *   RECORDS  the six numbers of a point side by side
+ *   ARRAYS   one array a component, of 65536 elements; then the next */
+#define FE_STORAGE_GROUPS 0
+#define FE_STORAGE_FLOATS 1
+#define FE_STORAGE_FULL 2
+#define FE_STORAGE_RECORDS 3
+#define FE_STORAGE_ARRAYS 4
+#ifndef FE_STORAGE
+#define FE_STORAGE FE_STORAGE_GROUPS
+#endif
+#if FE_STORAGE == FE_STORAGE_FLOATS
+typedef float fe_tangent_number;
+#else
+typedef double fe_tangent_number;
+#endif
+
+/* Material state of one instant. Point arrays have n = FE_POINT components a point and stand as
  * [e / 32][component][point][e % 32]: 32 elements side by side, and all of an element within one short
  * stretch of memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an element
  * without FE_SOFTENED are elastic. */
 enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
-enum { FE_POINT = 6, FE_GROUP = 32 };
-FE_BOTH size_t fe_point_index(int kind, int c, int q, int e)
+enum { FE_POINT = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
+FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)
 {
     const size_t group = (unsigned)e / FE_GROUP;
-    return (group * (FE_POINT * fe_points(kind)) + c * fe_points(kind) + q) * FE_GROUP +
-           (unsigned)e % FE_GROUP;
+    if (FE_STORAGE == FE_STORAGE_RECORDS) return ((size_t)e * fe_points(kind) + q) * n + c;
+    return (group * (n * fe_points(kind)) + c * fe_points(kind) + q) * FE_GROUP + (unsigned)e % FE_GROUP;
+}
+FE_BOTH size_t fe_point_index(int kind, int c, int q, int e)
+{
+    return fe_stored_index(FE_POINT, kind, c, q, e);
+}
+/* From one component of a point to the next. */
+FE_BOTH int fe_point_stride(int kind)
+{
+    return FE_STORAGE == FE_STORAGE_RECORDS ? 1 : fe_points(kind) * FE_GROUP;
 }
 
 typedef struct fe_state {
@@ -40,10 +69,11 @@ typedef struct fe_view {
     const int *corner_first; /* [n_owned + 1] rows of: */
     const int *corner;       /* 8 × element + corner, ascending in each row */
     fe_j2 material;
-    fe_state committed; /* at the end of the last accepted load step */
-    fe_state trial;     /* at the displacement last given to material() */
-    double *tangent;    /* point array of FE_TANGENT components, of trial */
-    int elastic;        /* trial comes from material() in elastic mode: no element is softened */
+    fe_state committed;         /* at the end of the last accepted load step */
+    fe_state trial;             /* at the displacement last given to material() */
+    fe_tangent_number *tangent; /* point array of FE_TANGENT components, of trial */
+    double *full;               /* FE_STORAGE_FULL: the same of FE_FULL components; else NULL */
+    int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;

@@ -17,7 +17,7 @@ typedef struct fe_element {
     fe_index committed, trial; /* flags of the two states */
     int axis; /* axes x, y, z of vectors and tensors are axes axis, axis + 1, axis + 2 (mod 3) */
 #ifdef __CUDACC__
-    const double *fetched; /* the numbers of the point at hand, `stride` apart, if they were brought before */
+    const void *fetched; /* the numbers of the point at hand, `stride` apart, if they were brought before */
     int stride;
 #endif
 } fe_element;
@@ -93,61 +93,67 @@ FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_in
 
 /* The components of point q in a point array. Points of several turn as the corners do. */
 #ifdef __CUDACC__
-FE_BODY size_t fe_point_place(int kind, fe_element e, int q, int c)
+FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
 {
-    return fe_point_index(kind, c, fe_points(kind) == 1 ? q : q ^ e.turn, e.e);
+    return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e.turn, e.e);
 }
-FE_BODY void fe_point_read(int kind, const double *__restrict__ array, fe_element e, int q,
-                           fe_real value[FE_POINT])
-{
-    FE_UNROLL for (int c = 0; c < FE_POINT; c++) value[c] =
-        e.fetched ? e.fetched[c * e.stride] : array[fe_point_place(kind, e, q, c)];
-}
-FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, fe_mask where,
-                            const fe_real value[FE_POINT])
-{
-    FE_UNROLL for (int c = 0; c < FE_POINT; c++) if (where) array[fe_point_place(kind, e, q, c)] = value[c];
-}
+/* fe_WHAT_read and fe_WHAT_write of arrays of n components: of states, tangents, full tangents. */
+#define FE_POINT_ACCESS(what, number, n)                                                                     \
+    FE_BODY void fe_##what##_read(int kind, const number *__restrict__ array, fe_element e, int q,           \
+                                  fe_real value[n])                                                          \
+    {                                                                                                        \
+        FE_UNROLL for (int c = 0; c < n; c++) value[c] =                                                     \
+            e.fetched ? ((const number *)e.fetched)[c * e.stride] : array[fe_point_place(n, kind, e, q, c)]; \
+    }                                                                                                        \
+    FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
+                                   const fe_real value[n])                                                   \
+    {                                                                                                        \
+        FE_UNROLL for (int c = 0; c < n; c++) if (where) array[fe_point_place(n, kind, e, q, c)] =           \
+            (number)value[c];                                                                                \
+    }
 #else
-FE_BODY size_t fe_point_place(int kind, fe_element e, int l, int q, int c)
+FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int l, int q, int c)
 {
-    return fe_point_index(kind, c, fe_points(kind) == 1 ? q : q ^ e.turn.lane[l], e.e.lane[l]);
+    return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e.turn.lane[l], e.e.lane[l]);
 }
 /* Lanes stand side by side in the array. */
 FE_BODY int fe_point_wide(fe_element e)
 {
-    int wide = e.e.lane[0] % FE_GROUP + FE_LANES <= FE_GROUP;
+    int wide = FE_STORAGE != FE_STORAGE_RECORDS && e.e.lane[0] % FE_GROUP + FE_LANES <= FE_GROUP;
     for (int l = 1; l < FE_LANES; l++)
         wide &= e.e.lane[l] == e.e.lane[0] + l && e.turn.lane[l] == e.turn.lane[0];
     return wide;
 }
-FE_BODY void fe_point_read(int kind, const double *array, fe_element e, int q, fe_real value[FE_POINT])
-{
-    if (fe_point_wide(e)) {
-        const double *from = array + fe_point_place(kind, e, 0, q, 0);
-        for (int c = 0; c < FE_POINT; c++)
-            memcpy((void *)&value[c], from + c * fe_points(kind) * FE_GROUP, sizeof value[c]);
-    } else {
-        for (int c = 0; c < FE_POINT; c++)
-            for (int l = 0; l < FE_LANES; l++) value[c][l] = array[fe_point_place(kind, e, l, q, c)];
+#define FE_POINT_ACCESS(what, number, n)                                                                     \
+    FE_BODY void fe_##what##_read(int kind, const number *array, fe_element e, int q, fe_real value[n])      \
+    {                                                                                                        \
+        if (fe_point_wide(e)) {                                                                              \
+            const number *from = array + fe_point_place(n, kind, e, 0, q, 0);                                \
+            for (int c = 0; c < n; c++) value[c] = fe_load(from + c * fe_point_stride(kind));                \
+        } else {                                                                                             \
+            for (int c = 0; c < n; c++)                                                                      \
+                for (int l = 0; l < FE_LANES; l++) value[c][l] = array[fe_point_place(n, kind, e, l, q, c)]; \
+        }                                                                                                    \
+    }                                                                                                        \
+    FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
+                                   const fe_real value[n])                                                   \
+    {                                                                                                        \
+        if (fe_point_wide(e) && fe_all(where)) {                                                             \
+            number *to = array + fe_point_place(n, kind, e, 0, q, 0);                                        \
+            for (int c = 0; c < n; c++) fe_store(to + c * fe_point_stride(kind), value[c]);                  \
+        } else {                                                                                             \
+            for (int c = 0; c < n; c++) {                                                                    \
+                const double *lane = (const double *)&value[c];                                              \
+                for (int l = 0; l < FE_LANES; l++)                                                           \
+                    if (where[l]) array[fe_point_place(n, kind, e, l, q, c)] = (number)lane[l];              \
+            }                                                                                                \
+        }                                                                                                    \
     }
-}
-FE_BODY void fe_point_write(int kind, double *array, fe_element e, int q, fe_mask where,
-                            const fe_real value[FE_POINT])
-{
-    if (fe_point_wide(e) && fe_all(where)) {
-        double *to = array + fe_point_place(kind, e, 0, q, 0);
-        for (int c = 0; c < FE_POINT; c++)
-            memcpy(to + c * fe_points(kind) * FE_GROUP, &value[c], sizeof value[c]);
-    } else {
-        for (int c = 0; c < FE_POINT; c++) {
-            const double *lane = (const double *)&value[c];
-            for (int l = 0; l < FE_LANES; l++)
-                if (where[l]) array[fe_point_place(kind, e, l, q, c)] = lane[l];
-        }
-    }
-}
 #endif
+FE_POINT_ACCESS(state, double, FE_STATE)
+FE_POINT_ACCESS(tangent, fe_tangent_number, FE_TANGENT)
+FE_POINT_ACCESS(full, double, FE_FULL)
+#undef FE_POINT_ACCESS
 
 /* A trace-free tensor's five components in axes that start with `axis`. */
 FE_BODY fe_real fe_pick(int i, fe_real a, fe_real b, fe_real c) { return i == 0 ? a : i == 1 ? b : c; }
@@ -168,8 +174,8 @@ FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_elem
     FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
-        fe_real read[FE_POINT];
-        fe_point_read(kind, s->point, e, q, read);
+        fe_real read[FE_STATE];
+        fe_state_read(kind, s->point, e, q, read);
         FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
         fe_rotate_axes(e.axis, state);
     }
@@ -179,11 +185,25 @@ FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_elem
 FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
                               fe_real tangent[FE_TANGENT])
 {
-    fe_real read[FE_POINT];
-    fe_point_read(kind, m->tangent, e, q, read);
+    fe_real read[FE_TANGENT];
+    fe_tangent_read(kind, m->tangent, e, q, read);
     FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
         fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
     fe_rotate_axes(e.axis, tangent + 1);
+}
+
+/* scale × C:strain of a point from its full tangent, whose axes are x, y, z; elastic in lanes whose element
+ * is not softened. */
+FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
+                                  fe_real scale, const fe_real strain[6], fe_real stress[6])
+{
+    fe_real full[FE_FULL], turned[6], product[6];
+    FE_UNROLL for (int i = 0; i < 6; i++) turned[i] = strain[i / 3 * 3 + (i + 3 - e.axis) % 3];
+    fe_full_read(kind, m->full, e, q, full);
+    fe_full_stress(scale, full, turned, product);
+    fe_elastic_stress(&m->material, scale, strain, stress);
+    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] =
+        fe_select(softened, product[i / 3 * 3 + (i + e.axis) % 3], stress[i]);
 }
 
 /* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
@@ -214,9 +234,13 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
         scale *= inverse;
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
         if (op == FE_JACVEC && fe_any(softened)) {
-            fe_real tangent[FE_TANGENT];
-            fe_point_tangent(kind, m, softened, e, q, tangent);
-            fe_tangent_stress(&m->material, scale, tangent, strain, stress);
+            if (FE_STORAGE == FE_STORAGE_FULL && m->full) {
+                fe_point_full_stress(kind, m, softened, e, q, scale, strain, stress);
+            } else {
+                fe_real tangent[FE_TANGENT];
+                fe_point_tangent(kind, m, softened, e, q, tangent);
+                fe_tangent_stress(&m->material, scale, tangent, strain, stress);
+            }
         } else {
             fe_elastic_stress(&m->material, scale, strain, stress);
         }
@@ -424,9 +448,15 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
     yielded = yielded | softened;
     FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
     {
-        if (fe_any(yielded & active)) fe_point_write(kind, m->trial.point, e, q, yielded & active, next[q]);
-        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active))
-            fe_point_write(kind, m->tangent, e, q, softened & active, tangent[q]);
+        if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
+        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
+            fe_tangent_write(kind, m->tangent, e, q, softened & active, tangent[q]);
+            if (FE_STORAGE == FE_STORAGE_FULL) {
+                fe_real full[FE_FULL];
+                fe_full_tangent(&m->material, tangent[q], full);
+                fe_full_write(kind, m->full, e, q, softened & active, full);
+            }
+        }
     }
     return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
 }

@@ -9,7 +9,7 @@
 
 #include "common/physics/real.h"
 
-enum { FE_STATE = 6, FE_TANGENT = 6 };
+enum { FE_STATE = 6, FE_TANGENT = 6, FE_FULL = 21 };
 
 /* Elastic constants and yield stress sigma_y + hardening × equivalent plastic strain. sigma_y = infinity
  * is elasticity. Stresses in the problem's unit. */
@@ -107,6 +107,37 @@ FE_BODY void fe_tangent_stress(const fe_j2 *m, fe_real scale, const fe_real tang
     const fe_real volumetric = (m->bulk * scale - 1.0 / 3.0 * factor) * trace;
     for (int i = 0; i < 6; i++) stress[i] = factor * strain[i] - along * direction[i];
     for (int i = 0; i < 3; i++) stress[i] += volumetric;
+}
+
+/* Place of entry i, j of a symmetric 6×6 matrix among the 21 of its upper triangle, row by row. */
+FE_BODY int fe_full_place(int i, int j)
+{
+    const int row = i < j ? i : j, column = i < j ? j : i;
+    return row * 6 - row * (row - 1) / 2 + column - row;
+}
+/* The tangent's matrix in the components of symmetric tensors: C = K I×I + 2 mu theta I_dev - m×m. */
+FE_BODY void fe_full_tangent(const fe_j2 *m, const fe_real tangent[FE_TANGENT], fe_real full[FE_FULL])
+{
+    fe_real direction[6];
+    fe_trace_free(tangent + 1, direction);
+    const fe_real factor = m->shear * tangent[0], beside = m->bulk - 2.0 / 3.0 * factor;
+    for (int i = 0; i < 6; i++)
+        for (int j = i; j < 6; j++) {
+            fe_real entry = -direction[i] * direction[j];
+            if (j < 3) entry += beside;
+            if (i == j) entry += i < 3 ? 2.0 * factor : factor;
+            full[fe_full_place(i, j)] = entry;
+        }
+}
+/* scale × C:strain of that; the shears of a strain count twice. */
+FE_BODY void fe_full_stress(fe_real scale, const fe_real full[FE_FULL], const fe_real strain[6],
+                            fe_real stress[6])
+{
+    for (int i = 0; i < 6; i++) {
+        fe_real sum = full[fe_full_place(i, 0)] * strain[0];
+        for (int j = 1; j < 6; j++) sum += full[fe_full_place(i, j)] * (j < 3 ? strain[j] : 2.0 * strain[j]);
+        stress[i] = scale * sum;
+    }
 }
 
 #endif

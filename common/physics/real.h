@@ -137,6 +137,28 @@ FE_BODY fe_mask fe_has_bit(fe_index a, int bit)
     for (int l = 0; l < FE_LANES; l++) m[l] = a.lane[l] & bit ? -1 : 0;
     return m;
 }
+/* Neighbours in memory, one a lane, of either precision. */
+FE_BODY fe_real fe_load_double(const double *p)
+{
+    fe_real a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+FE_BODY void fe_store_double(double *p, fe_real a) { memcpy(p, &a, sizeof a); }
+typedef float fe_single __attribute__((vector_size(4 * FE_LANES)));
+FE_BODY fe_real fe_load_float(const float *p)
+{
+    fe_single a;
+    memcpy(&a, p, sizeof a);
+    return __builtin_convertvector(a, fe_real);
+}
+FE_BODY void fe_store_float(float *p, fe_real a)
+{
+    const fe_single b = __builtin_convertvector(a, fe_single);
+    memcpy(p, &b, sizeof b);
+}
+#define fe_load(p) _Generic((p), const double * : fe_load_double, const float * : fe_load_float)(p)
+#define fe_store(p, a) _Generic((p), double * : fe_store_double, float * : fe_store_float)(p, a)
 typedef double fe_four __attribute__((vector_size(32)));
 /* Of each four lanes of a and b: the even ones, the odd ones, the lower two, the upper two, in turn. */
 #if FE_LANES == 8

@@ -66,7 +66,9 @@ static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_d
                                   (void **)&states[i]->point));
         FE_TRY(fe_device_allocate(d, (size_t)v->ld, 1, "material state", (void **)&states[i]->flags));
     }
-    return fe_device_allocate(d, FE_TANGENT * points, sizeof(double), "tangent", (void **)&v->tangent);
+    if (FE_STORAGE == FE_STORAGE_FULL)
+        FE_TRY(fe_device_allocate(d, FE_FULL * points, sizeof(double), "full tangent", (void **)&v->full));
+    return fe_device_allocate(d, FE_TANGENT * points, sizeof *v->tangent, "tangent", (void **)&v->tangent);
 }
 
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j2 material, fe_device *d,

@@ -9,12 +9,12 @@
  * stored at its place, so that neighbouring threads read neighbouring numbers; `material` keeps it up to
  * date. */
 typedef struct element_color_order {
-    int n_color[2];      /* of the interior and of the border part */
-    const int *first[2]; /* [n_color + 1] places of each colour; host memory */
-    const int *elem;     /* [ld] */
-    const int *conn;     /* [n_corner][ld] */
-    uint8_t *flags;      /* [ld] of the trial state */
-    double *tangent;     /* point array by place */
+    int n_color[2];             /* of the interior and of the border part */
+    const int *first[2];        /* [n_color + 1] places of each colour; host memory */
+    const int *elem;            /* [ld] */
+    const int *conn;            /* [n_corner][ld] */
+    uint8_t *flags;             /* [ld] of the trial state */
+    fe_tangent_number *tangent; /* point array by place */
 } element_color_order;
 
 #ifdef __cplusplus
@@ -30,7 +30,7 @@ fe_status element_color_setup(fe_problem *p, void **work);
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {
     fe_view v = p->view;
-    v.conn = order->conn, v.trial.flags = order->flags, v.tangent = order->tangent;
+    v.conn = order->conn, v.trial.flags = order->flags, v.tangent = order->tangent, v.full = NULL;
     return v;
 }
 

@@ -124,7 +124,8 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
-    return (kind == FE_HEX8 || kind == FE_TET4) && (op == FE_RESIDUAL || op == FE_JACVEC);
+    return (kind == FE_HEX8 || kind == FE_TET4) &&
+           (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
 /* Entries of elem that a thread looks after: a pair's, or the one or the other of two neighbours' two slots.
@@ -154,16 +155,27 @@ FE_BODY double *patch_fetch_place(int kind, const patch_here *p)
     const int team = patch_team(kind), last = form.slots * team - PATCH_THREADS + threadIdx.x;
     return p->force + 3 * (form.nodes / team) * (last % team) * form.row + last / team;
 }
+FE_BODY int patch_number_bytes(int op)
+{
+    return op == FE_RESIDUAL ? sizeof(double) : sizeof(fe_tangent_number);
+}
 FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, double *to)
 {
-    const int row = patch_form_of(kind, patch_paired(kind)).row;
+    const int row = patch_form_of(kind, patch_paired(kind)).row, bytes = patch_number_bytes(op);
     if (e >= 0) {
-        const double *from =
-            (op == FE_RESIDUAL ? m->committed.point : m->tangent) + fe_point_index(kind, 0, q, e);
+        const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
+        from += bytes * fe_point_index(kind, 0, q, e);
         FE_UNROLL for (int c = 0; c < FE_POINT; c++)
-            __pipeline_memcpy_async(to + c * row, from + c * fe_points(kind) * FE_GROUP, sizeof *to);
+            __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
     } else if (e == PATCH_ELASTIC) {
-        FE_UNROLL for (int c = 0; c < FE_POINT; c++) to[c * row] = op == FE_JACVEC && c == 0;
+        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
+        {
+            const int one = op == FE_JACVEC && c == 0;
+            if (bytes == sizeof(float))
+                *(float *)(to + c * row) = one;
+            else
+                to[c * row] = one;
+        }
     }
     __pipeline_commit();
 }
@@ -185,10 +197,11 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
 }
 
 /* An element whose next point's numbers have come. `later`: copies that may still be on their way. */
-FE_BODY void patch_fetch_wait(int kind, int later, const double *at, fe_element *e)
+FE_BODY void patch_fetch_wait(int kind, int op, int later, const double *at, fe_element *e)
 {
     __pipeline_wait_prior(later);
-    e->fetched = at, e->stride = patch_form_of(kind, patch_paired(kind)).row;
+    e->fetched = at,
+    e->stride = patch_form_of(kind, patch_paired(kind)).row * (int)sizeof(double) / patch_number_bytes(op);
     e->committed = e->trial = FE_YIELDED | FE_SOFTENED;
 }
 
@@ -231,13 +244,13 @@ FE_BODY void patch_pair_forces(int op, const fe_view *m, const patch_here *p, in
     const double *at = patch_fetch_place(FE_TET4, p);
     fe_element first = {elem[0]}, second = {elem[1]};
     if (fetched)
-        patch_fetch_wait(FE_TET4, 2, at, &first);
+        patch_fetch_wait(FE_TET4, op, 2, at, &first);
     else
         first = fe_element_open(m, elem[0], 0);
     fe_element_forces(FE_TET4, op, m, first, x, v, y);
     if (elem[1] == -1) return; /* nobody sums node 4 */
     if (fetched)
-        patch_fetch_wait(FE_TET4, 1, at + FE_POINT * patch_form_of(FE_TET4, 1).row, &second);
+        patch_fetch_wait(FE_TET4, op, 1, at + FE_POINT * patch_form_of(FE_TET4, 1).row, &second);
     else
         second = fe_element_open(m, elem[1], 0);
     fe_real x2[8][3], v2[8][3], y2[8][3];
@@ -273,7 +286,7 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
         fe_gradient_at(FE_HEX8, v, gv, 0, q, G);
-        if (fetched) patch_fetch_wait(FE_HEX8, round == 0 && q < 2 ? 2 : 1, at[q & 1], &e);
+        if (fetched) patch_fetch_wait(FE_HEX8, op, round == 0 && q < 2 ? 2 : 1, at[q & 1], &e);
         fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, q + 4 * k, J, G, A, stress);
         if (fetched) {
             const int more = q < 2 ? slot : slot + PATCH_THREADS / 2, there = q < 2 || round + 1 < rounds;
