@@ -84,7 +84,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench plots sanitize sanitize-threads format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots sanitize sanitize-threads format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
 
@@ -98,6 +98,7 @@ help:
 	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
 	@echo '                in all, WEAK_host= WEAK_cuda= a rank; again after an interruption: it goes on'
+	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
@@ -105,6 +106,7 @@ help:
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
 	@echo 'variables: BUILD=$(BUILD) ARCH=$(ARCH) CUDA_ARCHS="$(CUDA_ARCHS)" CUDA=yes|no SANITIZE=address,undefined'
+	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/variant.h; tests are of the default)'
 
 # A line for each thing that matters: found, or what is left out without it.
 report = @printf '%-18s %s\n' '$(1)' '$(if $(2),found$(if $(filter-out yes,$(2)), ($(2))),missing: $(3))'
@@ -205,6 +207,14 @@ bench:
 	-@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -j"$$(nproc)" programs
 	@BUILD='$(BUILD)' sh bench/sweep.sh
+
+# Builds of kernels that differ in what common/variant.h says of points.
+storage:
+	@$(MAKE) --no-print-directory -j"$$(nproc)" $(BUILD)/kernels
+	@for storage in FLOATS FULL RECORDS ARRAYS; do \
+	    $(MAKE) --no-print-directory -j"$$(nproc)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
+	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
+	@BUILD='$(BUILD)' sh bench/storage.sh
 
 plots:
 	@for rows in results/*/*/kernels.csv; do \
