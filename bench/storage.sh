@@ -30,8 +30,8 @@ for storage in GROUPS FLOATS FULL RECORDS ARRAYS; do
             --fe_variants="$(echo $VARIANTS | tr ' ' ',')" --fe_operations=residual,material,jacvec,diagonal \
             --fe_machine="$folder/machine.csv" --fe_rows="$rows.one" --benchmark_repetitions="$REPETITIONS" \
             >"$rows.log" 2>&1 || fail "$kernels failed: $(tail -n 1 "$rows.log")"
-        awk -v storage=$storage -v first="$([ -f "$rows" ] || echo 1)" \
-            'NR == 1 { if (first) print "storage," $0; next } { print storage "," $0 }' "$rows.one" >>"$rows"
+        [ -f "$rows" ] || echo "storage,$(head -n 1 "$rows.one")" >"$rows"
+        awk -v storage=$storage 'NR > 1 { print storage "," $0 }' "$rows.one" | sort -s -t, -k9,9 -k17,17 >>"$rows"
         rm "$rows.one" "$rows.log"
     done
 done
