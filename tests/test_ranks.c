@@ -485,8 +485,8 @@ static fe_status show_slowly(void *context, const fe_step_result *step, const fe
     return FE_OK;
 }
 
-/* The run fails with the silent rank's name and keeps the steps that were shown, no more. */
-static void test_silent_rank_ends_the_run(void **state)
+/* Output may take longer than the others wait for a silent rank. */
+static void test_slow_output_is_awaited(void **state)
 {
     (void)state;
     fe_case problem;
@@ -505,11 +505,10 @@ static void test_silent_rank_ends_the_run(void **state)
     fe_comm_timeout = 1.0;
     const fe_status status = fe_solve(&problem, &mesh, &boundary, &options, &observer, &result);
     fe_comm_timeout = 60.0;
-    assert_int_equal(status, FE_FAILED);
-    assert_string_equal(fe_message(), "rank 1: rank 0 has not answered for 1 s (--timeout)");
-    assert_string_equal(result.status, "fault");
-    assert_int_equal(shown, 2);
-    assert_int_equal(result.n_step, 2);
+    assert_int_equal(status, FE_OK);
+    assert_string_equal(result.status, "converged");
+    assert_int_equal(shown, problem.n_step);
+    assert_int_equal(result.n_step, problem.n_step);
     fe_result_close(&result);
     fe_boundary_close(&boundary);
     fe_mesh_close(&mesh);
@@ -563,7 +562,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_abort_reaches_every_wait),
         cmocka_unit_test(test_missing_rank_is_named),
-        cmocka_unit_test(test_silent_rank_ends_the_run),
+        cmocka_unit_test(test_slow_output_is_awaited),
         cmocka_unit_test(test_abort_behind_a_barrier),
     };
     enum { N_PARTS = sizeof of_parts / sizeof *of_parts };

@@ -4,9 +4,11 @@
 #include "common/problem/state.h"
 #include "common/solver/solver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What the ranks of this process share. Field arrays are the mesh's; ranks write disjoint entries. */
 typedef struct run {
@@ -182,6 +184,50 @@ static fe_status gather_fields(fe_solver *s, run *r)
     return status;
 }
 
+/* One call of rank 0's observer. */
+typedef struct showing {
+    const fe_observer *observer;
+    const fe_step_result *record;
+    fe_fields fields;
+    fe_status status;
+    char message[1024];
+} showing;
+static void *show(void *argument)
+{
+    showing *w = argument;
+    const fe_observer *o = w->observer;
+    w->status = o->step(o->context, w->record, o->wants_fields ? &w->fields : NULL);
+    if (w->status != FE_OK) snprintf(w->message, sizeof w->message, "%s", fe_message());
+    return NULL;
+}
+
+static int joined_within(pthread_t thread, double seconds)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    const int64_t ns = end.tv_nsec + (int64_t)(1e9 * seconds);
+    end.tv_sec += ns / 1000000000, end.tv_nsec = ns % 1000000000;
+    return pthread_timedjoin_np(thread, NULL, &end) == 0;
+}
+
+/* A silent rank counts as hung, but output may take its time: rank 0 writes in a thread of its own and tells
+ * the others again and again whether it still does. */
+static fe_status show_beside(fe_comm *comm, showing *w)
+{
+    const int first = comm->rank == 0;
+    const double often = fe_comm_timeout < 4.0 ? 0.25 * fe_comm_timeout : 1.0;
+    int busy = 1;
+    fe_status status = FE_OK;
+    pthread_t thread;
+    if (first && pthread_create(&thread, NULL, show, w)) return fe_fail(FE_FAILED, "no thread for output");
+    while (busy && status == FE_OK) {
+        if (first) busy = !joined_within(thread, often);
+        status = comm->broadcast(comm, sizeof busy, &busy);
+    }
+    if (first && busy) pthread_join(thread, NULL);
+    return status;
+}
+
 /* Everyone's fields are in place; rank 0 shows them. */
 static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
 {
@@ -192,19 +238,25 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     if (s->comm->rank == 0) r->result->bytes_from_device_output += s->device->bytes_from_device - before;
     s->device->bytes_from_device = before; /* the solve's own are counted apart */
     FE_TRY(s->comm->barrier(s->comm));
-    if (s->comm->rank == 0) {
-        const fe_fields fields = {.time = record ? record->step : 0.0,
-                                  .displacement = r->displacement,
-                                  .reaction_force = r->reaction_force,
-                                  .stress = r->tensors[0],
-                                  .plastic_strain = r->tensors[1],
-                                  .von_mises = r->element_fields[FE_OUT_MISES],
-                                  .peeq = r->element_fields[FE_OUT_PEEQ],
-                                  .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
-                                  .rank = r->element_rank};
-        FE_TRY(o->step(o->context, record, o->wants_fields ? &fields : NULL));
-        r->n_shown = r->result->n_step;
-    }
+    showing w = {.observer = o,
+                 .record = record,
+                 .fields = {.time = record ? record->step : 0.0,
+                            .displacement = r->displacement,
+                            .reaction_force = r->reaction_force,
+                            .stress = r->tensors[0],
+                            .plastic_strain = r->tensors[1],
+                            .von_mises = r->element_fields[FE_OUT_MISES],
+                            .peeq = r->element_fields[FE_OUT_PEEQ],
+                            .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
+                            .rank = r->element_rank}};
+    fe_status told = FE_OK;
+    if (s->comm->size > 1)
+        told = show_beside(s->comm, &w);
+    else
+        show(&w);
+    if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);
+    if (s->comm->rank == 0) r->n_shown = r->result->n_step;
+    FE_TRY(told);
     return s->comm->barrier(s->comm);
 }
 
