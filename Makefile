@@ -225,6 +225,8 @@ plots:
 	        cp $(BUILD)/scaling.md "$$folder/scaling.md" || exit 1; fi; \
 	    sh plots/plots.sh "$$folder" || exit 1; \
 	done
+	@for rows in results/*/*/storage.csv; do \
+	    [ ! -f "$$rows" ] || awk -f bench/storage.awk "$$rows" >"$${rows%.csv}.md" || exit 1; done
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')

@@ -40,8 +40,8 @@ typedef struct bench_box {
     int weak;    /* n_dof is of each rank, whose cube is set beside the others; else of the whole */
 } bench_box;
 
-/* A result whose error is above this is recorded with its error and without a time. */
-/* Tangents in single precision are exact to 6e-8. */
+/* A result whose error is above this is recorded with its error and without a time. Tangents in single
+ * precision are exact to 6e-8. */
 #define BENCH_TOLERANCE (FE_STORAGE == FE_STORAGE_FLOATS ? 1e-6 : 1e-12)
 /* A strategy whose output has the same bits in so many runs more counts as deterministic. */
 #define BENCH_RUNS 20

@@ -1,7 +1,6 @@
 /* Starts ranks and brings their failures together. */
 #include "common/backend/launch.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -89,14 +88,19 @@ static void *rank_main(void *argument)
     return NULL;
 }
 
+int fe_join_within(pthread_t thread, double seconds)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    const int64_t ns = end.tv_nsec + (int64_t)(1e9 * seconds);
+    end.tv_sec += ns / 1000000000, end.tv_nsec = ns % 1000000000;
+    return pthread_timedjoin_np(thread, NULL, &end) == 0;
+}
+
 /* Threads whose rank has failed end soon. One that hangs is left behind. */
 static int join(pthread_t thread, int failed)
 {
-    struct timespec end;
-    if (!failed) return pthread_join(thread, NULL) == 0;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 3;
-    return pthread_timedjoin_np(thread, NULL, &end) == 0;
+    return failed ? fe_join_within(thread, 3.0) : pthread_join(thread, NULL) == 0;
 }
 
 /* The ranks of one process; what they share outlives a thread that hangs. */

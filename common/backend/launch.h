@@ -5,6 +5,8 @@
 
 #include "common/backend/comm.h"
 
+#include <pthread.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,6 +30,9 @@ fe_status fe_launch_check(const fe_launch *l);
  * alike. */
 typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
 fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context);
+
+/* Waits for a thread to end, for so long at most; whether it did. */
+int fe_join_within(pthread_t thread, double seconds);
 
 /* Whether any launch was abandoned: the program has to end by _exit, for what was given up may use all of it.
  */

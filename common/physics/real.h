@@ -102,6 +102,28 @@ FE_BODY fe_index fe_lanes_from(int first)
     for (int l = 0; l < FE_LANES; l++) i.lane[l] = first + l;
     return i;
 }
+/* Neighbours in memory, one a lane, of either precision. */
+FE_BODY fe_real fe_load_double(const double *p)
+{
+    fe_real a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+FE_BODY void fe_store_double(double *p, fe_real a) { memcpy(p, &a, sizeof a); }
+typedef float fe_single __attribute__((vector_size(4 * FE_LANES)));
+FE_BODY fe_real fe_load_float(const float *p)
+{
+    fe_single a;
+    memcpy(&a, p, sizeof a);
+    return __builtin_convertvector(a, fe_real);
+}
+FE_BODY void fe_store_float(float *p, fe_real a)
+{
+    const fe_single b = __builtin_convertvector(a, fe_single);
+    memcpy(p, &b, sizeof b);
+}
+#define fe_load(p) _Generic((p), const double * : fe_load_double, const float * : fe_load_float)(p)
+#define fe_store(p, a) _Generic((p), double * : fe_store_double, float * : fe_store_float)(p, a)
 /* Elements of one body call are usually neighbours: one wide load then, else a load a lane. */
 FE_BODY int fe_consecutive(fe_index i)
 {
@@ -113,7 +135,7 @@ FE_BODY fe_real fe_read(const double *p, fe_index i, size_t offset)
 {
     fe_real a;
     if (__builtin_constant_p(fe_consecutive(i)) && fe_consecutive(i)) {
-        memcpy(&a, p + offset + i.lane[0], sizeof a);
+        a = fe_load_double(p + offset + i.lane[0]);
     } else {
         for (int l = 0; l < FE_LANES; l++) a[l] = p[offset + (size_t)i.lane[l]];
     }
@@ -137,28 +159,6 @@ FE_BODY fe_mask fe_has_bit(fe_index a, int bit)
     for (int l = 0; l < FE_LANES; l++) m[l] = a.lane[l] & bit ? -1 : 0;
     return m;
 }
-/* Neighbours in memory, one a lane, of either precision. */
-FE_BODY fe_real fe_load_double(const double *p)
-{
-    fe_real a;
-    memcpy(&a, p, sizeof a);
-    return a;
-}
-FE_BODY void fe_store_double(double *p, fe_real a) { memcpy(p, &a, sizeof a); }
-typedef float fe_single __attribute__((vector_size(4 * FE_LANES)));
-FE_BODY fe_real fe_load_float(const float *p)
-{
-    fe_single a;
-    memcpy(&a, p, sizeof a);
-    return __builtin_convertvector(a, fe_real);
-}
-FE_BODY void fe_store_float(float *p, fe_real a)
-{
-    const fe_single b = __builtin_convertvector(a, fe_single);
-    memcpy(p, &b, sizeof b);
-}
-#define fe_load(p) _Generic((p), const double * : fe_load_double, const float * : fe_load_float)(p)
-#define fe_store(p, a) _Generic((p), double * : fe_store_double, float * : fe_store_float)(p, a)
 typedef double fe_four __attribute__((vector_size(32)));
 /* Of each four lanes of a and b: the even ones, the odd ones, the lower two, the upper two, in turn. */
 #if FE_LANES == 8
@@ -231,7 +231,7 @@ FE_BODY int fe_all(fe_mask m)
 FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a)
 {
     if (__builtin_constant_p(fe_consecutive(i)) && fe_consecutive(i) && fe_all(m)) {
-        memcpy(p + offset + i.lane[0], &a, sizeof a);
+        fe_store_double(p + offset + i.lane[0], a);
         return;
     }
     for (int l = 0; l < FE_LANES; l++)

@@ -4,11 +4,9 @@
 #include "common/problem/state.h"
 #include "common/solver/solver.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What the ranks of this process share. Field arrays are the mesh's; ranks write disjoint entries. */
 typedef struct run {
@@ -201,15 +199,6 @@ static void *show(void *argument)
     return NULL;
 }
 
-static int joined_within(pthread_t thread, double seconds)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    const int64_t ns = end.tv_nsec + (int64_t)(1e9 * seconds);
-    end.tv_sec += ns / 1000000000, end.tv_nsec = ns % 1000000000;
-    return pthread_timedjoin_np(thread, NULL, &end) == 0;
-}
-
 /* A silent rank counts as hung, but output may take its time: rank 0 writes in a thread of its own and tells
  * the others again and again whether it still does. */
 static fe_status show_beside(fe_comm *comm, showing *w)
@@ -221,7 +210,7 @@ static fe_status show_beside(fe_comm *comm, showing *w)
     pthread_t thread;
     if (first && pthread_create(&thread, NULL, show, w)) return fe_fail(FE_FAILED, "no thread for output");
     while (busy && status == FE_OK) {
-        if (first) busy = !joined_within(thread, often);
+        if (first) busy = !fe_join_within(thread, often);
         status = comm->broadcast(comm, sizeof busy, &busy);
     }
     if (first && busy) pthread_join(thread, NULL);

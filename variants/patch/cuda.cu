@@ -236,27 +236,27 @@ FE_BODY void patch_add_second(fe_real second[8][3], fe_real f[8][3])
     }
 }
 
+/* The first or second element of a pair. */
+FE_BODY fe_element patch_pair_open(int op, const fe_view *m, const patch_here *p, int slot, int second)
+{
+    fe_element e = {p->elem[2 * slot + second]};
+    if (!patch_fetches(FE_TET4, op)) return fe_element_open(m, e.e, 0);
+    const double *at = patch_fetch_place(FE_TET4, p) + second * FE_POINT * patch_form_of(FE_TET4, 1).row;
+    patch_fetch_wait(FE_TET4, op, 2 - second, at, &e);
+    return e;
+}
+
 /* Forces on the five nodes of a pair. */
 FE_BODY void patch_pair_forces(int op, const fe_view *m, const patch_here *p, int slot, fe_real x[8][3],
                                fe_real v[8][3], fe_real y[8][3])
 {
-    const int *elem = p->elem + 2 * slot, fetched = patch_fetches(FE_TET4, op);
-    const double *at = patch_fetch_place(FE_TET4, p);
-    fe_element first = {elem[0]}, second = {elem[1]};
-    if (fetched)
-        patch_fetch_wait(FE_TET4, op, 2, at, &first);
-    else
-        first = fe_element_open(m, elem[0], 0);
-    fe_element_forces(FE_TET4, op, m, first, x, v, y);
+    const int *elem = p->elem + 2 * slot;
+    fe_element_forces(FE_TET4, op, m, patch_pair_open(op, m, p, slot, 0), x, v, y);
     if (elem[1] == -1) return; /* nobody sums node 4 */
-    if (fetched)
-        patch_fetch_wait(FE_TET4, op, 1, at + FE_POINT * patch_form_of(FE_TET4, 1).row, &second);
-    else
-        second = fe_element_open(m, elem[1], 0);
     fe_real x2[8][3], v2[8][3], y2[8][3];
     patch_second(x, x2);
     patch_second(v, v2);
-    fe_element_forces(FE_TET4, op, m, second, x2, v2, y2);
+    fe_element_forces(FE_TET4, op, m, patch_pair_open(op, m, p, slot, 1), x2, v2, y2);
     patch_add_second(y2, y);
 }
 
