@@ -2,6 +2,7 @@
 #include "bench/case_box.h"
 #include "common/backend/device.h"
 #include "common/mesh/lookup.h"
+#include "common/problem/parts.h"
 #include "common/problem/state.h"
 #include "tests/oracle.h"
 
@@ -484,15 +485,8 @@ static size_t entries(bench_operation op, int n_node)
 fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
                        double *y)
 {
-    const fe_problem *p = &c->problem;
-    fe_status (*call)(const fe_problem *, void *, fe_part, const double *, double *) =
-        op == BENCH_RESIDUAL ? a->residual : a->jacvec;
-    if (c->comm) FE_TRY(c->comm->exchange_begin(c->comm, x));
-    if (!a->stores) FE_TRY(c->device->ops->zero(c->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
-    FE_TRY(call(p, work, FE_INTERIOR, x, y));
-    if (c->comm) FE_TRY(c->comm->exchange_end(c->comm, x));
-    const int border = p->view.n_elem > p->view.n_elem_interior || p->view.n_owned > p->view.n_node_interior;
-    return border ? call(p, work, FE_BORDER, x, y) : FE_OK;
+    return fe_both_parts(&c->problem, a, work, c->comm, op == BENCH_RESIDUAL ? a->residual : a->jacvec,
+                         FE_N_PHASE, x, y);
 }
 
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum { THREADS = 256, N_EVENT = 1024 };
-/* Sums of pairs: columns of a panel, rows of a thread, blocks of a panel (4 for each multiprocessor of an
- * H100). */
-enum { PANEL = 16, PAIR_ROWS = 4, PAIR_BLOCKS = 528 };
+/* Sums of pairs: columns of a panel, blocks that a multiprocessor is to hold, blocks of a panel at most (all
+ * that an H100 holds). */
+enum { PANEL = 16, PAIR_RESIDENT = 2, PAIR_BLOCKS = 264 };
 
 struct allocation {
     allocation *next;
@@ -22,13 +22,15 @@ struct allocation {
 struct cuda_device {
     fe_device base;
     int ordinal;
-    cudaStream_t stream;
+    cudaStream_t stream, side; /* side: work beside it */
+    cudaEvent_t forked, ended; /* where that begins and has ended */
     cublasHandle_t blas;
     allocation *memory;
-    double *constants; /* 1, -1, 0: cuBLAS factors that live on the device */
-    double *pinned;    /* [64] landing place of scalars */
-    double *partial;   /* [n_partial] sums of blocks */
-    size_t n_partial;
+    double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
+    double *pinned;     /* [64] landing place of scalars */
+    double *partial;    /* [panels][PAIR_BLOCKS][32] sums of blocks */
+    unsigned *finished; /* [panels] blocks that have left theirs */
+    int panels;
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
@@ -101,6 +103,7 @@ static void cuda_close(fe_device *d)
     cuda_device *c = self(d);
     cudaSetDevice(c->ordinal);
     if (c->stream) cudaStreamSynchronize(c->stream);
+    if (c->side) cudaStreamSynchronize(c->side);
     fe_device_release_kept(d);
     for (allocation *a = c->memory, *next; a; a = next) {
         next = a->next;
@@ -115,6 +118,7 @@ static void cuda_close(fe_device *d)
     if (c->blas) cublasDestroy(c->blas);
     if (c->constants) cudaFree(c->constants);
     if (c->pinned) cudaFreeHost(c->pinned);
+    fe_cuda_side_stream_close(&c->side, &c->forked, &c->ended);
     if (c->stream) cudaStreamDestroy(c->stream);
     free(c);
 }
@@ -127,6 +131,7 @@ static fe_status cuda_start(cuda_device *c)
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
     CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
+    FE_TRY(fe_cuda_side_stream(&c->side, &c->forked, &c->ended));
     CUBLAS_TRY(cublasCreate(&c->blas));
     CUBLAS_TRY(cublasSetStream(c->blas, c->stream));
     CUBLAS_TRY(cublasSetPointerMode(c->blas, CUBLAS_POINTER_MODE_DEVICE));
@@ -313,94 +318,104 @@ template <bool LARGEST> __device__ void block_reduce(double value, double *out)
     if (threadIdx.x == 0) *out = shared[0];
 }
 
-/* The sums of a and of b over a warp: its lower half gets a's, the upper one b's. */
-__device__ double warp_sums(double a, double b)
+/* N = 2, 4, … 32 sums over a warp: value i's in lanes i 32 / N and on. Half of the values go to the other
+ * half of the lanes at each step, so that N - 1 are exchanged instead of 5 N. */
+template <int N> __device__ double warp_sums(double value[N])
 {
-    const bool lower = threadIdx.x % 32 < 16;
-    double sum = lower ? a : b;
-    sum += __shfl_xor_sync(0xffffffffu, lower ? b : a, 16);
-    for (int half = 8; half > 0; half /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, half);
+#pragma unroll
+    for (int step = 0; step < 5; step++) {
+        const int far = 16 >> step, half = N >> (step + 1);
+        const bool upper = threadIdx.x & far;
+#pragma unroll
+        for (int i = 0; i < N / 2; i++) {
+            if (i >= half) break;
+            const double other = __shfl_xor_sync(0xffffffffu, upper ? value[i] : value[i + half], far);
+            value[i] = (upper ? value[i + half] : value[i]) + other;
+        }
+        if (half == 0) value[0] += __shfl_xor_sync(0xffffffffu, value[0], far);
+    }
+    return value[0];
+}
+
+/* A block's rows of V_j · u and of V_j · w, for W columns from `first` on of V's k. Lane l gets that with u
+ * of column l W / 16, and in its upper half with w. All of a row's numbers are loaded before the first is
+ * needed; columns beyond the last are that one again. */
+template <int W> __device__ double pair_lanes(size_t n, int k, int first, const double *V, size_t ld)
+{
+    const double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
+    const size_t step = gridDim.x * (size_t)THREADS;
+    double sum[2 * W] = {0.0};
+    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
+        double v[W];
+#pragma unroll
+        for (int j = 0; j < W; j++) v[j] = V[(size_t)min(first + j, k - 1) * ld + i];
+        const double ui = u[i], wi = w[i];
+#pragma unroll
+        for (int j = 0; j < W; j++) sum[j] += v[j] * ui, sum[W + j] += v[j] * wi;
+    }
+    return warp_sums<2 * W>(sum);
+}
+
+/* The warps' values of each lane, added in their order, in the first warp. */
+__device__ double add_warps(double value, double shared[THREADS / 32][32])
+{
+    __syncthreads();
+    shared[threadIdx.x / 32][threadIdx.x % 32] = value;
+    __syncthreads();
+    double sum = 0.0;
+    for (int i = 0; i < THREADS / 32 && threadIdx.x < 32; i++) sum += shared[i][threadIdx.x];
     return sum;
 }
 
-/* partial[c k + j][block]: a block's rows of V_j · u (c = 0) and V_j · w (c = 1), for the columns of one
- * panel. Lane 16 c + j of a warp keeps the sum of the panel's column j. */
-__global__ void pair_sums(size_t n, int k, const double *V, size_t ld, double *partial)
+/* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds up what all
+ * have left in partial [panel][block][lane], in the order of blocks. */
+__global__ void __launch_bounds__(THREADS, PAIR_RESIDENT)
+    pair_sums(size_t n, int k, const double *V, size_t ld, double *partial, unsigned *finished, double *out)
 {
     __shared__ double shared[THREADS / 32][32];
-    const double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
-    const int block = blockIdx.x % PAIR_BLOCKS, first = PANEL * (blockIdx.x / PAIR_BLOCKS);
-    const int columns = min(PANEL, k - first), lane = threadIdx.x % 32;
-    const size_t rows = (size_t)THREADS * PAIR_ROWS;
-    double total = 0.0;
-    for (size_t start = block * rows; start < n; start += PAIR_BLOCKS * rows) {
-        double ui[PAIR_ROWS], wi[PAIR_ROWS];
-        for (int r = 0; r < PAIR_ROWS; r++) {
-            const size_t i = start + r * THREADS + threadIdx.x;
-            ui[r] = i < n ? u[i] : 0.0, wi[r] = i < n ? w[i] : 0.0;
-        }
-#pragma unroll 1 /* four columns at a time took a quarter longer */
-        for (int j = 0; j < columns; j++) {
-            const double *v = V + (size_t)(first + j) * ld;
-            double a = 0.0, b = 0.0;
-            for (int r = 0; r < PAIR_ROWS; r++) {
-                const size_t i = start + r * THREADS + threadIdx.x;
-                const double vi = i < n ? v[i] : 0.0;
-                a += vi * ui[r], b += vi * wi[r];
-            }
-            const double sum = warp_sums(a, b);
-            if (lane % PANEL == j) total += sum;
-        }
-    }
-    shared[threadIdx.x / 32][lane] = total;
+    __shared__ bool last;
+    const int first = PANEL * blockIdx.y, columns = min(PANEL, k - first), lane = threadIdx.x % 32;
+    const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4;
+    double *panel = partial + (size_t)blockIdx.y * gridDim.x * 32;
+    double sum = width == 16  ? pair_lanes<16>(n, k, first, V, ld)
+                 : width == 8 ? pair_lanes<8>(n, k, first, V, ld)
+                              : pair_lanes<4>(n, k, first, V, ld);
+    sum = add_warps(sum, shared);
+    if (threadIdx.x < 32) __stcg(panel + blockIdx.x * 32 + lane, sum), __threadfence();
     __syncthreads();
-    if (threadIdx.x >= 32 || lane % PANEL >= columns) return;
-    for (int i = 1; i < THREADS / 32; i++) total += shared[i][lane];
-    partial[((size_t)(lane / PANEL) * k + first + lane % PANEL) * PAIR_BLOCKS + block] = total;
-}
-
-/* A block for each row of partial. */
-__global__ void pair_totals(const double *partial, double *out)
-{
-    const double *row = partial + (size_t)blockIdx.x * PAIR_BLOCKS;
-    double sum = 0.0;
-    for (int i = threadIdx.x; i < PAIR_BLOCKS; i += blockDim.x) sum += row[i];
-    block_reduce<false>(sum, out + blockIdx.x);
+    if (threadIdx.x == 0) last = atomicAdd(finished + blockIdx.y, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    sum = 0.0;
+#pragma unroll 8
+    for (int i = threadIdx.x / 32; i < gridDim.x; i += THREADS / 32) sum += __ldcg(panel + i * 32 + lane);
+    sum = add_warps(sum, shared);
+    if (threadIdx.x == 0) finished[blockIdx.y] = 0;
+    const int j = lane % 16 * width / 16;
+    if (threadIdx.x < 32 && lane % (16 / width) == 0 && j < columns) out[lane / 16 * k + first + j] = sum;
 }
 
 /* Both columns at the price of one: cuBLAS's dgemv takes as long with one, and its dgemm with two took 190 to
- * 420 us where this takes 17 to 390 (H200, 3 million rows, 2 to 64 columns). */
+ * 420 us where sums of pairs took 17 to 390 (H200, 3 million rows, 2 to 64 columns). */
 static fe_status cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out)
 {
     cuda_device *c = self(d);
-    const size_t panels = (size_t)(k + PANEL - 1) / PANEL, needed = 2 * panels * PANEL * PAIR_BLOCKS;
-    if (c->n_partial < needed) {
-        c->n_partial = 0; /* the older one stays: recordings may use it */
-        FE_TRY(fe_device_allocate(d, needed, sizeof(double), "partial sums", (void **)&c->partial));
-        c->n_partial = needed;
+    const int panels = (k + PANEL - 1) / PANEL;
+    const dim3 grid(fe_grid(n, THREADS) < PAIR_BLOCKS ? fe_grid(n, THREADS) : PAIR_BLOCKS, panels);
+    if (c->panels < panels) {
+        c->panels = 0; /* the older ones stay: recordings may use them */
+        FE_TRY(fe_device_allocate(d, (size_t)panels * PAIR_BLOCKS * 32, sizeof(double), "partial sums",
+                                  (void **)&c->partial));
+        FE_TRY(
+            fe_device_allocate(d, (size_t)panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
+        c->panels = panels;
     }
-    FE_LAUNCH(d, panels * PAIR_BLOCKS * THREADS, THREADS, pair_sums, n, k, V, ld, c->partial);
-    FE_LAUNCH(d, 2 * (size_t)k * THREADS, THREADS, pair_totals, c->partial, out);
-    return FE_OK;
-}
-
-/* A row at a time, so that u and w are read before they are written. */
-__global__ void combine_pair(size_t n, int k, double *V, size_t ld, const double *c)
-{
-    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    double u = 0.0, w = 0.0;
-#pragma unroll 4
-    for (int j = 0; j < k; j++) {
-        const double v = V[(size_t)j * ld + i];
-        u += c[j] * v, w += c[k + j] * v;
-    }
-    V[(size_t)(k - 2) * ld + i] = u, V[(size_t)(k - 1) * ld + i] = w;
-}
-
-static fe_status cuda_combine_pair(fe_device *d, size_t n, int k, double *V, size_t ld, const double *c)
-{
-    FE_LAUNCH(d, n, THREADS, combine_pair, n, k, V, ld, c);
+    if (n > 0)
+        pair_sums<<<grid, THREADS, 0, c->stream>>>(n, k, V, ld, c->partial, c->finished, out);
+    else
+        FE_TRY(d->ops->zero(d, 2 * (size_t)k * sizeof *out, out));
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
@@ -527,7 +542,7 @@ __global__ void square_root(double *a) { *a = sqrt(*a); }
 
 /* Serial work on small matrices goes through shared memory, whose latency is a tenth of the cache's: one
  * block copies the n numbers, works, and copies them back. What is too large stays where it is. */
-enum { STAGED = 6000 };
+enum { STAGED = 5600 };
 __device__ double *stage(double *memory, size_t n, double *shared)
 {
     if (n > STAGED) return memory;
@@ -560,23 +575,42 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
     for (int i = threadIdx.x; i < k && solution != y; i += blockDim.x) y[i] = solution[i];
 }
 
-__global__ void delayed_column(int j, int restart, double *workspace, double *pair)
+/* The first block makes the column of the small matrix while the others combine those of the basis, a row a
+ * thread at a time, so that u and w are read before they are written. All find the factors for themselves. */
+__global__ void __launch_bounds__(THREADS)
+    delayed_column(size_t n, int j, int restart, double *workspace, double *V, size_t ld, const double *pair)
 {
-    __shared__ double shared[STAGED];
-    const size_t n = fe_delayed_size(restart), n_pair = 2 * (size_t)(j + 2), all = n + n_pair;
-    const bool fits = all <= STAGED;
-    double *w = stage(workspace, fits ? n : all, shared), *p = fits ? shared + n : pair;
-    if (fits) stage(pair, n_pair, p);
-    fe_delayed_column(w, restart, j, p, threadIdx.x, blockDim.x);
-    unstage(workspace, fits ? n : all, shared);
-    if (fits) unstage(pair, n_pair, p);
+    extern __shared__ double memory[];
+    const int k = j + 2, thread = threadIdx.x;
+    double *dots = memory, *q = dots + 2 * k, *u = q + k, *rest = u + k; /* [2][k], [k], [k] */
+    for (int i = thread; i < 2 * k; i += THREADS) dots[i] = pair[i];
+    __syncthreads();
+    const fe_delayed d = fe_delayed_of(j, dots);
+    if (blockIdx.x == 0) {
+        const size_t size = fe_delayed_size(restart);
+        double *w = stage(workspace, size, rest);
+        fe_delayed_column(w, restart, j, dots, &d, thread, THREADS);
+        unstage(workspace, size, rest);
+        return;
+    }
+    for (int i = thread; i < k; i += THREADS) fe_delayed_factors(j, dots, &d, i, q + i, u + i);
+    __syncthreads();
+    const size_t i = (blockIdx.x - 1) * (size_t)THREADS + thread;
+    if (i >= n) return;
+    double qi = 0.0, ui = 0.0;
+#pragma unroll 8
+    for (int c = 0; c < k; c++) {
+        const double v = V[(size_t)c * ld + i];
+        qi += q[c] * v, ui += u[c] * v;
+    }
+    V[(size_t)j * ld + i] = qi, V[(size_t)(j + 1) * ld + i] = ui;
 }
-__global__ void delayed_finish(int j, int restart, double *workspace, double *s)
+__global__ void delayed_finish(int j, int restart, double *workspace, const double *s)
 {
     __shared__ double shared[STAGED];
     const size_t n = fe_delayed_size(restart);
     double *w = stage(workspace, n, shared);
-    if (threadIdx.x == 0) fe_delayed_finish(w, restart, j, s);
+    fe_delayed_finish(w, restart, j, s, fe_delayed_alpha(j, s), threadIdx.x, blockDim.x);
     unstage(workspace, n, shared);
 }
 
@@ -604,15 +638,47 @@ static fe_status cuda_hessenberg_solve(fe_device *d, int k, int restart, double 
     return FE_OK;
 }
 
-static fe_status cuda_delayed_column(fe_device *d, int j, int restart, double *workspace, double *pair)
+/* 48 KiB of shared memory a block need no leave: 4 (m + 2) numbers, and the workspace where it fits. */
+static fe_status cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
+                                     size_t ld, const double *pair)
 {
-    FE_LAUNCH(d, THREADS, THREADS, delayed_column, j, restart, workspace, pair);
+    const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
+    const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
+    delayed_column<<<1 + fe_grid(n, THREADS), THREADS, shared, self(d)->stream>>>(n, j, restart, workspace, V,
+                                                                                  ld, pair);
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
-static fe_status cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, double *s)
+static fe_status cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s)
 {
     FE_LAUNCH(d, THREADS, THREADS, delayed_finish, j, restart, workspace, s);
+    return FE_OK;
+}
+
+/* Until `end` the device's stream is the other one. */
+static fe_status cuda_beside_begin(fe_device *d)
+{
+    cuda_device *c = self(d);
+    CUDA_TRY(cudaEventRecord(c->forked, c->stream));
+    CUDA_TRY(cudaStreamWaitEvent(c->side, c->forked, 0));
+    const cudaStream_t stream = c->stream;
+    c->stream = c->side, c->side = stream;
+    return FE_OK;
+}
+
+static fe_status cuda_beside_end(fe_device *d)
+{
+    cuda_device *c = self(d);
+    const cudaStream_t stream = c->side;
+    c->side = c->stream, c->stream = stream;
+    CUDA_TRY(cudaEventRecord(c->ended, c->side));
+    return FE_OK;
+}
+
+static fe_status cuda_join(fe_device *d)
+{
+    CUDA_TRY(cudaStreamWaitEvent(self(d)->stream, self(d)->ended, 0));
     return FE_OK;
 }
 
@@ -663,8 +729,10 @@ static fe_status cuda_read_begin(fe_device *d, int slot, const double *x)
 {
     cuda_device *c = self(d);
     d->bytes_from_device += (int64_t)sizeof *x;
-    CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->stream));
-    CUDA_TRY(cudaEventRecord(c->read[slot], c->stream));
+    CUDA_TRY(cudaEventRecord(c->forked, c->stream));
+    CUDA_TRY(cudaStreamWaitEvent(c->side, c->forked, 0));
+    CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->side));
+    CUDA_TRY(cudaEventRecord(c->read[slot], c->side));
     return FE_OK;
 }
 
@@ -724,7 +792,6 @@ const fe_backend fe_backend_cuda = {
     .dots = cuda_dots,
     .combine = cuda_combine,
     .dots_pair = cuda_dots_pair,
-    .combine_pair = cuda_combine_pair,
     .put = cuda_put,
     .take = cuda_take,
     .take_nodes = cuda_take_nodes,
@@ -740,6 +807,9 @@ const fe_backend fe_backend_cuda = {
     .hessenberg_solve = cuda_hessenberg_solve,
     .delayed_column = cuda_delayed_column,
     .delayed_finish = cuda_delayed_finish,
+    .beside_begin = cuda_beside_begin,
+    .beside_end = cuda_beside_end,
+    .join = cuda_join,
     .record_begin = cuda_record_begin,
     .record_end = cuda_record_end,
     .replay = cuda_replay,

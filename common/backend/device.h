@@ -51,10 +51,9 @@ typedef struct fe_backend {
                       double *out);
     fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
                          const double *h, double *y);
-    /* u and w are the last two of V's k columns, read with the others in one pass.
-     * out[0][j] = V_j · u, out[1][j] = V_j · w;  (u, w) = V c with c [2][k] */
+    /* u and w are the last two of V's k columns, read with the others in one pass: out[0][j] = V_j · u,
+     * out[1][j] = V_j · w */
     fe_status (*dots_pair)(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
-    fe_status (*combine_pair)(fe_device *d, size_t n, int k, double *V, size_t ld, const double *c);
     /* indexed by n entries of `at` */
     fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values,
                      double *x); /* x[at] = a values, 0 where values is NULL */
@@ -77,17 +76,24 @@ typedef struct fe_backend {
     /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
     fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
-    /* column j with delayed normalization (fe_delayed_column), and the end of column j - 1 alone */
-    fe_status (*delayed_column)(fe_device *d, int j, int restart, double *workspace, double *pair);
-    fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, double *s);
+    /* Column j with delayed normalization (hessenberg.h), from dots_pair of the j + 2 columns V = (Q, u, w),
+     * of which the last two become the next of the basis; and the end of column j - 1 alone */
+    fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
+                                size_t ld, const double *pair);
+    fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
+    /* Work between begin and end goes beside what follows until `join`, and is to be small: it goes first
+     * where both have some. Nothing waits in between. NULL in backends without. */
+    fe_status (*beside_begin)(fe_device *d);
+    fe_status (*beside_end)(fe_device *d);
+    fe_status (*join)(fe_device *d);
     /* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A
      * recording is forgotten with `forget`, or with the device. NULL in backends without. Time of a recording
      * is that of the phase in which it is replayed. */
     fe_status (*record_begin)(fe_device *d);
     fe_status (*record_end)(fe_device *d, void **recording);
     fe_status (*replay)(fe_device *d, void *recording);
-    /* One double on its way to the host while further work is enqueued: begun, and awaited later. slot: 0 or
-     * 1, each for one number at a time. NULL like the others. */
+    /* One double on its way to the host beside further work, which may not change it: begun, and awaited
+     * later. slot: 0 or 1, each for one number at a time. NULL like the others. */
     fe_status (*read_begin)(fe_device *d, int slot, const double *x);
     fe_status (*read_end)(fe_device *d, int slot, double *host);
     void (*forget)(fe_device *d, void *recording);

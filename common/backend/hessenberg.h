@@ -1,34 +1,42 @@
 /* GMRES's small problem: Givens rotations on the Hessenberg matrix, one body for both backends.
  *
  * The workspace holds, for a restart length m: H [m][m+1] by columns, cosines [m], sines [m], the rotated
- * right-hand side g [m+1]. |g[j+1]| is the residual norm after column j. Saad, Iterative Methods, 6.5.3. */
+ * right-hand side g [m+1], residual norms [m]. |g[j+1]| is the residual norm after column j, and is kept as
+ * norm j, for later columns change g. Saad, Iterative Methods, 6.5.3. */
 #ifndef FE_HESSENBERG_H
 #define FE_HESSENBERG_H
 
 #include "common/fe.h"
 
-FE_BOTH size_t fe_hessenberg_size(int m) { return (size_t)m * (m + 1) + 2 * (size_t)m + m + 1; }
+FE_BOTH size_t fe_hessenberg_size(int m) { return (size_t)m * (m + 1) + 3 * (size_t)m + m + 1; }
 FE_BOTH double *fe_hessenberg_h(double *w, int m, int j) { return w + (size_t)j * (m + 1); }
 FE_BOTH double *fe_hessenberg_g(double *w, int m) { return w + (size_t)m * (m + 1) + 2 * (size_t)m; }
 
 FE_BOTH double *fe_hessenberg_cosines(double *w, int m) { return w + (size_t)m * (m + 1); }
+FE_BOTH double *fe_hessenberg_norms(double *w, int m) { return fe_hessenberg_g(w, m) + m + 1; }
 
 /* Rotates column j (entries 0..j+1 set) and the right-hand side. */
-FE_BOTH void fe_hessenberg_column(double *w, int m, int j)
+FE_BOTH void fe_hessenberg_rotate(double *w, int m, int j)
 {
     double *h = fe_hessenberg_h(w, m, j), *cosine = fe_hessenberg_cosines(w, m), *sine = cosine + m,
            *g = sine + m;
+    double upper = h[0];
     for (int i = 0; i < j; i++) {
-        const double upper = h[i], lower = h[i + 1];
+        const double lower = h[i + 1];
         h[i] = cosine[i] * upper + sine[i] * lower;
-        h[i + 1] = cosine[i] * lower - sine[i] * upper;
+        upper = cosine[i] * lower - sine[i] * upper;
     }
-    const double length = sqrt(h[j] * h[j] + h[j + 1] * h[j + 1]);
-    cosine[j] = length > 0.0 ? h[j] / length : 1.0;
-    sine[j] = length > 0.0 ? h[j + 1] / length : 0.0;
+    const double lower = h[j + 1], length = sqrt(upper * upper + lower * lower);
+    cosine[j] = length > 0.0 ? upper / length : 1.0;
+    sine[j] = length > 0.0 ? lower / length : 0.0;
     h[j] = length, h[j + 1] = 0.0;
     g[j + 1] = -sine[j] * g[j];
     g[j] *= cosine[j];
+}
+FE_BOTH void fe_hessenberg_column(double *w, int m, int j)
+{
+    fe_hessenberg_rotate(w, m, j);
+    fe_hessenberg_norms(w, m)[j] = fabs(fe_hessenberg_g(w, m)[j + 1]);
 }
 
 /* y [k] of the triangular system R y = g. */
@@ -68,40 +76,39 @@ FE_BOTH double *fe_delayed_g(double *w, int m) { return fe_delayed_h(w, m, m); }
 /* A difference of squares is good for a length where it leaves half of the digits: 2^-26 of the first. */
 #define FE_DELAYED_TRUST 0x1p-26
 
-/* Ends column j - 1 with the second projections s, behind which u·u stands; it becomes 1 / α, or 0 where u
- * lies in the span of Q as far as digits can tell: then α = 0, the basis has come to its end. */
-FE_BOTH void fe_delayed_finish(double *w, int m, int j, double *s)
+/* α, or 0 where u lies in the span of Q as far as digits can tell: the basis has come to its end. And its
+ * inverse, c, and α |next u| = |w - Q t - c q_j| by Pythagoras. Where that cancels it becomes an upper bound:
+ * the residual norm looks larger than it is, until the next reduction. */
+typedef struct fe_delayed {
+    double alpha, inverse, c, next;
+} fe_delayed;
+
+FE_BOTH double fe_delayed_alpha(int j, const double *s)
 {
     double square = s[j];
     for (int i = 0; i < j; i++) square -= s[i] * s[i];
-    const double alpha = square > FE_DELAYED_TRUST * s[j] ? sqrt(square) : 0.0;
-    s[j] = alpha > 0.0 ? 1.0 / alpha : 0.0;
-    if (j == 0) return;
-    double *h = fe_delayed_h(w, m, j - 1), *rotated = fe_hessenberg_h(w, m, j - 1);
-    for (int i = 0; i < j; i++) rotated[i] = h[i] += s[i];
-    rotated[j] = h[j] = alpha;
-    fe_hessenberg_g(w, m)[j - 1] = *fe_delayed_g(w, m);
-    fe_hessenberg_column(w, m, j - 1);
+    return square > FE_DELAYED_TRUST * s[j] ? sqrt(square) : 0.0;
 }
 
-/* t[j] becomes c, and t[j + 1] α |next u| = |w - Q t - c q_j| by Pythagoras. Where that cancels it becomes an
- * upper bound: the residual norm looks larger than it is, until the next reduction. */
-FE_BOTH void fe_delayed_project(int j, const double *s, double *t)
+/* `pair` [2][j + 2]: the dots of (Q, u, w) with u and with w. */
+FE_BOTH fe_delayed fe_delayed_of(int j, const double *pair)
 {
-    for (int i = 0; i < j; i++) t[j] -= s[i] * t[i];
-    t[j] *= s[j];
-    double square = t[j + 1];
-    const double least = FE_DELAYED_TRUST * square;
-    for (int i = 0; i <= j; i++) square -= t[i] * t[i];
-    t[j + 1] = sqrt(square > least ? square : least);
+    const double *s = pair, *t = pair + j + 2;
+    fe_delayed d = {fe_delayed_alpha(j, s), 0.0, t[j], t[j + 1]};
+    const double least = FE_DELAYED_TRUST * d.next;
+    d.inverse = d.alpha > 0.0 ? 1.0 / d.alpha : 0.0;
+    for (int i = 0; i < j; i++) d.c -= s[i] * t[i], d.next -= t[i] * t[i];
+    d.c *= d.inverse, d.next -= d.c * d.c;
+    d.next = sqrt(d.next > least ? d.next : least);
+    return d;
 }
 
-/* Entry i <= j + 1 of column j, from ((t, c, α |next u|) - H s) / α. */
-FE_BOTH void fe_delayed_entry(double *w, int m, int j, int i, const double *s, const double *t)
+/* Factors of column i of (Q, u, w) in q_j and in the next u. */
+FE_BOTH void fe_delayed_factors(int j, const double *pair, const fe_delayed *d, int i, double *q, double *u)
 {
-    double sum = t[i];
-    for (int l = i > 0 ? i - 1 : 0; l < j; l++) sum -= fe_delayed_h(w, m, l)[i] * s[l];
-    fe_delayed_h(w, m, j)[i] = fe_hessenberg_h(w, m, j)[i] = s[j] * sum;
+    const double s = i < j ? pair[i] : i == j ? -1.0 : 0.0, t = i < j ? pair[j + 2 + i] : i == j ? 0.0 : -1.0;
+    *q = -d->inverse * s;
+    *u = -d->inverse * (t - d->c * d->inverse * s);
 }
 
 /* What a block's threads have written is there for all behind it. */
@@ -111,24 +118,34 @@ FE_BOTH void fe_delayed_entry(double *w, int m, int j, int i, const double *s, c
 #define FE_DELAYED_MEET() ((void)0)
 #endif
 
-/* Ends column j - 1 and makes column j, by `threads` threads together. `pair` holds the dots with u and w,
- * (s, u·u, w·u) and (t, u·w, w·w); they become the factors of (Q, u, w) that give q_j and the next u. */
-FE_BOTH void fe_delayed_column(double *w, int m, int j, double *pair, int thread, int threads)
+/* Ends column j - 1 with the second projections s, by `threads` threads together. */
+FE_BOTH void fe_delayed_finish(double *w, int m, int j, const double *s, double alpha, int thread,
+                               int threads)
 {
-    double *s = pair, *t = pair + j + 2;
-    if (thread == 0) {
-        fe_delayed_finish(w, m, j, s);
-        fe_delayed_project(j, s, t);
-    }
+    if (j == 0) return;
+    double *h = fe_delayed_h(w, m, j - 1), *rotated = fe_hessenberg_h(w, m, j - 1);
+    for (int i = thread; i < j; i += threads) rotated[i] = h[i] += s[i];
+    if (thread == 0) rotated[j] = h[j] = alpha, fe_hessenberg_g(w, m)[j - 1] = *fe_delayed_g(w, m);
     FE_DELAYED_MEET();
-    for (int i = thread; i <= j + 1; i += threads) fe_delayed_entry(w, m, j, i, s, t);
-    const double inverse = s[j], factor = t[j] * inverse; /* 1 / α, c / α */
+    if (thread == 0) fe_hessenberg_rotate(w, m, j - 1);
+}
+
+/* Entry i <= j + 1 of column j: ((t, c, α |next u|) - H s) / α. */
+FE_BOTH double fe_delayed_entry(double *w, int m, int j, int i, const double *pair, const fe_delayed *d)
+{
+    double sum = i < j ? pair[j + 2 + i] : i == j ? d->c : d->next;
+    for (int l = i > 0 ? i - 1 : 0; l < j; l++) sum -= fe_delayed_h(w, m, l)[i] * pair[l];
+    return d->inverse * sum;
+}
+
+/* Ends column j - 1 and makes column j, by `threads` threads together. */
+FE_BOTH void fe_delayed_column(double *w, int m, int j, const double *pair, const fe_delayed *d, int thread,
+                               int threads)
+{
+    fe_delayed_finish(w, m, j, pair, d->alpha, thread, threads);
+    for (int i = thread; i <= j + 1; i += threads)
+        fe_delayed_h(w, m, j)[i] = fe_hessenberg_h(w, m, j)[i] = fe_delayed_entry(w, m, j, i, pair, d);
     FE_DELAYED_MEET();
-    for (int i = thread; i < j + 2; i += threads) {
-        const double si = i < j ? s[i] : i == j ? -1.0 : 0.0, ti = i < j ? t[i] : i == j ? 0.0 : -1.0;
-        s[i] = -inverse * si;
-        t[i] = -inverse * (ti - factor * si);
-    }
     if (thread > 0) return;
     *fe_delayed_g(w, m) = fe_hessenberg_g(w, m)[j];
     fe_hessenberg_column(w, m, j);

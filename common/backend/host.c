@@ -226,25 +226,6 @@ static fe_status host_combine(fe_device *d, size_t n, int k, double sign, const 
     return FE_OK;
 }
 
-static fe_status host_combine_pair(fe_device *d, size_t n, int k, double *V, size_t ld, const double *c)
-{
-    double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
-    const double *e = c + k;
-#pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (size_t b = 0; b < n_block(n); b++) {
-        const size_t first = b * BLOCK, rows = block_rows(n, b);
-        for (size_t i = first; i < first + rows; i++) {
-            const double ui = u[i], wi = w[i];
-            u[i] = c[k - 2] * ui + c[k - 1] * wi;
-            w[i] = e[k - 2] * ui + e[k - 1] * wi;
-        }
-        for (int j = 0; j < 2; j++)
-            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, k - 2, 1.0, V + first, (int)ld, c + j * k, 1,
-                        1.0, u + j * ld + first, 1);
-    }
-    return FE_OK;
-}
-
 static fe_status host_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
@@ -348,17 +329,43 @@ static fe_status host_hessenberg_solve(fe_device *d, int k, int restart, double 
     return FE_OK;
 }
 
-static fe_status host_delayed_column(fe_device *d, int j, int restart, double *workspace, double *pair)
+/* (u, w), the last two of k columns, become V c with c [2][k]. */
+static void combine_pair(int threads, size_t n, int k, double *V, size_t ld, const double *c)
 {
-    (void)d;
-    fe_delayed_column(workspace, restart, j, pair, 0, 1);
+    double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
+    const double *e = c + k;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const size_t first = b * BLOCK, rows = block_rows(n, b);
+        for (size_t i = first; i < first + rows; i++) {
+            const double ui = u[i], wi = w[i];
+            u[i] = c[k - 2] * ui + c[k - 1] * wi;
+            w[i] = e[k - 2] * ui + e[k - 1] * wi;
+        }
+        for (int j = 0; j < 2; j++)
+            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, k - 2, 1.0, V + first, (int)ld, c + j * k, 1,
+                        1.0, u + j * ld + first, 1);
+    }
+}
+
+static fe_status host_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
+                                     size_t ld, const double *pair)
+{
+    const int k = j + 2;
+    const fe_delayed delayed = fe_delayed_of(j, pair);
+    double *factors = NULL; /* [2][k] */
+    FE_ALLOCATE(factors, 2 * (size_t)k, "Hessenberg column");
+    for (int i = 0; i < k; i++) fe_delayed_factors(j, pair, &delayed, i, factors + i, factors + k + i);
+    combine_pair(d->threads, n, k, V, ld, factors);
+    free(factors);
+    fe_delayed_column(workspace, restart, j, pair, &delayed, 0, 1);
     return FE_OK;
 }
 
-static fe_status host_delayed_finish(fe_device *d, int j, int restart, double *workspace, double *s)
+static fe_status host_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s)
 {
     (void)d;
-    fe_delayed_finish(workspace, restart, j, s);
+    fe_delayed_finish(workspace, restart, j, s, fe_delayed_alpha(j, s), 0, 1);
     return FE_OK;
 }
 
@@ -397,7 +404,6 @@ const fe_backend fe_backend_host = {
     .dots = host_dots,
     .combine = host_combine,
     .dots_pair = host_dots_pair,
-    .combine_pair = host_combine_pair,
     .put = host_put,
     .take = host_take,
     .take_nodes = host_take_nodes,

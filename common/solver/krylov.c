@@ -93,8 +93,7 @@ static fe_status extend_delayed(fe_krylov *k, int j)
     fe_device *d = k->device;
     FE_TRY(d->ops->dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
     FE_TRY(k->comm->sum(k->comm, d, 2 * (j + 2), k->h));
-    FE_TRY(d->ops->delayed_column(d, j, k->restart, k->small, k->h));
-    return d->ops->combine_pair(d, k->n, j + 2, k->basis, k->length, k->h);
+    return d->ops->delayed_column(d, k->n, j, k->restart, k->small, k->basis, k->length, k->h);
 }
 
 /* Ends the last of j columns: the projections and the norm of u in column j are known now. */
@@ -169,9 +168,9 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
 static fe_status gmres_iteration(const piece *p)
 {
     fe_krylov *k = p->k;
-    double *v = k->basis + (size_t)p->j * k->length;
-    FE_TRY(precondition_into(k, p->precondition, v, k->z));
-    FE_TRY(apply_into(k, p->A, k->z, v + k->length));
+    double *v = k->basis + (size_t)p->j * k->length, *z = p->precondition ? k->z : v;
+    if (p->precondition) FE_TRY(precondition_into(k, p->precondition, v, z));
+    FE_TRY(apply_into(k, p->A, z, v + k->length));
     return k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2 ? extend_delayed(k, p->j) : extend(k, p->j);
 }
 
@@ -186,7 +185,6 @@ static fe_status read_residual(fe_krylov *k, int j, const double *norm, fe_krylo
     } else {
         FE_TRY(read_scalars(k, 1, norm, &result->last));
     }
-    result->last = fabs(result->last);
     return FE_OK;
 }
 
@@ -196,16 +194,15 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
 {
     fe_device *d = k->device;
     const int m = k->restart, delayed = k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
-    double *g = fe_hessenberg_g(k->small, m);
+    const double *g = fe_hessenberg_g(k->small, m), *norms = fe_hessenberg_norms(k->small, m);
     int j = 0;
     FE_TRY(d->ops->divide(d, k->n, k->basis, g, k->basis));
     while (j < m && result->iterations < max_iterations && result->last > target) {
         FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j}, j, gmres_iteration));
-        FE_TRY(read_residual(k, j, g + j + 1, result));
+        FE_TRY(read_residual(k, j, norms + j, result));
         result->iterations++, j++;
     }
     if (k->recordings) FE_TRY(d->ops->read_end(d, (j - 1) % 2, &result->last));
-    result->last = fabs(result->last);
     if (delayed) FE_TRY(finish_delayed(k, j));
     FE_TRY(d->ops->hessenberg_solve(d, j, m, k->small, k->h));
     double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */

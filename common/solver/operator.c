@@ -1,4 +1,5 @@
 /* What the solver asks of a variant: residual and Jacobian with ghosts refreshed and supports applied. */
+#include "common/problem/parts.h"
 #include "common/solver/solver.h"
 
 #include <float.h>
@@ -8,23 +9,9 @@ static fe_status mask(fe_solver *s, double *x)
     return s->device->ops->put(s->device, s->n_fixed, s->fixed, 0.0, NULL, x);
 }
 
-typedef fe_status (*assembly_call)(const fe_problem *, void *, fe_part, const double *, double *);
-
-/* y = call(x): the interior part runs while ghosts travel. */
-static fe_status both_parts(fe_solver *s, assembly_call call, int phase, double *x, double *y)
+static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *x, double *y)
 {
-    fe_device *d = s->device;
-    fe_comm *c = s->comm;
-    FE_TRY(d->ops->phase(d, FE_PHASE_EXCHANGE));
-    FE_TRY(c->exchange_begin(c, x));
-    FE_TRY(d->ops->phase(d, phase));
-    if (!s->assembly->stores) FE_TRY(d->ops->zero(d, s->length * sizeof *y, y));
-    FE_TRY(call(&s->problem, s->work, FE_INTERIOR, x, y));
-    FE_TRY(d->ops->phase(d, FE_PHASE_EXCHANGE));
-    FE_TRY(c->exchange_end(c, x));
-    FE_TRY(d->ops->phase(d, phase));
-    FE_TRY(call(&s->problem, s->work, FE_BORDER, x, y));
-    return FE_OK;
+    return fe_both_parts(&s->problem, s->assembly, s->work, s->comm, forces, phase, x, y);
 }
 
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
@@ -43,7 +30,7 @@ fe_status fe_solver_interrupted(const fe_solver *s)
 fe_status fe_solver_residual(fe_solver *s, double *v, double *r)
 {
     fe_device *d = s->device;
-    FE_TRY(both_parts(s, s->assembly->residual, FE_PHASE_RESIDUAL, v, s->internal));
+    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_RESIDUAL, v, s->internal));
     FE_TRY(d->ops->copy(d, s->n, s->external, r));
     FE_TRY(d->ops->axpy(d, s->n, -1.0, s->internal, r));
     FE_TRY(mask(s, r));
@@ -61,7 +48,7 @@ static fe_status apply_difference(fe_solver *s, double *x, double *y)
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
     FE_TRY(d->ops->copy(d, s->n, s->v, s->direction));
     FE_TRY(d->ops->axpy(d, s->n, eps, x, s->direction));
-    FE_TRY(both_parts(s, s->assembly->residual, FE_PHASE_JACVEC, s->direction, y));
+    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->direction, y));
     FE_TRY(d->ops->axpy(d, s->n, -1.0, s->internal, y));
     return d->ops->scale(d, s->n, 1.0 / eps, y);
 }
@@ -72,7 +59,7 @@ fe_status fe_solver_apply(void *context, double *x, double *y)
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(apply_difference(s, x, y));
     else
-        FE_TRY(both_parts(s, s->assembly->jacvec, FE_PHASE_JACVEC, x, y));
+        FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, x, y));
     return mask(s, y);
 }
 

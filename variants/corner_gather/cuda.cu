@@ -86,4 +86,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 }
 
 extern "C" const fe_assembly corner_gather_cuda = {
-    corner_gather_setup, residual, fe_material_cuda, jacvec, diagonal, 1};
+    corner_gather_setup, residual, fe_material_cuda, jacvec, diagonal, FE_STORES};

@@ -73,4 +73,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly corner_gather_host = {corner_gather_setup, residual, fe_material_host, jacvec, diagonal, 1};
+const fe_assembly corner_gather_host = {
+    corner_gather_setup, residual, fe_material_host, jacvec, diagonal, FE_STORES};

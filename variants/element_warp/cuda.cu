@@ -41,4 +41,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_warp_cuda = {NULL, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly element_warp_cuda = {NULL,   residual, fe_material_cuda,
+                                                  jacvec, diagonal, FE_INDEPENDENT};

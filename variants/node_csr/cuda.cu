@@ -140,4 +140,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 }
 
 extern "C" const fe_assembly node_csr_cuda = {node_csr_setup, residual, fe_material_cuda,
-                                              jacvec,         diagonal, 1};
+                                              jacvec,         diagonal, FE_STORES | FE_INDEPENDENT};

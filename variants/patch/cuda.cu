@@ -575,6 +575,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-extern "C" const fe_assembly patch_cuda = {setup, residual, fe_material_cuda, jacvec, diagonal};
+extern "C" const fe_assembly patch_cuda = {setup,  residual, fe_material_cuda,
+                                           jacvec, diagonal, FE_INDEPENDENT};
 extern "C" const fe_assembly patch_ordered_cuda = {setup_ordered, residual, fe_material_cuda,
-                                                   jacvec,        diagonal, 1};
+                                                   jacvec,        diagonal, FE_STORES};

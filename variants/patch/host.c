@@ -218,4 +218,5 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
 const fe_assembly patch_host = {setup, residual, fe_material_host, jacvec, diagonal};
-const fe_assembly patch_ordered_host = {setup_ordered, residual, fe_material_host, jacvec, diagonal, 1};
+const fe_assembly patch_ordered_host = {setup_ordered, residual, fe_material_host,
+                                        jacvec,        diagonal, FE_STORES};

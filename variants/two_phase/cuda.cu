@@ -178,4 +178,4 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 }
 
 extern "C" const fe_assembly two_phase_cuda = {two_phase_setup, residual, fe_material_cuda,
-                                               jacvec,          diagonal, 1};
+                                               jacvec,          diagonal, FE_STORES};
