@@ -228,6 +228,7 @@ static void result_has_its_keys(void **state)
     assert_string_equal(json_string_value(result_at(r, "flags")),
                         "--threads 1 --output fields --verbose --result r.json");
     assert_string_equal(json_string_value(result_at(r, "variant")), "node_csr");
+    assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "setup")));
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "solve")));
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "output")));
     assert_near("volume", result_number(root, "volume"), 1, 1e-14);

@@ -356,6 +356,7 @@ static void open_sample(sample *s)
                             .threads = 3,
                             .volume = 6,
                             .bytes_to_device = 1 << 20,
+                            .bytes_from_device_setup = 24,
                             .bytes_from_device_solve = 8,
                             .bytes_from_device_output = (int64_t)1 << 40,
                             .bytes_resident = 12345};
@@ -441,6 +442,7 @@ static void result_holds_every_number(void **state)
 
     assert_string_equal(json_string_value(at(run, "flags")), "--ranks 2");
     assert_string_equal(json_string_value(at(run, "device")), "cpu");
+    assert_int_equal(json_integer_value(at(at(run, "bytes_from_device"), "setup")), 24);
     assert_int_equal(json_integer_value(at(at(run, "bytes_from_device"), "output")), (int64_t)1 << 40);
     assert_true(json_is_string(at(run, "commit")));
     assert_true(json_is_string(at(at(run, "versions"), "compiler")));

@@ -8,7 +8,10 @@ typedef struct parts {
     double *x, *y;
 } parts;
 
-static fe_status part(const parts *p, fe_part part) { return p->forces(p->problem, p->work, part, p->x, p->y); }
+static fe_status part(const parts *p, fe_part part)
+{
+    return p->forces(p->problem, p->work, part, p->x, p->y);
+}
 
 static fe_status enter(fe_device *d, int phase)
 {
@@ -57,5 +60,6 @@ fe_status fe_both_parts(const fe_problem *p, const fe_assembly *a, void *work, f
     const parts all = {p, work, comm, forces, x, y};
     FE_TRY(enter(p->device, phase));
     if (!(a->traits & FE_STORES)) FE_TRY(ops->zero(p->device, 3 * (size_t)m->n_local * sizeof *y, y));
-    return border && a->traits & FE_INDEPENDENT && ops->beside_begin ? side_by_side(&all) : in_turn(&all, border, phase);
+    return border && a->traits & FE_INDEPENDENT && ops->beside_begin ? side_by_side(&all)
+                                                                     : in_turn(&all, border, phase);
 }

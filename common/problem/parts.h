@@ -1,4 +1,5 @@
-/* One operation of a strategy on its rank: both parts, and the refresh of the ghosts that the second reads. */
+/* One operation of a strategy on its rank: both parts, and the refresh of the ghosts that the second reads.
+ */
 #ifndef FE_PROBLEM_PARTS_H
 #define FE_PROBLEM_PARTS_H
 

@@ -192,6 +192,7 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, o, "commit", text(fe_commit()));
     put(w, o, "versions", versions_of(w));
     put(w, o, "bytes_to_device", integer(r->bytes_to_device));
+    put(w, from_device, "setup", integer(r->bytes_from_device_setup));
     put(w, from_device, "solve", integer(r->bytes_from_device_solve));
     put(w, from_device, "output", integer(r->bytes_from_device_output));
     put(w, o, "bytes_from_device", from_device);

@@ -39,7 +39,8 @@ typedef struct fe_result {
     int ranks, threads;
     fe_partition_quality quality;
     double volume;
-    int64_t bytes_to_device, bytes_from_device_solve, bytes_from_device_output;
+    /* of rank 0; in the solve only scalars come back */
+    int64_t bytes_to_device, bytes_from_device_setup, bytes_from_device_solve, bytes_from_device_output;
     size_t bytes_resident; /* of all ranks */
     int n_step;
     fe_step_result *step; /* [n_step] accepted steps */

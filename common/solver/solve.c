@@ -289,6 +289,8 @@ static fe_status load_steps(fe_solver *s, run *r)
     double *factors = NULL, work = 0.0;
     FE_ALLOCATE(factors, 2 * (size_t)n_path, "load factors");
     double *from = factors, *to = factors + n_path;
+    if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
+    s->device->bytes_from_device = 0;
     fe_status status = observe(s, r, NULL);
     for (int step = 0; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};

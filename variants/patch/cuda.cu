@@ -16,22 +16,24 @@ enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
 #define PATCH_BLOCKS(kind, op)                                                                               \
     ((op) == PATCH_DIAGONAL ? 1 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 4)
 
-/* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
- * records. */
+/* Shared memory of a block: corner forces, two sets of input values, two numbers of patches, three heads with
+ * nodes, two rests of records. */
 typedef struct patch_memory {
     double *force, *value;
+    int *handed;
     char *head, *rest;
 } patch_memory;
+enum { PATCH_HANDED = 16 }; /* bytes; what follows is aligned to as many */
 FE_BOTH int patch_values(const patch_plan *plan) { return 3 * plan->most_nodes + (plan->most_nodes & 1); }
 FE_BOTH int patch_forces(int kind)
 {
     const patch_form form = patch_form_of(kind, patch_paired(kind));
-    return 3 * form.nodes * form.row / 2 * 2 + 2;
+    return (3 * form.nodes * form.row + 1) / 2 * 2;
 }
 static size_t patch_shared_bytes(int kind, const patch_plan *plan)
 {
-    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + 3 * (size_t)plan->x +
-           2 * (size_t)(plan->stride - plan->x);
+    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + PATCH_HANDED +
+           3 * (size_t)plan->x + 2 * (size_t)(plan->stride - plan->x);
 }
 FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 {
@@ -39,7 +41,8 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
     patch_memory s;
     s.force = (double *)shared;
     s.value = s.force + patch_forces(kind);
-    s.head = (char *)(s.value + 2 * patch_values(plan));
+    s.handed = (int *)(s.value + 2 * patch_values(plan));
+    s.head = (char *)s.handed + PATCH_HANDED;
     s.rest = s.head + 3 * plan->x;
     return s;
 }
@@ -425,18 +428,29 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
     }
 }
 
-/* Patches first + blockIdx, and then each gridDim-th. */
-FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *plan, int first, int last,
-                        const double *v, double *y)
+/* Patches are handed out as blocks come for them, so that none waits for a block that began late or was slow:
+ * the first three of each block are its own, all others are counted in turn[0]. What is asked for while one
+ * patch is computed becomes known with the next. The block that ends last leaves zeros for the next launch;
+ * turn[1] counts those that have ended. */
+FE_BODY void patch_leave(unsigned *turn)
+{
+    if (threadIdx.x > 0) return;
+    __threadfence();
+    if (atomicAdd(turn + 1, 1u) == gridDim.x - 1) turn[0] = turn[1] = 0;
+}
+
+/* Patches from `first` on, below `last`. */
+FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *plan, unsigned *turn, int first,
+                        int last, const double *v, double *y)
 {
     const patch_memory s = patch_memory_open(kind, plan);
     const int step = gridDim.x, halves = op == PATCH_DIAGONAL ? 2 : 1, fetched = patch_fetches(kind, op);
     int ahead[PATCH_MOST_ENTRIES];
-    int patch = first + blockIdx.x;
+    int patch = first + blockIdx.x, next = patch + step, after = next + step;
     patch_clear_padding(kind, &s);
     patch_fetch_head(&s, plan, 0, patch, last);
     __pipeline_commit();
-    patch_fetch_head(&s, plan, 1, patch + step, last);
+    patch_fetch_head(&s, plan, 1, next, last);
     patch_fetch_rest(&s, plan, 0, patch, last);
     __pipeline_commit();
     __pipeline_wait_prior(1);
@@ -444,15 +458,17 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, v);
     __pipeline_commit();
     if (fetched && patch < last) patch_look_ahead(kind, op, m, patch_open(&s, plan, 0).elem, ahead);
-    for (int i = 0; patch < last; patch += step, i++) {
+    for (int i = 0; patch < last; i++) {
         __pipeline_wait_prior(0);
         __syncthreads();
+        if (i > 0) after = s.handed[i & 1];
         const patch_here here = patch_open(&s, plan, i);
         if (fetched) patch_fetch_start(kind, op, m, &here, ahead);
-        if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, patch + step, last, v);
-        patch_fetch_rest(&s, plan, i + 1, patch + step, last);
-        patch_fetch_head(&s, plan, i + 2, patch + 2 * step, last);
+        if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, next, last, v);
+        patch_fetch_rest(&s, plan, i + 1, next, last);
+        patch_fetch_head(&s, plan, i + 2, after, last);
         __pipeline_commit();
+        if (threadIdx.x == 0) s.handed[(i + 1) & 1] = first + 3 * step + (int)atomicAdd(turn, 1u);
         for (int half = 0; half < halves; half++) {
             if (half) __syncthreads();
             if (op == PATCH_DIAGONAL)
@@ -460,18 +476,20 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
             else
                 patch_elements_forces(kind, op, m, plan, &here);
             __syncthreads();
-            if (fetched && patch + step < last)
+            if (fetched && next < last)
                 patch_look_ahead(kind, op, m, patch_open(&s, plan, i + 1).elem, ahead);
             patch_sum(kind, op, half, plan, &here, y);
         }
+        patch = next, next = after;
     }
+    patch_leave(turn);
 }
 
 #define OPERATION(KIND, name, OP, operation)                                                                 \
     __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS(KIND, OP)) patch_##operation##_##name(     \
-        fe_view m, patch_plan plan, int first, int last, const double *v, double *y)                         \
+        fe_view m, patch_plan plan, unsigned *turn, int first, int last, const double *v, double *y)         \
     {                                                                                                        \
-        patch_body(KIND, OP, &m, &plan, first, last, v, y);                                                  \
+        patch_body(KIND, OP, &m, &plan, turn, first, last, v, y);                                            \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(OPERATION, KIND, name)                                                                 \
@@ -480,11 +498,12 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef OPERATION
 
-typedef void patch_kernel(fe_view, patch_plan, int, int, const double *, double *);
+typedef void patch_kernel(fe_view, patch_plan, unsigned *, int, int, const double *, double *);
 typedef struct patch_work {
     patch_plan plan;
     patch_kernel *kernel[PATCH_N_OPERATION];
     int blocks[PATCH_N_OPERATION]; /* that the device holds at a time */
+    unsigned *turns;               /* [2][2] of launches that begin with a part's first patch */
     size_t shared;
 } patch_work;
 
@@ -509,6 +528,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     patch_work *w = (patch_work *)*work;
     FE_TRY(patch_plan_open(p, patch_paired(p->kind), ordered, &w->plan));
     choose_kernels(p->kind, w);
+    FE_TRY(fe_device_allocate(p->device, 4, sizeof *w->turns, "patches", (void **)&w->turns));
     w->shared = patch_shared_bytes(p->kind, &w->plan);
     int device = 0, processors = 0, most = 0;
     CUDA_TRY(cudaGetDevice(&device));
@@ -533,7 +553,7 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
     const int blocks = last - first < w->blocks[operation] ? last - first : w->blocks[operation];
     if (blocks > 0)
         w->kernel[operation]<<<blocks, PATCH_THREADS, w->shared, fe_cuda_stream(p->device)>>>(
-            p->view, w->plan, first, last, v, y);
+            p->view, w->plan, w->turns + (first > 0 ? 2 : 0), first, last, v, y);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
