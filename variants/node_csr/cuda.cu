@@ -88,43 +88,41 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
 
 #define LISTS(KIND, name, OP, operation)                                                                     \
     __global__ void __launch_bounds__(THREADS)                                                               \
-        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int first, int last, double *y)            \
+        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int last, double *y)                       \
     {                                                                                                        \
-        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < last) list_forces(OP, &m, &w, row, y);                                                     \
     }
 FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
 #undef LISTS
 
-/* w->v = v by component, rows [first, first + n). */
-__global__ void __launch_bounds__(THREADS) node_csr_split(node_csr_lists w, int first, int n, const double *v)
+/* w->v = v by component at the owned nodes. */
+__global__ void __launch_bounds__(THREADS) node_csr_split(node_csr_lists w, int n_owned, const double *v)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < 3 * n) w.v[i % 3 * w.n + first + i / 3] = v[3 * (size_t)first + i];
+    if (i < 3 * n_owned) w.v[i % 3 * w.n + i / 3] = v[i];
 }
 
-/* Owned nodes with the interior part, ghosts, which have arrived by then, with the border. */
-static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op, fe_part part,
-                                 const double *v, double *y)
+/* Rows of the interior, which see owned nodes only. */
+static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op, const double *v,
+                                 double *y)
 {
     const fe_view *m = &p->view;
-    const int start = part == FE_INTERIOR ? 0 : m->n_owned,
-              end = part == FE_INTERIOR ? m->n_owned : m->n_local;
-    int first, last;
-    fe_part_nodes(m, part, &first, &last);
-    FE_LAUNCH(p->device, 3 * (size_t)(end - start), THREADS, node_csr_split, *w, start, end - start, v);
+    const int last = m->n_node_interior;
+    FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, THREADS, node_csr_split, *w, m->n_owned, v);
     if (op == FE_RESIDUAL)
-        FE_LAUNCH(p->device, last - first, THREADS, node_csr_residual_lists, *m, *w, first, last, y);
+        FE_LAUNCH(p->device, last, THREADS, node_csr_residual_lists, *m, *w, last, y);
     else if (op == FE_JACVEC)
-        FE_LAUNCH(p->device, last - first, THREADS, node_csr_jacvec_lists, *m, *w, first, last, y);
+        FE_LAUNCH(p->device, last, THREADS, node_csr_jacvec_lists, *m, *w, last, y);
     else
-        FE_LAUNCH(p->device, last - first, THREADS, node_csr_jacvec_elastic_lists, *m, *w, first, last, y);
+        FE_LAUNCH(p->device, last, THREADS, node_csr_jacvec_elastic_lists, *m, *w, last, y);
     return FE_OK;
 }
 
+/* The border does without lists: it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {
-    if (work) return forces_by_lists(p, (const node_csr_lists *)work, op, part, v, y);
+    if (work && part == FE_INTERIOR) return forces_by_lists(p, (const node_csr_lists *)work, op, v, y);
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
     FE_LAUNCH_OPERATION(p, op, last - first, THREADS, node_csr, p->view, first, last, v, y)

@@ -468,7 +468,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
         patch_fetch_rest(&s, plan, i + 1, next, last);
         patch_fetch_head(&s, plan, i + 2, after, last);
         __pipeline_commit();
-        if (threadIdx.x == 0) s.handed[(i + 1) & 1] = first + 3 * step + (int)atomicAdd(turn, 1u);
+        const int taken = threadIdx.x == 0 ? (int)atomicAdd(turn, 1u) : 0;
         for (int half = 0; half < halves; half++) {
             if (half) __syncthreads();
             if (op == PATCH_DIAGONAL)
@@ -480,6 +480,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
                 patch_look_ahead(kind, op, m, patch_open(&s, plan, i + 1).elem, ahead);
             patch_sum(kind, op, half, plan, &here, y);
         }
+        if (threadIdx.x == 0) s.handed[(i + 1) & 1] = first + 3 * step + taken; /* waits for it, so last */
         patch = next, next = after;
     }
     patch_leave(turn);
