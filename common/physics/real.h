@@ -178,11 +178,8 @@ FE_BODY fe_four fe_load_four(const double *p)
     memcpy(&a, p, sizeof a);
     return a;
 }
-FE_BODY void fe_add_four(double *p, fe_four a)
-{
-    a += fe_load_four(p);
-    memcpy(p, &a, sizeof a);
-}
+FE_BODY void fe_store_four(double *p, fe_four a) { memcpy(p, &a, sizeof a); }
+FE_BODY void fe_add_four(double *p, fe_four a) { fe_store_four(p, a + fe_load_four(p)); }
 /* Rows of lane k, and of lane k + 4 where there is one. */
 FE_BODY fe_real fe_load_rows(const double *p, int row, fe_index i, int k)
 {

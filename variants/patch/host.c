@@ -81,12 +81,12 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     const double *x = (const double *)(record + plan->x);
     patch_nodes p;
-    for (int i = 0; i < head->n_node; i++)
-        for (int c = 0; c < 4; c++) {
-            p.x[4 * i + c] = c < 3 ? x[3 * i + c] : 0.0;
-            p.v[4 * i + c] = c < 3 ? v[3 * (size_t)patch_node(node[i]) + c] : 0.0;
-            p.y[4 * i + c] = 0.0;
-        }
+    /* rows of three are read as four: something follows the last one */
+    for (int i = 0; i < head->n_node; i++) {
+        fe_store_four(p.v + 4 * i, fe_load_four(v + 3 * (size_t)patch_node(node[i])));
+        fe_store_four(p.x + 4 * i, fe_load_four(x + 3 * i));
+        fe_store_four(p.y + 4 * i, (fe_four){0});
+    }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index e, at[8];
         fe_real corner[8][3], f[8][3], force[8][3];
