@@ -17,7 +17,7 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     volume = cells[1] * cells[2] * cells[3] / (part[1] == "weak" ? ranks : 1)
     group = get("backend") SUBSEP get("element") SUBSEP part[1] SUBSEP volume
     variant = get("variant"); op = get("operation")
-    machine = get("machine"); commit = get("commit")
+    machine = get("machine"); note("commits", get("commit"))
     note("groups", group)
     note(group SUBSEP "ranks", ranks)
     dof[group, ranks] = get("n_dof"); grid[group, ranks] = part[2]; by[group, ranks] = part[3]
@@ -113,7 +113,8 @@ function collectives(group, n, count_of,    i, k, r, at, size, algorithm, bus, s
 }
 END {
     if (!count["groups"]) exit
-    printf "# Scaling on %s, commit %s\n\n", machine, commit
+    for (i = 1; i <= count["commits"]; i++) commits = commits (i > 1 ? ", " : "") item["commits", i]
+    printf "# Scaling on %s, commit %s\n\n", machine, commits
     print "Median times on the slowest rank with their 95 % intervals; of `gmres_*` one iteration. Speed-up and efficiency: time on"
     print "one rank / time on so many. Communication: the share of the time that is gone without the exchange of ghosts; exchange"
     print "hidden: how much of an exchange's own time goes by beside other work. `results/README.md` defines all figures."

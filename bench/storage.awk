@@ -10,11 +10,12 @@ function get(name) { return $(column[name]) }
     value[line, get("operation")] = get("status") == "ok" ? sprintf("%.3g", unit * get("dof_per_s")) : get("status")
     if (get("operation") == "jacvec" && get("error") != "") error[line] = get("error")
     if (get("bytes") != "") bytes[line] = sprintf("%.0f", get("bytes") / get("n_dof"))
-    about = get("device") ", " get("backend") ", " get("n_dof") " DoF, order " get("order") ", all elements plastic, commit " get("commit")
+    about = get("device") ", " get("backend") ", " get("n_dof") " DoF, order " get("order") ", all elements plastic"
+    if (!(get("commit") in known)) { known[get("commit")] = 1; commits = commits (commits == "" ? "" : ", ") get("commit") }
 }
 END {
     print "# States and tangents stored in other ways\n"
-    print "Throughput, " name ": " about "."
+    print "Throughput, " name ": " about ", commit " commits "."
     print "GROUPS: six doubles each, in groups of 32 elements. FLOATS: tangents in single precision. FULL: jacvec reads 21 doubles."
     print "RECORDS: the six numbers of a point side by side. ARRAYS: one array a component, of 65536 elements."
     print "A product by finite difference (solve --jacobian difference) costs a residual and two passes over vectors.\n"
