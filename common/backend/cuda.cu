@@ -1,46 +1,13 @@
 /* The CUDA backend: one stream a device, cuBLAS with scalars on the device, a clock of events. */
 #include "common/backend/blocks.h"
-#include "common/backend/cuda.h"
-#include "common/backend/hessenberg.h"
+#include "common/backend/cuda_device.h"
 
-#include <cublas_v2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 256, N_EVENT = 1024 };
-/* Sums of pairs: columns of a panel, blocks that a multiprocessor is to hold, blocks of a panel at most (all
- * that an H100 holds). */
-enum { PANEL = 16, PAIR_RESIDENT = 2, PAIR_BLOCKS = 264 };
+enum { THREADS = 256 };
 
-struct allocation {
-    allocation *next;
-    void *memory;
-    size_t bytes;
-};
-
-struct cuda_device {
-    fe_device base;
-    int ordinal;
-    cudaStream_t stream, side; /* side: work beside it */
-    cudaEvent_t forked, ended; /* where that begins and has ended */
-    cublasHandle_t blas;
-    allocation *memory;
-    double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
-    double *pinned;     /* [64] landing place of scalars */
-    double *partial;    /* [panels][PAIR_BLOCKS][32] sums of blocks */
-    unsigned *finished; /* [panels] blocks that have left theirs */
-    int panels;
-    cudaEvent_t event[N_EVENT];
-    int phase[N_EVENT]; /* phase that began at the event */
-    int n_event;
-    int recording;       /* work goes into a graph */
-    double *arrived;     /* [2] pinned */
-    cudaEvent_t read[2]; /* a number has arrived */
-    double seconds[FE_N_PHASE];
-};
-
-static cuda_device *self(fe_device *d) { return (cuda_device *)d; }
 extern "C" cudaStream_t fe_cuda_stream(fe_device *d) { return self(d)->stream; }
 
 extern "C" fe_status fe_cuda_side_stream(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end)
@@ -318,107 +285,6 @@ template <bool LARGEST> __device__ void block_reduce(double value, double *out)
     if (threadIdx.x == 0) *out = shared[0];
 }
 
-/* N = 2, 4, … 32 sums over a warp: value i's in lanes i 32 / N and on. Half of the values go to the other
- * half of the lanes at each step, so that N - 1 are exchanged instead of 5 N. */
-template <int N> __device__ double warp_sums(double value[N])
-{
-#pragma unroll
-    for (int step = 0; step < 5; step++) {
-        const int far = 16 >> step, half = N >> (step + 1);
-        const bool upper = threadIdx.x & far;
-#pragma unroll
-        for (int i = 0; i < N / 2; i++) {
-            if (i >= half) break;
-            const double other = __shfl_xor_sync(0xffffffffu, upper ? value[i] : value[i + half], far);
-            value[i] = (upper ? value[i + half] : value[i]) + other;
-        }
-        if (half == 0) value[0] += __shfl_xor_sync(0xffffffffu, value[0], far);
-    }
-    return value[0];
-}
-
-/* A block's rows of V_j · u and of V_j · w, for W columns from `first` on of V's k. Lane l gets that with u
- * of column l W / 16, and in its upper half with w. All of a row's numbers are loaded before the first is
- * needed; columns beyond the last are that one again. */
-template <int W> __device__ double pair_lanes(size_t n, int k, int first, const double *V, size_t ld)
-{
-    const double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
-    const size_t step = gridDim.x * (size_t)THREADS;
-    double sum[2 * W] = {0.0};
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
-        double v[W];
-#pragma unroll
-        for (int j = 0; j < W; j++) v[j] = V[(size_t)min(first + j, k - 1) * ld + i];
-        const double ui = u[i], wi = w[i];
-#pragma unroll
-        for (int j = 0; j < W; j++) sum[j] += v[j] * ui, sum[W + j] += v[j] * wi;
-    }
-    return warp_sums<2 * W>(sum);
-}
-
-/* The warps' values of each lane, added in their order, in the first warp. */
-__device__ double add_warps(double value, double shared[THREADS / 32][32])
-{
-    __syncthreads();
-    shared[threadIdx.x / 32][threadIdx.x % 32] = value;
-    __syncthreads();
-    double sum = 0.0;
-    for (int i = 0; i < THREADS / 32 && threadIdx.x < 32; i++) sum += shared[i][threadIdx.x];
-    return sum;
-}
-
-/* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds up what all
- * have left in partial [panel][block][lane], in the order of blocks. */
-__global__ void __launch_bounds__(THREADS, PAIR_RESIDENT)
-    pair_sums(size_t n, int k, const double *V, size_t ld, double *partial, unsigned *finished, double *out)
-{
-    __shared__ double shared[THREADS / 32][32];
-    __shared__ bool last;
-    const int first = PANEL * blockIdx.y, columns = min(PANEL, k - first), lane = threadIdx.x % 32;
-    const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4;
-    double *panel = partial + (size_t)blockIdx.y * gridDim.x * 32;
-    double sum = width == 16  ? pair_lanes<16>(n, k, first, V, ld)
-                 : width == 8 ? pair_lanes<8>(n, k, first, V, ld)
-                              : pair_lanes<4>(n, k, first, V, ld);
-    sum = add_warps(sum, shared);
-    if (threadIdx.x < 32) __stcg(panel + blockIdx.x * 32 + lane, sum), __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) last = atomicAdd(finished + blockIdx.y, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    sum = 0.0;
-#pragma unroll 8
-    for (int i = threadIdx.x / 32; i < gridDim.x; i += THREADS / 32) sum += __ldcg(panel + i * 32 + lane);
-    sum = add_warps(sum, shared);
-    if (threadIdx.x == 0) finished[blockIdx.y] = 0;
-    const int j = lane % 16 * width / 16;
-    if (threadIdx.x < 32 && lane % (16 / width) == 0 && j < columns) out[lane / 16 * k + first + j] = sum;
-}
-
-/* Both columns at the price of one: cuBLAS's dgemv takes as long with one, and its dgemm with two took 190 to
- * 420 us where sums of pairs took 17 to 390 (H200, 3 million rows, 2 to 64 columns). */
-static fe_status cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out)
-{
-    cuda_device *c = self(d);
-    const int panels = (k + PANEL - 1) / PANEL;
-    const dim3 grid(fe_grid(n, THREADS) < PAIR_BLOCKS ? fe_grid(n, THREADS) : PAIR_BLOCKS, panels);
-    if (c->panels < panels) {
-        c->panels = 0; /* the older ones stay: recordings may use them */
-        FE_TRY(fe_device_allocate(d, (size_t)panels * PAIR_BLOCKS * 32, sizeof(double), "partial sums",
-                                  (void **)&c->partial));
-        FE_TRY(
-            fe_device_allocate(d, (size_t)panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
-        c->panels = panels;
-    }
-    if (n > 0)
-        pair_sums<<<grid, THREADS, 0, c->stream>>>(n, k, V, ld, c->partial, c->finished, out);
-    else
-        FE_TRY(d->ops->zero(d, 2 * (size_t)k * sizeof *out, out));
-    CUDA_TRY(cudaGetLastError());
-    return FE_OK;
-}
-
 __global__ void put(int n, const int *at, double a, const double *values, double *x)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -540,80 +406,6 @@ static fe_status cuda_apply_blocks(fe_device *d, int n_node, const double *D, co
 __global__ void ratio(const double *a, const double *b, double *out) { *out = *b != 0.0 ? *a / *b : 0.0; }
 __global__ void square_root(double *a) { *a = sqrt(*a); }
 
-/* Serial work on small matrices goes through shared memory, whose latency is a tenth of the cache's: one
- * block copies the n numbers, works, and copies them back. What is too large stays where it is. */
-enum { STAGED = 5600 };
-__device__ double *stage(double *memory, size_t n, double *shared)
-{
-    if (n > STAGED) return memory;
-    for (size_t i = threadIdx.x; i < n; i += blockDim.x) shared[i] = memory[i];
-    __syncthreads();
-    return shared;
-}
-__device__ void unstage(double *memory, size_t n, const double *shared)
-{
-    __syncthreads();
-    for (size_t i = threadIdx.x; i < n && n <= STAGED; i += blockDim.x) memory[i] = shared[i];
-}
-
-__global__ void hessenberg_column(int j, int restart, double *workspace)
-{
-    __shared__ double shared[STAGED];
-    const size_t n = fe_hessenberg_size(restart);
-    double *w = stage(workspace, n, shared);
-    if (threadIdx.x == 0) fe_hessenberg_column(w, restart, j);
-    unstage(workspace, n, shared);
-}
-
-__global__ void hessenberg_solve(int k, int restart, double *workspace, double *y)
-{
-    __shared__ double shared[STAGED];
-    double *w = stage(workspace, fe_hessenberg_size(restart), shared);
-    double *solution = w == shared ? fe_hessenberg_cosines(w, restart) : y; /* no longer needed */
-    if (threadIdx.x == 0) fe_hessenberg_solve(w, restart, k, solution);
-    __syncthreads();
-    for (int i = threadIdx.x; i < k && solution != y; i += blockDim.x) y[i] = solution[i];
-}
-
-/* The first block makes the column of the small matrix while the others combine those of the basis, a row a
- * thread at a time, so that u and w are read before they are written. All find the factors for themselves. */
-__global__ void __launch_bounds__(THREADS)
-    delayed_column(size_t n, int j, int restart, double *workspace, double *V, size_t ld, const double *pair)
-{
-    extern __shared__ double memory[];
-    const int k = j + 2, thread = threadIdx.x;
-    double *dots = memory, *q = dots + 2 * k, *u = q + k, *rest = u + k; /* [2][k], [k], [k] */
-    for (int i = thread; i < 2 * k; i += THREADS) dots[i] = pair[i];
-    __syncthreads();
-    const fe_delayed d = fe_delayed_of(j, dots);
-    if (blockIdx.x == 0) {
-        const size_t size = fe_delayed_size(restart);
-        double *w = stage(workspace, size, rest);
-        fe_delayed_column(w, restart, j, dots, &d, thread, THREADS);
-        unstage(workspace, size, rest);
-        return;
-    }
-    for (int i = thread; i < k; i += THREADS) fe_delayed_factors(j, dots, &d, i, q + i, u + i);
-    __syncthreads();
-    const size_t i = (blockIdx.x - 1) * (size_t)THREADS + thread;
-    if (i >= n) return;
-    double qi = 0.0, ui = 0.0;
-#pragma unroll 8
-    for (int c = 0; c < k; c++) {
-        const double v = V[(size_t)c * ld + i];
-        qi += q[c] * v, ui += u[c] * v;
-    }
-    V[(size_t)j * ld + i] = qi, V[(size_t)(j + 1) * ld + i] = ui;
-}
-__global__ void delayed_finish(int j, int restart, double *workspace, const double *s)
-{
-    __shared__ double shared[STAGED];
-    const size_t n = fe_delayed_size(restart);
-    double *w = stage(workspace, n, shared);
-    fe_delayed_finish(w, restart, j, s, fe_delayed_alpha(j, s), threadIdx.x, blockDim.x);
-    unstage(workspace, n, shared);
-}
-
 static fe_status cuda_ratio(fe_device *d, const double *a, const double *b, double *out)
 {
     FE_LAUNCH(d, 1, 1, ratio, a, b, out);
@@ -623,36 +415,6 @@ static fe_status cuda_ratio(fe_device *d, const double *a, const double *b, doub
 static fe_status cuda_square_root(fe_device *d, double *a)
 {
     FE_LAUNCH(d, 1, 1, square_root, a);
-    return FE_OK;
-}
-
-static fe_status cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace)
-{
-    FE_LAUNCH(d, THREADS, THREADS, hessenberg_column, j, restart, workspace);
-    return FE_OK;
-}
-
-static fe_status cuda_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y)
-{
-    FE_LAUNCH(d, THREADS, THREADS, hessenberg_solve, k, restart, workspace, y);
-    return FE_OK;
-}
-
-/* 48 KiB of shared memory a block need no leave: 4 (m + 2) numbers, and the workspace where it fits. */
-static fe_status cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
-                                     size_t ld, const double *pair)
-{
-    const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
-    const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
-    delayed_column<<<1 + fe_grid(n, THREADS), THREADS, shared, self(d)->stream>>>(n, j, restart, workspace, V,
-                                                                                  ld, pair);
-    CUDA_TRY(cudaGetLastError());
-    return FE_OK;
-}
-
-static fe_status cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s)
-{
-    FE_LAUNCH(d, THREADS, THREADS, delayed_finish, j, restart, workspace, s);
     return FE_OK;
 }
 
@@ -791,7 +553,7 @@ const fe_backend fe_backend_cuda = {
     .divide = cuda_divide,
     .dots = cuda_dots,
     .combine = cuda_combine,
-    .dots_pair = cuda_dots_pair,
+    .dots_pair = fe_cuda_dots_pair,
     .put = cuda_put,
     .take = cuda_take,
     .take_nodes = cuda_take_nodes,
@@ -803,10 +565,10 @@ const fe_backend fe_backend_cuda = {
     .apply_blocks = cuda_apply_blocks,
     .ratio = cuda_ratio,
     .square_root = cuda_square_root,
-    .hessenberg_column = cuda_hessenberg_column,
-    .hessenberg_solve = cuda_hessenberg_solve,
-    .delayed_column = cuda_delayed_column,
-    .delayed_finish = cuda_delayed_finish,
+    .hessenberg_column = fe_cuda_hessenberg_column,
+    .hessenberg_solve = fe_cuda_hessenberg_solve,
+    .delayed_column = fe_cuda_delayed_column,
+    .delayed_finish = fe_cuda_delayed_finish,
     .beside_begin = cuda_beside_begin,
     .beside_end = cuda_beside_end,
     .join = cuda_join,

@@ -131,8 +131,10 @@ FE_BODY int fe_point_wide(fe_element e)
             const number *from = array + fe_point_place(n, kind, e, 0, q, 0);                                \
             for (int c = 0; c < n; c++) value[c] = fe_load(from + c * fe_point_stride(kind));                \
         } else {                                                                                             \
-            for (int c = 0; c < n; c++)                                                                      \
+            for (int c = 0; c < n; c++) {                                                                    \
+                value[c] = fe_splat(0.0);                                                                    \
                 for (int l = 0; l < FE_LANES; l++) value[c][l] = array[fe_point_place(n, kind, e, l, q, c)]; \
+            }                                                                                                \
         }                                                                                                    \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \

@@ -1,0 +1,50 @@
+/* What a CUDA device holds, for the files of this backend. */
+#ifndef FE_CUDA_DEVICE_H
+#define FE_CUDA_DEVICE_H
+
+#include "common/backend/cuda.h"
+
+#include <cublas_v2.h>
+
+enum { N_EVENT = 1024 };
+
+struct allocation {
+    allocation *next;
+    void *memory;
+    size_t bytes;
+};
+
+struct cuda_device {
+    fe_device base;
+    int ordinal;
+    cudaStream_t stream, side; /* side: work beside it */
+    cudaEvent_t forked, ended; /* where that begins and has ended */
+    cublasHandle_t blas;
+    allocation *memory;
+    double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
+    double *pinned;     /* [64] landing place of scalars */
+    double *partial;    /* [panels][PAIR_BLOCKS][32] sums of blocks */
+    unsigned *finished; /* [panels] blocks that have left theirs */
+    int panels;
+    cudaEvent_t event[N_EVENT];
+    int phase[N_EVENT]; /* phase that began at the event */
+    int n_event;
+    int recording;       /* work goes into a graph */
+    double *arrived;     /* [2] pinned */
+    cudaEvent_t read[2]; /* a number has arrived */
+    double seconds[FE_N_PHASE];
+};
+
+static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
+
+/* Operations of fe_backend (device.h) that stand in cuda_krylov.cu. */
+extern "C" {
+fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
+fe_status fe_cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace);
+fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y);
+fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
+                                 size_t ld, const double *pair);
+fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
+}
+
+#endif
