@@ -172,21 +172,15 @@ static fe_status upload_fields(bench_case *c, const fe_mesh *mesh)
 
 /* --- the sample -------------------------------------------------------------------------------------- */
 
-/* Local number of an element of the mesh that the rank holds: interior and border each follow the mesh. */
-static int local_element(const fe_share *s, int elem)
+/* Elements of the mesh, all of them held by the rank, become local numbers. */
+static fe_status local_elements(const fe_mesh *mesh, const fe_share *s, int n, int *elem)
 {
-    for (int part = 0; part < 2; part++) {
-        int low = part ? s->n_elem_interior : 0, high = part ? s->n_elem : s->n_elem_interior;
-        while (low < high) {
-            const int middle = low + (high - low) / 2;
-            if (s->elem[middle] == elem) return middle;
-            if (s->elem[middle] < elem)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-    }
-    return -1;
+    int *local = NULL;
+    FE_ALLOCATE(local, mesh->n_elem, "sampled elements");
+    for (int k = 0; k < s->n_elem; k++) local[s->elem[k]] = k;
+    for (int k = 0; k < n; k++) elem[k] = local[elem[k]];
+    free(local);
+    return FE_OK;
 }
 
 /* Numbers the sampled nodes, which are owned, first, then the other corners of the elements at them, in
@@ -227,11 +221,8 @@ static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, const fe_
         }
     o->mesh.n_node = n_node;
     FE_ALLOCATE(o->elem_tag, o->mesh.n_elem, "sampled elements");
-    for (int k = 0; k < o->mesh.n_elem; k++) {
-        o->elem_tag[k] = mesh->elem_tag[o->elem[k]];
-        o->elem[k] = local_element(s, o->elem[k]);
-    }
-    return FE_OK;
+    for (int k = 0; k < o->mesh.n_elem; k++) o->elem_tag[k] = mesh->elem_tag[o->elem[k]];
+    return local_elements(mesh, s, o->mesh.n_elem, o->elem);
 }
 
 static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_mesh *mesh, const int *number)

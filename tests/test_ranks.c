@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/mesh/bisect.h"
 #include "common/variant.h"
 #include "tests/reference.h"
 
@@ -169,12 +170,12 @@ static void must(fe_status status)
     if (status != FE_OK) fail_msg("%s", fe_message());
 }
 
-static parted parted_open(int kind, int n_rank, int method)
+static parted parted_open(int kind, int n_rank, int method, fe_order order)
 {
     parted p = {.n_rank = n_rank};
     const fe_box box = {.kind = kind, .cells = {6, 5, 4}, .length = {3, 2, 1}, .distort = 0.2, .seed = 11};
     must(fe_mesh_box(&box, &p.mesh));
-    must(fe_mesh_reorder(&p.mesh, FE_ORDER_RANDOM, 3));
+    must(fe_mesh_reorder(&p.mesh, order, 3));
     must(fe_mesh_node_elements(&p.mesh, &p.first, &p.elem));
     must(fe_partition_mesh(&p.mesh, n_rank, method, &p.partition));
     for (int r = 0; r < n_rank; r++) must(fe_share_build(&p.mesh, &p.partition, r, &p.share[r]));
@@ -293,12 +294,14 @@ static void check_shares(const parted *p)
     free(n_counted);
 }
 
-/* Calls check for both elements, all numbers of ranks and partitions. */
+/* Calls check for both elements, all numbers of ranks and partitions, in an order and in compact pieces. */
 static void each_partition(void (*check)(const parted *))
 {
     static const int kinds[] = {FE_TET4, FE_HEX8};
-    for (int i = 0; i < 2 * N_COUNT * N_PARTITION; i++) {
-        parted p = parted_open(kinds[i % 2], counts[i / 2 % N_COUNT], partitions[i / 2 / N_COUNT].number);
+    static const fe_order orders[] = {FE_ORDER_RANDOM, FE_ORDER_BISECTION};
+    for (int i = 0; i < 2 * 2 * N_COUNT * N_PARTITION; i++) {
+        parted p = parted_open(kinds[i % 2], counts[i / 4 % N_COUNT], partitions[i / 4 / N_COUNT].number,
+                               orders[i / 2 % 2]);
         check(&p);
         parted_close(&p);
     }
@@ -308,6 +311,62 @@ static void test_shares(void **state)
 {
     (void)state;
     each_partition(check_shares);
+}
+
+/* Mean number of nodes of as many interior elements of a share as make a piece. */
+static double mean_nodes(const fe_mesh *mesh, const fe_share *s)
+{
+    const int n_corner = fe_corners(mesh->kind), size = fe_piece_elements(mesh->kind),
+              n_piece = s->n_elem_interior / size;
+    int n = 0, *seen = calloc((size_t)mesh->n_node, sizeof *seen);
+    assert_non_null(seen);
+    for (int k = 0; k < n_piece * size; k++)
+        for (int c = 0; c < n_corner; c++) {
+            const int node = mesh->conn[(size_t)s->elem[k] * n_corner + c], mark = k / size + 1;
+            n += seen[node] != mark;
+            seen[node] = mark;
+        }
+    free(seen);
+    return (double)n / n_piece;
+}
+
+/* Interior elements whose place changes where they are cut into pieces once more, as `patch` does. */
+static int count_moved(const fe_mesh *mesh, const fe_share *s)
+{
+    int n = 0, *elem = malloc((size_t)s->n_elem_interior * sizeof *elem);
+    assert_non_null(elem);
+    memcpy(elem, s->elem, (size_t)s->n_elem_interior * sizeof *elem);
+    must(fe_mesh_sort_pieces(mesh, s->n_elem_interior, elem));
+    for (int k = 0; k < s->n_elem_interior; k++) n += elem[k] != s->elem[k];
+    free(elem);
+    return n;
+}
+
+/* A mesh in compact pieces is so within each share, too: 128 Hex8 have 225 nodes at best, and a fifth more
+ * where pieces have other shapes. In the mesh's own order what ranks leave of its pieces is cut otherwise. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    const fe_box box = {
+        .kind = FE_HEX8, .cells = {30, 26, 22}, .length = {3, 2.6, 2.2}, .distort = 0.1, .seed = 2};
+    fe_mesh mesh;
+    must(fe_mesh_box(&box, &mesh));
+    must(fe_mesh_reorder(&mesh, FE_ORDER_BISECTION, 0));
+    for (int n_rank = 1; n_rank <= 3; n_rank++) {
+        fe_partition partition;
+        must(fe_partition_mesh(&mesh, n_rank, FE_PARTITION_CONTIGUOUS, &partition));
+        for (int i = 0; i < 2 * n_rank; i++) {
+            fe_share share;
+            mesh.in_pieces = i % 2;
+            must(fe_share_build(&mesh, &partition, i / 2, &share));
+            const int moved = count_moved(&mesh, &share);
+            assert_true(mesh.in_pieces || n_rank == 1 ? moved == 0 : moved > share.n_elem_interior / 2);
+            if (mesh.in_pieces) assert_true(mean_nodes(&mesh, &share) <= 1.2 * 225);
+            fe_share_close(&share);
+        }
+        fe_partition_close(&partition);
+    }
+    fe_mesh_close(&mesh);
 }
 
 /* --- ranks that talk -------------------------------------------------------------------------------- */
@@ -559,6 +618,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest of_parts[] = {
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_abort_reaches_every_wait),
         cmocka_unit_test(test_missing_rank_is_named),

@@ -195,8 +195,8 @@ extern "C" fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, 
 }
 
 /* 48 KiB of shared memory a block need no leave: 4 (m + 2) numbers, and the workspace where it fits. */
-extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
-                                     size_t ld, const double *pair)
+extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace,
+                                            double *V, size_t ld, const double *pair)
 {
     const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
     const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
@@ -206,7 +206,8 @@ extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int r
     return FE_OK;
 }
 
-extern "C" fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s)
+extern "C" fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace,
+                                            const double *s)
 {
     FE_LAUNCH(d, THREADS, THREADS, delayed_finish, j, restart, workspace, s);
     return FE_OK;

@@ -31,6 +31,7 @@ typedef struct fe_mesh {
     int *elem_group;   /* [n_elem] physical number of its (first) volume group, 0 where none */
     int n_group;
     fe_group *group;
+    int in_pieces; /* elements stand in compact pieces: those of a share are sorted so, too */
 } fe_mesh;
 
 /* Releases everything; accepts a zeroed or half-built mesh and leaves it zeroed. */
@@ -78,6 +79,9 @@ typedef enum fe_order {
 } fe_order;
 extern const char *const fe_order_names[FE_N_ORDER]; /* "as-is", "lexicographic", … */
 fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed);
+
+/* Sorts n elements of the mesh into compact pieces (fe_bisect). */
+fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem);
 
 /* Quality over all elements. Jacobians are taken at the corners (Hex8) or the centre (Tet4); `scaled` is the
  * Jacobian over the product of its three edge lengths (1 for a cube; √2 × that for Tet4, 1 for a regular

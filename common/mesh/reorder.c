@@ -295,18 +295,25 @@ static fe_status rcm_order(const fe_mesh *mesh, int *order)
 /* --- compact pieces of elements, nodes as the pieces meet them ---------------------------------------------
  */
 
-static fe_status bisect_elements(const fe_mesh *mesh, int *elem_order)
+fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
 {
     const int nc = fe_corners(mesh->kind);
     double *centre = NULL;
-    FE_ALLOCATE(centre, 3 * (size_t)mesh->n_elem, "renumbering");
-    for (int e = 0; e < mesh->n_elem; ++e)
+    int *order = NULL;
+    FE_ALLOCATE(centre, 3 * (size_t)n, "renumbering");
+    for (int k = 0; k < n; ++k)
         for (int a = 0; a < nc; ++a)
             for (int i = 0; i < 3; ++i)
-                centre[3 * (size_t)e + i] += mesh->x[3 * (size_t)mesh->conn[(size_t)e * nc + a] + i] / nc;
-    fe_bisect(centre, elem_order, mesh->n_elem, fe_piece_elements(mesh->kind), omp_get_max_threads());
-    free(centre);
-    return FE_OK;
+                centre[3 * (size_t)k + i] +=
+                    mesh->x[3 * (size_t)mesh->conn[(size_t)elem[k] * nc + a] + i] / nc;
+    fe_status status = fe_allocate((size_t)n, sizeof *order, "renumbering", (void **)&order);
+    if (status == FE_OK) {
+        for (int k = 0; k < n; ++k) order[k] = k;
+        fe_bisect(centre, order, n, fe_piece_elements(mesh->kind), omp_get_max_threads());
+        status = permute(elem, order, n, sizeof *elem);
+    }
+    free(centre), free(order);
+    return status;
 }
 
 /* Piece by piece the nodes that no earlier one has, ascending; nodes without elements last. */
@@ -349,7 +356,7 @@ static fe_status reorder(fe_mesh *mesh, fe_order order, uint64_t seed, int *node
     for (int i = 0; i < mesh->n_node; ++i) node_order[i] = i;
     for (int e = 0; e < mesh->n_elem; ++e) elem_order[e] = e;
     if (order == FE_ORDER_BISECTION) {
-        FE_TRY(bisect_elements(mesh, elem_order));
+        FE_TRY(fe_mesh_sort_pieces(mesh, mesh->n_elem, elem_order));
         FE_TRY(nodes_by_piece(mesh, elem_order, node_order));
         FE_TRY(renumber_nodes(mesh, node_order));
         return renumber_elements(mesh, elem_order);
@@ -370,6 +377,7 @@ fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed)
     FE_ALLOCATE(node_order, mesh->n_node, "renumbering");
     fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&elem_order);
     if (status == FE_OK) status = reorder(mesh, order, seed, node_order, elem_order);
+    mesh->in_pieces = order == FE_ORDER_BISECTION;
     free(node_order);
     free(elem_order);
     return status;

@@ -4,23 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements with an owned corner: interior ones (all corners owned) first. */
+/* Owned corners of an element, and its lowest owner. */
+static int owned_corners(const fe_mesh *mesh, const fe_partition *p, int rank, int e, int *lowest)
+{
+    const int n_corner = fe_corners(mesh->kind), *node = mesh->conn + (size_t)e * n_corner;
+    int owned = 0;
+    *lowest = p->n_rank;
+    for (int c = 0; c < n_corner; c++) {
+        const int owner = p->owner[node[c]];
+        owned += owner == rank;
+        if (owner < *lowest) *lowest = owner;
+    }
+    return owned;
+}
+
+/* Elements with an owned corner: interior ones (all corners owned) first; either in the mesh's order, or in
+ * pieces where the mesh is. */
 static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
 {
-    const int n_corner = fe_corners(mesh->kind);
+    int lowest;
     for (int fill = 0; fill < 2; fill++) {
         int interior = 0, border = s->n_elem_interior;
         for (int e = 0; e < mesh->n_elem; e++) {
-            const int *node = mesh->conn + (size_t)e * n_corner;
-            int owned = 0, lowest = p->n_rank;
-            for (int c = 0; c < n_corner; c++) {
-                const int owner = p->owner[node[c]];
-                owned += owner == s->rank;
-                if (owner < lowest) lowest = owner;
-            }
+            const int owned = owned_corners(mesh, p, s->rank, e, &lowest);
             if (!owned) continue;
-            int *at = owned == n_corner ? &interior : &border;
-            if (fill) s->elem[*at] = e, s->counted[*at] = lowest == s->rank;
+            int *at = owned == fe_corners(mesh->kind) ? &interior : &border;
+            if (fill) s->elem[*at] = e;
             (*at)++;
         }
         if (fill) break;
@@ -28,6 +37,14 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_sh
         s->n_elem = interior + border;
         FE_ALLOCATE(s->elem, s->n_elem, "elements of a rank");
         FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
+    }
+    if (mesh->in_pieces) {
+        FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
+        FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
+    }
+    for (int k = 0; k < s->n_elem; k++) {
+        owned_corners(mesh, p, s->rank, s->elem[k], &lowest);
+        s->counted[k] = lowest == s->rank;
     }
     return FE_OK;
 }

@@ -29,7 +29,8 @@ typedef struct fe_share {
     int rank, n_owned, n_local, n_node_interior, n_elem, n_elem_interior;
     int *node;        /* [n_local] node of the mesh */
     int *local;       /* [mesh's n_node] local number, -1 where the rank does not hold the node */
-    int *elem;        /* [n_elem] element of the mesh, interior first; all that touch an owned node */
+    int *elem;        /* [n_elem] element of the mesh, interior first; all that touch an owned node. Either
+                       * part follows the mesh, or stands in compact pieces where the mesh does */
     uint8_t *counted; /* [n_elem] set on the lowest rank among the owners of its corners */
     fe_halo halo;
 } fe_share;
