@@ -48,7 +48,8 @@ END {
         value[i] = part[1] == "strong" ? middle " " low " " high : 100 * middle " " 100 * low " " 100 * high
         shown[get("variant")] = 1; seen[ranks] = 1
         by = get("backend") == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") " a rank" : ""
-        device = get("device"); commit = get("commit")
+        device = get("device")
+        if (!(get("commit") in known)) { known[get("commit")] = 1; commits = commits (commits == "" ? "" : ", ") get("commit") }
     }
     columns_of("strong"); columns_of("weak")
     if (!n_column) exit
@@ -80,5 +81,5 @@ END {
     printf "variants = '%s'\ntypes = '%s'\nelements = '%s'\nkinds = '%s'\ncounts = '%s'\n", substr(variants, 2), substr(types, 2), \
         substr(elements, 2), substr(kinds, 2), substr(counts, 2)
     printf "most_ranks = %d\nleast = %g\nmost = %g\nmost_efficiency = %g\n", most_ranks, least, most, 100 * most_efficiency
-    printf "caption = '%s%s · time of an iteration of GMRES (%s), medians and 95 %% intervals · commit %s'\n", device, by, wanted, commit
+    printf "caption = '%s%s · time of an iteration of GMRES (%s), medians and 95 %% intervals · commit %s'\n", device, by, wanted, commits
 }
