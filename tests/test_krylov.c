@@ -512,7 +512,7 @@ static void pair_expected(double *V, int k, double *q, double *next)
 static void test_pair(void **state)
 {
     enum { K = PAIR_COLUMNS, COLUMN = PAIR_LD * sizeof(double) };
-    static const int widths[] = {2, 3, 7, 12, 18, 19, K};
+    static const int widths[] = {2, 3, 7, 12, 16, 17, 18, 19, K};
     bench *t = bench_open(backend_of(state), 1, 1, 0);
     const fe_backend *ops = t->device->ops;
     double *V = calloc(K + 2, COLUMN), *W = calloc(K, COLUMN), *basis, *small, *pair, dots[2][2 * K];

@@ -418,12 +418,19 @@ static fe_status cuda_square_root(fe_device *d, double *a)
     return FE_OK;
 }
 
+/* What comes on the side stream waits for what was enqueued so far. */
+static fe_status fork_side(cuda_device *c)
+{
+    CUDA_TRY(cudaEventRecord(c->forked, c->stream));
+    CUDA_TRY(cudaStreamWaitEvent(c->side, c->forked, 0));
+    return FE_OK;
+}
+
 /* Until `end` the device's stream is the other one. */
 static fe_status cuda_beside_begin(fe_device *d)
 {
     cuda_device *c = self(d);
-    CUDA_TRY(cudaEventRecord(c->forked, c->stream));
-    CUDA_TRY(cudaStreamWaitEvent(c->side, c->forked, 0));
+    FE_TRY(fork_side(c));
     const cudaStream_t stream = c->stream;
     c->stream = c->side, c->side = stream;
     return FE_OK;
@@ -491,8 +498,7 @@ static fe_status cuda_read_begin(fe_device *d, int slot, const double *x)
 {
     cuda_device *c = self(d);
     d->bytes_from_device += (int64_t)sizeof *x;
-    CUDA_TRY(cudaEventRecord(c->forked, c->stream));
-    CUDA_TRY(cudaStreamWaitEvent(c->side, c->forked, 0));
+    FE_TRY(fork_side(c));
     CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->side));
     CUDA_TRY(cudaEventRecord(c->read[slot], c->side));
     return FE_OK;

@@ -91,7 +91,8 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
 {
     cuda_device *c = self(d);
     const int panels = (k + PANEL - 1) / PANEL;
-    const dim3 grid(fe_grid(n, THREADS) < PAIR_BLOCKS ? fe_grid(n, THREADS) : PAIR_BLOCKS, panels);
+    const unsigned chunks = fe_grid(n, THREADS);
+    const dim3 grid(chunks < PAIR_BLOCKS ? chunks : PAIR_BLOCKS, panels);
     if (c->panels < panels) {
         c->panels = 0; /* the older ones stay: recordings may use them */
         FE_TRY(fe_device_allocate(d, (size_t)panels * PAIR_BLOCKS * 32, sizeof(double), "partial sums",

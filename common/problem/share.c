@@ -4,29 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Owned corners of an element, and its lowest owner. */
-static int owned_corners(const fe_mesh *mesh, const fe_partition *p, int rank, int e, int *lowest)
+/* Corners of an element that a rank owns. */
+static int owned_corners(const fe_mesh *mesh, const fe_partition *p, int rank, int e)
 {
     const int n_corner = fe_corners(mesh->kind), *node = mesh->conn + (size_t)e * n_corner;
     int owned = 0;
-    *lowest = p->n_rank;
-    for (int c = 0; c < n_corner; c++) {
-        const int owner = p->owner[node[c]];
-        owned += owner == rank;
-        if (owner < *lowest) *lowest = owner;
-    }
+    for (int c = 0; c < n_corner; c++) owned += p->owner[node[c]] == rank;
     return owned;
+}
+
+static int lowest_owner(const fe_mesh *mesh, const fe_partition *p, int e)
+{
+    const int n_corner = fe_corners(mesh->kind), *node = mesh->conn + (size_t)e * n_corner;
+    int lowest = p->n_rank;
+    for (int c = 0; c < n_corner; c++)
+        if (p->owner[node[c]] < lowest) lowest = p->owner[node[c]];
+    return lowest;
 }
 
 /* Elements with an owned corner: interior ones (all corners owned) first; either in the mesh's order, or in
  * pieces where the mesh is. */
 static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
 {
-    int lowest;
     for (int fill = 0; fill < 2; fill++) {
         int interior = 0, border = s->n_elem_interior;
         for (int e = 0; e < mesh->n_elem; e++) {
-            const int owned = owned_corners(mesh, p, s->rank, e, &lowest);
+            const int owned = owned_corners(mesh, p, s->rank, e);
             if (!owned) continue;
             int *at = owned == fe_corners(mesh->kind) ? &interior : &border;
             if (fill) s->elem[*at] = e;
@@ -42,10 +45,7 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_sh
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
     }
-    for (int k = 0; k < s->n_elem; k++) {
-        owned_corners(mesh, p, s->rank, s->elem[k], &lowest);
-        s->counted[k] = lowest == s->rank;
-    }
+    for (int k = 0; k < s->n_elem; k++) s->counted[k] = lowest_owner(mesh, p, s->elem[k]) == s->rank;
     return FE_OK;
 }
 
