@@ -2,6 +2,7 @@
  * damaged files, each of which must be refused with a message that names the damage. */
 #include "common/mesh/bisect.h"
 #include "common/mesh/mesh.h"
+#include "variants/patch/assembly.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -369,6 +370,84 @@ static void bisection_makes_compact_pieces(void **state)
     }
     assert_int_equal(highest, mesh.n_node - 1);
     free(seen);
+    fe_mesh_close(&mesh);
+}
+
+/* Six times the volume of element i of a fan, whose nodes are those of [..] in `node`. */
+static double fan_volume(const fe_mesh *mesh, const int *node, const patch_fan *fan, int i)
+{
+    double d[3][3];
+    const double *x[4];
+    for (int b = 0; b < 4; ++b) x[b] = mesh->x + 3 * (size_t)node[fan->node[patch_corner(FE_TET4, i, b)]];
+    for (int b = 0; b < 3; ++b)
+        for (int c = 0; c < 3; ++c) d[b][c] = x[b + 1][c] - x[0][c];
+    return d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
+           d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
+           d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
+}
+
+/* Fans of a piece of n elements, conn [n][4]: each element in one of them, with its own nodes and
+ * orientation. Returns how many there are. */
+static int check_fans(const fe_mesh *mesh, int n, const int *conn)
+{
+    static uint16_t in_piece[PATCH_MOST_ELEMENTS][8];
+    static int node[4 * PATCH_MOST_ELEMENTS];
+    static patch_fan fan[PATCH_MOST_ELEMENTS];
+    int n_node = 0, longest = PATCH_FAN, seen[PATCH_MOST_ELEMENTS] = {0};
+    for (int k = 0; k < 4 * n; ++k) {
+        int at = 0;
+        while (at < n_node && node[at] != conn[k]) ++at;
+        if (at == n_node) node[n_node++] = conn[k];
+        in_piece[k / 4][k % 4] = (uint16_t)at;
+    }
+    const int n_fan = patch_fans((const uint16_t(*)[8])in_piece, n, fan);
+    for (int k = 0; k < n_fan; ++k) {
+        assert_in_range(fan[k].n, 1, longest);
+        longest = fan[k].n;
+        for (int i = 0; i < PATCH_FAN; ++i) {
+            const double volume = fan_volume(mesh, node, &fan[k], i);
+            assert_true(volume != 0.0);
+            assert_int_equal(fan[k].elem[i] < 0, i >= fan[k].n);
+            if (i >= fan[k].n) continue;
+            const uint16_t *corner = in_piece[fan[k].elem[i]];
+            assert_true(volume > 0.0);
+            ++seen[fan[k].elem[i]];
+            for (int b = 0; b < 4; ++b) {
+                const int mine = fan[k].node[patch_corner(FE_TET4, i, b)];
+                assert_true(mine == corner[0] || mine == corner[1] || mine == corner[2] || mine == corner[3]);
+            }
+        }
+    }
+    for (int k = 0; k < n; ++k) assert_int_equal(seen[k], 1);
+    return n_fan;
+}
+
+/* Compact pieces of tetrahedra fall into fans of three, but for a few in a hundred. */
+static void tetrahedra_are_covered_by_fans(void **state)
+{
+    (void)state;
+    static const char *meshes[] = {MESHES "cylinder_tet.msh", MESHES "cube_tet.msh", NULL};
+    for (int k = 0; k < 3; ++k) {
+        fe_mesh mesh = {0};
+        if (meshes[k])
+            require_ok(fe_mesh_read(meshes[k], 0, &mesh));
+        else
+            mesh = make_box(FE_TET4, 13, 11, 12, 0.2);
+        require_ok(fe_mesh_reorder(&mesh, FE_ORDER_BISECTION, 0));
+        const int most = fe_piece_elements(FE_TET4);
+        int n_fan = 0;
+        for (int first = 0; first < mesh.n_elem; first += most)
+            n_fan += check_fans(&mesh, first + most < mesh.n_elem ? most : mesh.n_elem - first,
+                                mesh.conn + 4 * (size_t)first);
+        assert_in_range(n_fan, (mesh.n_elem + 2) / 3, (int)(1.05 * mesh.n_elem / 3));
+        fe_mesh_close(&mesh);
+    }
+    /* One element, and one that is there three times, as in a damaged mesh. */
+    fe_mesh mesh = make_box(FE_TET4, 1, 1, 1, 0);
+    assert_int_equal(check_fans(&mesh, 1, mesh.conn), 1);
+    int same[12];
+    for (int k = 0; k < 12; ++k) same[k] = mesh.conn[k % 4];
+    assert_int_equal(check_fans(&mesh, 3, same), 3);
     fe_mesh_close(&mesh);
 }
 
@@ -762,6 +841,7 @@ int main(void)
         cmocka_unit_test(partition_cuts_join_no_group),
         cmocka_unit_test(harmless_spellings_are_read),
         cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(tetrahedra_are_covered_by_fans),
         cmocka_unit_test(binary_damage_is_refused),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(flipped_bytes_do_no_harm),

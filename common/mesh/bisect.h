@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Elements of a compact piece: 4 × 4 × 8 cells of a box of Hex8, 40 cells of six Tet4. */
-FE_BOTH int fe_piece_elements(int kind) { return fe_corners(kind) == 8 ? 128 : 240; }
+/* Elements of a compact piece: 4 × 4 × 8 cells of a box of Hex8, 60 cells of six Tet4. */
+FE_BOTH int fe_piece_elements(int kind) { return fe_corners(kind) == 8 ? 128 : 360; }
 
 /* Sorts order [n], items at centre [item][3], so that each `most` items that follow each other are compact;
  * only the last piece may be smaller. Halves are cut across the longest side, always to whole pieces (Berger,

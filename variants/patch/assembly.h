@@ -7,25 +7,35 @@
 #include "common/mesh/bisect.h"
 #include "common/physics/element.h"
 
-/* A slot is what is computed at a time: an element or, on the device, two Tet4 that share a face. Of such a
- * pair the first is nodes 0 1 2 3 of the slot, the second 4 1 3 2: five nodes are read and summed in place of
- * eight. */
+/* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
+ * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements
+ * six nodes are read and summed in place of twelve. */
+enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6 };
+FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
 typedef struct patch_form {
-    int elements, slots, nodes; /* most of a patch, most of a patch, of a slot */
-    int width;                  /* of a slot's row in conn */
-    int row;                    /* corner forces stand as [node][3][row]; padded against bank conflicts */
+    int elements, slots; /* most of a patch */
+    int together;        /* most elements of a slot */
+    int nodes;           /* of a slot */
+    int width;           /* of a slot's row in conn */
+    int row;             /* corner forces stand as [node][3][row]; padded against bank conflicts */
 } patch_form;
-FE_BOTH patch_form patch_form_of(int kind, int paired)
+FE_BOTH patch_form patch_form_of(int kind)
 {
-    const int n = fe_piece_elements(kind), nodes = paired ? 5 : fe_corners(kind);
-    const int slots = paired ? 128 : n; /* some elements find no partner */
-    const patch_form form = {n, slots, nodes, paired ? 8 : nodes, slots + 2};
+    const int n = fe_piece_elements(kind), fanned = patch_fanned(kind);
+    const int slots = fanned ? 128 : n; /* some fans are shorter */
+    const patch_form form = {n, slots, fanned ? PATCH_FAN : 1, fanned ? PATCH_FAN_NODES : 8, 8, slots + 2};
     return form;
 }
 
+/* Which node of a slot is corner b of its element i. */
+FE_BOTH int patch_corner(int kind, int i, int b)
+{
+    return !patch_fanned(kind) ? b : b < 2 ? PATCH_FAN + 1 + b : i + b - 2;
+}
+
 /* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor. */
-FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 190; }
-enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 240 };
+FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 230; }
+enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 360 };
 
 /* Corners of a node that are summed at a time: lists are filled up with places of zeros, the row's padding.
  */
@@ -40,18 +50,19 @@ typedef struct patch_head {
  * than the rest comes first, up to x.
  *   head    patch_head
  *   node    int      [n_node]       local node, ~node where other patches add to it as well
- *   elem    int      [slots][1]     element of each slot, or [slots][2] of a pair, -1 where it has no second
+ *   elem    int      [slots][together] elements of each slot, -1 where it has fewer
+ *   ascending uint16_t [elements]   entries of elem in the order of the elements' numbers; only of fans
  *   x       double   [n_node][3]    coordinates
  *   conn    uint16_t [slots][width] nodes of each slot in the patch
  *   first   uint16_t [n_node + 1]   start of a node's corners, a multiple of PATCH_TOGETHER, in:
  *   corner  uint16_t [n_corner + 4] place of a corner's first component among the corner forces, or of a 0
  *   share   int      [n_node]       only with `ordered`: row of `shares` where the node's sum goes, if it is
- * ~node Slots beyond n_slot repeat the last one. */
+ * ~node Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one.
+ */
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes, most_corners; /* of any patch */
-    int node, elem, x, conn, first, corner;
-    int paired;
+    int node, elem, ascending, x, conn, first, corner;
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the
      * patches' order. Otherwise ordered is 0 and the rest NULL. */
@@ -75,17 +86,16 @@ FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Cuts the elements into compact patches and uploads the records. paired: pairs of Tet4; ordered: border sums
- * by a second pass. */
-fe_status patch_plan_open(fe_problem *p, int paired, int ordered, patch_plan *plan);
+/* Cuts the elements into compact patches and uploads the records. ordered: border sums by a second pass. */
+fe_status patch_plan_open(fe_problem *p, int ordered, patch_plan *plan);
 
-/* Pairs of n tetrahedra, conn [n][4], that share a face: pair [n][2] is element and corner opposite to the
- * face of both, -1 for the second of one that is left alone. Returns the number of pairs, alone ones counted.
- */
-typedef struct patch_half {
-    int elem, corner;
-} patch_half;
-int patch_match(const uint16_t (*conn)[8], int n, patch_half (*pair)[2]);
+/* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns how many. Where a fan is
+ * shorter, its last nodes repeat others, so that the elements that are not there have a volume too. */
+typedef struct patch_fan {
+    int n, elem[PATCH_FAN];
+    uint16_t node[PATCH_FAN_NODES];
+} patch_fan;
+int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan);
 #ifdef __cplusplus
 }
 #endif

@@ -6,8 +6,7 @@
 
 #include <cuda_pipeline.h>
 
-/* Tet4 are computed in pairs; two threads share a factored Hex8. */
-FE_BOTH int patch_paired(int kind) { return kind == FE_TET4; }
+/* A thread computes a fan of Tet4; two threads share a factored Hex8. */
 FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
 enum { PATCH_THREADS = 128 };
 /* Blocks of a multiprocessor that registers must suffice for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
@@ -27,7 +26,7 @@ enum { PATCH_HANDED = 16 }; /* bytes; what follows is aligned to as many */
 FE_BOTH int patch_values(const patch_plan *plan) { return 3 * plan->most_nodes + (plan->most_nodes & 1); }
 FE_BOTH int patch_forces(int kind)
 {
-    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    const patch_form form = patch_form_of(kind);
     return (3 * form.nodes * form.row + 1) / 2 * 2;
 }
 static size_t patch_shared_bytes(int kind, const patch_plan *plan)
@@ -50,7 +49,7 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 /* Zeros behind each row of corner forces: what lists of corners are filled up with. */
 FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
 {
-    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    const patch_form form = patch_form_of(kind);
     for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_THREADS)
         s->force[i * form.row + form.slots] = 0.0;
 }
@@ -60,6 +59,7 @@ typedef struct patch_here {
     const patch_head *head;
     const int *node;
     int *elem;
+    const uint16_t *ascending;
     const char *rest; /* x and what follows, less its offset in the record */
     const double *value;
     double *force;
@@ -113,6 +113,7 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
     here.head = (const patch_head *)head;
     here.node = (const int *)(head + plan->node);
     here.elem = (int *)(head + plan->elem);
+    here.ascending = (const uint16_t *)(head + plan->ascending);
     here.rest = patch_rest_place(s, plan, i) - plan->x;
     here.value = patch_value_place(s, plan, i);
     here.force = s->force;
@@ -121,9 +122,11 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
 
 /* --- numbers of points: states or tangents ----------------------------------------------------------------
  *
- * Those of a thread's next two points are on their way to shared memory while it computes the point at hand.
- * They stand where the thread will lay the forces of its last slot, so that they need no room of their own
- * and nobody else sees them. Whether an element has numbers is known a patch ahead. */
+ * They are on their way to shared memory before they are needed, to where corner forces will be laid later,
+ * so that they need no room of their own. Those of a thread's next two points of Hex8 come while it computes
+ * the point at hand, and nobody else sees them. Those of Tet4 come for the whole patch in the order of its
+ * elements' numbers, for fans' elements stand scattered. Whether an element has numbers is known a patch
+ * ahead. */
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
@@ -131,30 +134,34 @@ FE_BODY int patch_fetches(int kind, int op)
            (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
-/* Entries of elem that a thread looks after: a pair's, or the one or the other of two neighbours' two slots.
- */
-enum { PATCH_MOST_ENTRIES = 2 };
-FE_BODY int patch_entries(int kind) { return patch_paired(kind) ? 2 : 1; }
-FE_BODY int patch_entry(int kind, int i)
+/* Entry of elem that a thread looks after, -1: one of a few Tet4, or the one or the other of two neighbours'
+ * two slots. */
+FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 {
-    return patch_paired(kind) ? 2 * threadIdx.x + i : threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
+    if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
+    const int k = threadIdx.x + i * PATCH_THREADS;
+    return k < p->head->n_elem ? p->ascending[k] : -1;
 }
-FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const int *elem,
-                              int ahead[PATCH_MOST_ENTRIES])
+FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_here *p, int ahead[PATCH_FAN])
 {
     const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
-    FE_UNROLL for (int i = 0; i < patch_entries(kind); i++)
+    FE_UNROLL for (int i = 0; i < patch_form_of(kind).together; i++)
     {
-        ahead[i] = elem[patch_entry(kind, i)];
+        const int entry = patch_entry(kind, p, i);
+        ahead[i] = entry < 0 ? -1 : p->elem[entry];
         if (ahead[i] >= 0 && !(flags[ahead[i]] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED)))
             ahead[i] = PATCH_ELASTIC;
     }
 }
 
-/* A thread's place for the numbers of two points, one after the other. */
-FE_BODY double *patch_fetch_place(int kind, const patch_here *p)
+/* Place of the numbers of a Tet4, and of a thread's next point of a Hex8 and the one after it. */
+FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
 {
-    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    return p->force + FE_POINT * patch_form_of(kind).row * i + slot;
+}
+FE_BODY double *patch_plane_place(int kind, const patch_here *p)
+{
+    const patch_form form = patch_form_of(kind);
     const int team = patch_team(kind), last = form.slots * team - PATCH_THREADS + threadIdx.x;
     return p->force + 3 * (form.nodes / team) * (last % team) * form.row + last / team;
 }
@@ -164,7 +171,7 @@ FE_BODY int patch_number_bytes(int op)
 }
 FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, double *to)
 {
-    const int row = patch_form_of(kind, patch_paired(kind)).row, bytes = patch_number_bytes(op);
+    const int row = patch_form_of(kind).row, bytes = patch_number_bytes(op);
     if (e >= 0) {
         const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
         from += bytes * fe_point_index(kind, 0, q, e);
@@ -183,28 +190,32 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
     __pipeline_commit();
 }
 
-/* The first two points of a patch: of the thread's Hex8 plane, or of its pair. */
+/* The first points of a patch: all Tet4's, or the first two of the thread's Hex8 plane. */
 FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_here *p,
-                               const int ahead[PATCH_MOST_ENTRIES])
+                               const int ahead[PATCH_FAN])
 {
-    const int row = patch_form_of(kind, patch_paired(kind)).row, slot = threadIdx.x / patch_team(kind);
-    double *to = patch_fetch_place(kind, p);
-    FE_UNROLL for (int i = 0; i < patch_entries(kind); i++) p->elem[patch_entry(kind, i)] = ahead[i];
+    if (patch_fanned(kind)) {
+        FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
+        {
+            const int entry = patch_entry(kind, p, i);
+            patch_fetch_point(kind, op, m, ahead[i], 0,
+                              patch_fan_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN));
+        }
+        return;
+    }
+    const int row = patch_form_of(kind).row, slot = threadIdx.x / patch_team(kind);
+    double *to = patch_plane_place(kind, p);
+    p->elem[patch_entry(kind, p, 0)] = ahead[0];
     __syncwarp();
     FE_UNROLL for (int i = 0; i < 2; i++)
-    {
-        const int e = p->elem[patch_paired(kind) ? 2 * slot + i : slot];
-        const int q = patch_paired(kind) ? 0 : 4 * (threadIdx.x % 2) + i;
-        patch_fetch_point(kind, op, m, slot < p->head->n_slot ? e : -1, q, to + FE_POINT * row * i);
-    }
+        patch_fetch_point(kind, op, m, slot < p->head->n_slot ? p->elem[slot] : -1, 4 * (threadIdx.x % 2) + i,
+                          to + FE_POINT * row * i);
 }
 
-/* An element whose next point's numbers have come. `later`: copies that may still be on their way. */
-FE_BODY void patch_fetch_wait(int kind, int op, int later, const double *at, fe_element *e)
+/* An element whose next point's numbers are at hand. */
+FE_BODY void patch_fetched(int kind, int op, const double *at, fe_element *e)
 {
-    __pipeline_wait_prior(later);
-    e->fetched = at,
-    e->stride = patch_form_of(kind, patch_paired(kind)).row * (int)sizeof(double) / patch_number_bytes(op);
+    e->fetched = at, e->stride = patch_form_of(kind).row * (int)sizeof(double) / patch_number_bytes(op);
     e->committed = e->trial = FE_YIELDED | FE_SOFTENED;
 }
 
@@ -214,7 +225,7 @@ FE_BODY void patch_fetch_wait(int kind, int op, int later, const double *at, fe_
 /* Nodes of a slot in the patch. */
 FE_BODY void patch_slot_nodes(int kind, const char *conn, int slot, fe_index node[8])
 {
-    const int fours = patch_form_of(kind, patch_paired(kind)).width / 4;
+    const int fours = patch_form_of(kind).width / 4;
     FE_UNROLL for (int i = 0; i < fours; i++)
     {
         const uint2 four = ((const uint2 *)conn)[fours * slot + i];
@@ -223,44 +234,53 @@ FE_BODY void patch_slot_nodes(int kind, const char *conn, int slot, fe_index nod
     }
 }
 
-/* The corners of a pair's second element, and back. */
-FE_BODY void patch_second(fe_real f[8][3], fe_real second[8][3])
+/* Element i of a fan. */
+FE_BODY fe_element patch_fan_open(int kind, int op, const fe_view *m, const patch_here *p, int slot, int i)
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        second[0][c] = f[4][c], second[1][c] = f[1][c], second[2][c] = f[3][c], second[3][c] = f[2][c];
-    }
-}
-FE_BODY void patch_add_second(fe_real second[8][3], fe_real f[8][3])
-{
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        f[4][c] = second[0][c], f[1][c] += second[1][c], f[3][c] += second[2][c], f[2][c] += second[3][c];
-    }
-}
-
-/* The first or second element of a pair. */
-FE_BODY fe_element patch_pair_open(int op, const fe_view *m, const patch_here *p, int slot, int second)
-{
-    fe_element e = {p->elem[2 * slot + second]};
-    if (!patch_fetches(FE_TET4, op)) return fe_element_open(m, e.e, 0);
-    const double *at = patch_fetch_place(FE_TET4, p) + second * FE_POINT * patch_form_of(FE_TET4, 1).row;
-    patch_fetch_wait(FE_TET4, op, 2 - second, at, &e);
+    fe_element e = {p->elem[PATCH_FAN * slot + i]};
+    if (!patch_fetches(kind, op)) return fe_element_open(m, e.e, 0);
+    patch_fetched(kind, op, patch_fan_place(kind, p, slot, i), &e);
     return e;
 }
 
-/* Forces on the five nodes of a pair. */
-FE_BODY void patch_pair_forces(int op, const fe_view *m, const patch_here *p, int slot, fe_real x[8][3],
-                               fe_real v[8][3], fe_real y[8][3])
+FE_BODY void patch_keep_force(int kind, const patch_here *p, int slot, int node, const fe_real y[3])
 {
-    const int *elem = p->elem + 2 * slot;
-    fe_element_forces(FE_TET4, op, m, patch_pair_open(op, m, p, slot, 0), x, v, y);
-    if (elem[1] == -1) return; /* nobody sums node 4 */
-    fe_real x2[8][3], v2[8][3], y2[8][3];
-    patch_second(x, x2);
-    patch_second(v, v2);
-    fe_element_forces(FE_TET4, op, m, patch_pair_open(op, m, p, slot, 1), x2, v2, y2);
-    patch_add_second(y2, y);
+    const int row = patch_form_of(kind).row;
+    FE_UNROLL for (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
+}
+
+/* Forces on the nodes of a fan. Its elements follow each other around the edge, corners 0 and 1; each leaves
+ * a node behind, whose force is complete. */
+FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_plan *plan, const patch_here *p,
+                              int slot)
+{
+    fe_index node[8];
+    fe_real x[8][3], v[8][3], y[4][3], f[8][3];
+    patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
+    FE_UNROLL for (int b = 0; b < 3; b++)
+    {
+        fe_read3((const double *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
+        fe_read3(p->value, node[patch_corner(kind, 0, b)], v[b]);
+        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = 0.0;
+    }
+    FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
+    {
+        fe_read3((const double *)(p->rest + plan->x), node[i + 1], x[3]);
+        fe_read3(p->value, node[i + 1], v[3]);
+        fe_element_forces(kind, op, m, patch_fan_open(kind, op, m, p, slot, i), x, v, f);
+        FE_UNROLL for (int c = 0; c < 3; c++)
+        {
+            y[0][c] += f[0][c], y[1][c] += f[1][c], y[2][c] += f[2][c], y[3][c] = f[3][c];
+        }
+        patch_keep_force(kind, p, slot, i, y[2]);
+        FE_UNROLL for (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
+        if (i + 1 == PATCH_FAN || p->elem[PATCH_FAN * slot + i + 1] == -1) {
+            patch_keep_force(kind, p, slot, i + 1, y[2]);
+            break;
+        }
+    }
+    patch_keep_force(kind, p, slot, patch_corner(kind, 0, 0), y[0]);
+    patch_keep_force(kind, p, slot, patch_corner(kind, 0, 1), y[1]);
 }
 
 /* Forces on corners 4k … 4k + 3 of the Hex8 of a slot in y[0 … 3]: two neighbouring threads compute the
@@ -270,8 +290,8 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
                                 fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
     const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * fe_piece_elements(FE_HEX8) / PATCH_THREADS;
-    double *at[2] = {patch_fetch_place(FE_HEX8, p)};
-    at[1] = at[0] + FE_POINT * patch_form_of(FE_HEX8, 0).row;
+    double *at[2] = {patch_plane_place(FE_HEX8, p)};
+    at[1] = at[0] + FE_POINT * patch_form_of(FE_HEX8).row;
     fe_element e = {p->elem[slot]};
     if (!fetched) e = fe_element_open(m, e.e, 0);
     fe_plane gx[3], gv[3], t[3];
@@ -289,7 +309,10 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
         fe_gradient_at(FE_HEX8, v, gv, 0, q, G);
-        if (fetched) patch_fetch_wait(FE_HEX8, op, round == 0 && q < 2 ? 2 : 1, at[q & 1], &e);
+        if (fetched) {
+            __pipeline_wait_prior(round == 0 && q < 2 ? 2 : 1); /* later copies may still be on their way */
+            patch_fetched(FE_HEX8, op, at[q & 1], &e);
+        }
         fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, q + 4 * k, J, G, A, stress);
         if (fetched) {
             const int more = q < 2 ? slot : slot + PATCH_THREADS / 2, there = q < 2 || round + 1 < rounds;
@@ -316,12 +339,16 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
 FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const patch_plan *plan,
                                    const patch_here *p)
 {
-    const patch_form form = patch_form_of(kind, patch_paired(kind));
+    const patch_form form = patch_form_of(kind);
     const int team = patch_team(kind), held = form.nodes / team;
     FE_UNROLL for (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_THREADS)
     {
         const int slot = (t + r) / team, k = (t + r) % team;
         if (team == 1 && slot >= p->head->n_slot) break;
+        if (patch_fanned(kind)) {
+            patch_fan_forces(kind, op, m, plan, p, slot);
+            continue;
+        }
         fe_index node[8];
         fe_real x[8][3], v[8][3], y[8][3];
         patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
@@ -330,14 +357,11 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
             fe_read3(p->value, node[b], v[b]);
         }
-        if (patch_paired(kind))
-            patch_pair_forces(op, m, p, slot, x, v, y);
-        else if (team == 2)
+        if (team == 2)
             patch_plane_forces(op, m, p, slot, r / PATCH_THREADS, k, x, v, y);
         else
             fe_element_forces(kind, op, m, fe_element_open(m, p->elem[slot], 0), x, v, y);
-        FE_UNROLL for (int b = 0; b < held; b++) FE_UNROLL for (int c = 0; c < 3; c++)
-            p->force[(3 * (b + held * k) + c) * form.row + slot] = y[b][c];
+        FE_UNROLL for (int b = 0; b < held; b++) patch_keep_force(kind, p, slot, b + held * k, y[b]);
     }
 }
 
@@ -354,22 +378,27 @@ FE_BODY void patch_blocks(int kind, int half, const fe_view *m, int elem, fe_rea
 FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const patch_plan *plan,
                                    const patch_here *p)
 {
-    const patch_form form = patch_form_of(kind, patch_paired(kind));
-    const int *elem = p->elem;
+    const patch_form form = patch_form_of(kind);
     for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_THREADS) {
         fe_index node[8];
-        fe_real x[8][3], d[8][3], x2[8][3], d2[8][3];
+        fe_real x[8][3], sum[8][3], corner[8][3], d[8][3];
         patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
         FE_UNROLL for (int b = 0; b < form.nodes; b++)
+        {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
-        patch_blocks(kind, half, m, elem[patch_paired(kind) ? 2 * slot : slot], x, d);
-        if (patch_paired(kind) && elem[2 * slot + 1] >= 0) {
-            patch_second(x, x2);
-            patch_blocks(kind, half, m, elem[2 * slot + 1], x2, d2);
-            patch_add_second(d2, d);
+            FE_UNROLL for (int c = 0; c < 3; c++) sum[b][c] = 0.0;
         }
-        FE_UNROLL for (int b = 0; b < form.nodes; b++) FE_UNROLL for (int c = 0; c < 3; c++)
-            p->force[(3 * b + c) * form.row + slot] = d[b][c];
+        FE_UNROLL for (int i = 0; i < form.together; i++)
+        {
+            const int elem = p->elem[form.together * slot + i];
+            if (elem < 0) break;
+            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
+                corner[b][c] = x[patch_corner(kind, i, b)][c];
+            patch_blocks(kind, half, m, elem, corner, d);
+            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
+                sum[patch_corner(kind, i, b)][c] += d[b][c];
+        }
+        FE_UNROLL for (int b = 0; b < form.nodes; b++) patch_keep_force(kind, p, slot, b, sum[b]);
     }
 }
 
@@ -397,10 +426,10 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
 
 /* Sums the corners of each node: a node a thread, or for Tet4, of which a patch has fewer nodes than threads,
  * a component a thread. */
-FE_BODY int patch_sum_lanes(int kind) { return patch_paired(kind) ? 3 : 1; }
+FE_BODY int patch_sum_lanes(int kind) { return patch_fanned(kind) ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
-    const int row = patch_form_of(kind, patch_paired(kind)).row, lanes = patch_sum_lanes(kind);
+    const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind);
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
     const int *share = (const int *)(p->rest + plan->share), width = op == PATCH_DIAGONAL ? 9 : 3;
@@ -445,7 +474,7 @@ FE_BODY void patch_body(int kind, int op, int counted, const fe_view *m, const p
 {
     const patch_memory s = patch_memory_open(kind, plan);
     const int step = gridDim.x, halves = op == PATCH_DIAGONAL ? 2 : 1, fetched = patch_fetches(kind, op);
-    int ahead[PATCH_MOST_ENTRIES];
+    int ahead[PATCH_FAN];
     int patch = first + blockIdx.x, next = patch + step, after = next + step;
     patch_clear_padding(kind, &s);
     patch_fetch_head(&s, plan, 0, patch, last);
@@ -457,7 +486,8 @@ FE_BODY void patch_body(int kind, int op, int counted, const fe_view *m, const p
     __syncthreads();
     if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, v);
     __pipeline_commit();
-    if (fetched && patch < last) patch_look_ahead(kind, op, m, patch_open(&s, plan, 0).elem, ahead);
+    patch_here here = patch_open(&s, plan, 0);
+    if (fetched && patch < last) patch_look_ahead(kind, op, m, &here, ahead);
     for (int i = 0; patch < last; i++) {
         __pipeline_wait_prior(0);
         __syncthreads();
@@ -465,12 +495,16 @@ FE_BODY void patch_body(int kind, int op, int counted, const fe_view *m, const p
             next = patch + step, after = next + step;
         else if (i > 0)
             after = s.handed[i & 1];
-        const patch_here here = patch_open(&s, plan, i);
+        here = patch_open(&s, plan, i);
         if (fetched) patch_fetch_start(kind, op, m, &here, ahead);
         if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, next, last, v);
         patch_fetch_rest(&s, plan, i + 1, next, last);
         patch_fetch_head(&s, plan, i + 2, after, last);
         __pipeline_commit();
+        if (fetched && patch_fanned(kind)) { /* everybody's numbers */
+            __pipeline_wait_prior(1);
+            __syncthreads();
+        }
         const int taken = counted && threadIdx.x == 0 ? (int)atomicAdd(turn, 1u) : 0;
         for (int half = 0; half < halves; half++) {
             if (half) __syncthreads();
@@ -479,8 +513,8 @@ FE_BODY void patch_body(int kind, int op, int counted, const fe_view *m, const p
             else
                 patch_elements_forces(kind, op, m, plan, &here);
             __syncthreads();
-            if (fetched && next < last)
-                patch_look_ahead(kind, op, m, patch_open(&s, plan, i + 1).elem, ahead);
+            const patch_here there = patch_open(&s, plan, i + 1);
+            if (fetched && next < last) patch_look_ahead(kind, op, m, &there, ahead);
             patch_sum(kind, op, half, plan, &here, y);
         }
         if (counted && threadIdx.x == 0)
@@ -544,7 +578,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
     patch_work *w = (patch_work *)*work;
-    FE_TRY(patch_plan_open(p, patch_paired(p->kind), ordered, &w->plan));
+    FE_TRY(patch_plan_open(p, ordered, &w->plan));
     choose_kernels(p->kind, w);
     FE_TRY(fe_device_allocate(p->device, 4, sizeof *w->turns, "patches", (void **)&w->turns));
     w->shared = patch_shared_bytes(p->kind, &w->plan);

@@ -12,12 +12,25 @@ typedef struct patch_nodes {
     _Alignas(64) double x[4 * ROWS], v[4 * ROWS], y[4 * ROWS];
 } patch_nodes;
 
-FE_BODY void slots_at(int kind, const uint16_t *conn, const int *elem, int s, fe_index *e, fe_index node[8])
+/* Nodes of the slots from s on, one a lane. */
+FE_BODY void slots_at(int kind, const uint16_t *conn, int s, fe_index node[8])
 {
-    const int n = fe_corners(kind);
-    for (int l = 0; l < FE_LANES; l++) e->lane[l] = elem[s + l];
-    FE_UNROLL for (int b = 0; b < n; b++) for (int l = 0; l < FE_LANES; l++) node[b].lane[l] =
-        conn[(s + l) * n + b];
+    const patch_form form = patch_form_of(kind);
+    FE_UNROLL for (int b = 0; b < form.nodes; b++) for (int l = 0; l < FE_LANES; l++) node[b].lane[l] =
+        conn[(s + l) * form.width + b];
+}
+
+/* Element i of the slots from s on. `here` masks those that have one; the others get one of another slot. */
+FE_BODY fe_element slots_element(int kind, const fe_view *m, const int *elem, int s, int i, fe_mask *here)
+{
+    const int together = patch_form_of(kind).together;
+    fe_index e;
+    for (int l = 0; l < FE_LANES; l++) {
+        const int entry = elem[together * (s + l) + i];
+        (*here)[l] = entry < 0 ? 0 : -1;
+        e.lane[l] = entry < 0 ? elem[together * s] : entry;
+    }
+    return fe_element_open(m, e, fe_no_turn());
 }
 
 /* The plan, and [n_local] which nodes patches of several threads add to within one part; NULL where patches
@@ -71,6 +84,60 @@ static void sum_shares(const patch_plan *plan, int width, int threads, double *y
     }
 }
 
+/* Adds the forces on the Hex8 of the slots from s on; those behind n_slot add to a row of their own. */
+FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, int n_slot, int s,
+                          fe_index at[8], patch_nodes *p)
+{
+    fe_mask here;
+    fe_real x[8][3], v[8][3], y[8][3];
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    {
+        fe_read_rows(p->x, 4, at[b], x[b]);
+        fe_read_rows(p->v, 4, at[b], v[b]);
+    }
+    fe_element_forces(kind, op, m, slots_element(kind, m, elem, s, 0, &here), x, v, y);
+    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    {
+        for (int l = n_slot - s; l < FE_LANES; l++) at[b].lane[l] = PATCH_MOST_NODES;
+        fe_add4(p->y, at[b], y[b]);
+    }
+}
+
+/* Adds the forces on the fans of the slots from s on. Their elements follow each other around the edge,
+ * corners 0 and 1; each leaves a node behind, whose force is complete. */
+FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, int s, const fe_index at[8],
+                         patch_nodes *p)
+{
+    const fe_real none = fe_splat(0.0);
+    fe_mask here;
+    fe_real x[8][3], v[8][3], y[4][3], f[8][3];
+    FE_UNROLL for (int b = 0; b < 3; b++)
+    {
+        fe_read_rows(p->x, 4, at[patch_corner(kind, 0, b)], x[b]);
+        fe_read_rows(p->v, 4, at[patch_corner(kind, 0, b)], v[b]);
+        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = none;
+    }
+    fe_element e = slots_element(kind, m, elem, s, 0, &here);
+    int i = 0;
+    do {
+        fe_read_rows(p->x, 4, at[i + 1], x[3]);
+        fe_read_rows(p->v, 4, at[i + 1], v[3]);
+        fe_element_forces(kind, op, m, e, x, v, f);
+        FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++)
+        {
+            f[b][c] = fe_select(here, f[b][c], none);
+            y[b][c] = b < 3 ? y[b][c] + f[b][c] : f[b][c];
+        }
+        fe_add4(p->y, at[i], y[2]);
+        FE_UNROLL for (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
+        i++;
+        if (i < PATCH_FAN) e = slots_element(kind, m, elem, s, i, &here);
+    } while (i < PATCH_FAN && fe_any(here)); /* the shortest fans are the last */
+    fe_add4(p->y, at[i], y[2]);
+    fe_add4(p->y, at[patch_corner(kind, 0, 0)], y[0]);
+    fe_add4(p->y, at[patch_corner(kind, 0, 1)], y[1]);
+}
+
 FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *work, int patch,
                           const double *v, double *y)
 {
@@ -88,20 +155,12 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
         fe_store_four(p.y + 4 * i, (fe_four){0});
     }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
-        fe_index e, at[8];
-        fe_real corner[8][3], f[8][3], force[8][3];
-        slots_at(kind, conn, elem, s, &e, at);
-        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-        {
-            fe_read_rows(p.x, 4, at[b], corner[b]);
-            fe_read_rows(p.v, 4, at[b], f[b]);
-        }
-        fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), corner, f, force);
-        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-        {
-            for (int l = head->n_slot - s; l < FE_LANES; l++) at[b].lane[l] = PATCH_MOST_NODES;
-            fe_add4(p.y, at[b], force[b]);
-        }
+        fe_index at[8];
+        slots_at(kind, conn, s, at);
+        if (patch_fanned(kind))
+            fans_forces(kind, op, m, elem, s, at, &p);
+        else
+            slots_forces(kind, op, m, elem, head->n_slot, s, at, &p);
     }
     write_rows(work, record, 3, 4, p.y, y);
 }
@@ -115,20 +174,24 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     double sum[9 * ROWS];
     for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0;
-    for (int s = 0; s < head->n_slot; s += FE_LANES) {
-        fe_index e, at[8];
-        fe_real x[8][3], block[6], rows[3][3];
-        slots_at(kind, conn, elem, s, &e, at);
-        fe_element_read(kind, at, (const double *)(record + plan->x), x);
-        const fe_element element = fe_element_open(m, e, fe_no_turn());
-        FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-        {
-            fe_element_diagonal(kind, m, element, x, b, block);
-            fe_block_rows(block, rows);
-            FE_UNROLL for (int i = 0; i < 3; i++)
-                fe_add3(sum, fe_times3(at[b], i), head->n_slot - s, 0, rows[i]);
+    for (int s = 0; s < head->n_slot; s += FE_LANES)
+        for (int i = 0; i < patch_form_of(kind).together; i++) {
+            fe_index slot[8], at[8];
+            fe_mask here;
+            fe_real x[8][3], block[6], rows[3][3];
+            slots_at(kind, conn, s, slot);
+            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
+            fe_element_read(kind, at, (const double *)(record + plan->x), x);
+            const fe_element e = slots_element(kind, m, elem, s, i, &here);
+            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+            {
+                fe_element_diagonal(kind, m, e, x, b, block);
+                FE_UNROLL for (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));
+                fe_block_rows(block, rows);
+                FE_UNROLL for (int j = 0; j < 3; j++)
+                    fe_add3(sum, fe_times3(at[b], j), head->n_slot - s, 0, rows[j]);
+            }
         }
-    }
     write_rows(work, record, 9, 9, sum, d);
 }
 
@@ -206,7 +269,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     int *adder;
     FE_TRY(fe_device_keep(p->device, sizeof *w, "patches", work));
     w = *work;
-    FE_TRY(patch_plan_open(p, 0, ordered, &w->plan));
+    FE_TRY(patch_plan_open(p, ordered, &w->plan));
     if (ordered) return FE_OK;
     const size_t n = (size_t)p->view.n_local;
     FE_TRY(fe_device_allocate(p->device, n, sizeof *w->contested, "patches", (void **)&w->contested));

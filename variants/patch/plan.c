@@ -27,7 +27,7 @@ typedef struct patch_piece {
     int n_elem, n_node, n_slot;
     int node[PATCH_MOST_NODES + 8];
     uint16_t conn[PATCH_MOST_ELEMENTS][8];
-    int elem[PATCH_MOST_ELEMENTS][2];           /* [slot] elements of the piece */
+    int elem[PATCH_MOST_ELEMENTS][PATCH_FAN];   /* [slot] elements of the piece, -1 */
     uint16_t slot_node[PATCH_MOST_ELEMENTS][8]; /* [slot] nodes of the piece */
 } patch_piece;
 
@@ -69,12 +69,10 @@ static int collect(const draft *k, const int *elem, int n, patch_piece *s)
     return 1;
 }
 
-/* Slots of a piece: its elements, or pairs of them. A pair's elements are turned so that the corners that
- * face each other come first. 0: there are too many. */
+/* Slots of a piece: its elements, or fans of them. 0: there are too many. */
 static int make_slots(const draft *k, patch_piece *s)
 {
-    patch_half pair[PATCH_MOST_ELEMENTS][2];
-    if (!k->plan->paired) {
+    if (!patch_fanned(k->kind)) {
         s->n_slot = s->n_elem;
         for (int i = 0; i < s->n_elem; i++) {
             s->elem[i][0] = i;
@@ -82,28 +80,29 @@ static int make_slots(const draft *k, patch_piece *s)
         }
         return 1;
     }
-    s->n_slot = patch_match((const uint16_t(*)[8])s->conn, s->n_elem, pair);
+    patch_fan fan[PATCH_MOST_ELEMENTS];
+    s->n_slot = patch_fans((const uint16_t(*)[8])s->conn, s->n_elem, fan);
     for (int i = 0; i < s->n_slot; i++) {
-        const patch_half a = pair[i][0], b = pair[i][1];
-        s->elem[i][0] = a.elem, s->elem[i][1] = b.elem;
-        for (int c = 0; c < 4; c++) s->slot_node[i][c] = s->conn[a.elem][c ^ a.corner];
-        s->slot_node[i][4] = b.elem < 0 ? s->slot_node[i][0] : s->conn[b.elem][b.corner];
+        memcpy(s->elem[i], fan[i].elem, sizeof fan[i].elem);
+        memset(s->slot_node[i], 0, sizeof s->slot_node[i]);
+        memcpy(s->slot_node[i], fan[i].node, sizeof fan[i].node);
     }
     return s->n_slot <= k->form.slots;
 }
 
-static int slot_nodes(const patch_form *form, const patch_piece *s, int i)
+/* Whether a slot's node is one of its elements': in a shorter fan the last around the edge are none's. */
+static int has_node(const draft *k, const patch_piece *s, int slot, int node)
 {
-    return form->nodes == 5 && s->elem[i][1] < 0 ? 4 : form->nodes;
+    return !patch_fanned(k->kind) || node < 2 || node > PATCH_FAN || s->elem[slot][node - 1] >= 0;
 }
 
-/* Starts of the nodes' lists of corners, each filled up to a multiple of PATCH_TOGETHER; returns their end. A
- * slot without second element has no node 4. */
-static int start_lists(const patch_form *form, const patch_piece *s, uint16_t *first)
+/* Starts of the nodes' lists of corners, each filled up to a multiple of PATCH_TOGETHER; returns their end.
+ */
+static int start_lists(const draft *k, const patch_piece *s, uint16_t *first)
 {
     memset(first, 0, ((size_t)s->n_node + 1) * sizeof *first);
     for (int i = 0; i < s->n_slot; i++)
-        for (int a = 0; a < slot_nodes(form, s, i); a++) first[s->slot_node[i][a] + 1]++;
+        for (int a = 0; a < k->form.nodes; a++) first[s->slot_node[i][a] + 1] += has_node(k, s, i, a);
     for (int i = 1; i <= s->n_node; i++)
         first[i] =
             (uint16_t)(first[i - 1] + (first[i] + PATCH_TOGETHER - 1) / PATCH_TOGETHER * PATCH_TOGETHER);
@@ -121,7 +120,7 @@ static void cut(draft *k, int first, int n, patch_most *most)
     patch_piece s;
     if (collect(k, k->order + first, n, &s) && make_slots(k, &s)) {
         uint16_t list[PATCH_MOST_NODES + 1];
-        const int corners = start_lists(&k->form, &s, list);
+        const int corners = start_lists(k, &s, list);
         k->opens[first] = 1;
         most->nodes = s.n_node > most->nodes ? s.n_node : most->nodes;
         most->corners = corners > most->corners ? corners : most->corners;
@@ -153,22 +152,23 @@ static int cut_part(draft *k, int n_patch, int first, int end)
 }
 
 /* Which corner forces a node sums: their places, then zeros'. */
-static void write_lists(const patch_form *form, const patch_piece *s, uint16_t *first, uint16_t *corner)
+static void write_lists(const draft *k, const patch_piece *s, uint16_t *first, uint16_t *corner)
 {
     uint16_t next[PATCH_MOST_NODES + 1];
-    const int n = start_lists(form, s, first);
+    const int n = start_lists(k, s, first);
     memcpy(next, first, sizeof *next * (size_t)s->n_node);
-    for (int i = 0; i < n; i++) corner[i] = (uint16_t)form->slots;
+    for (int i = 0; i < n; i++) corner[i] = (uint16_t)k->form.slots;
     for (int i = 0; i < s->n_slot; i++)
-        for (int a = 0; a < slot_nodes(form, s, i); a++)
-            corner[next[s->slot_node[i][a]]++] = (uint16_t)(3 * a * form->row + i);
+        for (int a = 0; a < k->form.nodes; a++)
+            if (has_node(k, s, i, a))
+                corner[next[s->slot_node[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
 }
 
 static void write_record(const draft *k, int patch, char *record)
 {
     const patch_plan *plan = k->plan;
     const patch_form form = k->form;
-    const int *elem = k->order + k->start[patch], a_slot = plan->paired ? 2 : 1;
+    const int *elem = k->order + k->start[patch];
     int *node = (int *)(record + plan->node), *slot = (int *)(record + plan->elem);
     uint16_t *conn = (uint16_t *)(record + plan->conn);
     int here[PATCH_MOST_NODES] = {0};
@@ -184,12 +184,18 @@ static void write_record(const draft *k, int patch, char *record)
                3 * sizeof(double));
     }
     for (int i = 0; i < form.slots; i++) {
-        const int from = i < s.n_slot ? i : s.n_slot - 1;
-        for (int j = 0; j < a_slot; j++)
-            slot[a_slot * i + j] = s.elem[from][j] < 0 ? -1 : elem[s.elem[from][j]];
+        const int from = i < s.n_slot ? i : s.n_slot - 1, behind = from < i && patch_fanned(k->kind);
+        for (int j = 0; j < form.together; j++)
+            slot[form.together * i + j] = behind || s.elem[from][j] < 0 ? -1 : elem[s.elem[from][j]];
         memcpy(conn + (size_t)i * form.width, s.slot_node[from], (size_t)form.width * sizeof *conn);
     }
-    write_lists(&form, &s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
+    if (form.together > 1)
+        for (int i = 0; i < s.n_slot; i++) /* elements of a piece ascend */
+            for (int j = 0; j < form.together; j++)
+                if (s.elem[i][j] >= 0)
+                    ((uint16_t *)(record + plan->ascending))[s.elem[i][j]] =
+                        (uint16_t)(form.together * i + j);
+    write_lists(k, &s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
 }
 
 /* Offsets of a record's parts, 16 bytes apart so that they are copied in pieces of 16. */
@@ -205,7 +211,8 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     int at = 0;
     place(&at, sizeof(patch_head));
     plan->node = place(&at, n * sizeof(int));
-    plan->elem = place(&at, slots * (plan->paired ? 2 : 1) * sizeof(int));
+    plan->elem = place(&at, slots * (size_t)form->together * sizeof(int));
+    plan->ascending = place(&at, form->together > 1 ? (size_t)form->elements * sizeof(uint16_t) : 0);
     plan->x = place(&at, 3 * n * sizeof(double));
     plan->conn = place(&at, slots * (size_t)form->width * sizeof(uint16_t));
     plan->first = place(&at, (n + 1) * sizeof(uint16_t));
@@ -332,15 +339,15 @@ static fe_status build(draft *k, fe_device *d)
     return write_records(k, d);
 }
 
-fe_status patch_plan_open(fe_problem *p, int paired, int ordered, patch_plan *plan)
+fe_status patch_plan_open(fe_problem *p, int ordered, patch_plan *plan)
 {
     draft k = {.m = &p->view,
                .kind = p->kind,
                .n_corner = fe_corners(p->kind),
                .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores(),
-               .form = patch_form_of(p->kind, paired),
+               .form = patch_form_of(p->kind),
                .plan = plan};
-    plan->paired = paired, plan->ordered = ordered;
+    plan->ordered = ordered;
     const fe_status status = build(&k, p->device);
     free(k.conn), free(k.x), free(k.valence), free(k.centre), free(k.order), free(k.opens), free(k.start);
     return status;
