@@ -217,13 +217,12 @@ storage:
 	@BUILD='$(BUILD)' sh bench/storage.sh
 
 plots:
-	@for rows in results/*/*/kernels.csv; do \
-	    test -f "$$rows" || { echo 'plots: there are no results yet: make bench'; exit 0; }; \
-	    folder=$${rows%/kernels.csv}; \
-	    awk -f bench/table.awk "$$rows" >$(BUILD)/table.md && cp $(BUILD)/table.md "$$folder/table.md" || exit 1; \
-	    if [ -f "$$folder/scaling.csv" ]; then awk -f bench/scaling.awk "$$folder/scaling.csv" >$(BUILD)/scaling.md && \
-	        cp $(BUILD)/scaling.md "$$folder/scaling.md" || exit 1; fi; \
-	    sh plots/plots.sh "$$folder" || exit 1; \
+	@for folder in results/*/*; do \
+	    for table in table:kernels scaling:scaling; do \
+	        name=$${table%:*} rows=$$folder/$${table#*:}.csv; \
+	        [ ! -f "$$rows" ] || { awk -f bench/$$name.awk "$$rows" >$(BUILD)/table.md && \
+	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
+	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
 	@for rows in results/*/*/storage.csv; do \
 	    [ ! -f "$$rows" ] || awk -f bench/storage.awk "$$rows" >"$${rows%.csv}.md" || exit 1; done

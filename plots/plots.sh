@@ -25,8 +25,10 @@ draw() { # FOLDER FIGURE BACKEND: as SVG and PNG, from $work/data.gp
 }
 for folder in "$@"; do
     for backend in host cuda; do
-        awk -v backend=$backend -f plots/figures.awk variants/variants.def "$folder/machine.csv" "$folder/kernels.csv" \
-            >"$work/data.gp"
+        : >"$work/data.gp"
+        [ ! -f "$folder/kernels.csv" ] || # rows of several ranks may stand alone
+            awk -v backend=$backend -f plots/figures.awk variants/variants.def "$folder/machine.csv" "$folder/kernels.csv" \
+                >"$work/data.gp"
         if [ -s "$work/data.gp" ]; then
             figures="throughput operations ceiling"
             grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
