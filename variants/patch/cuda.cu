@@ -424,12 +424,13 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
     }
 }
 
-/* Sums the corners of each node: a node a thread, or for Tet4, of which a patch has fewer nodes than threads,
- * a component a thread. */
-FE_BODY int patch_sum_lanes(int kind) { return patch_fanned(kind) ? 3 : 1; }
+/* Sums the corners of each node: a node a thread or, where that is faster, a component a thread: on Tet4, but
+ * for the residual, whose many numbers leave few registers (H100, 6.4 M DoF: 3 % and 4 % more, 7 % less
+ * there). */
+FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
-    const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind);
+    const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind, op);
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
     const int *share = (const int *)(p->rest + plan->share), width = op == PATCH_DIAGONAL ? 9 : 3;
