@@ -14,8 +14,9 @@ mkdir -p "$RESULTS"
     echo "# What jacvec's kernels use, $ORDER order"
     echo
     echo "One launch of each kernel in Nsight Compute (bench/profile.sh), commit $("$BUILD/kernels" --version | awk 'NR == 1 { print $2 }')."
-    echo "patch and patch_ordered run the same kernels; one launch of either was measured."
-    echo "element_color launches a kernel a colour; one of them was measured."
+    echo "patch_ordered runs those of patch that end in _counted."
+    echo "element_color launches a kernel a colour; one of them was measured. Modelled is what the whole operation has to"
+    echo "move where caches hold all that is used twice (results/README.md)."
 } >"$RESULTS/profile.part"
 metrics=launch__registers_per_thread,launch__shared_mem_per_block,launch__block_size,launch__grid_size
 metrics=$metrics,sm__maximum_warps_per_active_cycle_pct,sm__warps_active.avg.pct_of_peak_sustained_active
@@ -33,9 +34,8 @@ for element in tet4 hex8; do
         --fe_operations=jacvec_elastic,jacvec --fe_rows="$RESULTS/profile-$element.rows" \
         --benchmark_repetitions=1 >"$RESULTS/profile-$element.raw" 2>"$RESULTS/profile-$element.log" ||
         fail "ncu failed: $(tail -n 1 "$RESULTS/profile-$element.log")"
-    dofs=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "n_dof") c = i } NR == 2 { print $c }' "$RESULTS/profile-$element.rows")
     grep '^"' "$RESULTS/profile-$element.raw" >"$RESULTS/profile-$element.csv" || fail "no kernel was profiled"
-    awk -v element=$element -v dofs="$dofs" -f bench/profile.awk "$RESULTS/profile-$element.csv" >>"$RESULTS/profile.part"
+    awk -v element=$element -v rows="$RESULTS/profile-$element.rows" -f bench/profile.awk "$RESULTS/profile-$element.csv" >>"$RESULTS/profile.part"
     rm "$RESULTS/profile-$element".*
 done
 mv "$RESULTS/profile.part" "$RESULTS/profile.md"
