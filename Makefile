@@ -217,6 +217,7 @@ storage:
 	@BUILD='$(BUILD)' sh bench/storage.sh
 
 plots:
+	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
 	@for folder in results/*/*; do \
 	    for table in table:kernels scaling:scaling; do \
 	        name=$${table%:*} rows=$$folder/$${table#*:}.csv; \

@@ -6,8 +6,10 @@ BEGIN {
     for (line = 0; (getline < rows) > 0; line++) {
         if (line == 0)
             for (i = 1; i <= NF; i++) at[$i] = i
-        else
-            model[$at["operation"]] = $at["bytes_moved"] / (dofs = $at["n_dof"])
+        else {
+            dofs = $at["n_dof"]
+            model[$at["operation"]] = $at["bytes_moved"] / dofs
+        }
     }
     FS = "\",\""
 }
@@ -21,7 +23,8 @@ NR == 1 {
 }
 function get(name) { return $(column[name]) }
 function op(kind) { return get("smsp__sass_thread_inst_executed_op_" kind "_pred_on.sum") }
-# Bytes that the operation has to move; nothing where several kernels make one operation.
+# Bytes that the whole operation has to move, also where other kernels have a part in it; nothing for kernels that
+# are not named after an operation.
 function modelled(kernel) {
     if (kernel !~ /_jacvec_/) return ""
     return sprintf("%.0f", model[kernel ~ /_jacvec_elastic_/ ? "jacvec_elastic" : "jacvec"])

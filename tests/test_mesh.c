@@ -373,7 +373,7 @@ static void bisection_makes_compact_pieces(void **state)
     fe_mesh_close(&mesh);
 }
 
-/* Six times the volume of element i of a fan, whose nodes are those of [..] in `node`. */
+/* Six times the volume of element i of a fan; node [..] are the piece's nodes in the mesh. */
 static double fan_volume(const fe_mesh *mesh, const int *node, const patch_fan *fan, int i)
 {
     double d[3][3];
@@ -402,13 +402,15 @@ static int check_fans(const fe_mesh *mesh, int n, const int *conn)
     }
     const int n_fan = patch_fans((const uint16_t(*)[8])in_piece, n, fan);
     for (int k = 0; k < n_fan; ++k) {
-        assert_in_range(fan[k].n, 1, longest);
-        longest = fan[k].n;
+        int size = 0;
+        while (size < PATCH_FAN && fan[k].elem[size] >= 0) ++size;
+        assert_in_range(size, 1, longest);
+        longest = size;
         for (int i = 0; i < PATCH_FAN; ++i) {
             const double volume = fan_volume(mesh, node, &fan[k], i);
             assert_true(volume != 0.0);
-            assert_int_equal(fan[k].elem[i] < 0, i >= fan[k].n);
-            if (i >= fan[k].n) continue;
+            assert_int_equal(fan[k].elem[i] < 0, i >= size);
+            if (i >= size) continue;
             const uint16_t *corner = in_piece[fan[k].elem[i]];
             assert_true(volume > 0.0);
             ++seen[fan[k].elem[i]];
@@ -442,12 +444,17 @@ static void tetrahedra_are_covered_by_fans(void **state)
         assert_in_range(n_fan, (mesh.n_elem + 2) / 3, (int)(1.05 * mesh.n_elem / 3));
         fe_mesh_close(&mesh);
     }
-    /* One element, and one that is there three times, as in a damaged mesh. */
+    /* One element, two at a face, and what a damaged mesh may hold: one three times, a third at a face. */
     fe_mesh mesh = make_box(FE_TET4, 1, 1, 1, 0);
     assert_int_equal(check_fans(&mesh, 1, mesh.conn), 1);
-    int same[12];
-    for (int k = 0; k < 12; ++k) same[k] = mesh.conn[k % 4];
-    assert_int_equal(check_fans(&mesh, 3, same), 3);
+    int elem[12], other = 0;
+    for (int k = 0; k < 12; ++k) elem[k] = mesh.conn[k % 4];
+    assert_int_equal(check_fans(&mesh, 3, elem), 3);
+    do {
+        memcpy(elem + 4, mesh.conn + 4 * ++other, 4 * sizeof *elem);
+    } while (check_fans(&mesh, 2, elem) == 2);
+    memcpy(elem + 8, elem + 4, 4 * sizeof *elem);
+    assert_int_equal(check_fans(&mesh, 3, elem), 2);
     fe_mesh_close(&mesh);
 }
 
@@ -834,6 +841,7 @@ int main(void)
         cmocka_unit_test(bad_boxes_are_refused),
         cmocka_unit_test(orders_only_renumber),
         cmocka_unit_test(bisection_makes_compact_pieces),
+        cmocka_unit_test(tetrahedra_are_covered_by_fans),
         cmocka_unit_test(node_elements_are_the_transpose),
         cmocka_unit_test(parts_are_found),
         cmocka_unit_test(quality_of_ideal_elements),
@@ -841,7 +849,6 @@ int main(void)
         cmocka_unit_test(partition_cuts_join_no_group),
         cmocka_unit_test(harmless_spellings_are_read),
         cmocka_unit_test(damaged_files_are_refused),
-        cmocka_unit_test(tetrahedra_are_covered_by_fans),
         cmocka_unit_test(binary_damage_is_refused),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(flipped_bytes_do_no_harm),

@@ -10,20 +10,19 @@
 /* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
  * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements
  * six nodes are read and summed in place of twelve. */
-enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6 };
+enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
 typedef struct patch_form {
     int elements, slots; /* most of a patch */
     int together;        /* most elements of a slot */
     int nodes;           /* of a slot */
-    int width;           /* of a slot's row in conn */
     int row;             /* corner forces stand as [node][3][row]; padded against bank conflicts */
 } patch_form;
 FE_BOTH patch_form patch_form_of(int kind)
 {
     const int n = fe_piece_elements(kind), fanned = patch_fanned(kind);
     const int slots = fanned ? 128 : n; /* some fans are shorter */
-    const patch_form form = {n, slots, fanned ? PATCH_FAN : 1, fanned ? PATCH_FAN_NODES : 8, 8, slots + 2};
+    const patch_form form = {n, slots, fanned ? PATCH_FAN : 1, fanned ? PATCH_FAN_NODES : 8, slots + 2};
     return form;
 }
 
@@ -33,8 +32,9 @@ FE_BOTH int patch_corner(int kind, int i, int b)
     return !patch_fanned(kind) ? b : b < 2 ? PATCH_FAN + 1 + b : i + b - 2;
 }
 
-/* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor. */
-FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 230; }
+/* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
+ * in place of four of Tet4 from about 205 on). */
+FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 360 };
 
 /* Corners of a node that are summed at a time: lists are filled up with places of zeros, the row's padding.
@@ -53,11 +53,13 @@ typedef struct patch_head {
  *   elem    int      [slots][together] elements of each slot, -1 where it has fewer
  *   ascending uint16_t [elements]   entries of elem in the order of the elements' numbers; only of fans
  *   x       double   [n_node][3]    coordinates
- *   conn    uint16_t [slots][width] nodes of each slot in the patch
+ *   conn    uint16_t [slots][PATCH_WIDTH] nodes of each slot in the patch
  *   first   uint16_t [n_node + 1]   start of a node's corners, a multiple of PATCH_TOGETHER, in:
  *   corner  uint16_t [n_corner + 4] place of a corner's first component among the corner forces, or of a 0
  *   share   int      [n_node]       only with `ordered`: row of `shares` where the node's sum goes, if it is
- * ~node Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one.
+ * ~node
+ *
+ * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one.
  */
 typedef struct patch_plan {
     const char *record;
@@ -92,7 +94,7 @@ fe_status patch_plan_open(fe_problem *p, int ordered, patch_plan *plan);
 /* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns how many. Where a fan is
  * shorter, its last nodes repeat others, so that the elements that are not there have a volume too. */
 typedef struct patch_fan {
-    int n, elem[PATCH_FAN];
+    int elem[PATCH_FAN]; /* -1 behind the last */
     uint16_t node[PATCH_FAN_NODES];
 } patch_fan;
 int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan);

@@ -124,9 +124,13 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
  *
  * They are on their way to shared memory before they are needed, to where corner forces will be laid later,
  * so that they need no room of their own. Those of a thread's next two points of Hex8 come while it computes
- * the point at hand, and nobody else sees them. Those of Tet4 come for the whole patch in the order of its
- * elements' numbers, for fans' elements stand scattered. Whether an element has numbers is known a patch
- * ahead. */
+ * the point at hand, to where it will lay the forces of its last slot: nobody else sees them. Those of Tet4
+ * come for the whole patch in the order of its elements' numbers, for fans' elements stand scattered: to the
+ * fan's own places, of which each element has left the first ones behind when forces are laid there. Whether
+ * an element has numbers is known a patch ahead. */
+static_assert(PATCH_FAN * FE_POINT <= 3 * PATCH_FAN_NODES,
+              "a fan's numbers have room where its forces are laid");
+static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_THREADS, "threads look after all elements of a patch");
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
@@ -134,8 +138,8 @@ FE_BODY int patch_fetches(int kind, int op)
            (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
-/* Entry of elem that a thread looks after, -1: one of a few Tet4, or the one or the other of two neighbours'
- * two slots. */
+/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_THREADS; of
+ * Hex8 that in the one or the other of two neighbours' two slots. */
 FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 {
     if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
@@ -223,9 +227,9 @@ FE_BODY void patch_fetched(int kind, int op, const double *at, fe_element *e)
  */
 
 /* Nodes of a slot in the patch. */
-FE_BODY void patch_slot_nodes(int kind, const char *conn, int slot, fe_index node[8])
+FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
 {
-    const int fours = patch_form_of(kind).width / 4;
+    const int fours = PATCH_WIDTH / 4;
     FE_UNROLL for (int i = 0; i < fours; i++)
     {
         const uint2 four = ((const uint2 *)conn)[fours * slot + i];
@@ -256,7 +260,7 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
 {
     fe_index node[8];
     fe_real x[8][3], v[8][3], y[4][3], f[8][3];
-    patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
+    patch_slot_nodes(p->rest + plan->conn, slot, node);
     FE_UNROLL for (int b = 0; b < 3; b++)
     {
         fe_read3((const double *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
@@ -351,7 +355,7 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
         }
         fe_index node[8];
         fe_real x[8][3], v[8][3], y[8][3];
-        patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
+        patch_slot_nodes(p->rest + plan->conn, slot, node);
         FE_UNROLL for (int b = 0; b < form.nodes; b++)
         {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
@@ -382,7 +386,7 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
     for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_THREADS) {
         fe_index node[8];
         fe_real x[8][3], sum[8][3], corner[8][3], d[8][3];
-        patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
+        patch_slot_nodes(p->rest + plan->conn, slot, node);
         FE_UNROLL for (int b = 0; b < form.nodes; b++)
         {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
@@ -425,8 +429,8 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
 }
 
 /* Sums the corners of each node: a node a thread or, where that is faster, a component a thread: on Tet4, but
- * for the residual, whose many numbers leave few registers (H100, 6.4 M DoF: 3 % and 4 % more, 7 % less
- * there). */
+ * for the residual, whose many numbers leave few registers (H100, 6.4 M DoF, a component a thread:
+ * jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
 FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {

@@ -37,7 +37,10 @@ static void connect(graph *g, const uint16_t (*conn)[8])
     for (int e = 0; e < g->n; e++)
         for (int a = 0; a < 4; a++) {
             uint64_t p = conn[e][face[a][0]], q = conn[e][face[a][1]], r = conn[e][face[a][2]];
-            side[e][a] = (a + ascend(&p, &q) + ascend(&q, &r) + ascend(&p, &q)) % 2;
+            side[e][a] = a % 2;
+            side[e][a] ^= ascend(&p, &q);
+            side[e][a] ^= ascend(&q, &r);
+            side[e][a] ^= ascend(&p, &q);
             key[e][a] = p << 32 | q << 16 | r;
             int at = (int)(key[e][a] * UINT64_C(0x9e3779b97f4a7c15) >> 52);
             while (table[at] >= 0 && key[table[at] / 4][table[at] % 4] != key[e][a]) at = (at + 1) % TABLE;
@@ -86,7 +89,7 @@ static int best_path(const graph *g, int e, int path[LONGEST])
 /* Those with the fewest choices first. Returns the number of paths. */
 static int lay_paths(graph *g)
 {
-    int16_t stack[5][5 * MOST];
+    int16_t stack[5][MOST];
     int top[5] = {0}, n_path = 0;
     for (int e = g->n - 1; e >= 0; e--) {
         g->choices[e] = 0, g->path[e] = -1;
@@ -166,8 +169,8 @@ static void settle_short(graph *g, int n_path)
     }
 }
 
-/* The end with the lower number, put first. */
-static int lowest_end(graph *g, int path)
+/* Turns a path so that the end with the lower number is its first element, which is returned. */
+static int turn_path(graph *g, int path)
 {
     int16_t *m = g->member[path], *last = m + g->size[path] - 1, t = *m;
     if (*last < *m) *m = *last, *last = t;
@@ -188,7 +191,7 @@ static void open_fan(const graph *g, const uint16_t (*conn)[8], int path, patch_
     const int n = g->size[path];
     const int16_t *m = g->member[path];
     enum { P = PATCH_FAN + 1, Q };
-    *fan = (patch_fan){.n = n, .elem = {m[0], n > 1 ? m[1] : -1, n > 2 ? m[2] : -1}};
+    *fan = (patch_fan){.elem = {m[0], n > 1 ? m[1] : -1, n > 2 ? m[2] : -1}};
     if (n < 3) {
         const int a =
             n > 1 ? corner_towards(g, m[0], m[1]) : 0; /* r0; even permutations keep the orientation */
@@ -218,8 +221,9 @@ int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan)
     const int n_path = lay_paths(&g);
     settle_short(&g, n_path);
     for (int size = LONGEST; size > 0; size--)
-        for (int e = 0; e < n; e++)
-            if (g.size[g.path[e]] == size && lowest_end(&g, g.path[e]) == e)
-                open_fan(&g, conn, g.path[e], &fan[n_fan++]);
+        for (int e = 0; e < n; e++) {
+            const int path = g.path[e];
+            if (g.size[path] == size && turn_path(&g, path) == e) open_fan(&g, conn, path, &fan[n_fan++]);
+        }
     return n_fan;
 }

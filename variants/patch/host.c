@@ -17,7 +17,7 @@ FE_BODY void slots_at(int kind, const uint16_t *conn, int s, fe_index node[8])
 {
     const patch_form form = patch_form_of(kind);
     FE_UNROLL for (int b = 0; b < form.nodes; b++) for (int l = 0; l < FE_LANES; l++) node[b].lane[l] =
-        conn[(s + l) * form.width + b];
+        conn[(s + l) * PATCH_WIDTH + b];
 }
 
 /* Element i of the slots from s on. `here` masks those that have one; the others get one of another slot. */
@@ -183,6 +183,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
             FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
             fe_element_read(kind, at, (const double *)(record + plan->x), x);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
+            if (!fe_any(here)) break; /* the shortest fans are the last */
             FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
             {
                 fe_element_diagonal(kind, m, e, x, b, block);

@@ -187,7 +187,7 @@ static void write_record(const draft *k, int patch, char *record)
         const int from = i < s.n_slot ? i : s.n_slot - 1, behind = from < i && patch_fanned(k->kind);
         for (int j = 0; j < form.together; j++)
             slot[form.together * i + j] = behind || s.elem[from][j] < 0 ? -1 : elem[s.elem[from][j]];
-        memcpy(conn + (size_t)i * form.width, s.slot_node[from], (size_t)form.width * sizeof *conn);
+        memcpy(conn + (size_t)i * PATCH_WIDTH, s.slot_node[from], PATCH_WIDTH * sizeof *conn);
     }
     if (form.together > 1)
         for (int i = 0; i < s.n_slot; i++) /* elements of a piece ascend */
@@ -214,7 +214,7 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->elem = place(&at, slots * (size_t)form->together * sizeof(int));
     plan->ascending = place(&at, form->together > 1 ? (size_t)form->elements * sizeof(uint16_t) : 0);
     plan->x = place(&at, 3 * n * sizeof(double));
-    plan->conn = place(&at, slots * (size_t)form->width * sizeof(uint16_t));
+    plan->conn = place(&at, slots * PATCH_WIDTH * sizeof(uint16_t));
     plan->first = place(&at, (n + 1) * sizeof(uint16_t));
     plan->corner = place(&at, ((size_t)plan->most_corners + PATCH_TOGETHER) * sizeof(uint16_t));
     if (plan->ordered) plan->share = place(&at, n * sizeof(int));
