@@ -1,0 +1,223 @@
+/* What a block of patch brings to shared memory: records and values of patches to come, and numbers of
+ * points. */
+#ifndef PATCH_STAGE_H
+#define PATCH_STAGE_H
+
+#include "common/problem/state.h"
+#include "variants/patch/assembly.h"
+
+#include <cuda_pipeline.h>
+
+/* A thread computes a fan of Tet4; two threads share a factored Hex8. */
+FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
+enum { PATCH_THREADS = 128 };
+
+/* Shared memory of a block: corner forces, two sets of input values, two numbers of patches, three heads with
+ * nodes, two rests of records. */
+typedef struct patch_memory {
+    double *force, *value;
+    int *handed;
+    char *head, *rest;
+} patch_memory;
+enum { PATCH_HANDED = 16 }; /* bytes; what follows is aligned to as many */
+FE_BOTH int patch_values(const patch_plan *plan) { return 3 * plan->most_nodes + (plan->most_nodes & 1); }
+FE_BOTH int patch_forces(int kind)
+{
+    const patch_form form = patch_form_of(kind);
+    return (3 * form.nodes * form.row + 1) / 2 * 2;
+}
+static size_t patch_shared_bytes(int kind, const patch_plan *plan)
+{
+    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + PATCH_HANDED +
+           3 * (size_t)plan->x + 2 * (size_t)(plan->stride - plan->x);
+}
+FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
+{
+    extern __shared__ double2 shared[]; /* aligned to 16 bytes */
+    patch_memory s;
+    s.force = (double *)shared;
+    s.value = s.force + patch_forces(kind);
+    s.handed = (int *)(s.value + 2 * patch_values(plan));
+    s.head = (char *)s.handed + PATCH_HANDED;
+    s.rest = s.head + 3 * plan->x;
+    return s;
+}
+
+/* Zeros behind each row of corner forces: what lists of corners are filled up with. */
+FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
+{
+    const patch_form form = patch_form_of(kind);
+    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_THREADS)
+        s->force[i * form.row + form.slots] = 0.0;
+}
+
+/* A patch in shared memory. */
+typedef struct patch_here {
+    const patch_head *head;
+    const int *node;
+    int *elem;
+    const uint16_t *ascending;
+    const char *rest; /* x and what follows, less its offset in the record */
+    const double *value;
+    double *force;
+} patch_here;
+
+/* Copies of patch number i of a block: where they stand, and their starts. */
+FE_BODY char *patch_head_place(const patch_memory *s, const patch_plan *plan, int i)
+{
+    return s->head + i % 3 * plan->x;
+}
+FE_BODY char *patch_rest_place(const patch_memory *s, const patch_plan *plan, int i)
+{
+    return s->rest + (i & 1) * (plan->stride - plan->x);
+}
+FE_BODY double *patch_value_place(const patch_memory *s, const patch_plan *plan, int i)
+{
+    return s->value + (i & 1) * patch_values(plan);
+}
+FE_BODY void patch_copy(const char *from, int bytes, char *to)
+{
+    for (int i = 16 * threadIdx.x; i < bytes; i += 16 * blockDim.x)
+        __pipeline_memcpy_async(to + i, from + i, 16);
+}
+FE_BODY void patch_fetch_head(const patch_memory *s, const patch_plan *plan, int i, int patch, int last)
+{
+    if (patch < last)
+        patch_copy(plan->record + (size_t)patch * plan->stride, plan->x, patch_head_place(s, plan, i));
+}
+FE_BODY void patch_fetch_rest(const patch_memory *s, const patch_plan *plan, int i, int patch, int last)
+{
+    if (patch < last)
+        patch_copy(plan->record + (size_t)patch * plan->stride + plan->x, plan->stride - plan->x,
+                   patch_rest_place(s, plan, i));
+}
+FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, int i, int patch, int last,
+                                const double *v)
+{
+    if (patch >= last) return;
+    const char *head = patch_head_place(s, plan, i);
+    const int n = ((const patch_head *)head)->n_node, *node = (const int *)(head + plan->node);
+    double *to = patch_value_place(s, plan, i);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        const double *from = v + 3 * (size_t)patch_node(node[k]);
+        for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, 8);
+    }
+}
+FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int i)
+{
+    char *head = patch_head_place(s, plan, i);
+    patch_here here;
+    here.head = (const patch_head *)head;
+    here.node = (const int *)(head + plan->node);
+    here.elem = (int *)(head + plan->elem);
+    here.ascending = (const uint16_t *)(head + plan->ascending);
+    here.rest = patch_rest_place(s, plan, i) - plan->x;
+    here.value = patch_value_place(s, plan, i);
+    here.force = s->force;
+    return here;
+}
+
+/* --- numbers of points: states or tangents ----------------------------------------------------------------
+ *
+ * They are on their way to shared memory before they are needed, to where corner forces will be laid later,
+ * so that they need no room of their own. Those of a thread's next two points of Hex8 come while it computes
+ * the point at hand, to where it will lay the forces of its last slot: nobody else sees them. Those of Tet4
+ * come for the whole patch in the order of its elements' numbers, for fans' elements stand scattered: to the
+ * fan's own places, of which each element has left the first ones behind when forces are laid there. Whether
+ * an element has numbers is known a patch ahead. */
+static_assert(PATCH_FAN * FE_POINT <= 3 * PATCH_FAN_NODES,
+              "a fan's numbers have room where its forces are laid");
+static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_THREADS, "threads look after all elements of a patch");
+enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
+FE_BODY int patch_fetches(int kind, int op)
+{
+    return (kind == FE_HEX8 || kind == FE_TET4) &&
+           (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
+}
+
+/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_THREADS; of
+ * Hex8 that in the one or the other of two neighbours' two slots. */
+FE_BODY int patch_entry(int kind, const patch_here *p, int i)
+{
+    if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
+    const int k = threadIdx.x + i * PATCH_THREADS;
+    return k < p->head->n_elem ? p->ascending[k] : -1;
+}
+FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_here *p, int ahead[PATCH_FAN])
+{
+    const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
+    FE_UNROLL for (int i = 0; i < patch_form_of(kind).together; i++)
+    {
+        const int entry = patch_entry(kind, p, i);
+        ahead[i] = entry < 0 ? -1 : p->elem[entry];
+        if (ahead[i] >= 0 && !(flags[ahead[i]] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED)))
+            ahead[i] = PATCH_ELASTIC;
+    }
+}
+
+/* Place of the numbers of a Tet4, and of a thread's next point of a Hex8 and the one after it. */
+FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
+{
+    return p->force + FE_POINT * patch_form_of(kind).row * i + slot;
+}
+FE_BODY double *patch_plane_place(int kind, const patch_here *p)
+{
+    const patch_form form = patch_form_of(kind);
+    const int team = patch_team(kind), last = form.slots * team - PATCH_THREADS + threadIdx.x;
+    return p->force + 3 * (form.nodes / team) * (last % team) * form.row + last / team;
+}
+FE_BODY int patch_number_bytes(int op)
+{
+    return op == FE_RESIDUAL ? sizeof(double) : sizeof(fe_tangent_number);
+}
+FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, double *to)
+{
+    const int row = patch_form_of(kind).row, bytes = patch_number_bytes(op);
+    if (e >= 0) {
+        const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
+        from += bytes * fe_point_index(kind, 0, q, e);
+        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
+            __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
+    } else if (e == PATCH_ELASTIC) {
+        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
+        {
+            const int one = op == FE_JACVEC && c == 0;
+            if (bytes == sizeof(float))
+                *(float *)(to + c * row) = one;
+            else
+                to[c * row] = one;
+        }
+    }
+    __pipeline_commit();
+}
+
+/* The first points of a patch: all Tet4's, or the first two of the thread's Hex8 plane. */
+FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_here *p,
+                               const int ahead[PATCH_FAN])
+{
+    if (patch_fanned(kind)) {
+        FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
+        {
+            const int entry = patch_entry(kind, p, i);
+            patch_fetch_point(kind, op, m, ahead[i], 0,
+                              patch_fan_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN));
+        }
+        return;
+    }
+    const int row = patch_form_of(kind).row, slot = threadIdx.x / patch_team(kind);
+    double *to = patch_plane_place(kind, p);
+    p->elem[patch_entry(kind, p, 0)] = ahead[0];
+    __syncwarp();
+    FE_UNROLL for (int i = 0; i < 2; i++)
+        patch_fetch_point(kind, op, m, slot < p->head->n_slot ? p->elem[slot] : -1, 4 * (threadIdx.x % 2) + i,
+                          to + FE_POINT * row * i);
+}
+
+/* An element whose next point's numbers are at hand. */
+FE_BODY void patch_fetched(int kind, int op, const double *at, fe_element *e)
+{
+    e->fetched = at, e->stride = patch_form_of(kind).row * (int)sizeof(double) / patch_number_bytes(op);
+    e->committed = e->trial = FE_YIELDED | FE_SOFTENED;
+}
+
+#endif
