@@ -56,7 +56,7 @@ ifeq ($(HAVE_METIS),yes)
 LDLIBS += -lmetis
 endif
 ifneq ($(findstring thread,$(SANITIZE)),)
-LDLIBS += -Wl,--wrap=GOMP_parallel # tests/openmp_order.c
+LDLIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
 endif
 # MPI's compiler is ours with its own flags added; one file needs it, and what is linked with that.
 WITH_MPI := $(if $(HAVE_MPI),OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC),$(CC))

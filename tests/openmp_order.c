@@ -3,9 +3,10 @@
  * libgomp is not instrumented: the sanitizer sees neither that a region begins after what was written before
  * it, nor that it ends before what follows, and reports almost every loop. To suppress reports by the
  * library's name would hide races, too. Here the call that runs a region (-Wl,--wrap) says just that order
- * and nothing is suppressed: two threads of one region stay unordered. `omp atomic` and reductions are atomic
- * instructions, which the sanitizer sees. Deferred tasks would need more: only
- * patch's plan of more than 10000 elements has some. */
+ * and nothing is suppressed: two threads of one region stay unordered. `omp atomic` and the reduction of one
+ * variable are atomic instructions, which the sanitizer sees; that of several takes a lock of the library's,
+ * whose order is said here, too. Deferred tasks would need more: only patch's plan of more than 10000
+ * elements has some. */
 #include <sanitizer/tsan_interface.h>
 
 typedef struct region {
@@ -30,4 +31,20 @@ void __wrap_GOMP_parallel(void (*body)(void *), void *data, unsigned threads, un
     __tsan_release(&r.begin);
     __real_GOMP_parallel(run_body, &r, threads, flags);
     __tsan_acquire(&r.end);
+}
+
+static char lock; /* of reductions */
+void __real_GOMP_atomic_start(void);
+void __wrap_GOMP_atomic_start(void);
+void __wrap_GOMP_atomic_start(void)
+{
+    __real_GOMP_atomic_start();
+    __tsan_acquire(&lock);
+}
+void __real_GOMP_atomic_end(void);
+void __wrap_GOMP_atomic_end(void);
+void __wrap_GOMP_atomic_end(void)
+{
+    __tsan_release(&lock);
+    __real_GOMP_atomic_end();
 }
