@@ -219,14 +219,12 @@ storage:
 plots:
 	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
 	@for folder in results/*/*; do \
-	    for table in table:kernels scaling:scaling; do \
+	    for table in table:kernels scaling:scaling storage:storage; do \
 	        name=$${table%:*} rows=$$folder/$${table#*:}.csv; \
 	        [ ! -f "$$rows" ] || { awk -f bench/$$name.awk "$$rows" >$(BUILD)/table.md && \
 	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
 	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
-	@for rows in results/*/*/storage.csv; do \
-	    [ ! -f "$$rows" ] || awk -f bench/storage.awk "$$rows" >"$${rows%.csv}.md" || exit 1; done
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')

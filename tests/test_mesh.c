@@ -1,6 +1,7 @@
 /* Meshes: reading every validation mesh in its four spellings, round trips, boxes, orders, and a corpus of
  * damaged files, each of which must be refused with a message that names the damage. */
 #include "common/mesh/bisect.h"
+#include "common/mesh/jacobian.h"
 #include "common/mesh/mesh.h"
 #include "variants/patch/assembly.h"
 
@@ -376,14 +377,10 @@ static void bisection_makes_compact_pieces(void **state)
 /* Six times the volume of element i of a fan; node [..] are the piece's nodes in the mesh. */
 static double fan_volume(const fe_mesh *mesh, const int *node, const patch_fan *fan, int i)
 {
-    double d[3][3];
-    const double *x[4];
-    for (int b = 0; b < 4; ++b) x[b] = mesh->x + 3 * (size_t)node[fan->node[patch_corner(FE_TET4, i, b)]];
-    for (int b = 0; b < 3; ++b)
-        for (int c = 0; c < 3; ++c) d[b][c] = x[b + 1][c] - x[0][c];
-    return d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
-           d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
-           d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
+    double x[4][3];
+    for (int b = 0; b < 4; ++b)
+        memcpy(x[b], mesh->x + 3 * (size_t)node[fan->node[patch_corner(FE_TET4, i, b)]], sizeof x[b]);
+    return fe_tet4_jacobian((const double(*)[3])x);
 }
 
 /* Fans of a piece of n elements, conn [n][4]: each element in one of them, with its own nodes and

@@ -174,12 +174,13 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     double sum[9 * ROWS];
     for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0;
-    for (int s = 0; s < head->n_slot; s += FE_LANES)
+    for (int s = 0; s < head->n_slot; s += FE_LANES) {
+        fe_index slot[8];
+        slots_at(kind, conn, s, slot);
         for (int i = 0; i < patch_form_of(kind).together; i++) {
-            fe_index slot[8], at[8];
+            fe_index at[8];
             fe_mask here;
             fe_real x[8][3], block[6], rows[3][3];
-            slots_at(kind, conn, s, slot);
             FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
             fe_element_read(kind, at, (const double *)(record + plan->x), x);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
@@ -193,6 +194,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
                     fe_add3(sum, fe_times3(at[b], j), head->n_slot - s, 0, rows[j]);
             }
         }
+    }
     write_rows(work, record, 9, 9, sum, d);
 }
 
