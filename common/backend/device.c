@@ -1,7 +1,7 @@
 /* Backends by name, and memory that is released with its device. */
 #include "common/backend/device.h"
 
-#include <sched.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +26,7 @@ fe_status fe_backend_find(const char *name, const fe_backend **backend)
 int fe_cuda_devices(void) { return 0; }
 #endif
 
-int fe_host_cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
+int fe_host_cores(void) { return omp_get_num_procs(); }
 
 fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory)
 {

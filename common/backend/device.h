@@ -124,7 +124,7 @@ extern const fe_backend fe_backend_cuda;
 fe_status fe_backend_find(const char *name, const fe_backend **backend);
 /* GPUs found; 0 in a build without CUDA. */
 int fe_cuda_devices(void);
-/* Cores this process may run on. */
+/* Cores this process may run on, all of them also where OMP_PROC_BIND ties the calling thread to one. */
 int fe_host_cores(void);
 
 /* Zeroed resident memory, released with the device. FE_OUT_OF_MEMORY names `what` and the bytes. */

@@ -131,9 +131,11 @@ FE_BODY int fe_point_wide(fe_element e)
             const number *from = array + fe_point_place(n, kind, e, 0, q, 0);                                \
             for (int c = 0; c < n; c++) value[c] = fe_load(from + c * fe_point_stride(kind));                \
         } else {                                                                                             \
+            const number *from[FE_LANES];                                                                    \
+            for (int l = 0; l < FE_LANES; l++) from[l] = array + fe_point_place(n, kind, e, l, q, 0);        \
             for (int c = 0; c < n; c++) {                                                                    \
                 value[c] = fe_splat(0.0);                                                                    \
-                for (int l = 0; l < FE_LANES; l++) value[c][l] = array[fe_point_place(n, kind, e, l, q, c)]; \
+                for (int l = 0; l < FE_LANES; l++) value[c][l] = from[l][c * fe_point_stride(kind)];         \
             }                                                                                                \
         }                                                                                                    \
     }                                                                                                        \

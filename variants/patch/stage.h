@@ -12,14 +12,12 @@
 FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
 enum { PATCH_THREADS = 128 };
 
-/* Shared memory of a block: corner forces, two sets of input values, two numbers of patches, three heads with
- * nodes, two rests of records. */
+/* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
+ * records. */
 typedef struct patch_memory {
     double *force, *value;
-    int *handed;
     char *head, *rest;
 } patch_memory;
-enum { PATCH_HANDED = 16 }; /* bytes; what follows is aligned to as many */
 FE_BOTH int patch_values(const patch_plan *plan) { return 3 * plan->most_nodes + (plan->most_nodes & 1); }
 FE_BOTH int patch_forces(int kind)
 {
@@ -28,8 +26,8 @@ FE_BOTH int patch_forces(int kind)
 }
 static size_t patch_shared_bytes(int kind, const patch_plan *plan)
 {
-    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + PATCH_HANDED +
-           3 * (size_t)plan->x + 2 * (size_t)(plan->stride - plan->x);
+    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + 3 * (size_t)plan->x +
+           2 * (size_t)(plan->stride - plan->x);
 }
 FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 {
@@ -37,8 +35,7 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
     patch_memory s;
     s.force = (double *)shared;
     s.value = s.force + patch_forces(kind);
-    s.handed = (int *)(s.value + 2 * patch_values(plan));
-    s.head = (char *)s.handed + PATCH_HANDED;
+    s.head = (char *)(s.value + 2 * patch_values(plan));
     s.rest = s.head + 3 * plan->x;
     return s;
 }
