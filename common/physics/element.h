@@ -112,44 +112,44 @@ FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
             (number)value[c];                                                                                \
     }
 #else
-FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int l, int q, int c)
+/* Elements are handed on by address: a copy of lanes that were just written one by one waits for all of them.
+ */
+FE_BODY size_t fe_point_place(int n, int kind, const fe_element *e, int l, int q, int c)
 {
-    return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e.turn.lane[l], e.e.lane[l]);
+    return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e->turn.lane[l], e->e.lane[l]);
 }
 /* Lanes stand side by side in the array. */
-FE_BODY int fe_point_wide(fe_element e)
+FE_BODY int fe_point_wide(const fe_element *e)
 {
-    int wide = FE_STORAGE != FE_STORAGE_RECORDS && e.e.lane[0] % FE_GROUP + FE_LANES <= FE_GROUP;
+    int wide = FE_STORAGE != FE_STORAGE_RECORDS && e->e.lane[0] % FE_GROUP + FE_LANES <= FE_GROUP;
     for (int l = 1; l < FE_LANES; l++)
-        wide &= e.e.lane[l] == e.e.lane[0] + l && e.turn.lane[l] == e.turn.lane[0];
+        wide &= e->e.lane[l] == e->e.lane[0] + l && e->turn.lane[l] == e->turn.lane[0];
     return wide;
 }
+#define FE_POINT_LANE(l) from[l][c * fe_point_stride(kind)]
 #define FE_POINT_ACCESS(what, number, n)                                                                     \
     FE_BODY void fe_##what##_read(int kind, const number *array, fe_element e, int q, fe_real value[n])      \
     {                                                                                                        \
-        if (fe_point_wide(e)) {                                                                              \
-            const number *from = array + fe_point_place(n, kind, e, 0, q, 0);                                \
+        if (fe_point_wide(&e)) {                                                                             \
+            const number *from = array + fe_point_place(n, kind, &e, 0, q, 0);                               \
             for (int c = 0; c < n; c++) value[c] = fe_load(from + c * fe_point_stride(kind));                \
         } else {                                                                                             \
             const number *from[FE_LANES];                                                                    \
-            for (int l = 0; l < FE_LANES; l++) from[l] = array + fe_point_place(n, kind, e, l, q, 0);        \
-            for (int c = 0; c < n; c++) {                                                                    \
-                value[c] = fe_splat(0.0);                                                                    \
-                for (int l = 0; l < FE_LANES; l++) value[c][l] = from[l][c * fe_point_stride(kind)];         \
-            }                                                                                                \
+            for (int l = 0; l < FE_LANES; l++) from[l] = array + fe_point_place(n, kind, &e, l, q, 0);       \
+            for (int c = 0; c < n; c++) value[c] = (fe_real){FE_EACH_LANE(FE_POINT_LANE)};                   \
         }                                                                                                    \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
                                    const fe_real value[n])                                                   \
     {                                                                                                        \
-        if (fe_point_wide(e) && fe_all(where)) {                                                             \
-            number *to = array + fe_point_place(n, kind, e, 0, q, 0);                                        \
+        if (fe_point_wide(&e) && fe_all(where)) {                                                            \
+            number *to = array + fe_point_place(n, kind, &e, 0, q, 0);                                       \
             for (int c = 0; c < n; c++) fe_store(to + c * fe_point_stride(kind), value[c]);                  \
         } else {                                                                                             \
             for (int c = 0; c < n; c++) {                                                                    \
                 const double *lane = (const double *)&value[c];                                              \
                 for (int l = 0; l < FE_LANES; l++)                                                           \
-                    if (where[l]) array[fe_point_place(n, kind, e, l, q, c)] = (number)lane[l];              \
+                    if (where[l]) array[fe_point_place(n, kind, &e, l, q, c)] = (number)lane[l];             \
             }                                                                                                \
         }                                                                                                    \
     }
@@ -158,6 +158,7 @@ FE_POINT_ACCESS(state, double, FE_STATE)
 FE_POINT_ACCESS(tangent, fe_tangent_number, FE_TANGENT)
 FE_POINT_ACCESS(full, double, FE_FULL)
 #undef FE_POINT_ACCESS
+#undef FE_POINT_LANE
 
 /* A trace-free tensor's five components in axes that start with `axis`. */
 FE_BODY fe_real fe_pick(int i, fe_real a, fe_real b, fe_real c) { return i == 0 ? a : i == 1 ? b : c; }

@@ -50,14 +50,13 @@ typedef struct patch_head {
  * than the rest comes first, up to x.
  *   head    patch_head
  *   node    int      [n_node]       local node, ~node where other patches add to it as well
- *   elem    int      [slots][together] elements of each slot, -1 where it has fewer
- *   ascending uint16_t [elements]   entries of elem in the order of the elements' numbers; only of fans
- *   x       double   [n_node][3]    coordinates
- *   conn    uint16_t [slots][PATCH_WIDTH] nodes of each slot in the patch
- *   first   uint16_t [n_node + 1]   start of a node's corners, a multiple of PATCH_TOGETHER, in:
- *   corner  uint16_t [n_corner + 4] place of a corner's first component among the corner forces, or of a 0
- *   share   int      [n_node]       only with `ordered`: row of `shares` where the node's sum goes, if it is
- * ~node
+ *   elem    int      [slots / group][together][group] elements of each slot, -1 where it has fewer
+ *   ascending uint16_t [elements]   entries of elem in the order of the elements' numbers; only of fans on
+ * the device x       double   [n_node][x_row] coordinates conn    uint16_t [slots /
+ * group][PATCH_WIDTH][group] nodes of each slot in the patch first   uint16_t [n_node + 1]   start of a
+ * node's corners, a multiple of PATCH_TOGETHER, in: corner  uint16_t [n_corner + 4] place of a corner's first
+ * component among the corner forces, or of a 0; both only on the device share   int      [n_node]       only
+ * with `ordered`: row of `shares` where the node's sum goes, if it is ~node
  *
  * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one.
  */
@@ -65,6 +64,7 @@ typedef struct patch_plan {
     const char *record;
     int stride, most_nodes, most_corners; /* of any patch */
     int node, elem, ascending, x, conn, first, corner;
+    int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the
      * patches' order. Otherwise ordered is 0 and the rest NULL. */
@@ -78,6 +78,14 @@ typedef struct patch_plan {
 /* The local node of an entry of `node`. */
 FE_BOTH int patch_node(int entry) { return entry < 0 ? ~entry : entry; }
 
+/* Entries of `node` of a patch, in host memory. */
+static inline const int *patch_nodes_of(const patch_plan *plan, const char *records, int patch, int *n)
+{
+    records += (size_t)patch * plan->stride;
+    *n = ((const patch_head *)records)->n_node;
+    return (const int *)(records + plan->node);
+}
+
 /* First and one past last patch of a part. */
 FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *last)
 {
@@ -88,8 +96,9 @@ FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Cuts the elements into compact patches and uploads the records. ordered: border sums by a second pass. */
-fe_status patch_plan_open(fe_problem *p, int ordered, patch_plan *plan);
+/* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered (border
+ * sums by a second pass), x_row and group, and all else is 0. */
+fe_status patch_plan_open(fe_problem *p, patch_plan *plan);
 
 /* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns how many. Where a fan is
  * shorter, its last nodes repeat others, so that the elements that are not there have a volume too. */

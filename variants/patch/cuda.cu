@@ -353,7 +353,8 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
     patch_work *w = (patch_work *)*work;
-    FE_TRY(patch_plan_open(p, ordered, &w->plan));
+    w->plan.ordered = ordered, w->plan.x_row = 3, w->plan.group = 1;
+    FE_TRY(patch_plan_open(p, &w->plan));
     choose_kernels(p->kind, w);
     w->shared = patch_shared_bytes(p->kind, &w->plan);
     int device = 0, processors = 0, most = 0;

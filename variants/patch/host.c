@@ -5,39 +5,41 @@
 
 #include <stdlib.h>
 
-/* A patch's nodes: coordinates, input and sums, in rows of four so that each is one load or one addition;
- * the diagonal's sums have nine. One more row takes what slots behind the last add. */
-enum { ROWS = PATCH_MOST_NODES + 1 };
+/* A patch's nodes: input and sums, in rows of four, as the record's coordinates, so that each is one load or
+ * one addition; the diagonal's sums have nine. One more row takes what slots behind the last add. */
+enum { ROW = 4, ROWS = PATCH_MOST_NODES + 1, LINE = 64 }; /* the last: bytes that memory brings at a time */
 typedef struct patch_nodes {
-    _Alignas(64) double x[4 * ROWS], v[4 * ROWS], y[4 * ROWS];
+    const double *x;
+    _Alignas(64) double v[ROW * ROWS], y[ROW * ROWS];
 } patch_nodes;
 
-/* Nodes of the slots from s on, one a lane. */
-FE_BODY void slots_at(int kind, const uint16_t *conn, int s, fe_index node[8])
+/* Nodes of the slots from s on, one a lane: the starts of their rows of `row` numbers. */
+FE_BODY void slots_at(int kind, const uint16_t *conn, int s, int row, fe_index at[8])
 {
     const patch_form form = patch_form_of(kind);
-    FE_UNROLL for (int b = 0; b < form.nodes; b++) for (int l = 0; l < FE_LANES; l++) node[b].lane[l] =
-        conn[(s + l) * PATCH_WIDTH + b];
+    conn += s * PATCH_WIDTH;
+    FE_UNROLL for (int b = 0; b < form.nodes; b++) for (int l = 0; l < FE_LANES; l++) at[b].lane[l] =
+        row * conn[b * FE_LANES + l];
 }
 
 /* Element i of the slots from s on. `here` masks those that have one; the others get one of another slot. */
 FE_BODY fe_element slots_element(int kind, const fe_view *m, const int *elem, int s, int i, fe_mask *here)
 {
-    const int together = patch_form_of(kind).together;
     fe_index e;
+    elem += s * patch_form_of(kind).together;
     for (int l = 0; l < FE_LANES; l++) {
-        const int entry = elem[together * (s + l) + i];
+        const int entry = elem[i * FE_LANES + l];
         (*here)[l] = entry < 0 ? 0 : -1;
-        e.lane[l] = entry < 0 ? elem[together * s] : entry;
+        e.lane[l] = entry < 0 ? elem[0] : entry;
     }
     return fe_element_open(m, e, fe_no_turn());
 }
 
-/* The plan, and [n_local] which nodes patches of several threads add to within one part; NULL where patches
- * are ordered. */
+/* The plan, which nodes [n_local] patches of several threads add to within one part, and which patches
+ * [n_patch] have such nodes; NULL where patches are ordered. */
 typedef struct patch_work {
     patch_plan plan;
-    char *contested;
+    char *contested, *careful;
 } patch_work;
 
 /* Patches of a thread. */
@@ -49,27 +51,41 @@ FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int 
     *to = first + (int)((int64_t)(last - first) * (thread + 1) / threads);
 }
 
-/* y rows of the patch's nodes, `width` numbers each and `apart` in sum: inner ones stored, the others added,
- * or their shares stored. */
-FE_BODY void write_rows(const patch_work *work, const char *record, int width, int apart, const double *sum,
-                        double *y)
+/* Adds the patch's sums to rows of y, `width` numbers each and `apart` in sum. Inner nodes' rows are zero
+ * before, and so one addition serves all without a branch, where no other thread adds. */
+FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const double *sum, double *y)
 {
-    const patch_plan *plan = &work->plan;
+    const char *record = work->plan.record + (size_t)patch * work->plan.stride;
+    const int n = ((const patch_head *)record)->n_node, *node = (const int *)(record + work->plan.node);
+    for (int i = 0; i < n; i++) {
+        const int at = patch_node(node[i]);
+        double *restrict to = y + (size_t)width * at;
+        if (work->careful[patch] && work->contested[at])
+            for (int c = 0; c < width; c++) _Pragma("omp atomic") to[c] += sum[apart * i + c];
+        else
+            for (int c = 0; c < width; c++) to[c] += sum[apart * i + c];
+    }
+}
+
+/* The same, where a second pass sums shares. */
+FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const double *sum, double *y)
+{
+    const char *record = plan->record + (size_t)patch * plan->stride;
     const int n = ((const patch_head *)record)->n_node, *node = (const int *)(record + plan->node),
               *share = (const int *)(record + plan->share);
     for (int i = 0; i < n; i++) {
-        const int inner = node[i] >= 0, at = patch_node(node[i]);
-        double *to =
-            plan->ordered && !inner ? plan->shares + (size_t)width * share[i] : y + (size_t)width * at;
-        for (int c = 0; c < width; c++) {
-            if (inner || plan->ordered)
-                to[c] = sum[apart * i + c];
-            else if (work->contested[at])
-                _Pragma("omp atomic") to[c] += sum[apart * i + c];
-            else
-                to[c] += sum[apart * i + c];
-        }
+        double *restrict to =
+            node[i] < 0 ? plan->shares + (size_t)width * share[i] : y + (size_t)width * node[i];
+        for (int c = 0; c < width; c++) to[c] = sum[apart * i + c];
     }
+}
+
+FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const double *sum, double *y)
+{
+    if (work->plan.ordered)
+        store_rows(&work->plan, patch, width, apart, sum, y);
+    else
+        add_rows(work, patch, width, apart, sum, y);
 }
 
 /* The second pass. */
@@ -92,13 +108,13 @@ FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, i
     fe_real x[8][3], v[8][3], y[8][3];
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
     {
-        fe_read_rows(p->x, 4, at[b], x[b]);
-        fe_read_rows(p->v, 4, at[b], v[b]);
+        fe_read_rows(p->x, 1, at[b], x[b]);
+        fe_read_rows(p->v, 1, at[b], v[b]);
     }
     fe_element_forces(kind, op, m, slots_element(kind, m, elem, s, 0, &here), x, v, y);
     FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
     {
-        for (int l = n_slot - s; l < FE_LANES; l++) at[b].lane[l] = PATCH_MOST_NODES;
+        for (int l = n_slot - s; l < FE_LANES; l++) at[b].lane[l] = ROW * PATCH_MOST_NODES;
         fe_add4(p->y, at[b], y[b]);
     }
 }
@@ -113,15 +129,15 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
     fe_real x[8][3], v[8][3], y[4][3], f[8][3];
     FE_UNROLL for (int b = 0; b < 3; b++)
     {
-        fe_read_rows(p->x, 4, at[patch_corner(kind, 0, b)], x[b]);
-        fe_read_rows(p->v, 4, at[patch_corner(kind, 0, b)], v[b]);
+        fe_read_rows(p->x, 1, at[patch_corner(kind, 0, b)], x[b]);
+        fe_read_rows(p->v, 1, at[patch_corner(kind, 0, b)], v[b]);
         FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = none;
     }
     fe_element e = slots_element(kind, m, elem, s, 0, &here);
     int i = 0;
     do {
-        fe_read_rows(p->x, 4, at[i + 1], x[3]);
-        fe_read_rows(p->v, 4, at[i + 1], v[3]);
+        fe_read_rows(p->x, 1, at[i + 1], x[3]);
+        fe_read_rows(p->v, 1, at[i + 1], v[3]);
         fe_element_forces(kind, op, m, e, x, v, f);
         FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++)
         {
@@ -138,31 +154,57 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
     fe_add4(p->y, at[patch_corner(kind, 0, 1)], y[1]);
 }
 
-FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *work, int patch,
+/* Asks for what of the record `next` belongs to the slots from s on, and for the numbers of those elements'
+ * points, each line once: they come while the slots here are computed. */
+FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan *plan, const char *next,
+                            int s)
+{
+    const patch_form form = patch_form_of(kind);
+    const int lines = plan->stride / LINE, to = (s + FE_LANES) * lines / form.slots;
+    for (int i = s * lines / form.slots; i < to; i++) __builtin_prefetch(next + LINE * i);
+    if (op == FE_JACVEC_ELASTIC) return;
+    const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
+    const int *elem = (const int *)(next + plan->elem) + s * form.together;
+    for (int i = 0, e = -1; i < FE_LANES * form.together; i++) {
+        const int follows = patch_fanned(kind) || elem[i] == e + 1; /* another one's line, most likely */
+        e = elem[i];
+        if (e < 0 || (follows && e % (LINE / (int)sizeof(double)) > 0)) continue;
+        if (!(flags[e] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED))) continue;
+        for (int c = 0; c < FE_POINT; c++)
+            for (int q = 0; q < fe_points(kind); q++) {
+                const size_t at = fe_point_index(kind, c, q, e);
+                __builtin_prefetch(op == FE_RESIDUAL ? (const void *)(m->committed.point + at)
+                                                     : m->tangent + at);
+            }
+    }
+}
+
+FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *work, int patch, int last,
                           const double *v, double *y)
 {
     const patch_plan *plan = &work->plan;
     const char *record = plan->record + (size_t)patch * plan->stride;
     const patch_head *head = (const patch_head *)record;
+    const char *next = patch < last ? record + plan->stride : NULL;
     const int *node = (const int *)(record + plan->node), *elem = (const int *)(record + plan->elem);
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
-    const double *x = (const double *)(record + plan->x);
     patch_nodes p;
+    p.x = (const double *)(record + plan->x);
     /* rows of three are read as four: something follows the last one */
     for (int i = 0; i < head->n_node; i++) {
-        fe_store_four(p.v + 4 * i, fe_load_four(v + 3 * (size_t)patch_node(node[i])));
-        fe_store_four(p.x + 4 * i, fe_load_four(x + 3 * i));
-        fe_store_four(p.y + 4 * i, (fe_four){0});
+        fe_store_four(p.v + ROW * i, fe_load_four(v + 3 * (size_t)patch_node(node[i])));
+        fe_store_four(p.y + ROW * i, (fe_four){0});
     }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index at[8];
-        slots_at(kind, conn, s, at);
+        if (next) prefetch_slots(kind, op, m, plan, next, s);
+        slots_at(kind, conn, s, ROW, at);
         if (patch_fanned(kind))
             fans_forces(kind, op, m, elem, s, at, &p);
         else
             slots_forces(kind, op, m, elem, head->n_slot, s, at, &p);
     }
-    write_rows(work, record, 3, 4, p.y, y);
+    write_rows(work, patch, 3, ROW, p.y, y);
 }
 
 FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, int patch, double *d)
@@ -176,13 +218,14 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
     for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index slot[8];
-        slots_at(kind, conn, s, slot);
+        slots_at(kind, conn, s, 1, slot);
         for (int i = 0; i < patch_form_of(kind).together; i++) {
             fe_index at[8];
             fe_mask here;
             fe_real x[8][3], block[6], rows[3][3];
             FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
-            fe_element_read(kind, at, (const double *)(record + plan->x), x);
+            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+                fe_read_rows((const double *)(record + plan->x), ROW, at[b], x[b]);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
             if (!fe_any(here)) break; /* the shortest fans are the last */
             FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
@@ -195,7 +238,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
             }
         }
     }
-    write_rows(work, record, 9, 9, sum, d);
+    write_rows(work, patch, 9, 9, sum, d);
 }
 
 FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work *work, fe_part part,
@@ -203,7 +246,7 @@ FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work 
 {
     int from, to;
     thread_range(&work->plan, part, thread, threads, &from, &to);
-    for (int i = from; i < to; i++) patch_forces(kind, op, m, work, i, v, y);
+    for (int i = from; i < to; i++) patch_forces(kind, op, m, work, i, to - 1, v, y);
 }
 
 FE_BODY void thread_diagonal(int kind, const fe_view *m, const patch_work *work, fe_part part, int thread,
@@ -248,15 +291,14 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 static void find_contested(const patch_work *w, int threads, int *adder)
 {
     const patch_plan *plan = &w->plan;
+    int n;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int t = 0; t < threads; t++) {
             const int mark = part * threads + t + 1; /* 0: nobody yet */
             int from, to;
             thread_range(plan, part, t, threads, &from, &to);
             for (int i = from; i < to; i++) {
-                const char *record = plan->record + (size_t)i * plan->stride;
-                const int n = ((const patch_head *)record)->n_node,
-                          *node = (const int *)(record + plan->node);
+                const int *node = patch_nodes_of(plan, plan->record, i, &n);
                 for (int k = 0; k < n; k++) {
                     int *a = &adder[patch_node(node[k])];
                     if (*a > part * threads && *a != mark) w->contested[patch_node(node[k])] = 1;
@@ -264,6 +306,10 @@ static void find_contested(const patch_work *w, int threads, int *adder)
                 }
             }
         }
+    for (int i = 0; i < plan->n_patch; i++) {
+        const int *node = patch_nodes_of(plan, plan->record, i, &n);
+        for (int k = 0; k < n; k++) w->careful[i] |= w->contested[patch_node(node[k])];
+    }
 }
 
 static fe_status open_patches(fe_problem *p, int ordered, void **work)
@@ -272,10 +318,12 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     int *adder;
     FE_TRY(fe_device_keep(p->device, sizeof *w, "patches", work));
     w = *work;
-    FE_TRY(patch_plan_open(p, ordered, &w->plan));
+    w->plan.ordered = ordered, w->plan.x_row = ROW, w->plan.group = FE_LANES;
+    FE_TRY(patch_plan_open(p, &w->plan));
     if (ordered) return FE_OK;
-    const size_t n = (size_t)p->view.n_local;
+    const size_t n = (size_t)p->view.n_local, n_patch = (size_t)w->plan.n_patch;
     FE_TRY(fe_device_allocate(p->device, n, sizeof *w->contested, "patches", (void **)&w->contested));
+    FE_TRY(fe_device_allocate(p->device, n_patch, sizeof *w->careful, "patches", (void **)&w->careful));
     FE_ALLOCATE(adder, n, "patches");
     find_contested(w, p->device->threads, adder);
     free(adder);

@@ -164,6 +164,19 @@ static void write_lists(const draft *k, const patch_piece *s, uint16_t *first, u
                 corner[next[s->slot_node[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
 }
 
+/* Only the device sums corner forces node by node, and fetches numbers of points before it computes fans. */
+static int gathers(const patch_plan *plan) { return plan->group == 1; }
+static int ascends(const patch_plan *plan, const patch_form *form)
+{
+    return gathers(plan) && form->together > 1;
+}
+
+/* Where number j of `width` of a slot stands. */
+static int in_group(const patch_plan *plan, int width, int slot, int j)
+{
+    return (slot / plan->group * width + j) * plan->group + slot % plan->group;
+}
+
 static void write_record(const draft *k, int patch, char *record)
 {
     const patch_plan *plan = k->plan;
@@ -180,44 +193,49 @@ static void write_record(const draft *k, int patch, char *record)
         for (int a = 0; a < k->n_corner; a++) here[s.conn[i][a]]++;
     for (int i = 0; i < s.n_node; i++) {
         node[i] = here[i] < k->valence[s.node[i]] ? ~s.node[i] : s.node[i];
-        memcpy((double *)(record + plan->x) + 3 * (size_t)i, k->x + 3 * (size_t)s.node[i],
+        memcpy((double *)(record + plan->x) + plan->x_row * i, k->x + 3 * (size_t)s.node[i],
                3 * sizeof(double));
     }
     for (int i = 0; i < form.slots; i++) {
         const int from = i < s.n_slot ? i : s.n_slot - 1, behind = from < i && patch_fanned(k->kind);
         for (int j = 0; j < form.together; j++)
-            slot[form.together * i + j] = behind || s.elem[from][j] < 0 ? -1 : elem[s.elem[from][j]];
-        memcpy(conn + (size_t)i * PATCH_WIDTH, s.slot_node[from], PATCH_WIDTH * sizeof *conn);
+            slot[in_group(plan, form.together, i, j)] =
+                behind || s.elem[from][j] < 0 ? -1 : elem[s.elem[from][j]];
+        for (int a = 0; a < PATCH_WIDTH; a++) conn[in_group(plan, PATCH_WIDTH, i, a)] = s.slot_node[from][a];
     }
-    if (form.together > 1)
+    if (ascends(plan, &form))
         for (int i = 0; i < s.n_slot; i++) /* elements of a piece ascend */
             for (int j = 0; j < form.together; j++)
                 if (s.elem[i][j] >= 0)
                     ((uint16_t *)(record + plan->ascending))[s.elem[i][j]] =
-                        (uint16_t)(form.together * i + j);
-    write_lists(k, &s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
+                        (uint16_t)in_group(plan, form.together, i, j);
+    if (gathers(plan))
+        write_lists(k, &s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
 }
 
-/* Offsets of a record's parts, 16 bytes apart so that they are copied in pieces of 16. */
-static int place(int *at, size_t bytes)
+/* Offsets of a record's parts: on the device they are copied in pieces of 16 bytes, on the host lines are
+ * whole. */
+static int place(const patch_plan *plan, int *at, size_t bytes)
 {
+    const size_t piece = plan->group > 1 ? 64 : 16;
     const int here = *at;
-    *at += (int)((bytes + 15) / 16 * 16);
+    *at += (int)((bytes + piece - 1) / piece * piece);
     return here;
 }
 static void lay_out(patch_plan *plan, const patch_form *form)
 {
-    const size_t n = (size_t)plan->most_nodes, slots = (size_t)form->slots;
+    const size_t n = (size_t)plan->most_nodes, slots = (size_t)form->slots, together = (size_t)form->together;
+    const size_t corners = (size_t)plan->most_corners + PATCH_TOGETHER;
     int at = 0;
-    place(&at, sizeof(patch_head));
-    plan->node = place(&at, n * sizeof(int));
-    plan->elem = place(&at, slots * (size_t)form->together * sizeof(int));
-    plan->ascending = place(&at, form->together > 1 ? (size_t)form->elements * sizeof(uint16_t) : 0);
-    plan->x = place(&at, 3 * n * sizeof(double));
-    plan->conn = place(&at, slots * PATCH_WIDTH * sizeof(uint16_t));
-    plan->first = place(&at, (n + 1) * sizeof(uint16_t));
-    plan->corner = place(&at, ((size_t)plan->most_corners + PATCH_TOGETHER) * sizeof(uint16_t));
-    if (plan->ordered) plan->share = place(&at, n * sizeof(int));
+    place(plan, &at, sizeof(patch_head));
+    plan->node = place(plan, &at, n * sizeof(int));
+    plan->elem = place(plan, &at, slots * together * sizeof(int));
+    if (ascends(plan, form)) plan->ascending = place(plan, &at, (size_t)form->elements * sizeof(uint16_t));
+    plan->x = place(plan, &at, (size_t)plan->x_row * n * sizeof(double));
+    plan->conn = place(plan, &at, slots * PATCH_WIDTH * sizeof(uint16_t));
+    if (gathers(plan)) plan->first = place(plan, &at, (n + 1) * sizeof(uint16_t));
+    if (gathers(plan)) plan->corner = place(plan, &at, corners * sizeof(uint16_t));
+    if (plan->ordered) plan->share = place(plan, &at, n * sizeof(int));
     plan->stride = at;
 }
 
@@ -230,13 +248,6 @@ typedef struct border_lists {
     int n, n_row;
 } border_lists;
 
-static const int *nodes_of(const patch_plan *plan, const char *record, int patch, int *n)
-{
-    record += (size_t)patch * plan->stride;
-    *n = ((const patch_head *)record)->n_node;
-    return (const int *)(record + plan->node);
-}
-
 /* Nodes that no patch stores. */
 static fe_status find_border(const draft *k, const char *record, border_lists *b)
 {
@@ -245,7 +256,7 @@ static fe_status find_border(const draft *k, const char *record, border_lists *b
     FE_ALLOCATE(b->place, k->m->n_local, "patches");
     FE_ALLOCATE(b->node, k->m->n_local, "patches");
     for (int i = 0; i < k->plan->n_patch; i++) {
-        const int *node = nodes_of(k->plan, record, i, &n);
+        const int *node = patch_nodes_of(k->plan, record, i, &n);
         for (int j = 0; j < n; j++)
             if (node[j] >= 0) b->stored[node[j]] = 1;
     }
@@ -261,7 +272,7 @@ static fe_status list_shares(const draft *k, char *record, border_lists *b)
     int n;
     FE_ALLOCATE(b->first, b->n + 2, "patches");
     for (int i = 0; i < plan->n_patch; i++) {
-        const int *node = nodes_of(plan, record, i, &n);
+        const int *node = patch_nodes_of(plan, record, i, &n);
         for (int j = 0; j < n; j++)
             if (node[j] < 0) b->first[b->place[~node[j]] + 2]++, b->n_row++;
     }
@@ -269,7 +280,7 @@ static fe_status list_shares(const draft *k, char *record, border_lists *b)
     FE_ALLOCATE(b->row, b->n_row, "patches");
     int row = 0;
     for (int i = 0; i < plan->n_patch; i++) {
-        const int *node = nodes_of(plan, record, i, &n);
+        const int *node = patch_nodes_of(plan, record, i, &n);
         int *share = (int *)(record + (size_t)i * plan->stride + plan->share);
         for (int j = 0; j < n; j++) {
             if (node[j] >= 0) continue;
@@ -339,7 +350,7 @@ static fe_status build(draft *k, fe_device *d)
     return write_records(k, d);
 }
 
-fe_status patch_plan_open(fe_problem *p, int ordered, patch_plan *plan)
+fe_status patch_plan_open(fe_problem *p, patch_plan *plan)
 {
     draft k = {.m = &p->view,
                .kind = p->kind,
@@ -347,7 +358,6 @@ fe_status patch_plan_open(fe_problem *p, int ordered, patch_plan *plan)
                .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores(),
                .form = patch_form_of(p->kind),
                .plan = plan};
-    plan->ordered = ordered;
     const fe_status status = build(&k, p->device);
     free(k.conn), free(k.x), free(k.valence), free(k.centre), free(k.order), free(k.opens), free(k.start);
     return status;
