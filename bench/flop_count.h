@@ -18,6 +18,7 @@
 #include <vector>
 
 #define FE_LANES 1
+#define FE_FROM_LANES(M) fe_real(M(0))
 #define FE_UNROLL
 #define FE_UNROLL_LARGE
 

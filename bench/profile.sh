@@ -14,7 +14,7 @@ mkdir -p "$RESULTS"
     echo "# What jacvec's kernels use, $ORDER order"
     echo
     echo "One launch of each kernel in Nsight Compute (bench/profile.sh), commit $("$BUILD/kernels" --version | awk 'NR == 1 { print $2 }')."
-    echo "patch_ordered runs those of patch that end in _counted."
+    echo "patch_ordered runs the kernels of patch, and then one that sums its shares; it was left out."
     echo "element_color launches a kernel a colour; one of them was measured. Modelled is what the whole operation has to"
     echo "move where caches hold all that is used twice (results/README.md)."
 } >"$RESULTS/profile.part"
@@ -26,12 +26,14 @@ metrics=$metrics,smsp__sass_thread_inst_executed_op_dmul_pred_on.sum
 metrics=$metrics,smsp__sass_thread_inst_executed_op_dfma_pred_on.sum
 metrics=$metrics,l1tex__t_requests_pipe_lsu_mem_global_op_red.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum
 metrics=$metrics,smsp__sass_thread_inst_executed_op_memory_pred_on.sum
+# kernels are told apart by their names alone
+variants=bound,$("$BUILD/kernels" --fe_list | awk '{ print $1 }' | grep -vx patch_ordered | paste -sd, -)
 for element in tet4 hex8; do
     echo "profile: $element, about $SIZE DoF"
     # the 30th launch of a kernel comes after its checks, in the state of its operation
     ncu --csv --page raw --print-units base --metrics "$metrics" --kernel-name regex:. --kernel-id ":::30" --target-processes all \
         "$BUILD/kernels" --fe_backend=cuda --fe_elements=$element --fe_dofs="$SIZE" --fe_order="$ORDER" \
-        --fe_operations=jacvec_elastic,jacvec --fe_rows="$RESULTS/profile-$element.rows" \
+        --fe_variants="$variants" --fe_operations=jacvec_elastic,jacvec --fe_rows="$RESULTS/profile-$element.rows" \
         --benchmark_repetitions=1 >"$RESULTS/profile-$element.raw" 2>"$RESULTS/profile-$element.log" ||
         fail "ncu failed: $(tail -n 1 "$RESULTS/profile-$element.log")"
     grep '^"' "$RESULTS/profile-$element.raw" >"$RESULTS/profile-$element.csv" || fail "no kernel was profiled"

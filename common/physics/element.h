@@ -136,7 +136,7 @@ FE_BODY int fe_point_wide(const fe_element *e)
         } else {                                                                                             \
             const number *from[FE_LANES];                                                                    \
             for (int l = 0; l < FE_LANES; l++) from[l] = array + fe_point_place(n, kind, &e, l, q, 0);       \
-            for (int c = 0; c < n; c++) value[c] = (fe_real){FE_EACH_LANE(FE_POINT_LANE)};                   \
+            for (int c = 0; c < n; c++) value[c] = FE_FROM_LANES(FE_POINT_LANE);                             \
         }                                                                                                    \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \

@@ -78,12 +78,11 @@ typedef struct fe_index {
     int lane[FE_LANES];
 } fe_index;
 
-/* A list of what M(lane) is in each lane, to start a vector from: one lane after the other costs much more.
- */
+/* What M(lane) is in each lane; setting one lane after the other costs much more. */
 #if FE_LANES == 8
-#define FE_EACH_LANE(M) M(0), M(1), M(2), M(3), M(4), M(5), M(6), M(7)
+#define FE_FROM_LANES(M) ((fe_real){M(0), M(1), M(2), M(3), M(4), M(5), M(6), M(7)})
 #else
-#define FE_EACH_LANE(M) M(0), M(1), M(2), M(3)
+#define FE_FROM_LANES(M) ((fe_real){M(0), M(1), M(2), M(3)})
 #endif
 FE_BODY fe_real fe_splat(double a) { return a - (fe_real){0}; }
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b)
