@@ -4,6 +4,7 @@
 
 #include <glob.h>
 #include <math.h>
+#include <omp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -397,6 +398,19 @@ static void listed_variants_run(void **state)
     json_decref(reference);
 }
 
+/* OpenMP may tie the first thread to a core; the others still have theirs. */
+static void bound_threads_use_all_cores(void **state)
+{
+    const char *bind[] = {"false", "true", "spread"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(child_run("env OMP_PROC_BIND=%s solve p.json --result r.json", bind[i]), 0);
+        json_t *root = result_load_checked("r.json", "converged", 3);
+        assert_int_equal(result_number(result_at(root, "run"), "threads"), omp_get_num_procs());
+        json_decref(root);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +419,7 @@ int main(void)
         cmocka_unit_test(result_has_its_keys),          cmocka_unit_test(ways_to_one_solution),
         cmocka_unit_test(four_points_count_four_times), cmocka_unit_test(modified_newton_and_line_search),
         cmocka_unit_test(substeps_are_halves),          cmocka_unit_test(listed_variants_run),
+        cmocka_unit_test(bound_threads_use_all_cores),
     };
     return cmocka_run_group_tests(tests, child_open, child_close);
 }
