@@ -1,22 +1,27 @@
 # What scaling.gp draws of one backend, as a gnuplot script; nothing where no panel has two numbers of ranks.
 #   awk -v backend=host -f plots/scaling.awk variants/variants.def scaling.csv
 # A panel is an element and a column: strong scaling of one mesh, or weak scaling of one mesh for each rank. A point is
-# the time of an iteration of GMRES on one rank over that on so many, and the range that both intervals allow.
-BEGIN { FS = ","; wanted = "gmres_cgs2" }
+# the time of an iteration of GMRES on one rank over that on so many, and the range that both intervals allow: of the
+# first of these orthogonalizations that was measured.
+BEGIN { FS = ","; n_way = split("gmres_dcgs2_graph gmres_dcgs2 gmres_cgs2", way, " ") }
 FNR == 1 { file++ }
 file == 1 && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); know($0) }
 file == 1 { next }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
-get("backend") == backend && get("operation") == wanted && get("status") == "ok" {
+get("backend") == backend && get("status") == "ok" {
+    op = get("operation")
+    for (w = n_way; w && way[w] != op; w--) continue
+    if (!w) next
+    measured[op] = 1
     split(get("case"), part, "-") # strong-1x1x2-threads-box14x14x14
     split(substr(part[4], 4), cells, "x")
     ranks = get("ranks") + 0
     volume = cells[1] * cells[2] * cells[3] / (part[1] == "weak" ? ranks : 1) # elements differ in their number of cells
     at = part[1] SUBSEP volume
     if (!(at in dof) || ranks < least_ranks[at]) { dof[at] = get("n_dof") / (part[1] == "weak" ? ranks : 1); least_ranks[at] = ranks }
-    if (ranks == 1) { one[at, get("element"), get("variant")] = get("median_s") " " get("ci95_low_s") " " get("ci95_high_s") }
+    if (ranks == 1) { one[op, at, get("element"), get("variant")] = get("median_s") " " get("ci95_low_s") " " get("ci95_high_s") }
     know(get("variant"))
     row[++n_row] = $0; panel[n_row] = at
 }
@@ -32,11 +37,13 @@ function columns_of(kind,    at, part, i, k, first) {
     for (i = first; i <= n_column; i++) index_of[list[i]] = i
 }
 END {
+    for (w = 1; w < n_way && !(way[w] in measured); w++) continue
+    wanted = way[w]
     for (i = 1; i <= n_row; i++) { # rows that have one rank beside them
         $0 = row[i]; at = panel[i]
-        if (!((at, get("element"), get("variant")) in one)) continue
+        if (get("operation") != wanted || !((wanted, at, get("element"), get("variant")) in one)) continue
         ranks = get("ranks") + 0
-        split(one[at, get("element"), get("variant")], t, " ")
+        split(one[wanted, at, get("element"), get("variant")], t, " ")
         low = t[2] / get("ci95_high_s"); high = t[3] / get("ci95_low_s"); middle = t[1] / get("median_s")
         if (ranks == 1) low = high = middle = 1
         if (ranks > 1) { drawn[at] = 1; has[get("element")] = 1 }

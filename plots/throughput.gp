@@ -18,7 +18,7 @@ do for [k = -4:9] {
         set xtics add (sprintf("%g %s", m * 10.0**(k - (k >= 6 ? 6 : 3)), k >= 6 ? "M" : "k") m * 10.0**k)
     }
 }
-if (first == last) { set xtics add (count(first) first) }
+if (first == last) { set xtics (count(first) first) }
 do for [row = 0:1] {
     o = word("jacvec_elastic jacvec", row + 1)
     do for [c = 1:words(swept)] {
