@@ -14,12 +14,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* NCCL says "unhandled cuda error" of a full device, too. */
+static fe_status nccl_failed(ncclResult_t result, int line)
+{
+    size_t left = 0, all = 0;
+    const int known = result == ncclUnhandledCudaError && cudaMemGetInfo(&left, &all) == cudaSuccess;
+    return known
+               ? fe_fail(FE_FAILED, "%s:%d: NCCL: %s; %.3f GB of %.3f GB of the device's memory are free",
+                         __FILE__, line, ncclGetErrorString(result), 1e-9 * (double)left, 1e-9 * (double)all)
+               : fe_fail(FE_FAILED, "%s:%d: NCCL: %s", __FILE__, line, ncclGetErrorString(result));
+}
 #define NCCL_TRY(call)                                                                                       \
     do {                                                                                                     \
         const ncclResult_t nccl_try_result = (call);                                                         \
-        if (nccl_try_result != ncclSuccess)                                                                  \
-            return fe_fail(FE_FAILED, "%s:%d: NCCL: %s", __FILE__, __LINE__,                                 \
-                           ncclGetErrorString(nccl_try_result));                                             \
+        if (nccl_try_result != ncclSuccess) return nccl_failed(nccl_try_result, __LINE__);                   \
     } while (0)
 
 typedef struct comm_nccl {
