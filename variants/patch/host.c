@@ -155,13 +155,14 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
 }
 
 /* Asks for what of the record `next` belongs to the slots from s on, and for the numbers of those elements'
- * points, each line once: they come while the slots here are computed. */
+ * points, each line once: they come while the slots here are computed, to the level-2 cache (hint 2), for
+ * level 1 has no room for two patches. */
 FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan *plan, const char *next,
                             int s)
 {
     const patch_form form = patch_form_of(kind);
     const int lines = plan->stride / LINE, to = (s + FE_LANES) * lines / form.slots;
-    for (int i = s * lines / form.slots; i < to; i++) __builtin_prefetch(next + LINE * i);
+    for (int i = s * lines / form.slots; i < to; i++) __builtin_prefetch(next + LINE * i, 0, 2);
     if (op == FE_JACVEC_ELASTIC) return;
     const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
     const int *elem = (const int *)(next + plan->elem) + s * form.together;
@@ -173,9 +174,23 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
         for (int c = 0; c < FE_POINT; c++)
             for (int q = 0; q < fe_points(kind); q++) {
                 const size_t at = fe_point_index(kind, c, q, e);
-                __builtin_prefetch(op == FE_RESIDUAL ? (const void *)(m->committed.point + at)
-                                                     : m->tangent + at);
+                const void *number =
+                    op == FE_RESIDUAL ? (const void *)(m->committed.point + at) : m->tangent + at;
+                __builtin_prefetch(number, 0, 2);
             }
+    }
+}
+
+/* Asks for the rows of v and y at the nodes of `next`: a share of them with each vector of slots in the
+ * second half of n, when the record's nodes have come. */
+FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n, const double *v,
+                            const double *y)
+{
+    const int n_node = ((const patch_head *)next)->n_node, *node = (const int *)(next + plan->node);
+    const int from = n_node * (2 * s - n) / n, to = n_node * (2 * (s + FE_LANES) - n) / n;
+    for (int i = from > 0 ? from : 0; i < to && i < n_node; i++) {
+        const size_t at = 3 * (size_t)patch_node(node[i]);
+        __builtin_prefetch(v + at, 0, 2), __builtin_prefetch(y + at, 1, 2);
     }
 }
 
@@ -197,7 +212,10 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
     }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index at[8];
-        if (next) prefetch_slots(kind, op, m, plan, next, s);
+        if (next) {
+            prefetch_slots(kind, op, m, plan, next, s);
+            if (2 * (s + FE_LANES) > head->n_slot) prefetch_nodes(plan, next, s, head->n_slot, v, y);
+        }
         slots_at(kind, conn, s, ROW, at);
         if (patch_fanned(kind))
             fans_forces(kind, op, m, elem, s, at, &p);
