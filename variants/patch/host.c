@@ -55,8 +55,8 @@ FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int 
  * before, and so one addition serves all without a branch, where no other thread adds. */
 FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const double *sum, double *y)
 {
-    const char *record = work->plan.record + (size_t)patch * work->plan.stride;
-    const int n = ((const patch_head *)record)->n_node, *node = (const int *)(record + work->plan.node);
+    int n;
+    const int *node = patch_nodes_of(&work->plan, work->plan.record, patch, &n);
     for (int i = 0; i < n; i++) {
         const int at = patch_node(node[i]);
         double *restrict to = y + (size_t)width * at;
@@ -70,9 +70,9 @@ FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, c
 /* The same, where a second pass sums shares. */
 FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const double *sum, double *y)
 {
-    const char *record = plan->record + (size_t)patch * plan->stride;
-    const int n = ((const patch_head *)record)->n_node, *node = (const int *)(record + plan->node),
-              *share = (const int *)(record + plan->share);
+    int n;
+    const int *node = patch_nodes_of(plan, plan->record, patch, &n),
+              *share = (const int *)(plan->record + (size_t)patch * plan->stride + plan->share);
     for (int i = 0; i < n; i++) {
         double *restrict to =
             node[i] < 0 ? plan->shares + (size_t)width * share[i] : y + (size_t)width * node[i];
@@ -186,7 +186,8 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
 FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n, const double *v,
                             const double *y)
 {
-    const int n_node = ((const patch_head *)next)->n_node, *node = (const int *)(next + plan->node);
+    int n_node;
+    const int *node = patch_nodes_of(plan, next, 0, &n_node);
     const int from = n_node * (2 * s - n) / n, to = n_node * (2 * (s + FE_LANES) - n) / n;
     for (int i = from > 0 ? from : 0; i < to && i < n_node; i++) {
         const size_t at = 3 * (size_t)patch_node(node[i]);
