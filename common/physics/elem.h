@@ -7,8 +7,9 @@
 
 #include "common/physics/real.h"
 
-#define FE_NEAR 0.78867513459481288225 /* (1 + 1/sqrt 3) / 2 */
-#define FE_FAR 0.21132486540518711775  /* (1 - 1/sqrt 3) / 2 */
+#define FE_NEAR 0.78867513459481288225  /* (1 + 1/sqrt 3) / 2 */
+#define FE_FAR 0.21132486540518711775   /* (1 - 1/sqrt 3) / 2 */
+#define FE_GAUSS 0.57735026918962576451 /* 1/sqrt 3 */
 
 /* Where sums start: x + -0.0 is x to the bit, so that the first addition costs nothing; x + 0.0 is not. */
 #define FE_EMPTY (-0.0)
@@ -40,7 +41,7 @@ FE_BODY double fe_shape_gradient(int kind, int a, int q, int j)
 
 /* The distinct derivatives of one component of a trilinear field over the four points of plane k (the third
  * coordinate's Gauss bit): along x they depend on the point's y bit alone, along y on its x bit, along z on
- * both. 22 additions and multiplications a plane in place of 96. s: position of the plane, fe_gauss(k). */
+ * both. s: position of the plane, fe_gauss(k). */
 typedef struct fe_plane {
     fe_real along_x[2], along_y[2], along_z[4];
 } fe_plane;
@@ -49,10 +50,9 @@ FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
 {
     fe_real rise[4], here[4];
     FE_UNROLL for (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
-    const fe_real x0 = here[1] - here[0], x1 = here[3] - here[2], y0 = here[2] - here[0],
-                  y1 = here[3] - here[1];
-    g->along_x[0] = x0 + FE_FAR * (x1 - x0), g->along_x[1] = x0 + FE_NEAR * (x1 - x0);
-    g->along_y[0] = y0 + FE_FAR * (y1 - y0), g->along_y[1] = y0 + FE_NEAR * (y1 - y0);
+    const fe_real x0 = here[1] - here[0], y0 = here[2] - here[0], twist = (here[3] - here[2]) - x0;
+    g->along_x[0] = x0 + FE_FAR * twist, g->along_x[1] = x0 + FE_NEAR * twist;
+    g->along_y[0] = y0 + FE_FAR * twist, g->along_y[1] = y0 + FE_NEAR * twist;
     FE_UNROLL for (int i = 0; i < 2; i++)
     {
         const double t = fe_gauss(i);
@@ -61,43 +61,53 @@ FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
     }
 }
 
-/* Its transpose: g's sums over the upper corners' rise above the lower ones, and over the values in the
- * plane; a lower corner gets here - (rise + s here), the upper one rise + s here. */
-FE_BODY void fe_plane_sums(const fe_plane *g, fe_real rise[4], fe_real here[4])
+/* Its transpose, as modes over the plane: of 1, xi, eta, xi eta in [-1, 1], each without its fe_mode_scale.
+ * `here` is what derivatives in the plane come to (nothing in mode 0), `rise` what those across do. The upper
+ * face of the element gets s/2 here + rise/4, the lower one (1 - s)/2 here - rise/4. */
+FE_BODY void fe_plane_modes(const fe_plane *g, fe_real here[4], fe_real rise[4])
 {
-    const fe_real x1 = FE_FAR * g->along_x[0] + FE_NEAR * g->along_x[1],
-                  x0 = g->along_x[0] + g->along_x[1] - x1;
-    const fe_real y1 = FE_FAR * g->along_y[0] + FE_NEAR * g->along_y[1],
-                  y0 = g->along_y[0] + g->along_y[1] - y1;
-    here[0] = -x0 - y0, here[1] = x0 - y1, here[2] = y0 - x1, here[3] = x1 + y1;
-    fe_real low[2], high[2];
-    FE_UNROLL for (int i = 0; i < 2; i++)
-    {
-        high[i] = FE_FAR * g->along_z[i] + FE_NEAR * g->along_z[i + 2];
-        low[i] = g->along_z[i] + g->along_z[i + 2] - high[i];
-    }
-    rise[1] = FE_FAR * low[0] + FE_NEAR * low[1], rise[0] = low[0] + low[1] - rise[1];
-    rise[3] = FE_FAR * high[0] + FE_NEAR * high[1], rise[2] = high[0] + high[1] - rise[3];
+    const fe_real *x = g->along_x, *y = g->along_y, *z = g->along_z;
+    const fe_real sum[2] = {z[0] + z[1], z[2] + z[3]}, twist[2] = {z[1] - z[0], z[3] - z[2]};
+    here[1] = x[0] + x[1], here[2] = y[0] + y[1], here[3] = (x[1] - x[0]) + (y[1] - y[0]);
+    rise[0] = sum[0] + sum[1], rise[1] = twist[0] + twist[1];
+    rise[2] = sum[1] - sum[0], rise[3] = twist[1] - twist[0];
+}
+/* Scale of mode i of `rise`, or of `here`, whose own axis is not sampled. */
+FE_BODY double fe_mode_scale(int i, int rise)
+{
+    const int sampled = (i & 1) + (i >> 1) - !rise;
+    return sampled == 2 ? FE_GAUSS * FE_GAUSS : sampled == 1 ? FE_GAUSS : 1.0;
+}
+/* Values at a face's corners from the modes' sums. */
+FE_BODY void fe_face_of_modes(const fe_real m[4], fe_real f[4])
+{
+    const fe_real left = m[0] - m[1], right = m[0] + m[1], up_left = m[2] - m[3], up_right = m[2] + m[3];
+    f[0] = left - up_left, f[1] = right - up_right, f[2] = left + up_left, f[3] = right + up_right;
 }
 
 /* f += transpose of fe_plane_gradient applied to g. */
 FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
 {
-    fe_real rise[4], here[4];
-    fe_plane_sums(g, rise, here);
-    FE_UNROLL for (int c = 0; c < 4; c++)
+    fe_real here[4], rise[4], m[4], corner[4];
+    fe_plane_modes(g, here, rise);
+    FE_UNROLL for (int side = 0; side < 2; side++)
     {
-        const fe_real up = rise[c] + s * here[c];
-        f[c + 4] += up, f[c] += here[c] - up;
+        FE_UNROLL for (int i = 0; i < 4; i++)
+        {
+            m[i] = (side ? 0.25 : -0.25) * fe_mode_scale(i, 1) * rise[i];
+            if (i) m[i] += 0.5 * (side ? s : 1.0 - s) * fe_mode_scale(i, 0) * here[i];
+        }
+        fe_face_of_modes(m, corner);
+        FE_UNROLL for (int c = 0; c < 4; c++) f[c + 4 * side] += corner[c];
     }
 }
 
 /* The same for all eight points at once, by way of a field's modes: mode b is 8 times the coefficient of the
  * product of those of xi, eta, zeta in [-1, 1] whose bits b has. Mode 0, of the mean, has no gradient: it is
  * neither set nor read. Derivatives are those along an edge of length 1/4, where no factor is left: the
- * weight is FE_MODES_WEIGHT. 47 operations a component and 55 for the transpose, in place of 56 and 80. */
+ * weight is FE_MODES_WEIGHT. 47 instructions a component (a multiply-add is one) in place of a plane's 2 ×
+ * 28, and 51 for the transpose. */
 #define FE_MODES_WEIGHT (0.125 / 64.0)
-#define FE_GAUSS 0.57735026918962576451 /* 1/sqrt 3 */
 
 FE_BODY void fe_modes_of(const fe_real f[8], fe_real modes[8])
 {
@@ -146,13 +156,17 @@ FE_BODY void fe_modes_scatter(fe_real along[3][4], fe_real f[8])
         m[k[2]] = j == 2 ? m[k[2]] + (sum[1] - sum[0]) : sum[1] - sum[0];     /* 5, 6, 6 */
         m[7] = j == 0 ? rise[1] - rise[0] : m[7] + (rise[1] - rise[0]);
     }
-    m[3] *= FE_GAUSS, m[5] *= FE_GAUSS, m[6] *= FE_GAUSS, m[7] *= FE_GAUSS * FE_GAUSS;
-    FE_UNROLL for (int i = 0; i < 4; i++)
+    /* 3, 5, 6 are to be scaled by FE_GAUSS, 7 by its square: 5 and 6 here, what 3 and 7 came to below */
+    a[0] = -m[4], a[4] = m[4];
+    FE_UNROLL for (int i = 1; i < 4; i++)
     {
-        a[i] = i ? m[i] - m[i + 4] : -m[4];
-        a[i + 4] = i ? m[i] + m[i + 4] : m[4];
+        a[i] = m[i] - FE_GAUSS * m[i + 4], a[i + 4] = m[i] + FE_GAUSS * m[i + 4];
     }
-    FE_UNROLL for (int i = 0; i < 8; i++) if (!(i & 2)) b[i] = a[i] - a[i + 2], b[i + 2] = a[i] + a[i + 2];
+    FE_UNROLL for (int i = 0; i < 8; i++) if (!(i & 2))
+    {
+        const double scale = i & 1 ? FE_GAUSS : 1.0;
+        b[i] = a[i] - scale * a[i + 2], b[i + 2] = a[i] + scale * a[i + 2];
+    }
     FE_UNROLL for (int i = 0; i < 8; i += 2) f[i] = b[i] - b[i + 1], f[i + 1] = b[i] + b[i + 1];
 }
 
@@ -205,14 +219,24 @@ FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int 
     }
 }
 
-/* Transposes: adds point p's P[c][j] to the plane's sums t, or to the corners y at once; the plane's end adds
- * t to y. */
-FE_BODY void fe_gradient_add(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[8][3])
+/* Transposes. The sums that point p's P[c][j] are added to stand in P before: of the plane, in t, or none.
+ * Then they go back to t, or to the corners y at once; the plane's end adds t to y. */
+FE_BODY void fe_gradient_open(int kind, const fe_plane t[3], int p, fe_real P[3][3])
+{
+    FE_UNROLL for (int c = 0; c < 3; c++)
+    {
+        if (kind == FE_HEX8)
+            P[c][0] = t[c].along_x[p >> 1], P[c][1] = t[c].along_y[p & 1], P[c][2] = t[c].along_z[p];
+        else
+            FE_UNROLL for (int j = 0; j < 3; j++) P[c][j] = fe_splat(FE_EMPTY);
+    }
+}
+FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[8][3])
 {
     FE_UNROLL for (int c = 0; c < 3; c++)
     {
         if (kind == FE_HEX8) {
-            t[c].along_x[p >> 1] += P[c][0], t[c].along_y[p & 1] += P[c][1], t[c].along_z[p] += P[c][2];
+            t[c].along_x[p >> 1] = P[c][0], t[c].along_y[p & 1] = P[c][1], t[c].along_z[p] = P[c][2];
         } else if (kind == FE_HEX8_NAIVE) {
             FE_UNROLL for (int a = 0; a < 8; a++) FE_UNROLL for (int j = 0; j < 3; j++) y[a][c] +=
                 fe_hex8_gradient(a, p + 4 * k, j) * P[c][j];

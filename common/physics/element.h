@@ -211,16 +211,24 @@ FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, 
         fe_select(softened, product[i / 3 * 3 + (i + e.axis) % 3], stress[i]);
 }
 
-/* Symmetric part of M = G A^T: det J × strain, in the order xx yy zz xy yz xz. */
+/* Symmetric part of M = G A^T, det J × strain, in the order xx yy zz xy yz xz; its shears are twice the
+ * tensor's. */
 FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
 {
     FE_UNROLL for (int i = 0; i < 3; i++)
     {
         const int k = (i + 1) % 3;
         s[i] = G[i][0] * A[i][0] + G[i][1] * A[i][1] + G[i][2] * A[i][2];
-        s[3 + i] = 0.5 * (G[i][0] * A[k][0] + G[i][1] * A[k][1] + G[i][2] * A[k][2] + G[k][0] * A[i][0] +
-                          G[k][1] * A[i][1] + G[k][2] * A[i][2]);
+        s[3 + i] = G[i][0] * A[k][0] + G[i][1] * A[k][1] + G[i][2] * A[k][2] + G[k][0] * A[i][0] +
+                   G[k][1] * A[i][1] + G[k][2] * A[i][2];
     }
+}
+
+/* The strain from det J × strain with doubled shears. */
+FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
+{
+    const fe_real half = 0.5 * inverse;
+    FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
 }
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
@@ -252,7 +260,7 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
     } else {
         fe_real state[FE_STATE];
         fe_return mapped;
-        FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= inverse;
+        fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
         fe_return_map(&m->material, strain, state, stress, &mapped);
         FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
@@ -360,9 +368,9 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
             fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
-            fe_point_force_start(P);
+            fe_gradient_open(back, t, p, P);
             fe_point_force(stress, A, P);
-            fe_gradient_add(back, P, k, p, t, y);
+            fe_gradient_close(back, P, k, p, t, y);
         }
         fe_gradient_end(back, t, k, y);
     }
@@ -419,7 +427,7 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
     fe_real A[3][3];
     const fe_real det = fe_cofactor(J, A);
     fe_symmetric_gradient(G, A, strain);
-    FE_UNROLL for (int i = 0; i < 6; i++) strain[i] /= det;
+    fe_strain(1.0 / det, strain);
     return fe_weight(kind) * det;
 }
 
@@ -557,7 +565,7 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
         FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
         {
             const int q = p + 4 * k;
-            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], stress[6], old[FE_STATE],
+            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], doubled[6], stress[6], old[FE_STATE],
                 state[FE_STATE];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
@@ -566,7 +574,8 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             fe_point_state(kind, &m->trial, e.trial, e, q, state);
             fe_trace_free(state, plastic);
             for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
-            fe_elastic_stress(&m->material, fe_splat(1.0), elastic, stress);
+            for (int i = 0; i < 6; i++) doubled[i] = i < 3 ? elastic[i] : 2.0 * elastic[i];
+            fe_elastic_stress(&m->material, one, doubled, stress);
             const fe_real mises = fe_mises(stress), alpha = state[5];
             const fe_mask hardened = alpha > old[5];
             const fe_real work = (m->material.sigma_y + m->material.hardening * alpha) * (alpha - old[5]);

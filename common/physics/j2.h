@@ -15,15 +15,17 @@ enum { FE_STATE = 6, FE_TANGENT = 6, FE_FULL = 21 };
  * is elasticity. Stresses in the problem's unit. */
 typedef struct fe_j2 {
     double bulk, shear, sigma_y, hardening;
+    double lame; /* bulk - 2/3 shear */
 } fe_j2;
 
-/* scale × stress of an elastic strain: K tr(e) I + 2 mu dev(e) */
+/* scale × stress of an elastic strain, K tr(e) I + 2 mu dev(e). The strain has doubled shears, 2 e_xy and so
+ * on, here and in the other functions that stress is linear in. */
 FE_BODY void fe_elastic_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    const fe_real trace = strain[0] + strain[1] + strain[2], factor = 2.0 * m->shear * scale;
-    const fe_real volumetric = (m->bulk - 2.0 / 3.0 * m->shear) * scale * trace;
-    for (int i = 0; i < 6; i++) stress[i] = factor * strain[i];
-    for (int i = 0; i < 3; i++) stress[i] += volumetric;
+    const fe_real trace = strain[0] + strain[1] + strain[2], volumetric = m->lame * (scale * trace);
+    const fe_real shear = m->shear * scale, twice = shear + shear;
+    for (int i = 0; i < 3; i++) stress[i] = twice * strain[i] + volumetric;
+    for (int i = 3; i < 6; i++) stress[i] = shear * strain[i];
 }
 
 /* a:b of two symmetric tensors; the shears stand twice in the sum. */
@@ -99,14 +101,15 @@ FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real t
 FE_BODY void fe_tangent_stress(const fe_j2 *m, fe_real scale, const fe_real tangent[FE_TANGENT],
                                const fe_real strain[6], fe_real stress[6])
 {
-    fe_real direction[6];
-    fe_trace_free(tangent + 1, direction);
-    const fe_real along = scale * fe_double_dot(direction, strain);
-    const fe_real factor = 2.0 * m->shear * scale * tangent[0];
+    fe_real n[6];
+    fe_trace_free(tangent + 1, n);
+    const fe_real along = scale * (n[0] * strain[0] + n[1] * strain[1] + n[2] * strain[2] + n[3] * strain[3] +
+                                   n[4] * strain[4] + n[5] * strain[5]);
+    const fe_real shear = m->shear * scale * tangent[0], twice = 2.0 * shear;
     const fe_real trace = strain[0] + strain[1] + strain[2];
-    const fe_real volumetric = (m->bulk * scale - 1.0 / 3.0 * factor) * trace;
-    for (int i = 0; i < 6; i++) stress[i] = factor * strain[i] - along * direction[i];
-    for (int i = 0; i < 3; i++) stress[i] += volumetric;
+    const fe_real volumetric = (m->bulk * scale - 2.0 / 3.0 * shear) * trace;
+    for (int i = 0; i < 3; i++) stress[i] = twice * strain[i] + (volumetric - along * n[i]);
+    for (int i = 3; i < 6; i++) stress[i] = shear * strain[i] - along * n[i];
 }
 
 /* Place of entry i, j of a symmetric 6×6 matrix among the 21 of its upper triangle, row by row. */
@@ -129,13 +132,13 @@ FE_BODY void fe_full_tangent(const fe_j2 *m, const fe_real tangent[FE_TANGENT], 
             full[fe_full_place(i, j)] = entry;
         }
 }
-/* scale × C:strain of that; the shears of a strain count twice. */
+/* scale × C:strain of that. */
 FE_BODY void fe_full_stress(fe_real scale, const fe_real full[FE_FULL], const fe_real strain[6],
                             fe_real stress[6])
 {
     for (int i = 0; i < 6; i++) {
         fe_real sum = full[fe_full_place(i, 0)] * strain[0];
-        for (int j = 1; j < 6; j++) sum += full[fe_full_place(i, j)] * (j < 3 ? strain[j] : 2.0 * strain[j]);
+        for (int j = 1; j < 6; j++) sum += full[fe_full_place(i, j)] * strain[j];
         stress[i] = scale * sum;
     }
 }

@@ -15,7 +15,8 @@ typedef struct local_arrays {
 
 fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H)
 {
-    const fe_j2 m = {E / (3.0 * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu)), sigma_y, H};
+    const double bulk = E / (3.0 * (1.0 - 2.0 * nu)), shear = E / (2.0 * (1.0 + nu));
+    const fe_j2 m = {bulk, shear, sigma_y, H, bulk - 2.0 / 3.0 * shear};
     return m;
 }
 

@@ -107,25 +107,29 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
             __pipeline_wait_prior(round == 0 && q < 2 ? 2 : 1); /* later copies may still be on their way */
             patch_fetched(FE_HEX8, op, at[q & 1], &e);
         }
-        fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, q + 4 * k, J, G, A, stress);
+        fe_point_stress(FE_HEX8, op, 1.0, m, e, q + 4 * k, J, G, A, stress);
         if (fetched) {
             const int more = q < 2 ? slot : slot + PATCH_THREADS / 2, there = q < 2 || round + 1 < rounds;
             patch_fetch_point(FE_HEX8, op, m, there ? p->elem[more] : -1, (q + 2) % 4 + 4 * k, at[q & 1]);
         }
-        fe_point_force_start(P);
+        fe_gradient_open(FE_HEX8, t, q, P);
         fe_point_force(stress, A, P);
-        fe_gradient_add(FE_HEX8, P, 0, q, t, y);
+        fe_gradient_close(FE_HEX8, P, 0, q, t, y);
     }
-    const double up = k ? 1.0 : -1.0;
+    const double weight = fe_weight(FE_HEX8);
     FE_UNROLL for (int c = 0; c < 3; c++)
     {
-        fe_real rise[4], here[4];
-        fe_plane_sums(&t[c], rise, here);
-        FE_UNROLL for (int b = 0; b < 4; b++)
+        fe_real here[4], rise[4], modes[4], corner[4];
+        fe_plane_modes(&t[c], here, rise);
+        FE_UNROLL for (int i = 0; i < 4; i++)
         {
-            const fe_real mine = up * rise[b] + FE_NEAR * here[b];
-            y[b][c] = mine + __shfl_xor_sync(0xffffffffu, here[b] - mine, 1);
+            const double both = 0.5 * weight * fe_mode_scale(i, 0), up = 0.25 * weight * fe_mode_scale(i, 1);
+            fe_real mine = (k ? up : -up) * rise[i], theirs = -mine;
+            if (i) mine += FE_NEAR * both * here[i], theirs = both * here[i] - mine;
+            modes[i] = mine + __shfl_xor_sync(0xffffffffu, theirs, 1);
         }
+        fe_face_of_modes(modes, corner);
+        FE_UNROLL for (int b = 0; b < 4; b++) y[b][c] = corner[b];
     }
 }
 
@@ -242,12 +246,12 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
                           (force[four.y & 0xffff] + force[four.y >> 16]);
             }
         }
-        FE_UNROLL for (int c = 0; c < 3 / lanes; c++)
-        {
-            if (plan->ordered && !inner)
-                patch_put_row(op, half, 1, from + c, sum[c], plan->shares + (size_t)width * share[i]);
-            else
-                patch_put_row(op, half, inner, from + c, sum[c], y + (size_t)width * patch_node(p->node[i]));
+        double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
+                                             : y + (size_t)width * patch_node(p->node[i]);
+        if (inner || plan->ordered) {
+            FE_UNROLL for (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
+        } else {
+            FE_UNROLL for (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 0, from + c, sum[c], to);
         }
     }
 }

@@ -25,6 +25,7 @@ enum { HASH = 1024 }; /* > 2 PATCH_MOST_NODES */
 /* One patch: its nodes, elements in their numbers, and slots. */
 typedef struct patch_piece {
     int n_elem, n_node, n_slot;
+    int n_inner; /* nodes [0, n_inner) are of no other patch */
     int node[PATCH_MOST_NODES + 8];
     uint16_t conn[PATCH_MOST_ELEMENTS][8];
     int elem[PATCH_MOST_ELEMENTS][PATCH_FAN];   /* [slot] elements of the piece, -1 */
@@ -47,20 +48,39 @@ static int find(const int16_t table[HASH], const int *node, int n)
     return at;
 }
 
-/* Nodes of n elements, ascending, and the elements in their numbers. 0: there are too many. */
+/* Brings a piece's inner nodes, at which it has all elements, to the front: neighbouring threads then sum
+ * alike many corners and write the same way. Both kinds ascend. */
+static void sort_nodes(const draft *k, const int *here, patch_piece *s)
+{
+    int border[PATCH_MOST_NODES], n = 0;
+    s->n_inner = 0;
+    for (int i = 0; i < s->n_node; i++)
+        if (here[i] == k->valence[s->node[i]])
+            s->node[s->n_inner++] = s->node[i];
+        else
+            border[n++] = s->node[i];
+    memcpy(s->node + s->n_inner, border, sizeof *border * (size_t)n);
+    qsort(s->node, (size_t)s->n_inner, sizeof *s->node, ascending);
+    qsort(s->node + s->n_inner, (size_t)n, sizeof *s->node, ascending);
+}
+
+/* Nodes of n elements, and the elements in their numbers. 0: there are too many. */
 static int collect(const draft *k, const int *elem, int n, patch_piece *s)
 {
     int16_t table[HASH];
+    int here[PATCH_MOST_NODES] = {0}; /* elements at a node */
     s->n_elem = n, s->n_node = 0;
     memset(table, -1, sizeof table);
     for (int i = 0; i < n; i++)
         for (int a = 0; a < k->n_corner; a++) {
             const int node = node_of(k, elem[i], a), at = find(table, s->node, node);
-            if (table[at] >= 0) continue;
-            if (s->n_node == patch_most_nodes(k->kind)) return 0;
-            table[at] = (int16_t)s->n_node, s->node[s->n_node++] = node;
+            if (table[at] < 0) {
+                if (s->n_node == patch_most_nodes(k->kind)) return 0;
+                table[at] = (int16_t)s->n_node, s->node[s->n_node++] = node;
+            }
+            here[table[at]]++;
         }
-    qsort(s->node, (size_t)s->n_node, sizeof *s->node, ascending);
+    sort_nodes(k, here, s);
     memset(table, -1, sizeof table);
     for (int i = 0; i < s->n_node; i++) table[find(table, s->node, s->node[i])] = (int16_t)i;
     for (int i = 0; i < n; i++)
@@ -184,15 +204,12 @@ static void write_record(const draft *k, int patch, char *record)
     const int *elem = k->order + k->start[patch];
     int *node = (int *)(record + plan->node), *slot = (int *)(record + plan->elem);
     uint16_t *conn = (uint16_t *)(record + plan->conn);
-    int here[PATCH_MOST_NODES] = {0};
     patch_piece s;
     collect(k, elem, k->start[patch + 1] - k->start[patch], &s);
     make_slots(k, &s);
     *(patch_head *)record = (patch_head){s.n_node, s.n_slot, s.n_elem, 0};
-    for (int i = 0; i < s.n_elem; i++)
-        for (int a = 0; a < k->n_corner; a++) here[s.conn[i][a]]++;
     for (int i = 0; i < s.n_node; i++) {
-        node[i] = here[i] < k->valence[s.node[i]] ? ~s.node[i] : s.node[i];
+        node[i] = i < s.n_inner ? s.node[i] : ~s.node[i];
         memcpy((double *)(record + plan->x) + plan->x_row * i, k->x + 3 * (size_t)s.node[i],
                3 * sizeof(double));
     }
