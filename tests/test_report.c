@@ -616,6 +616,21 @@ static void test_full_disk_is_reported(void **state)
     free(text);
 }
 
+/* What documents speak of is there: figures and rows move to new folders with each sweep. */
+static void test_links_of_documents_lead_to_files(void **state)
+{
+    (void)state;
+    FILE *pipe = popen("n=0; for d in $(find . -name '*.md' -not -path './build*'); do"
+                       "  for l in $(grep -o '](\\([^)#:]*\\))' \"$d\" | sed 's/^](//; s/)$//'); do"
+                       "    n=$((n + 1)); [ -e \"$(dirname \"$d\")/$l\" ] || echo \"$d: $l is not there\";"
+                       "  done; done; [ $n -gt 10 ] || echo \"$n links were found\"",
+                       "r");
+    char *text = read_all(pipe);
+    assert_int_equal(pclose(pipe), 0);
+    if (*text) fail_msg("%s", text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_interval_is_that_of_the_binomial_table),
@@ -631,6 +646,7 @@ int main(void)
                                        cmocka_unit_test(test_interrupted_sweep_goes_on),
                                        cmocka_unit_test(test_scaling_table_compares_with_one_rank),
                                        cmocka_unit_test(test_lost_points_on_ranks_have_rows),
+                                       cmocka_unit_test(test_links_of_documents_lead_to_files),
                                        cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
