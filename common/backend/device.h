@@ -30,7 +30,8 @@ typedef struct fe_backend {
     fe_status (*open)(int ordinal, int threads, fe_device **d);
     void (*close)(fe_device *d);
     /* memory */
-    fe_status (*allocate)(fe_device *d, size_t bytes, void **memory); /* zeroed */
+    /* zeroed; a multiple of 64 bytes, which fe_device_allocate counts, and release counts back */
+    fe_status (*allocate)(fe_device *d, size_t bytes, void **memory);
     void (*release)(fe_device *d, void *memory);
     fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
     fe_status (*upload)(fe_device *d, size_t bytes, const void *host, void *memory);

@@ -97,8 +97,7 @@ static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *v, d
 static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_problem *p, void **work)
 {
     fe_device *d = p->device;
-    void *v = NULL, *y = NULL;
-    const size_t bytes = (3 * (size_t)p->view.n_local + 8) * sizeof(double);
+    double *v = NULL, *y = NULL;
     FE_TRY(fe_device_keep(d, sizeof(hybrid), "hybrid", work));
     hybrid *h = *work;
     int n = 0;
@@ -110,8 +109,8 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
         else if (status != FE_OUT_OF_MEMORY || (i == N_TRIED - 1 && n == 0))
             return status;
     }
-    fe_status status = d->ops->allocate(d, bytes, &v);
-    if (status == FE_OK) status = d->ops->allocate(d, bytes, &y);
+    fe_status status = fe_device_vector(d, p->view.n_local, "hybrid", &v);
+    if (status == FE_OK) status = fe_device_vector(d, p->view.n_local, "hybrid", &y);
     if (status == FE_OK) status = choose_and_restore(h, p, v, y);
     if (v) d->ops->release(d, v);
     if (y) d->ops->release(d, y);
