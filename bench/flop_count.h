@@ -123,7 +123,7 @@ inline int64_t of_element(int kind, bench_operation op, bool plastic)
     fe_view m = {};
     m.n_owned = m.n_local = m.n_node_interior = n_corner;
     m.n_elem = m.n_elem_interior = m.ld = 1;
-    m.x = x, m.conn = conn, m.material = fe_j2{1.0, 1.0, 1e-3, 0.1, 1.0 / 3.0};
+    m.x = x, m.conn = conn, m.material = fe_j2_of(2.25, 0.125, 1e-3, 0.1);
     m.committed = fe_state{state.data(), &committed}, m.trial = fe_state{trial.data(), &now};
     m.tangent = tangent.data(), m.full = full.data();
 

@@ -219,17 +219,22 @@ FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int 
     }
 }
 
+/* Where a point's P[c][j] starts that is added to no sums. */
+FE_BODY void fe_point_force_start(fe_real P[3][3])
+{
+    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] = fe_splat(FE_EMPTY);
+}
+
 /* Transposes. The sums that point p's P[c][j] are added to stand in P before: of the plane, in t, or none.
  * Then they go back to t, or to the corners y at once; the plane's end adds t to y. */
 FE_BODY void fe_gradient_open(int kind, const fe_plane t[3], int p, fe_real P[3][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        if (kind == FE_HEX8)
-            P[c][0] = t[c].along_x[p >> 1], P[c][1] = t[c].along_y[p & 1], P[c][2] = t[c].along_z[p];
-        else
-            FE_UNROLL for (int j = 0; j < 3; j++) P[c][j] = fe_splat(FE_EMPTY);
+    if (kind != FE_HEX8) {
+        fe_point_force_start(P);
+        return;
     }
+    FE_UNROLL for (int c = 0; c < 3; c++) P[c][0] = t[c].along_x[p >> 1], P[c][1] = t[c].along_y[p & 1],
+                                          P[c][2] = t[c].along_z[p];
 }
 FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[8][3])
 {

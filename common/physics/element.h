@@ -274,10 +274,6 @@ FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[
     FE_UNROLL for (int k = 0; k < 3; k++) FE_UNROLL for (int i = 0; i < 3; i++)
         FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] += stress[place[i][k]] * A[k][j];
 }
-FE_BODY void fe_point_force_start(fe_real P[3][3])
-{
-    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] = fe_splat(FE_EMPTY);
-}
 
 /* The modes of a vector field at a Hex8's corners. */
 FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])

@@ -48,18 +48,17 @@ typedef struct patch_head {
 
 /* All patches, each a record of `stride` bytes with its parts at these offsets. What is needed earlier
  * than the rest comes first, up to x.
- *   head    patch_head
- *   node    int      [n_node]       local node, ~node where other patches add to it as well
- *   elem    int      [slots / group][together][group] elements of each slot, -1 where it has fewer
- *   ascending uint16_t [elements]   entries of elem in the order of the elements' numbers; only of fans on
- * the device x       double   [n_node][x_row] coordinates conn    uint16_t [slots /
- * group][PATCH_WIDTH][group] nodes of each slot in the patch first   uint16_t [n_node + 1]   start of a
- * node's corners, a multiple of PATCH_TOGETHER, in: corner  uint16_t [n_corner + 4] place of a corner's first
- * component among the corner forces, or of a 0; both only on the device share   int      [n_node]       only
- * with `ordered`: row of `shares` where the node's sum goes, if it is ~node
+ *   head       patch_head
+ *   node       int      [n_node] local node, inner ones first; ~node where other patches add to it
+ *   elem       int      [slots / group][together][group] elements of each slot, -1 where it has fewer
+ *   ascending  uint16_t [elements] entries of elem as elements' numbers ascend (device, fans)
+ *   x          double   [n_node][x_row] coordinates
+ *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
+ *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
+ *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
+ *   share      int      [n_node] row of `shares` where the sum goes, if it is ~node (ordered)
  *
- * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one.
- */
+ * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one. */
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes, most_corners; /* of any patch */
