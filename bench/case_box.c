@@ -4,6 +4,7 @@
 #include "common/mesh/lookup.h"
 #include "common/problem/parts.h"
 #include "common/problem/state.h"
+#include "have/cuda.h"
 #include "tests/oracle.h"
 
 #include <float.h>

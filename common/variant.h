@@ -7,6 +7,7 @@
 
 #include "common/fe.h"
 #include "common/physics/j2.h"
+#include "have/cuda.h"
 
 /* What is stored of points, and where: a constant of the build (make STORAGE=...), to compare with
  *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: what all results are of

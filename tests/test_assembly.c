@@ -18,6 +18,8 @@
 #include "common/mesh/lookup.h"
 #include "common/problem/parts.h"
 #include "common/problem/share.h"
+#include "have/cuda.h"
+#include "have/metis.h"
 #include "tests/oracle.h"
 
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */

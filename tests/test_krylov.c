@@ -18,6 +18,7 @@
 #include "common/backend/device.h"
 #include "common/backend/hessenberg.h"
 #include "common/mesh/lookup.h"
+#include "have/cuda.h"
 #include "common/solver/krylov.h"
 
 enum { MOST = 48, GHOSTS = 5 }; /* vectors are longer than the sums: the rest is an operator's own */

@@ -4,6 +4,8 @@
 #include "tests/child.h"
 
 #include "common/fe.h"
+#include "have/metis.h"
+#include "have/mpi.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -18,6 +18,7 @@
 
 #include "common/mesh/bisect.h"
 #include "common/variant.h"
+#include "have/metis.h"
 #include "tests/reference.h"
 
 enum { N_STEP = 3, MAX_RUNS = 5 };

@@ -76,13 +76,13 @@ fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm);
 /* Whether a wait was given up: MPI may still read and write the memory that it was for, which has to stay. */
 int fe_mpi_stranded(void);
 
-#if FE_HAVE_NCCL
-/* NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
+/* Only in a build with NCCL.
+ *
+ * NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
 fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
 /* GPUs of one process that write into each other's memory for exchanges and sums, over `nccl` for all else.
  * The team has to be left (fe_team_leave) before it is closed. */
 fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **comm);
-#endif
 
 static inline void fe_comm_close(fe_comm *c)
 {

@@ -1,6 +1,7 @@
 /* Ranks as processes of MPI, host memory. All waits poll, so that a failure elsewhere, or a rank that no
  * longer answers, ends them: small control messages say so on a communicator of their own. */
 #include "common/backend/comm.h"
+#include "have/mpi.h"
 
 #include <stdio.h>
 #include <stdlib.h>

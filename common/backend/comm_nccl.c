@@ -3,6 +3,7 @@
  * An exchange packs on the device's stream, and sends and receives on a second one, so that interior work
  * runs beside it. Ghosts of a neighbour stand side by side and are received in place. */
 #include "common/backend/comm.h"
+#include "have/nccl.h"
 
 #if FE_HAVE_NCCL
 #include "common/backend/cuda.h"

@@ -7,6 +7,7 @@
  * and so has read what it was given in turn e - 2: what turn e overwrites is free once turn e - 1 has been
  * awaited. */
 #include "common/backend/comm.h"
+#include "have/nccl.h"
 
 #if FE_HAVE_NCCL
 #include "common/backend/cuda.h"

@@ -1,5 +1,6 @@
 /* Backends by name, and memory that is released with its device. */
 #include "common/backend/device.h"
+#include "have/cuda.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -117,9 +117,7 @@ struct fe_device {
 };
 
 extern const fe_backend fe_backend_host;
-#if FE_HAVE_CUDA
-extern const fe_backend fe_backend_cuda;
-#endif
+extern const fe_backend fe_backend_cuda; /* only in a build with CUDA */
 
 /* "host" or "cuda"; FE_BAD_INPUT says why a backend is not there (not built, no device). */
 fe_status fe_backend_find(const char *name, const fe_backend **backend);

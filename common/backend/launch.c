@@ -1,5 +1,6 @@
 /* Starts ranks and brings their failures together. */
 #include "common/backend/launch.h"
+#include "have/nccl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Machine record: read from the system, kept as "key,value" lines. */
 #include "common/report/machine.h"
+#include "have/cuda.h"
 #include "common/backend/device.h"
 #include "common/report/file.h"
 #include "common/report/version.h"

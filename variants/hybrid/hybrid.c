@@ -1,6 +1,7 @@
 /* The choice, and the calls that follow it: the same code for both backends. */
 #include "common/backend/device.h"
 #include "common/problem/state.h"
+#include "have/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
