@@ -106,7 +106,7 @@ help:
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
 	@echo 'variables: BUILD=$(BUILD) ARCH=$(ARCH) CUDA_ARCHS="$(CUDA_ARCHS)" CUDA=yes|no SANITIZE=address,undefined'
-	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/variant.h; tests are of the default)'
+	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; tests are of the default)'
 
 # A line for each thing that matters: found, or what is left out without it.
 report = @printf '%-18s %s\n' '$(1)' '$(if $(2),found$(if $(filter-out yes,$(2)), ($(2))),missing: $(3))'
@@ -208,7 +208,7 @@ bench:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" programs
 	@BUILD='$(BUILD)' sh bench/sweep.sh
 
-# Builds of kernels that differ in what common/variant.h says of points.
+# Builds of kernels that differ in what common/physics/view.h says of points.
 storage:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" $(BUILD)/kernels
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \

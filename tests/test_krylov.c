@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/backend/device.h"
-#include "common/backend/hessenberg.h"
+#include "common/algebra/hessenberg.h"
 #include "common/mesh/lookup.h"
 #include "common/solver/krylov.h"
 

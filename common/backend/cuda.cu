@@ -1,5 +1,5 @@
 /* The CUDA backend: one stream a device, cuBLAS with scalars on the device, a clock of events. */
-#include "common/backend/blocks.h"
+#include "common/algebra/blocks.h"
 #include "common/backend/cuda_device.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Krylov solvers' own operations on the device: sums with two vectors at a time, and the small matrices. */
 #include "common/backend/cuda_device.h"
-#include "common/backend/hessenberg.h"
+#include "common/algebra/hessenberg.h"
 
 enum { THREADS = 256 };
 /* Sums of pairs: columns of a panel, blocks that a multiprocessor is to hold, blocks of a panel at most (all

@@ -5,7 +5,7 @@
 #ifndef FE_DEVICE_H
 #define FE_DEVICE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #ifdef __cplusplus
 extern "C" {

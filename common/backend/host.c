@@ -1,8 +1,8 @@
 /* The host backend: OpenMP loops, BLAS in blocks of fixed size so that sums have a fixed order whatever the
  * number of threads. */
-#include "common/backend/blocks.h"
+#include "common/algebra/blocks.h"
 #include "common/backend/device.h"
-#include "common/backend/hessenberg.h"
+#include "common/algebra/hessenberg.h"
 
 #include <cblas.h>
 #include <omp.h>

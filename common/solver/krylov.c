@@ -1,6 +1,6 @@
 /* GMRES(m) with Givens rotations on the device, and CG. One or two scalars come to the host per iteration. */
 #include "common/solver/krylov.h"
-#include "common/backend/hessenberg.h"
+#include "common/algebra/hessenberg.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 /* dof_csr on the device: one entry of the vector a thread, the three of a node side by side. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/dof_csr/assembly.h"
 
 enum { THREADS = 128 };

@@ -1,7 +1,6 @@
 /* dof_csr on the host: one corner of the CSR a SIMD lane, one direction after the other. */
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 #include "common/problem/rows.h"
-#include "common/problem/state.h"
 #include "variants/dof_csr/assembly.h"
 
 /* Entries `axis` of y's rows [first, last) += forces on their corners. */

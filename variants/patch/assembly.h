@@ -6,6 +6,7 @@
 
 #include "common/mesh/bisect.h"
 #include "common/physics/element.h"
+#include "common/variant.h"
 
 /* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
  * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements

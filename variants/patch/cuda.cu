@@ -1,6 +1,6 @@
 /* patch on the device. A block computes a few patches: while one is computed, the next one's record and
  * values and the nodes of the one after that are on their way to shared memory. */
-#include "common/backend/cuda.h"
+#include "common/problem/kernels.h"
 #include "variants/patch/stage.h"
 
 enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
