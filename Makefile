@@ -139,7 +139,7 @@ $(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
 $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
-$(BUILD)/obj/common/backend/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: CC := $(WITH_MPI)
+$(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: CC := $(WITH_MPI)
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(if $(HAVE_CUDA),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'),none)"' -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
 

@@ -353,8 +353,8 @@ static fe_status build(draft *k, fe_device *d)
     FE_ALLOCATE(k->order, m->n_elem, "patches");
     FE_ALLOCATE(k->opens, m->n_elem, "patches");
     FE_ALLOCATE(k->start, (size_t)m->n_elem + 1, "patches");
-    FE_TRY(d->ops->download(d, corners * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
+    FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
     for (int a = 0; a < k->n_corner; a++)
         for (int e = 0; e < m->n_elem; e++) {
             k->valence[node_of(k, e, a)]++;
