@@ -26,6 +26,15 @@ FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
     FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
 }
 
+/* scale × stress after the return from a state. */
+FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6],
+                              const fe_real state[FE_STATE], fe_real stress[6])
+{
+    fe_return mapped;
+    fe_return_map(m, strain, state, stress, &mapped);
+    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+}
+
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
  * committed state. FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once.
  * FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
@@ -54,11 +63,9 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
         }
     } else {
         fe_real state[FE_STATE];
-        fe_return mapped;
         fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
-        fe_return_map(&m->material, strain, state, stress, &mapped);
-        FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+        fe_return_stress(&m->material, scale, strain, state, stress);
     }
 }
 

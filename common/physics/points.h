@@ -2,8 +2,7 @@
  *
  * An element may be `turned`: corner b is then its corner b ^ turn, so that a gather by node sees each
  * element with the node as corner 0. For Tet4 the four turns are rotations; for Hex8 they are reflections,
- * which flip the Jacobian's sign. Space may be rotated too, so that a gather by direction sees its own as x:
- * the caller reads vectors that way, and tensors follow. */
+ * which flip the Jacobian's sign. */
 #ifndef FE_POINTS_H
 #define FE_POINTS_H
 
@@ -12,11 +11,6 @@
 typedef struct fe_element {
     fe_index e, turn;
     fe_index committed, trial; /* flags of the two states */
-    int axis; /* axes x, y, z of vectors and tensors are axes axis, axis + 1, axis + 2 (mod 3) */
-#ifdef __CUDACC__
-    const void *fetched; /* the numbers of the point at hand, `stride` apart, if they were brought before */
-    int stride;
-#endif
 } fe_element;
 
 #ifdef __CUDACC__
@@ -62,8 +56,8 @@ FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
 
 FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
 {
-    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e), fe_read_byte(m->trial.flags, e),
-                                0};
+    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e),
+                                fe_read_byte(m->trial.flags, e)};
     return element;
 }
 
@@ -99,8 +93,7 @@ FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
     FE_BODY void fe_##what##_read(int kind, const number *__restrict__ array, fe_element e, int q,           \
                                   fe_real value[n])                                                          \
     {                                                                                                        \
-        FE_UNROLL for (int c = 0; c < n; c++) value[c] =                                                     \
-            e.fetched ? ((const number *)e.fetched)[c * e.stride] : array[fe_point_place(n, kind, e, q, c)]; \
+        FE_UNROLL for (int c = 0; c < n; c++) value[c] = array[fe_point_place(n, kind, e, q, c)];            \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
                                    const fe_real value[n])                                                   \
@@ -157,18 +150,6 @@ FE_POINT_ACCESS(full, double, FE_FULL)
 #undef FE_POINT_ACCESS
 #undef FE_POINT_LANE
 
-/* A trace-free tensor's five components in axes that start with `axis`. */
-FE_BODY fe_real fe_pick(int i, fe_real a, fe_real b, fe_real c) { return i == 0 ? a : i == 1 ? b : c; }
-FE_BODY void fe_rotate_axes(int axis, fe_real five[5])
-{
-    if (axis == 0) return;
-    fe_real t[6];
-    fe_trace_free(five, t);
-    five[0] = fe_pick(axis, t[0], t[1], t[2]), five[1] = fe_pick(axis, t[1], t[2], t[0]);
-    five[2] = fe_pick(axis, t[3], t[4], t[5]), five[3] = fe_pick(axis, t[4], t[5], t[3]);
-    five[4] = fe_pick(axis, t[5], t[3], t[4]);
-}
-
 /* State of a point; zero where the element has not yielded. */
 FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_element e, int q,
                             fe_real state[FE_STATE])
@@ -179,7 +160,6 @@ FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_elem
         fe_real read[FE_STATE];
         fe_state_read(kind, s->point, e, q, read);
         FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
-        fe_rotate_axes(e.axis, state);
     }
 }
 
@@ -191,21 +171,17 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
     fe_tangent_read(kind, m->tangent, e, q, read);
     FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
         fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
-    fe_rotate_axes(e.axis, tangent + 1);
 }
 
-/* scale × C:strain of a point from its full tangent, whose axes are x, y, z; elastic in lanes whose element
- * is not softened. */
+/* scale × C:strain of a point from its full tangent; elastic in lanes whose element is not softened. */
 FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
                                   fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    fe_real full[FE_FULL], turned[6], product[6];
-    FE_UNROLL for (int i = 0; i < 6; i++) turned[i] = strain[i / 3 * 3 + (i + 3 - e.axis) % 3];
+    fe_real full[FE_FULL], product[6];
     fe_full_read(kind, m->full, e, q, full);
-    fe_full_stress(scale, full, turned, product);
+    fe_full_stress(scale, full, strain, product);
     fe_elastic_stress(&m->material, scale, strain, stress);
-    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] =
-        fe_select(softened, product[i / 3 * 3 + (i + e.axis) % 3], stress[i]);
+    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] = fe_select(softened, product[i], stress[i]);
 }
 
 #endif

@@ -1,10 +1,16 @@
 /* The patches: pieces of a recursive bisection, halved again where a piece has too many nodes or slots. Runs
  * once, on the host. */
 #include "common/backend/device.h"
+#include "common/mesh/bisect.h"
 #include "variants/patch/assembly.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* In a mesh that stands in pieces the patches are these pieces, and their numbers stand together in memory.
+ */
+_Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches of Hex8 are pieces of a mesh");
+_Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
 
 typedef struct draft {
     const fe_view *m;
