@@ -118,7 +118,7 @@ help:
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
 	@echo 'variables: BUILD=$(BUILD) ARCH=$(ARCH) CUDA_ARCHS="$(CUDA_ARCHS)" CUDA=yes|no SANITIZE=address,undefined'
-	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/variant.h; tests are of the default)'
+	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; tests are of the default)'
 
 # A line for each thing that matters: found, or what is left out without it and how to get it.
 report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
@@ -156,7 +156,7 @@ $(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
 $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
-$(BUILD)/obj/common/backend/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
+$(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(or $(CUDA_VERSION),none)"' \
     -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
@@ -227,7 +227,7 @@ bench:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" programs
 	@BUILD='$(BUILD)' sh bench/sweep.sh
 
-# Builds of kernels that differ in what common/variant.h says of points.
+# Builds of kernels that differ in what common/physics/view.h says of points.
 storage:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" $(BUILD)/kernels
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \

@@ -3,7 +3,7 @@
  * that is started here may stay behind. */
 #include "tests/child.h"
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include "have/metis.h"
 #include "have/mpi.h"
 

@@ -2,7 +2,7 @@
 #include "common/report/machine.h"
 #include "have/cuda.h"
 #include "common/backend/device.h"
-#include "common/report/file.h"
+#include "common/base/file.h"
 #include "common/report/version.h"
 
 #include <ctype.h>

@@ -36,12 +36,12 @@ static fe_status evaluate(fe_solver *s, double *v, double *r, double *norm)
     fe_device *d = s->device;
     double square[3];
     FE_TRY(fe_solver_residual(s, v, r));
-    FE_TRY(d->ops->take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
-    FE_TRY(d->ops->dots(d, s->n, 1, r, s->length, r, s->scalar));
-    FE_TRY(d->ops->dots(d, s->n, 1, s->external, s->length, s->external, s->scalar + 1));
-    FE_TRY(d->ops->dots(d, (size_t)s->n_fixed, 1, s->scratch, s->length, s->scratch, s->scalar + 2));
-    FE_TRY(s->comm->sum(s->comm, d, 3, s->scalar));
-    FE_TRY(d->ops->download(d, sizeof square, s->scalar, square));
+    FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
+    FE_TRY(d->ops->column.dots(d, s->n, 1, r, s->length, r, s->scalar));
+    FE_TRY(d->ops->column.dots(d, s->n, 1, s->external, s->length, s->external, s->scalar + 1));
+    FE_TRY(d->ops->column.dots(d, (size_t)s->n_fixed, 1, s->scratch, s->length, s->scratch, s->scalar + 2));
+    FE_TRY(fe_comm_sum(s->comm, d, 3, s->scalar));
+    FE_TRY(d->ops->memory.download(d, sizeof square, s->scalar, square));
     *norm = sqrt(square[0]);
     s->reach = s->scale;
     for (int i = 1; i < 3; i++)
@@ -59,11 +59,11 @@ static int accepted(const fe_solver *s, double norm)
 static fe_status apply_factors(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->zero(d, s->length * sizeof(double), s->external));
-    FE_TRY(d->ops->copy(d, s->n, s->u, s->v));
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->external));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->u, s->v));
     for (int p = 0; p < s->boundary->n_path; p++) {
-        if (s->load[p]) FE_TRY(d->ops->axpy(d, s->n, to[p], s->load[p], s->external));
-        FE_TRY(d->ops->put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value, s->v));
+        if (s->load[p]) FE_TRY(d->ops->vector.axpy(d, s->n, to[p], s->load[p], s->external));
+        FE_TRY(d->ops->vector.put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value, s->v));
     }
     return FE_OK;
 }
@@ -90,21 +90,21 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
     FE_TRY(fe_solver_residual(s, s->u, s->residual));
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     if (sqrt(square) > s->scale) s->scale = sqrt(square);
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->u, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_apply(s, s->trial, s->scratch));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->scratch, s->residual));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->scratch, s->residual));
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     state->previous = sqrt(square);
     if (square > 0.0) {
         double forcing = s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance : 1e-4;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &linear));
         record->krylov_iterations += linear.iterations;
-        FE_TRY(d->ops->axpy(d, s->n, 1.0, s->step, s->v));
+        FE_TRY(d->ops->vector.axpy(d, s->n, 1.0, s->step, s->v));
         FE_TRY(record_length(record, 1.0));
     }
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->u, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
     state->first_increment = sqrt(square);
     return FE_OK;
@@ -114,8 +114,8 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
 static fe_status try_length(fe_solver *s, double length, double *r, double *norm, double *slope)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->axpy(d, s->n, length, s->step, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, length, s->step, s->trial));
     FE_TRY(evaluate(s, s->trial, r, norm));
     return fe_solver_dot(s, r, s->step, slope);
 }
@@ -147,7 +147,7 @@ static fe_status search_line(fe_solver *s, newton *state, double *length)
         }
     }
     state->previous = state->norm, state->norm = norm;
-    return d->ops->copy(d, s->n, s->trial, s->v);
+    return d->ops->vector.copy(d, s->n, s->trial, s->v);
 }
 
 /* Eisenstat & Walker, SIAM J. Sci. Comput. 17 (1996), choice 2 with gamma 0.9, and no tighter than what the
@@ -191,8 +191,8 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, newton *state)
 static fe_status ran_away(fe_solver *s, const newton *state, int *yes)
 {
     double square;
-    FE_TRY(s->device->ops->copy(s->device, s->n, s->v, s->trial));
-    FE_TRY(s->device->ops->axpy(s->device, s->n, -1.0, s->u, s->trial));
+    FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->v, s->trial));
+    FE_TRY(s->device->ops->vector.axpy(s->device, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
     *yes = s->problem_file->material.H == 0.0 && s->problem_file->n_load > 0 &&
            state->first_increment > 0.0 && !(sqrt(square) < 200.0 * state->first_increment);

@@ -4,6 +4,7 @@
 #define CORNER_GATHER_ASSEMBLY_H
 
 #include "common/physics/lanes.h"
+#include "common/variant.h"
 
 /* 1: slots stand as nodes read them, in slices of 32 rows: corner k of row n at slice[n / 32] + 32 k + n
  * % 32. Reads are then coalesced in every mesh and need no index; writes are, as far as elements side by side

@@ -4,6 +4,7 @@
 #define ELEMENT_COLOR_ASSEMBLY_H
 
 #include "common/physics/element.h"
+#include "common/variant.h"
 
 /* Elements sorted by part and colour: place i holds element elem[i]. What jacvec reads of an element is
  * stored at its place, so that neighbouring threads read neighbouring numbers; `material` keeps it up to

@@ -1,6 +1,5 @@
 /* patch on the host: one patch a thread at a time, with its nodes and sums in the thread's own cache. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/patch/assembly.h"
 
 #include <stdlib.h>

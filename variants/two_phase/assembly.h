@@ -8,6 +8,7 @@
 #define TWO_PHASE_ASSEMBLY_H
 
 #include "common/physics/lanes.h"
+#include "common/variant.h"
 
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
