@@ -202,7 +202,7 @@ FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, f
                              fe_real v[8][3], fe_real y[3])
 {
     FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gv[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -236,7 +236,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
 {
     fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -319,7 +319,7 @@ FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_re
                                  fe_real d[6])
 {
     FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);

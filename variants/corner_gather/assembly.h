@@ -80,7 +80,7 @@ FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gat
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(held, node, m->x, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL for (int b = 0; b < held; b++)
+    FE_UNROLL_LARGE for (int b = 0; b < held; b++)
     {
         fe_element_diagonal(kind, m, element, x, b, block);
         corner_gather_store(m, w, element, b, 6, block);

@@ -36,7 +36,7 @@ FE_BODY fe_real dof_csr_force(int kind, int op, const fe_view *m, fe_index e, fe
     fe_element_nodes(kind, m, element, node);
     dof_csr_read(kind, node, m->x, own[0], x);
     dof_csr_read(kind, node, v, own[1], f);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gv[3];
         fe_gradient_plane(kind, x, k, gx);
