@@ -55,8 +55,9 @@ COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo 
 # --- flags: ours, then those of the environment -------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers \
     -Werror=undef
-INCLUDES := -I. -I$(BUILD) $(sort $(BLAS_FLAGS) $(JSON_FLAGS) $(EXPRESSION_FLAGS) $(ZLIB_FLAGS) $(METIS_FLAGS) \
+LIBRARY_INCLUDES := $(sort $(BLAS_FLAGS) $(JSON_FLAGS) $(EXPRESSION_FLAGS) $(ZLIB_FLAGS) $(METIS_FLAGS) \
     $(CMOCKA_FLAGS) $(BENCHMARK_FLAGS) $(CUDA_FLAGS) $(NCCL_FLAGS))
+INCLUDES := -I. -I$(BUILD) $(patsubst -I%,-isystem %,$(LIBRARY_INCLUDES))
 DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(CPPFLAGS)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 C_FLAGS := -std=gnu11 -g1 $(OPT) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
@@ -152,7 +153,7 @@ $(BUILD)/obj/%.c.o: %.c $(FLAGS_FILE)
 	$(C_COMPILER) $(C_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+	$(NVCC) $(NVCC_FLAGS) -I. -I$(BUILD) $(LIBRARY_INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@

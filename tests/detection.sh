@@ -44,6 +44,7 @@ wrap() { # HOW HEADER COMPILER...: HOW is hidden or broken, or none
                 echo '    shift'
                 echo '    case $word in'
                 echo "    -I/*) [ ! -e \"\${word#-I}/$header\" ] || word=-I$work/shadow\${word#-I} ;;"
+                echo "    /*) [ ! -e \"\$word/$header\" ] || word=$work/shadow\$word ;;"
                 echo '    esac'
                 echo '    set -- "$@" "$word"'
                 echo 'done'

@@ -40,7 +40,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     fe_part_nodes(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR(i, first, last, FE_ROW_BLOCK, threads)                                                   \
-    FE_UNROLL for (int axis = 0; axis < 3; axis++)                                                           \
+    FE_UNROLL_LARGE for (int axis = 0; axis < 3; axis++)                                                           \
         rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), v, y)
     FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
@@ -55,7 +55,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads, last = m->n_owned;
 #define DIAGONAL(KIND)                                                                                       \
     FE_PARALLEL_FOR(i, 0, last, FE_ROW_BLOCK, threads)                                                       \
-    FE_UNROLL for (int axis = 0; axis < 3; axis++)                                                           \
+    FE_UNROLL_LARGE for (int axis = 0; axis < 3; axis++)                                                           \
         rows_diagonal(KIND, m, axis, i, fe_row_block_end(i, last), d)
     FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
