@@ -198,7 +198,7 @@ predict() {
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
         if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 2000000)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
-        else guess = n * (0.6 + 0.07 * $2 + size / 1000000)
+        else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
         took = from = 10
         while ((getline line < seen) > 0) {
             split(line, part, " ")
