@@ -4,7 +4,7 @@
 #include "common/mesh/lookup.h"
 #include "common/problem/parts.h"
 #include "common/problem/state.h"
-#include "tests/oracle.h"
+#include "oracle/oracle.h"
 
 #include <float.h>
 #include <stdlib.h>

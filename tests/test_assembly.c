@@ -18,7 +18,7 @@
 #include "common/mesh/lookup.h"
 #include "common/problem/parts.h"
 #include "common/problem/share.h"
-#include "tests/oracle.h"
+#include "oracle/oracle.h"
 
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
 #define MARGIN 1e-3     /* |f| over the yield stress */

@@ -65,7 +65,7 @@ static char log_text[1 << 20];
 /* Tracked and new files of what a build needs, or all of them where git cannot tell. */
 static void copy_sources(void)
 {
-    const char *const parts = "Makefile bench common meshgen tests variants";
+    const char *const parts = "Makefile bench common meshgen oracle tests variants";
     const int code =
         run(sizeof log_text, log_text,
             "{ git ls-files -zco --exclude-standard %s | xargs -0 cp --parents -t '%s'; } 2>&1 && "

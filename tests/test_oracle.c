@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/oracle.h"
+#include "oracle/oracle.h"
 
 /* Fails with the numbers unless |a - b| <= bound. */
 #define CLOSE(a, b, bound) close_to((a), (b), (bound), #a, __LINE__)
