@@ -1,7 +1,7 @@
 /* The program `scaling`: what one strategy's operations, ghosts, sums and Krylov iterations take on the ranks
  * at hand, each of which makes and holds its own piece of a box. Rows like those of `kernels`, with their
  * ranks. */
-#include "bench/case_box.h"
+#include "bench/verify.h"
 #include "bench/options.h"
 #include "common/backend/launch.h"
 #include "common/report/machine.h"
