@@ -145,7 +145,7 @@ $(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE
 
 ifneq ($(findstring thread,$(SANITIZE)),)
 # One thread works here, and most of the time: the oracle need not be watched.
-$(call object,oracle/oracle.c tests/test_assembly.c): CFLAGS += -O2 -fno-sanitize=thread
+$(call object,oracle/oracle.c $(addprefix tests/,scene.c rig.c mechanics.c test_assembly.c)): CFLAGS += -O2 -fno-sanitize=thread
 endif
 
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
@@ -198,8 +198,8 @@ sanitize-threads: threads := $(BUILD)/threads/tests
 sanitize-threads:
 	@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CUDA=no SANITIZE=thread OPT=-O0 PROGRAMS= \
-	    TESTS='$(threads)/test_assembly $(threads)/test_ranks' tests
-	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly
+	    TESTS='$(threads)/test_assembly $(threads)/test_shares $(threads)/test_ranks' tests
+	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly $(threads)/test_shares
 	@for part in 'test_*' 'strip* element_color*'; do $(threads)/test_ranks "$$part" || exit 1; done
 
 # What cannot be installed is named and left out; the sweep says so where kernels is among it.
