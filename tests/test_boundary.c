@@ -33,10 +33,9 @@ static void supports_take_their_expressions(void **state)
 {
     (void)state;
     draft d;
-    fe_mesh mesh;
     fe_boundary b;
     open_draft(&d);
-    mesh = tagged_box(FE_HEX8, cells_345, length_123, 0.1);
+    fe_mesh mesh = tagged_box(FE_HEX8, cells_345, length_123, 0.1);
     add_support(&d, "x0", "0", NULL, "2*y - sin(z)/3", 0);
     add_support(&d, "x1", NULL, "y > 1 ? x^2 : -1e-3", NULL, 1);
     must(fe_boundary_apply(&d.c, &mesh, &b));
@@ -66,10 +65,9 @@ static void first_support_wins(void **state)
 {
     (void)state;
     draft d;
-    fe_mesh mesh;
     fe_boundary b;
     open_draft(&d);
-    mesh = tagged_box(FE_TET4, cells_345, length_123, 0);
+    fe_mesh mesh = tagged_box(FE_TET4, cells_345, length_123, 0);
     add_support(&d, "x0", "1", NULL, NULL, 1);
     add_support(&d, "y0", "2", "3", NULL, 0);
     add_support(&d, "x0", "1/0", "4", NULL, 0); /* its x is never asked for */
@@ -99,10 +97,9 @@ static void probes_take_the_nearest_node(void **state)
 {
     (void)state;
     draft d;
-    fe_mesh mesh;
     fe_boundary b;
     open_draft(&d);
-    mesh = tagged_box(FE_HEX8, (const int[]){2, 2, 2}, (const double[]){2, 2, 2}, 0);
+    fe_mesh mesh = tagged_box(FE_HEX8, (const int[]){2, 2, 2}, (const double[]){2, 2, 2}, 0);
     add_support(&d, "x0", "0", "0", "0", 0);
     d.c.n_probe = 2;
     d.probe[0] = (fe_probe){.name = "a", .x = {1, 2, 0}};
@@ -129,11 +126,10 @@ static void traction_sums_to_force_and_moment(void **state)
     for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4)
         for (int side = 0; side < 6; side++) {
             draft d;
-            fe_mesh mesh;
             fe_boundary b;
             double force[3], moment[3], virial;
             open_draft(&d);
-            mesh = tagged_box(kind, cells_345, length_123, 0.2);
+            fe_mesh mesh = tagged_box(kind, cells_345, length_123, 0.2);
             add_support(&d, "x0", "0", "0", "0", 0);
             add_traction(&d, sides[side], t[0], t[1], t[2], 1);
             must(fe_boundary_apply(&d.c, &mesh, &b));
@@ -220,12 +216,11 @@ static void pressure_on_a_closed_surface(void **state)
     (void)state;
     for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4) {
         draft d;
-        fe_mesh mesh;
         fe_boundary b;
         fe_quality quality;
         double force[3], moment[3], virial;
         open_draft(&d);
-        mesh = tagged_box(kind, cells_345, length_123, 0.1);
+        fe_mesh mesh = tagged_box(kind, cells_345, length_123, 0.1);
         warp(&mesh);
         add_support(&d, "x0", "0", "0", "0", 0);
         for (int side = 0; side < 6; side++) add_pressure(&d, sides[side], 2);
@@ -248,10 +243,9 @@ static void loads_ignore_facet_orientation(void **state)
     (void)state;
     for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4) {
         draft d;
-        fe_mesh mesh;
         fe_boundary b[2];
         open_draft(&d);
-        mesh = tagged_box(kind, cells_345, length_123, 0.1);
+        fe_mesh mesh = tagged_box(kind, cells_345, length_123, 0.1);
         warp(&mesh);
         add_support(&d, "x0", "0", "0", "0", 0);
         add_pressure(&d, "y1", 1.5);
@@ -279,11 +273,10 @@ static void pressure_in_a_quarter_tube(void **state)
     (void)state;
     for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4) {
         draft d;
-        fe_mesh mesh;
         fe_boundary b;
         double force[3], moment[3], virial;
         open_draft(&d);
-        mesh = tagged_box(kind, (const int[]){3, 7, 4}, (const double[]){1, 1, 3}, 0);
+        fe_mesh mesh = tagged_box(kind, (const int[]){3, 7, 4}, (const double[]){1, 1, 3}, 0);
         for (int n = 0; n < mesh.n_node; n++) {
             double *x = mesh.x + 3 * n;
             const double r = 1 + x[0], angle = 1.5707963267948966 * x[1];
@@ -321,8 +314,7 @@ static void refuses_what_the_mesh_cannot_hold(void **state)
 {
     (void)state;
     draft d;
-    fe_mesh mesh;
-    mesh = tagged_box(FE_HEX8, (const int[]){2, 1, 1}, length_123, 0);
+    fe_mesh mesh = tagged_box(FE_HEX8, (const int[]){2, 1, 1}, length_123, 0);
     open_draft(&d);
     assert_refused(&d, &mesh, "key \"dirichlet\": there is no support at all");
     add_support(&d, "X0", "0", NULL, NULL, 0);
@@ -374,8 +366,7 @@ static void refuses_bad_expressions(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         draft d;
-        fe_mesh mesh;
-        mesh = tagged_box(FE_HEX8, (const int[]){2, 1, 1}, length_123, 0);
+        fe_mesh mesh = tagged_box(FE_HEX8, (const int[]){2, 1, 1}, length_123, 0);
         open_draft(&d);
         add_support(&d, "x0", "0", NULL, NULL, 0);
         add_support(&d, "y1", NULL, bad[i][0], NULL, 0);

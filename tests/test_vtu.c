@@ -46,28 +46,23 @@ static double *make_fields(const fe_mesh *mesh, double time, fe_fields *f)
     return value;
 }
 
-static void print_array(FILE *out, const char *where, const char *name, int n_component, int n,
-                        const double *value)
-{
-    fprintf(out, "array %s %s %d %d\n", where, name, n_component, n);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n_component; k++)
-            fprintf(out, "%.17g%c", value[(size_t)i * n_component + k], k + 1 < n_component ? ' ' : '\n');
-}
+enum { REAL, TAG, NUMBER }; /* double, int64_t, int */
 
-static void print_tags(FILE *out, const char *where, const char *name, int n, const int64_t *value)
+/* value [n][n_component] of one of these types. */
+static void print_array(FILE *out, const char *where, const char *name, int type, int n_component, int n,
+                        const void *value)
 {
-    fprintf(out, "array %s %s 1 %d\n", where, name, n);
-    for (int i = 0; i < n; i++) fprintf(out, "%lld\n", (long long)value[i]);
-}
-
-static void print_numbers(FILE *out, const char *where, const char *name, int n_component, int n,
-                          const int *value)
-{
+    const double *real = value;
+    const int64_t *tag = value;
+    const int *number = value;
     fprintf(out, "array %s %s %d %d\n", where, name, n_component, n);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n_component; k++)
-            fprintf(out, "%d%c", value[(size_t)i * n_component + k], k + 1 < n_component ? ' ' : '\n');
+    for (int i = 0; i < n * n_component; i++) {
+        const char *end = (i + 1) % n_component ? " " : "\n";
+        if (type == REAL)
+            fprintf(out, "%.17g%s", real[i], end);
+        else
+            fprintf(out, "%lld%s", type == TAG ? (long long)tag[i] : number[i], end);
+    }
 }
 
 /* What check_vtu.py compares NAME_step.vtu with. */
@@ -78,19 +73,19 @@ static void print_expected(const char *folder, const char *name, int step, const
     snprintf(path, sizeof path, "%s/%s_%04d.expected", folder, name, step);
     FILE *out = fopen(path, "w");
     assert_non_null(out);
-    print_array(out, "points", "xyz", 3, mesh->n_node, mesh->x);
-    print_array(out, "point", "displacement", 3, mesh->n_node, f->displacement);
-    print_array(out, "point", "reaction_force", 3, mesh->n_node, f->reaction_force);
-    print_tags(out, "point", "node_tag", mesh->n_node, mesh->node_tag);
-    print_array(out, "cell", "stress", 6, mesh->n_elem, f->stress);
-    print_array(out, "cell", "plastic_strain", 6, mesh->n_elem, f->plastic_strain);
-    print_array(out, "cell", "von_mises", 1, mesh->n_elem, f->von_mises);
-    print_array(out, "cell", "peeq", 1, mesh->n_elem, f->peeq);
-    print_array(out, "cell", "peeq_max", 1, mesh->n_elem, f->peeq_max);
-    print_numbers(out, "cell", "physical_group", 1, mesh->n_elem, mesh->elem_group);
-    print_tags(out, "cell", "element_tag", mesh->n_elem, mesh->elem_tag);
-    print_numbers(out, "cell", "rank", 1, mesh->n_elem, f->rank);
-    print_numbers(out, "topology", "connectivity", fe_corners(mesh->kind), mesh->n_elem, mesh->conn);
+    print_array(out, "points", "xyz", REAL, 3, mesh->n_node, mesh->x);
+    print_array(out, "point", "displacement", REAL, 3, mesh->n_node, f->displacement);
+    print_array(out, "point", "reaction_force", REAL, 3, mesh->n_node, f->reaction_force);
+    print_array(out, "point", "node_tag", TAG, 1, mesh->n_node, mesh->node_tag);
+    print_array(out, "cell", "stress", REAL, 6, mesh->n_elem, f->stress);
+    print_array(out, "cell", "plastic_strain", REAL, 6, mesh->n_elem, f->plastic_strain);
+    print_array(out, "cell", "von_mises", REAL, 1, mesh->n_elem, f->von_mises);
+    print_array(out, "cell", "peeq", REAL, 1, mesh->n_elem, f->peeq);
+    print_array(out, "cell", "peeq_max", REAL, 1, mesh->n_elem, f->peeq_max);
+    print_array(out, "cell", "physical_group", NUMBER, 1, mesh->n_elem, mesh->elem_group);
+    print_array(out, "cell", "element_tag", TAG, 1, mesh->n_elem, mesh->elem_tag);
+    print_array(out, "cell", "rank", NUMBER, 1, mesh->n_elem, f->rank);
+    print_array(out, "topology", "connectivity", NUMBER, fe_corners(mesh->kind), mesh->n_elem, mesh->conn);
     fprintf(out, "array topology types 1 %d\n", mesh->n_elem);
     for (int e = 0; e < mesh->n_elem; e++) fprintf(out, "%d\n", fe_corners(mesh->kind) == 4 ? 10 : 12);
     assert_int_equal(fclose(out), 0);
@@ -100,10 +95,9 @@ static void print_expected(const char *folder, const char *name, int step, const
 static void write_series(const char *folder, const char *name, int kind, int cells)
 {
     static const double times[] = {0, 1, 2.5};
-    fe_mesh mesh;
     fe_series series = {0};
     char path[2 * FOLDER_LENGTH];
-    mesh = tagged_box(kind, cells);
+    fe_mesh mesh = tagged_box(kind, cells);
     snprintf(path, sizeof path, "%s/%s.times", folder, name);
     FILE *list = fopen(path, "w");
     assert_non_null(list);
