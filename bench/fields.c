@@ -1,7 +1,6 @@
 /* What the nodes of a box do and how plastic its elements are; see fields.h. */
 #include "bench/fields.h"
 #include "common/backend/device.h"
-#include "common/mesh/lookup.h"
 #include "common/problem/state.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "bench/sample.h"
 #include "bench/fields.h"
 #include "common/backend/device.h"
-#include "common/mesh/lookup.h"
 #include "common/problem/state.h"
 
 #include <math.h>
