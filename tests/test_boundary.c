@@ -439,10 +439,9 @@ static void validation_meshes_have_the_references_facts(void **state)
 {
     (void)state;
     glob_t found;
-    if (glob("tests/validation/reference/*.json", 0, NULL, &found)) {
-        fprintf(stderr, "SKIPPED: tests/validation is not below the working directory\n");
-        skip();
-    }
+    skip_if(glob("tests/validation/reference/*.json", 0, NULL, &found) ? "not below the working directory"
+                                                                       : NULL,
+            "tests/validation");
     for (size_t i = 0; i < found.gl_pathc; i++) {
         json_t *reference = json_load_file(found.gl_pathv[i], 0, NULL);
         assert_non_null(reference);

@@ -28,10 +28,9 @@ static void reads_validation_problems(void **state)
 {
     (void)state;
     glob_t found;
-    if (glob("tests/validation/problems/*.json", 0, NULL, &found)) {
-        fprintf(stderr, "SKIPPED: tests/validation is not below the working directory\n");
-        skip();
-    }
+    skip_if(glob("tests/validation/problems/*.json", 0, NULL, &found) ? "not below the working directory"
+                                                                      : NULL,
+            "tests/validation");
     assert_true(found.gl_pathc >= 6);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         fe_case c;
@@ -53,7 +52,9 @@ static void reads_numbers_and_names(void **state)
 {
     (void)state;
     fe_case c;
-    if (access("tests/validation/problems/cylinder.json", R_OK)) skip();
+    skip_if(access("tests/validation/problems/cylinder.json", R_OK) ? "not below the working directory"
+                                                                    : NULL,
+            "tests/validation");
     must(fe_case_read("tests/validation/problems/cylinder.json", &c));
     assert_string_equal(c.name, "cylinder");
     assert_true(c.material.E == 210000 && c.material.nu == 0.3 && c.material.sigma_y == 240 &&

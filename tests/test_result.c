@@ -162,10 +162,7 @@ static void result_has_the_keys_of_the_references(void **state)
                                         "reaction_moments"};
     char folder[FOLDER_LENGTH], path[FOLDER_LENGTH + 16];
     json_t *reference = json_load_file("tests/validation/reference/strip.strip_hex.json", 0, NULL);
-    if (!reference) {
-        fprintf(stderr, "SKIPPED: tests/validation/reference is not below the working directory\n");
-        skip();
-    }
+    skip_if(reference ? NULL : "not below the working directory", "tests/validation");
     sample s;
     assert_int_equal(folder_make(folder), 0);
     snprintf(path, sizeof path, "%s/r.json", folder);
