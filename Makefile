@@ -76,9 +76,9 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/scaling.c bench/options.c
-BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
+BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
-TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c))
+TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
@@ -145,7 +145,7 @@ $(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE
 
 ifneq ($(findstring thread,$(SANITIZE)),)
 # One thread works here, and most of the time: the oracle need not be watched.
-$(call object,tests/oracle.c tests/test_assembly.c): CFLAGS += -O2 -fno-sanitize=thread
+$(call object,oracle/oracle.c $(addprefix tests/,scene.c rig.c mechanics.c test_assembly.c)): CFLAGS += -O2 -fno-sanitize=thread
 endif
 
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
@@ -198,8 +198,8 @@ sanitize-threads: threads := $(BUILD)/threads/tests
 sanitize-threads:
 	@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CUDA=no SANITIZE=thread OPT=-O0 PROGRAMS= \
-	    TESTS='$(threads)/test_assembly $(threads)/test_ranks' tests
-	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly
+	    TESTS='$(threads)/test_assembly $(threads)/test_shares $(threads)/test_ranks' tests
+	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly $(threads)/test_shares
 	@for part in 'test_*' 'strip* element_color*'; do $(threads)/test_ranks "$$part" || exit 1; done
 
 # What cannot be installed is named and left out; the sweep says so where kernels is among it.

@@ -1,6 +1,6 @@
 /* bound on the host: one element a SIMD lane. */
 #include "bench/bound.h"
-#include "bench/case_box.h"
+#include "bench/case.h"
 #include "common/problem/loops.h"
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)

@@ -97,7 +97,7 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
     if (m.value) p[offset + (size_t)i.lane[0]] = a.value;
 }
 
-#include "bench/case_box.h"
+#include "bench/case.h"
 #include "common/physics/element.h"
 
 namespace flop_count

@@ -5,8 +5,8 @@
 
 #include "bench/flop_count.h" /* first: it takes the place of fe_real */
 
-#include "bench/case_box.h"
 #include "bench/ceiling.h"
+#include "bench/verify.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
 

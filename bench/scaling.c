@@ -1,8 +1,8 @@
 /* The program `scaling`: what one strategy's operations, ghosts, sums and Krylov iterations take on the ranks
  * at hand, each of which makes and holds its own piece of a box. Rows like those of `kernels`, with their
  * ranks. */
-#include "bench/case_box.h"
 #include "bench/options.h"
+#include "bench/verify.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
