@@ -26,4 +26,5 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-extern "C" const fe_assembly bench_bound_cuda = {NULL, residual, fe_material_cuda, jacvec, NULL, 1};
+extern "C" const fe_assembly bench_bound_cuda = {
+    .residual = residual, .material = fe_material_cuda, .jacvec = jacvec, .traits = FE_STORES};

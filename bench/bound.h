@@ -16,8 +16,8 @@ FE_BODY void bench_bound_forces(int kind, int op, const fe_view *m, fe_index e, 
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
     fe_element_read(kind, node, v, f);
     fe_element_forces(kind, op, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) sum +=
-        force[b][c];
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) sum += force[b][c];
     if (fe_any(sum != sum)) y[0] = NAN;
 }
 

@@ -88,6 +88,7 @@ fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_ope
 {
     if (op == BENCH_MATERIAL) return a->material(&c->problem, work, FE_TANGENT_CONSISTENT, c->u);
     if (op != BENCH_DIAGONAL) return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->u : c->v, c->out);
-    FE_TRY(c->device->ops->memory.zero(c->device, bench_entries(op, c->share.n_local) * sizeof(double), c->out));
+    FE_TRY(
+        c->device->ops->memory.zero(c->device, bench_entries(op, c->share.n_local) * sizeof(double), c->out));
     return a->diagonal(&c->problem, work, c->out);
 }

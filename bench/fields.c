@@ -71,7 +71,7 @@ static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
                 flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
         status = ops->memory.upload(c->device, (size_t)n * width * sizeof *point, point,
-                             v->committed.point + (size_t)first * width);
+                                    v->committed.point + (size_t)first * width);
         if (status == FE_OK) status = ops->wait(c->device);
     }
     if (status == FE_OK) status = ops->memory.upload(c->device, (size_t)v->ld, flags, v->committed.flags);

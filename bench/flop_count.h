@@ -19,8 +19,8 @@
 
 #define FE_LANES 1
 #define FE_FROM_LANES(M) fe_real(M(0))
-#define FE_UNROLL
-#define FE_UNROLL_LARGE
+#define FE_UNROLL_FOR(...) for (__VA_ARGS__)
+#define FE_UNROLL_LARGE_FOR(...) for (__VA_ARGS__)
 
 namespace flop_count
 {

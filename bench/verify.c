@@ -97,8 +97,8 @@ fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_op
 {
     *error = 0.0;
     FE_TRY(clear_trial(c));
-    FE_TRY(c->device->ops->memory.zero(c->device, bench_entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(double),
-                                c->out));
+    FE_TRY(c->device->ops->memory.zero(
+        c->device, bench_entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(double), c->out));
     FE_TRY(bench_prepare(c, a, work, op));
     FE_TRY(bench_apply(c, a, work, op));
     FE_TRY(c->device->ops->wait(c->device));
@@ -116,7 +116,7 @@ static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *
         FE_TRY(d->ops->memory.fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
         FE_TRY(d->ops->memory.fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
         FE_TRY(d->ops->memory.fingerprint(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent / sizeof *sum,
-                                   v->tangent, sum));
+                                          v->tangent, sum));
     } else {
         FE_TRY(d->ops->memory.fingerprint(d, bench_entries(op, c->share.n_owned), c->out, sum));
     }

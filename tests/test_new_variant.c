@@ -50,7 +50,8 @@ static const char host[] =
     "    FE_FOR_KIND(p->kind, DIAGONAL)\n"
     "    return FE_OK;\n"
     "}\n"
-    "const fe_assembly toy_host = {NULL, residual, fe_material_host, jacvec, diagonal};\n";
+    "const fe_assembly toy_host = {.residual = residual, .material = fe_material_host, .jacvec = jacvec, "
+    ".diagonal = diagonal};\n";
 
 static const char variant[] =
     "#include \"common/variant.h\"\n"

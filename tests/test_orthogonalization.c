@@ -60,7 +60,7 @@ static void test_complete(void **state)
         dense_run *t = dense_open(backend, n, n + 5, FE_ORTHOGONALIZATION_DCGS2);
         dense_solve(t, 0, 0.0, n + 1);
         must(t->device->ops->memory.download(t->device, (size_t)n * sizeof *next,
-                                      t->krylov.basis + (size_t)n * t->krylov.length, next));
+                                             t->krylov.basis + (size_t)n * t->krylov.length, next));
         for (int i = 0; i < n; i++) assert_true(next[i] == 0.0);
         dense_solve(t, 0, 0.0, n + 3);
         assert_true(dense_error(t) <= 1e-13);

@@ -1,6 +1,6 @@
 /* ParaView files against VTK's own reader (tests/check_vtu.py). */
-#include "common/mesh/vtu.h"
 #include "common/base/file.h"
+#include "common/mesh/vtu.h"
 #include "tests/common.h"
 
 #include <math.h>

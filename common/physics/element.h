@@ -10,8 +10,7 @@
  * tensor's. */
 FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) {
         const int k = (i + 1) % 3;
         s[i] = G[i][0] * A[i][0] + G[i][1] * A[i][1] + G[i][2] * A[i][2];
         s[3 + i] = G[i][0] * A[k][0] + G[i][1] * A[k][1] + G[i][2] * A[k][2] + G[k][0] * A[i][0] +
@@ -23,7 +22,7 @@ FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6
 FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 {
     const fe_real half = 0.5 * inverse;
-    FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
 }
 
 /* scale × stress after the return from a state. */
@@ -32,7 +31,7 @@ FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strai
 {
     fe_return mapped;
     fe_return_map(m, strain, state, stress, &mapped);
-    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] *= scale;
 }
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
@@ -73,15 +72,15 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
 FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
-    FE_UNROLL for (int k = 0; k < 3; k++) FE_UNROLL for (int i = 0; i < 3; i++)
-        FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] += stress[place[i][k]] * A[k][j];
+    FE_UNROLL_FOR (int k = 0; k < 3; k++)
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) P[i][j] += stress[place[i][k]] * A[k][j];
 }
 
 /* The modes of a vector field at a Hex8's corners. */
 FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])
 {
-    FE_UNROLL_LARGE for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
         const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
         fe_modes_of(component, modes[c]);
     }
@@ -96,16 +95,15 @@ typedef struct fe_line {
 /* Opens the lines along all axes from the modes of coordinates and field. */
 FE_BODY void fe_lines_open(fe_real x[3][8], fe_real v[3][8], fe_line line[3][4])
 {
-    FE_UNROLL_LARGE for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++)
-    {
-        fe_real gx[4], gv[4];
-        fe_modes_gradient(x[c], j, gx);
-        fe_modes_gradient(v[c], j, gv);
-        FE_UNROLL for (int i = 0; i < 4; i++)
-        {
-            line[j][i].x[c] = gx[i], line[j][i].v[c] = gv[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
+    FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++)
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) {
+            fe_real gx[4], gv[4];
+            fe_modes_gradient(x[c], j, gx);
+            fe_modes_gradient(v[c], j, gv);
+            FE_UNROLL_FOR (int i = 0; i < 4; i++) {
+                line[j][i].x[c] = gx[i], line[j][i].v[c] = gv[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
+            }
         }
-    }
 }
 
 /* fe_points_forces over all points of a Hex8. */
@@ -117,27 +115,24 @@ FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8
     fe_modes_read(x, x_modes);
     fe_modes_read(v, v_modes);
     fe_lines_open(x_modes, v_modes, line);
-    FE_UNROLL_LARGE for (int q = 0; q < 8; q++)
-    {
+    FE_UNROLL_LARGE_FOR (int q = 0; q < 8; q++) {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-        FE_UNROLL for (int j = 0; j < 3; j++)
-        {
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) {
             const fe_line *at = &line[j][fe_line_of(j, q)];
-            FE_UNROLL for (int c = 0; c < 3; c++) J[c][j] = at->x[c], G[c][j] = at->v[c],
-                                                  P[c][j] = at->sum[c];
+            FE_UNROLL_FOR (int c = 0; c < 3; c++)
+                J[c][j] = at->x[c], G[c][j] = at->v[c], P[c][j] = at->sum[c];
         }
         fe_point_stress(FE_HEX8, op, FE_MODES_WEIGHT, m, e, q, J, G, A, stress);
         fe_point_force(stress, A, P);
-        FE_UNROLL for (int j = 0; j < 3; j++) FE_UNROLL for (int c = 0; c < 3; c++) line[j][fe_line_of(j, q)]
-            .sum[c] = P[c][j];
+        FE_UNROLL_FOR (int j = 0; j < 3; j++)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) line[j][fe_line_of(j, q)].sum[c] = P[c][j];
     }
-    FE_UNROLL_LARGE for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
         fe_real along[3][4], component[8];
-        FE_UNROLL for (int j = 0; j < 3; j++) FE_UNROLL for (int i = 0; i < 4; i++) along[j][i] =
-            line[j][i].sum[c];
+        FE_UNROLL_FOR (int j = 0; j < 3; j++)
+            FE_UNROLL_FOR (int i = 0; i < 4; i++) along[j][i] = line[j][i].sum[c];
         fe_modes_scatter(along, component);
-        FE_UNROLL for (int a = 0; a < 8; a++) y[a][c] = component[a];
+        FE_UNROLL_FOR (int a = 0; a < 8; a++) y[a][c] = component[a];
     }
 }
 
@@ -152,16 +147,14 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
     }
     /* A plane's sums need more than one point to pay. */
     const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] =
-        fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < n_plane; k++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = fe_splat(FE_EMPTY);
+    FE_UNROLL_FOR (int k = 0; k < n_plane; k++) {
         fe_plane gx[3], gv[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, v, k, gv);
         fe_gradient_start(back, t);
-        FE_UNROLL for (int p = 0; p < n_point; p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < n_point; p++) {
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
@@ -184,9 +177,9 @@ FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e,
 /* g = A times the reference gradient of corner a's shape function: det J grad N_a. */
 FE_BODY void fe_corner_gradient(int kind, fe_real A[3][3], int a, int q, fe_real g[3])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++) g[i] = A[i][0] * fe_shape_gradient(kind, a, q, 0) +
-                                                 A[i][1] * fe_shape_gradient(kind, a, q, 1) +
-                                                 A[i][2] * fe_shape_gradient(kind, a, q, 2);
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        g[i] = A[i][0] * fe_shape_gradient(kind, a, q, 0) + A[i][1] * fe_shape_gradient(kind, a, q, 1) +
+               A[i][2] * fe_shape_gradient(kind, a, q, 2);
 }
 
 /* y += stress g */
@@ -201,14 +194,12 @@ FE_BODY void fe_add_product(const fe_real stress[6], const fe_real g[3], fe_real
 FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
                              fe_real v[8][3], fe_real y[3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
+    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3], gv[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, v, k, gv);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, v, gv, k, p, G);
@@ -236,13 +227,11 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
 {
     fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_STATE];
             fe_return mapped;
             const int q = p + 4 * k;
@@ -257,8 +246,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
         }
     }
     yielded = yielded | softened;
-    FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
-    {
+    FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
         if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
         if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
             fe_tangent_write(kind, m->tangent, e, q, softened & active, tangent[q]);
@@ -286,7 +274,7 @@ FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, 
 {
     const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
     *theta = fe_splat(1.0);
-    FE_UNROLL for (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
     if (!fe_any(softened)) return 0;
     fe_real tangent[FE_TANGENT];
     fe_point_tangent(kind, m, softened, e, q, tangent);
@@ -306,8 +294,7 @@ FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, con
     const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     const fe_real along = bulk + shear / 3.0 * theta;
     const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};
-    FE_UNROLL for (int i = 0; i < 6; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) {
         fe_real entry = along * g[row[i]] * g[column[i]] - mg[row[i]] * mg[column[i]];
         if (i < 3) entry += isotropic;
         d[i] += scale * entry;
@@ -318,13 +305,11 @@ FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, con
 FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner,
                                  fe_real d[6])
 {
-    FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
+    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], A[3][3], g[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
@@ -338,7 +323,8 @@ FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_re
 FE_BODY void fe_block_rows(const fe_real b[6], fe_real rows[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
-    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) rows[i][j] = b[place[i][j]];
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) rows[i][j] = b[place[i][j]];
 }
 
 #endif

@@ -11,8 +11,8 @@
 #ifdef __CUDACC__
 
 #define FE_LANES 1
-#define FE_UNROLL _Pragma("unroll")
-#define FE_UNROLL_LARGE FE_UNROLL
+#define FE_UNROLL_FOR(...) _Pragma("unroll") for (__VA_ARGS__)
+#define FE_UNROLL_LARGE_FOR(...) FE_UNROLL_FOR (__VA_ARGS__)
 typedef double fe_real;
 typedef int fe_index;
 typedef bool fe_mask;
@@ -68,10 +68,10 @@ FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_rea
 #else
 #define FE_LANES 4
 #endif
-#define FE_UNROLL _Pragma("GCC unroll 8")
+#define FE_UNROLL_FOR(...) _Pragma("GCC unroll 8") for (__VA_ARGS__)
 /* Loops that a device needs unrolled, for its registers; a host would then run out of decoded instructions.
  */
-#define FE_UNROLL_LARGE _Pragma("GCC unroll 1")
+#define FE_UNROLL_LARGE_FOR(...) _Pragma("GCC unroll 1") for (__VA_ARGS__)
 typedef double fe_real __attribute__((vector_size(8 * FE_LANES)));
 typedef int64_t fe_mask __attribute__((vector_size(8 * FE_LANES)));
 typedef struct fe_index {

@@ -2,8 +2,8 @@
 #ifndef FE_SHARE_H
 #define FE_SHARE_H
 
-#include "common/ranks/comm.h"
 #include "common/mesh/mesh.h"
+#include "common/ranks/comm.h"
 #include "common/variant.h"
 
 #ifdef __cplusplus

@@ -20,7 +20,8 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const dou
     p->view.elastic = mode == FE_TANGENT_ELASTIC;
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads;
-#define MATERIAL(KIND) FE_PARALLEL_FOR(e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, u)
+#define MATERIAL(KIND)                                                                                       \
+    FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, u)
     FE_FOR_KIND(p->kind, MATERIAL)
 #undef MATERIAL
     return FE_OK;
@@ -61,7 +62,7 @@ fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *c
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads, width = FE_N_SUM + FE_N_MAX;
 #define SUMMARY(KIND)                                                                                        \
-    FE_PARALLEL_FOR(e, 0, n, BLOCK, threads)                                                                 \
+    FE_PARALLEL_FOR (e, 0, n, BLOCK, threads)                                                                \
     summary_body(KIND, m, e, n, u, counted, partial + (size_t)(e / BLOCK) * width, out)
     FE_FOR_KIND(p->kind, SUMMARY)
 #undef SUMMARY

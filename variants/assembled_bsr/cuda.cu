@@ -21,9 +21,9 @@ FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ v,
     for (int place = first; place < end; place++) {
         double x[3], K[9];
         fe_read3(v, __ldcs(column), x);
-        FE_UNROLL for (int c = 0; c < 9; c++) K[c] = __ldcs(value + c * SLICE);
-        FE_UNROLL for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++) sum[c] +=
-            K[3 * c + j] * x[j];
+        FE_UNROLL_FOR (int c = 0; c < 9; c++) K[c] = __ldcs(value + c * SLICE);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) sum[c] += K[3 * c + j] * x[j];
         column += SLICE, value += 9 * SLICE;
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)(r->row + i) + c] = sum[c];
@@ -43,5 +43,9 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
     return FE_OK;
 }
 
-extern "C" const fe_assembly assembled_bsr_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
-                                                   jacvec, bsr_diagonal_cuda, FE_STORES | FE_INDEPENDENT};
+extern "C" const fe_assembly assembled_bsr_cuda = {.setup = setup,
+                                                   .residual = bsr_residual_cuda,
+                                                   .material = bsr_material_cuda,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = bsr_diagonal_cuda,
+                                                   .traits = FE_STORES | FE_INDEPENDENT};

@@ -121,5 +121,9 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
     return product(w->library, p, r, &w->part[part], v, y + 3 * (size_t)r->row);
 }
 
-extern "C" const fe_assembly assembled_cusparse_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
-                                                        jacvec, bsr_diagonal_cuda, FE_STORES};
+extern "C" const fe_assembly assembled_cusparse_cuda = {.setup = setup,
+                                                        .residual = bsr_residual_cuda,
+                                                        .material = bsr_material_cuda,
+                                                        .jacvec = jacvec,
+                                                        .diagonal = bsr_diagonal_cuda,
+                                                        .traits = FE_STORES};

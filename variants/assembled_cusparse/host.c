@@ -23,9 +23,12 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
     const bsr_matrix *matrix = work;
     const bsr_rows *r = &matrix->part[part];
     const int threads = p->device->threads;
-    FE_PARALLEL_FOR(i, 0, r->n_row, 1, threads) row_product(r, i, v, y);
+    FE_PARALLEL_FOR (i, 0, r->n_row, 1, threads) row_product(r, i, v, y);
     return FE_OK;
 }
 
-const fe_assembly assembled_cusparse_host = {setup, bsr_residual_host, bsr_material_host, jacvec,
-                                             bsr_diagonal_host};
+const fe_assembly assembled_cusparse_host = {.setup = setup,
+                                             .residual = bsr_residual_host,
+                                             .material = bsr_material_host,
+                                             .jacvec = jacvec,
+                                             .diagonal = bsr_diagonal_host};

@@ -18,7 +18,7 @@ FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int widt
             const int corner = m->corner[first + k];
             at = (corner & 7) * m->ld + (corner >> 3);
         }
-        FE_UNROLL for (int c = 0; c < width; c++) sum[c] += w->value[c * w->n_slot + at];
+        FE_UNROLL_FOR (int c = 0; c < width; c++) sum[c] += w->value[c * w->n_slot + at];
     }
 }
 
@@ -84,5 +84,9 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly corner_gather_cuda = {
-    corner_gather_setup, residual, fe_material_cuda, jacvec, diagonal, FE_STORES};
+extern "C" const fe_assembly corner_gather_cuda = {.setup = corner_gather_setup,
+                                                   .residual = residual,
+                                                   .material = fe_material_cuda,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = diagonal,
+                                                   .traits = FE_STORES};

@@ -22,8 +22,8 @@ FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
 FE_BODY void dof_csr_read(int kind, const fe_index node[8], const double *field, const fe_real own[3],
                           fe_real f[8][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++) f[0][c] = own[c];
-    FE_UNROLL for (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) f[0][c] = own[c];
+    FE_UNROLL_FOR (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
 }
 
 /* Force on corner 0 of the turned elements along the axis. own: x and v there. */
@@ -36,13 +36,11 @@ FE_BODY fe_real dof_csr_force(int kind, int op, const fe_view *m, fe_index e, fe
     fe_element_nodes(kind, m, element, node);
     dof_csr_read(kind, node, m->x, own[0], x);
     dof_csr_read(kind, node, v, own[1], f);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3], gv[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, f, k, gv);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6], row[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, f, gv, k, p, G);

@@ -65,5 +65,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly dof_csr_cuda = {NULL,   residual, fe_material_cuda,
-                                             jacvec, diagonal, FE_STORES | FE_INDEPENDENT};
+extern "C" const fe_assembly dof_csr_cuda = {.residual = residual,
+                                             .material = fe_material_cuda,
+                                             .jacvec = jacvec,
+                                             .diagonal = diagonal,
+                                             .traits = FE_STORES | FE_INDEPENDENT};

@@ -31,35 +31,19 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int 
     }
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads;
-    int first, last;
-    fe_part_nodes(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(i, first, last, FE_ROW_BLOCK, threads)                                                   \
-    FE_UNROLL for (int axis = 0; axis < 3; axis++)                                                           \
-        rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), v, y)
-    FE_FOR_OPERATION(p->kind, op, FORCES)
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
+        FE_UNROLL_FOR (int axis = 0; axis < 3; axis++)                                                       \
+    rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), v, y)
+FE_HOST_FORCES(fe_part_nodes, FORCES)
 #undef FORCES
-    return FE_OK;
-}
-FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads, last = m->n_owned;
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, 0, last, FE_ROW_BLOCK, threads)                                                       \
-    FE_UNROLL for (int axis = 0; axis < 3; axis++)                                                           \
-        rows_diagonal(KIND, m, axis, i, fe_row_block_end(i, last), d)
-    FE_FOR_KIND(p->kind, DIAGONAL)
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
+        FE_UNROLL_FOR (int axis = 0; axis < 3; axis++)                                                       \
+    rows_diagonal(KIND, m, axis, i, fe_row_block_end(i, last), d)
+FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
-    return FE_OK;
-}
 
-const fe_assembly dof_csr_host = {NULL, residual, fe_material_host, jacvec, diagonal};
+const fe_assembly dof_csr_host = {
+    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal};

@@ -53,14 +53,14 @@ FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_rea
 {
     fe_real sum[8][3];
     (void)active;
-    FE_UNROLL for (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
-    FE_UNROLL for (int b = 0; b < n; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] =
-        sum[b][c] + f[b][c];
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
+    FE_UNROLL_FOR (int b = 0; b < n; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] = sum[b][c] + f[b][c];
 }
 #else
 FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
 {
-    FE_UNROLL for (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
 }
 #endif
 
@@ -83,11 +83,10 @@ FE_BODY void element_color_diagonal(int kind, const fe_view *m, fe_index i, int 
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int r = 0; r < 3; r++) fe_add3(d, fe_times3(node[b], r), active, 0, rows[r]);
+        FE_UNROLL_FOR (int r = 0; r < 3; r++) fe_add3(d, fe_times3(node[b], r), active, 0, rows[r]);
     }
 }
 

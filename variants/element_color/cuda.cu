@@ -66,4 +66,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_color_cuda = {element_color_setup, residual, material, jacvec, diagonal};
+extern "C" const fe_assembly element_color_cuda = {.setup = element_color_setup,
+                                                   .residual = residual,
+                                                   .material = material,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = diagonal};

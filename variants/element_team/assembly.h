@@ -27,8 +27,7 @@ FE_BODY fe_real element_team_neighbour(int held, int axis, const fe_real a[], in
  * corner. Both maps are symmetric. */
 FE_BODY void element_team_step(int held, int axis, const fe_real a[], fe_real d[], fe_real s[])
 {
-    FE_UNROLL for (int h = 0; h < held; h++)
-    {
+    FE_UNROLL_FOR (int h = 0; h < held; h++) {
         d[h] = element_team_neighbour(held, axis, a, h) - a[h];
         s[h] = a[h] + FE_FAR * d[h];
     }
@@ -38,9 +37,9 @@ FE_BODY void element_team_step(int held, int axis, const fe_real a[], fe_real d[
 FE_BODY void element_team_transpose(int held, int axis, const fe_real d[], const fe_real s[], fe_real y[])
 {
     fe_real away[2];
-    FE_UNROLL for (int h = 0; h < held; h++) away[h] = d[h] + FE_FAR * s[h];
-    FE_UNROLL for (int h = 0; h < held; h++) y[h] =
-        element_team_neighbour(held, axis, away, h) + (FE_NEAR * s[h] - d[h]);
+    FE_UNROLL_FOR (int h = 0; h < held; h++) away[h] = d[h] + FE_FAR * s[h];
+    FE_UNROLL_FOR (int h = 0; h < held; h++)
+        y[h] = element_team_neighbour(held, axis, away, h) + (FE_NEAR * s[h] - d[h]);
 }
 
 enum { AXIS_X = 1, AXIS_Y = 2, AXIS_Z = 4 };
@@ -49,34 +48,34 @@ enum { AXIS_X = 1, AXIS_Y = 2, AXIS_Z = 4 };
  * component. */
 FE_BODY void element_team_gradient(int held, fe_real f[8][3], fe_real G[2][3][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real a[2], z[2], at_z[2], y[2], at_yz[2], z_at_y[2], g[3][2], unused[2];
-        FE_UNROLL for (int h = 0; h < held; h++) a[h] = f[h][c];
+        FE_UNROLL_FOR (int h = 0; h < held; h++) a[h] = f[h][c];
         element_team_step(held, AXIS_Z, a, z, at_z);
         element_team_step(held, AXIS_Y, at_z, y, at_yz);
         element_team_step(held, AXIS_Y, z, unused, z_at_y);
         element_team_step(held, AXIS_X, at_yz, g[0], unused);
         element_team_step(held, AXIS_X, y, unused, g[1]);
         element_team_step(held, AXIS_X, z_at_y, unused, g[2]);
-        FE_UNROLL for (int h = 0; h < held; h++) FE_UNROLL for (int j = 0; j < 3; j++) G[h][c][j] = g[j][h];
+        FE_UNROLL_FOR (int h = 0; h < held; h++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) G[h][c][j] = g[j][h];
     }
 }
 
 /* Its transpose, from the points' P[h][c][j] to the forces on the held corners: 6 exchanges again. */
 FE_BODY void element_team_scatter(int held, fe_real P[2][3][3], fe_real force[8][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real p[3][2], x[2], y[2], z[2], plane[2], z_at_y[2], a[2], unused[2];
-        FE_UNROLL for (int h = 0; h < held; h++) FE_UNROLL for (int j = 0; j < 3; j++) p[j][h] = P[h][c][j];
+        FE_UNROLL_FOR (int h = 0; h < held; h++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) p[j][h] = P[h][c][j];
         element_team_step(held, AXIS_X, p[0], x, unused);
         element_team_step(held, AXIS_X, p[1], unused, y);
         element_team_step(held, AXIS_X, p[2], unused, z);
         element_team_transpose(held, AXIS_Y, y, x, plane);
         element_team_step(held, AXIS_Y, z, unused, z_at_y);
         element_team_transpose(held, AXIS_Z, z_at_y, plane, a);
-        FE_UNROLL for (int h = 0; h < held; h++) force[h][c] = a[h];
+        FE_UNROLL_FOR (int h = 0; h < held; h++) force[h][c] = a[h];
     }
 }
 
@@ -88,8 +87,7 @@ FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e,
     const fe_index turn = e.turn;
     element_team_gradient(held, x, J);
     element_team_gradient(held, v, G);
-    FE_UNROLL for (int h = 0; h < held; h++)
-    {
+    FE_UNROLL_FOR (int h = 0; h < held; h++) {
         e.turn = fe_turn_more(turn, h);
         fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, 0, J[h], G[h], A, stress);
         fe_point_force_start(P[h]);
@@ -108,13 +106,11 @@ FE_BODY void element_team_add(double *y, fe_index node, int active, int shared, 
     const int lane = fe_lane();
     double sent[3];
     if (TOGETHER) {
-        FE_UNROLL for (int c = 0; c < 3; c++)
-        {
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             const int round = (2 * c + lane) % 3; /* in which component c of a lane comes to this one */
             sent[c] = __shfl_sync(0xffffffffu, f[c], (FE_WARP * round + lane - c) / 3);
         }
-        FE_UNROLL for (int i = 0; i < 3; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < 3; i++) {
             const int k = FE_WARP * i + lane, c = k % 3;
             const int to = __shfl_sync(0xffffffffu, node, k / 3);
             if (k / 3 < active)
@@ -144,7 +140,7 @@ FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, 
         element_team_hex8(held, op, m, element, x, f, force);
     else
         fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < held; b++) element_team_add(y, node[b], active, shared, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) element_team_add(y, node[b], active, shared, force[b]);
 }
 
 /* d[node] += diagonal blocks of the same elements: a lane visits all points for its own corners. */
@@ -155,11 +151,10 @@ FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int la
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL for (int b = 0; b < held; b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
             element_team_add(d, fe_times3(node[b], i), active, shared, rows[i]);
     }
 }

@@ -34,7 +34,7 @@ FE_BODY void element_warp_forces(int kind, int op, const fe_view *m, int e, int 
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
     fe_team_read(held, node, v, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < held; b++) element_warp_add(team, y, node[b], shared, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) element_warp_add(team, y, node[b], shared, force[b]);
 }
 
 /* d[node] += diagonal blocks of element e: a lane visits all points for its own corner. */
@@ -45,11 +45,10 @@ FE_BODY void element_warp_diagonal(int kind, const fe_view *m, int e, int shared
     const int team = element_warp_lanes(kind), held = fe_corners(kind) / team;
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL for (int b = 0; b < held; b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
             element_warp_add(team, d, fe_times3(node[b], i), shared, rows[i]);
     }
 }

@@ -143,12 +143,22 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 
 static const fe_assembly *host_of(const fe_variant *v) { return v->host; }
 static fe_status setup_host(fe_problem *p, void **work) { return setup(host_of, p, work); }
-static const fe_assembly hybrid_host = {setup_host, residual, fe_material_host, jacvec, diagonal, 0, note};
+static const fe_assembly hybrid_host = {.setup = setup_host,
+                                        .residual = residual,
+                                        .material = fe_material_host,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .note = note};
 #if FE_HAVE_CUDA
 static const fe_assembly *cuda_of(const fe_variant *v) { return v->cuda; }
 static fe_status setup_cuda(fe_problem *p, void **work) { return setup(cuda_of, p, work); }
-static const fe_assembly hybrid_cuda = {setup_cuda,     residual, fe_material_cuda, jacvec, diagonal,
-                                        FE_INDEPENDENT, note};
+static const fe_assembly hybrid_cuda = {.setup = setup_cuda,
+                                        .residual = residual,
+                                        .material = fe_material_cuda,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .traits = FE_INDEPENDENT,
+                                        .note = note};
 #endif
 
 const fe_variant fe_variant_hybrid = {

@@ -57,11 +57,9 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, node
                          const double own[2][3], double force[3])
 {
     fe_real x[8][3], v[8][3];
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         x[0][c] = own[0][c], v[0][c] = own[1][c];
-        FE_UNROLL for (int b = 1; b < 4; b++)
-        {
+        FE_UNROLL_FOR (int b = 1; b < 4; b++) {
             x[b][c] = fe_read(w->x, entry.node[b - 1], c * w->n);
             v[b][c] = fe_read(w->v, entry.node[b - 1], c * w->n);
         }
@@ -136,5 +134,9 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly node_csr_cuda = {node_csr_setup, residual, fe_material_cuda,
-                                              jacvec,         diagonal, FE_STORES | FE_INDEPENDENT};
+extern "C" const fe_assembly node_csr_cuda = {.setup = node_csr_setup,
+                                              .residual = residual,
+                                              .material = fe_material_cuda,
+                                              .jacvec = jacvec,
+                                              .diagonal = diagonal,
+                                              .traits = FE_STORES | FE_INDEPENDENT};

@@ -20,8 +20,7 @@ FE_BOTH int patch_rounds(int kind) { return fe_corners(kind) == 8 ? 2 : 4; }
 FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
 {
     const int fours = PATCH_WIDTH / 4;
-    FE_UNROLL for (int i = 0; i < fours; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < fours; i++) {
         const uint2 four = ((const uint2 *)conn)[fours * slot + i];
         node[4 * i] = four.x & 0xffff, node[4 * i + 1] = four.x >> 16;
         node[4 * i + 2] = four.y & 0xffff, node[4 * i + 3] = four.y >> 16;
@@ -37,7 +36,8 @@ FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_h
         return;
     }
     fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-    FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
+    FE_UNROLL_FOR (int b = 0; b < 4; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
     fe_gradient_at(kind, x, NULL, 0, 0, J);
     fe_gradient_at(kind, v, NULL, 0, 0, G);
     patch_point_stress(kind, op, fe_weight(kind), m, patch_fan_place(kind, p, slot, i), J, G, A, stress);
@@ -49,7 +49,7 @@ FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_h
 FE_BODY void patch_keep_force(int kind, const patch_here *p, int slot, int node, const fe_real y[3])
 {
     const int row = patch_form_of(kind).row;
-    FE_UNROLL for (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
 }
 
 /* Forces on the nodes of a fan. Its elements follow each other around the edge, corners 0 and 1; each leaves
@@ -60,23 +60,20 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
     fe_index node[8];
     fe_real x[8][3], v[8][3], y[4][3], f[8][3];
     patch_slot_nodes(p->rest + plan->conn, slot, node);
-    FE_UNROLL for (int b = 0; b < 3; b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < 3; b++) {
         fe_read3((const double *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
         fe_read3(p->value, node[patch_corner(kind, 0, b)], v[b]);
-        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = 0.0;
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = 0.0;
     }
-    FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < PATCH_FAN; i++) {
         fe_read3((const double *)(p->rest + plan->x), node[i + 1], x[3]);
         fe_read3(p->value, node[i + 1], v[3]);
         patch_tet4_forces(kind, op, m, p, slot, i, x, v, f);
-        FE_UNROLL for (int c = 0; c < 3; c++)
-        {
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             y[0][c] += f[0][c], y[1][c] += f[1][c], y[2][c] += f[2][c], y[3][c] = f[3][c];
         }
         patch_keep_force(kind, p, slot, i, y[2]);
-        FE_UNROLL for (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
         if (i + 1 == PATCH_FAN || p->elem[PATCH_FAN * slot + i + 1] == -1) {
             patch_keep_force(kind, p, slot, i + 1, y[2]);
             break;
@@ -98,16 +95,14 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
     const fe_element e = fe_element_open(m, p->elem[slot], 0);
     fe_plane gx[3], gv[3], t[3];
     const double s = fe_gauss(k);
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         const fe_real xc[8] = {x[0][c], x[1][c], x[2][c], x[3][c], x[4][c], x[5][c], x[6][c], x[7][c]},
                       vc[8] = {v[0][c], v[1][c], v[2][c], v[3][c], v[4][c], v[5][c], v[6][c], v[7][c]};
         fe_plane_gradient(xc, s, &gx[c]);
         fe_plane_gradient(vc, s, &gv[c]);
     }
     fe_gradient_start(FE_HEX8, t);
-    FE_UNROLL for (int q = 0; q < 4; q++)
-    {
+    FE_UNROLL_FOR (int q = 0; q < 4; q++) {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
         fe_gradient_at(FE_HEX8, v, gv, 0, q, G);
@@ -124,19 +119,17 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_gradient_close(FE_HEX8, P, 0, q, t, y);
     }
     const double weight = fe_weight(FE_HEX8);
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real here[4], rise[4], modes[4], corner[4];
         fe_plane_modes(&t[c], here, rise);
-        FE_UNROLL for (int i = 0; i < 4; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < 4; i++) {
             const double both = 0.5 * weight * fe_mode_scale(i, 0), up = 0.25 * weight * fe_mode_scale(i, 1);
             fe_real mine = (k ? up : -up) * rise[i], theirs = -mine;
             if (i) mine += FE_NEAR * both * here[i], theirs = both * here[i] - mine;
             modes[i] = mine + __shfl_xor_sync(0xffffffffu, theirs, 1);
         }
         fe_face_of_modes(modes, corner);
-        FE_UNROLL for (int b = 0; b < 4; b++) y[b][c] = corner[b];
+        FE_UNROLL_FOR (int b = 0; b < 4; b++) y[b][c] = corner[b];
     }
 }
 
@@ -146,8 +139,7 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
 {
     const patch_form form = patch_form_of(kind);
     const int team = patch_team(kind), held = form.nodes / team;
-    FE_UNROLL for (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_THREADS)
-    {
+    FE_UNROLL_FOR (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_THREADS) {
         const int slot = (t + r) / team, k = (t + r) % team;
         if (team == 1 && slot >= p->head->n_slot) break;
         if (patch_fanned(kind)) {
@@ -157,8 +149,7 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
         fe_index node[8];
         fe_real x[8][3], v[8][3], y[8][3];
         patch_slot_nodes(p->rest + plan->conn, slot, node);
-        FE_UNROLL for (int b = 0; b < form.nodes; b++)
-        {
+        FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
             fe_read3(p->value, node[b], v[b]);
         }
@@ -166,18 +157,17 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
             patch_plane_forces(op, m, p, slot, r / PATCH_THREADS, k, x, v, y);
         else
             fe_element_forces(kind, op, m, fe_element_open(m, p->elem[slot], 0), x, v, y);
-        FE_UNROLL for (int b = 0; b < held; b++) patch_keep_force(kind, p, slot, b + held * k, y[b]);
+        FE_UNROLL_FOR (int b = 0; b < held; b++) patch_keep_force(kind, p, slot, b + held * k, y[b]);
     }
 }
 
 /* Three entries of an element's diagonal blocks at its corners: xx yy zz, or xy yz xz. */
 FE_BODY void patch_blocks(int kind, int half, const fe_view *m, int elem, fe_real x[8][3], fe_real d[8][3])
 {
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_real block[6];
         fe_element_diagonal(kind, m, fe_element_open(m, elem, 0), x, b, block);
-        FE_UNROLL for (int c = 0; c < 3; c++) d[b][c] = half ? block[3 + c] : block[c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) d[b][c] = half ? block[3 + c] : block[c];
     }
 }
 FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const patch_plan *plan,
@@ -188,22 +178,20 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
         fe_index node[8];
         fe_real x[8][3], sum[8][3], corner[8][3], d[8][3];
         patch_slot_nodes(p->rest + plan->conn, slot, node);
-        FE_UNROLL for (int b = 0; b < form.nodes; b++)
-        {
+        FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
-            FE_UNROLL for (int c = 0; c < 3; c++) sum[b][c] = 0.0;
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[b][c] = 0.0;
         }
-        FE_UNROLL for (int i = 0; i < form.together; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < form.together; i++) {
             const int elem = p->elem[form.together * slot + i];
             if (elem < 0) break;
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
-                corner[b][c] = x[patch_corner(kind, i, b)][c];
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+                FE_UNROLL_FOR (int c = 0; c < 3; c++) corner[b][c] = x[patch_corner(kind, i, b)][c];
             patch_blocks(kind, half, m, elem, corner, d);
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
-                sum[patch_corner(kind, i, b)][c] += d[b][c];
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+                FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[patch_corner(kind, i, b)][c] += d[b][c];
         }
-        FE_UNROLL for (int b = 0; b < form.nodes; b++) patch_keep_force(kind, p, slot, b, sum[b]);
+        FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) patch_keep_force(kind, p, slot, b, sum[b]);
     }
 }
 
@@ -246,8 +234,7 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
         for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
             const uint2 four = next;
             next = *(const uint2 *)(corner + k + PATCH_TOGETHER); /* one further than the last is there */
-            FE_UNROLL for (int c = 0; c < 3 / lanes; c++)
-            {
+            FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) {
                 const double *force = p->force + (from + c) * row;
                 sum[c] += force[four.x & 0xffff] + force[four.x >> 16] +
                           (force[four.y & 0xffff] + force[four.y >> 16]);
@@ -256,9 +243,9 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
         double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
                                              : y + (size_t)width * patch_node(p->node[i]);
         if (inner || plan->ordered) {
-            FE_UNROLL for (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
+            FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
         } else {
-            FE_UNROLL for (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 0, from + c, sum[c], to);
+            FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 0, from + c, sum[c], to);
         }
     }
 }
@@ -436,7 +423,15 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-extern "C" const fe_assembly patch_cuda = {setup,  residual, fe_material_cuda,
-                                           jacvec, diagonal, FE_INDEPENDENT};
-extern "C" const fe_assembly patch_ordered_cuda = {setup_ordered, residual, fe_material_cuda,
-                                                   jacvec,        diagonal, FE_STORES};
+extern "C" const fe_assembly patch_cuda = {.setup = setup,
+                                           .residual = residual,
+                                           .material = fe_material_cuda,
+                                           .jacvec = jacvec,
+                                           .diagonal = diagonal,
+                                           .traits = FE_INDEPENDENT};
+extern "C" const fe_assembly patch_ordered_cuda = {.setup = setup_ordered,
+                                                   .residual = residual,
+                                                   .material = fe_material_cuda,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = diagonal,
+                                                   .traits = FE_STORES};

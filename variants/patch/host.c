@@ -17,8 +17,8 @@ FE_BODY void slots_at(int kind, const uint16_t *conn, int s, int row, fe_index a
 {
     const patch_form form = patch_form_of(kind);
     conn += s * PATCH_WIDTH;
-    FE_UNROLL for (int b = 0; b < form.nodes; b++) for (int l = 0; l < FE_LANES; l++) at[b].lane[l] =
-        row * conn[b * FE_LANES + l];
+    FE_UNROLL_FOR (int b = 0; b < form.nodes; b++)
+        for (int l = 0; l < FE_LANES; l++) at[b].lane[l] = row * conn[b * FE_LANES + l];
 }
 
 /* Element i of the slots from s on. `here` masks those that have one; the others get one of another slot. */
@@ -90,13 +90,13 @@ FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart,
 /* The second pass. */
 static void sum_shares(const patch_plan *plan, int width, int threads, double *y)
 {
-    FE_PARALLEL_FOR(i, 0, plan->n_border, 1, threads)
-    for (int c = 0; c < width; c++) {
-        double sum = 0.0;
-        for (int k = plan->share_first[i]; k < plan->share_first[i + 1]; k++)
-            sum += plan->shares[(size_t)width * plan->share_row[k] + c];
-        y[(size_t)width * plan->border[i] + c] = sum;
-    }
+    FE_PARALLEL_FOR (i, 0, plan->n_border, 1, threads)
+        for (int c = 0; c < width; c++) {
+            double sum = 0.0;
+            for (int k = plan->share_first[i]; k < plan->share_first[i + 1]; k++)
+                sum += plan->shares[(size_t)width * plan->share_row[k] + c];
+            y[(size_t)width * plan->border[i] + c] = sum;
+        }
 }
 
 /* Adds the forces on the Hex8 of the slots from s on; those behind n_slot add to a row of their own. */
@@ -105,14 +105,12 @@ FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, i
 {
     fe_mask here;
     fe_real x[8][3], v[8][3], y[8][3];
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_read_rows(p->x, 1, at[b], x[b]);
         fe_read_rows(p->v, 1, at[b], v[b]);
     }
     fe_element_forces(kind, op, m, slots_element(kind, m, elem, s, 0, &here), x, v, y);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         for (int l = n_slot - s; l < FE_LANES; l++) at[b].lane[l] = ROW * PATCH_MOST_NODES;
         fe_add4(p->y, at[b], y[b]);
     }
@@ -126,11 +124,10 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
     const fe_real none = fe_splat(0.0);
     fe_mask here;
     fe_real x[8][3], v[8][3], y[4][3], f[8][3];
-    FE_UNROLL for (int b = 0; b < 3; b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < 3; b++) {
         fe_read_rows(p->x, 1, at[patch_corner(kind, 0, b)], x[b]);
         fe_read_rows(p->v, 1, at[patch_corner(kind, 0, b)], v[b]);
-        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = none;
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = none;
     }
     fe_element e = slots_element(kind, m, elem, s, 0, &here);
     int i = 0;
@@ -138,13 +135,13 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
         fe_read_rows(p->x, 1, at[i + 1], x[3]);
         fe_read_rows(p->v, 1, at[i + 1], v[3]);
         fe_element_forces(kind, op, m, e, x, v, f);
-        FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++)
-        {
-            f[b][c] = fe_select(here, f[b][c], none);
-            y[b][c] = b < 3 ? y[b][c] + f[b][c] : f[b][c];
-        }
+        FE_UNROLL_FOR (int b = 0; b < 4; b++)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+                f[b][c] = fe_select(here, f[b][c], none);
+                y[b][c] = b < 3 ? y[b][c] + f[b][c] : f[b][c];
+            }
         fe_add4(p->y, at[i], y[2]);
-        FE_UNROLL for (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
         i++;
         if (i < PATCH_FAN) e = slots_element(kind, m, elem, s, i, &here);
     } while (i < PATCH_FAN && fe_any(here)); /* the shortest fans are the last */
@@ -241,17 +238,16 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
             fe_index at[8];
             fe_mask here;
             fe_real x[8][3], block[6], rows[3][3];
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
                 fe_read_rows((const double *)(record + plan->x), ROW, at[b], x[b]);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
             if (!fe_any(here)) break; /* the shortest fans are the last */
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-            {
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
                 fe_element_diagonal(kind, m, e, x, b, block);
-                FE_UNROLL for (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));
+                FE_UNROLL_FOR (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));
                 fe_block_rows(block, rows);
-                FE_UNROLL for (int j = 0; j < 3; j++)
+                FE_UNROLL_FOR (int j = 0; j < 3; j++)
                     fe_add3(sum, fe_times3(at[b], j), head->n_slot - s, 0, rows[j]);
             }
         }
@@ -281,7 +277,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(t, 0, threads, 1, threads) thread_forces(KIND, OP, m, w, part, t, threads, v, y)
+    FE_PARALLEL_FOR (t, 0, threads, 1, threads) thread_forces(KIND, OP, m, w, part, t, threads, v, y)
     FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
     int first, last;
@@ -298,7 +294,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads;
 #define DIAGONAL(KIND)                                                                                       \
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)                                                  \
-    FE_PARALLEL_FOR(t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
+        FE_PARALLEL_FOR (t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
     FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
     if (w->plan.ordered) sum_shares(&w->plan, 9, threads, d);
@@ -349,6 +345,14 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 }
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-const fe_assembly patch_host = {setup, residual, fe_material_host, jacvec, diagonal};
-const fe_assembly patch_ordered_host = {setup_ordered, residual, fe_material_host,
-                                        jacvec,        diagonal, FE_STORES};
+const fe_assembly patch_host = {.setup = setup,
+                                .residual = residual,
+                                .material = fe_material_host,
+                                .jacvec = jacvec,
+                                .diagonal = diagonal};
+const fe_assembly patch_ordered_host = {.setup = setup_ordered,
+                                        .residual = residual,
+                                        .material = fe_material_host,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .traits = FE_STORES};

@@ -143,8 +143,7 @@ FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_here *p, int ahead[PATCH_FAN])
 {
     const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
-    FE_UNROLL for (int i = 0; i < patch_form_of(kind).together; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < patch_form_of(kind).together; i++) {
         const int entry = patch_entry(kind, p, i);
         ahead[i] = entry < 0 ? -1 : p->elem[entry];
         if (ahead[i] >= 0 && !(flags[ahead[i]] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED)))
@@ -173,11 +172,10 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
     if (e >= 0) {
         const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
         from += bytes * fe_point_index(kind, 0, q, e);
-        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
+        FE_UNROLL_FOR (int c = 0; c < FE_POINT; c++)
             __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
     } else if (e == PATCH_ELASTIC) {
-        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
-        {
+        FE_UNROLL_FOR (int c = 0; c < FE_POINT; c++) {
             const int one = op == FE_JACVEC && c == 0;
             if (bytes == sizeof(float))
                 *(float *)(to + c * row) = one;
@@ -193,8 +191,7 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
                                const int ahead[PATCH_FAN])
 {
     if (patch_fanned(kind)) {
-        FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < PATCH_FAN; i++) {
             const int entry = patch_entry(kind, p, i);
             patch_fetch_point(kind, op, m, ahead[i], 0,
                               patch_fan_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN));
@@ -205,7 +202,7 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
     double *to = patch_plane_place(kind, p);
     p->elem[patch_entry(kind, p, 0)] = ahead[0];
     __syncwarp();
-    FE_UNROLL for (int i = 0; i < 2; i++)
+    FE_UNROLL_FOR (int i = 0; i < 2; i++)
         patch_fetch_point(kind, op, m, slot < p->head->n_slot ? p->elem[slot] : -1, 4 * (threadIdx.x % 2) + i,
                           to + FE_POINT * row * i);
 }
@@ -221,12 +218,12 @@ FE_BODY void patch_point_stress(int kind, int op, double weight, const fe_view *
     fe_symmetric_gradient(G, A, strain);
     if (op == FE_RESIDUAL) {
         fe_strain(inverse, strain);
-        FE_UNROLL for (int c = 0; c < FE_STATE; c++) number[c] = at[c * row];
+        FE_UNROLL_FOR (int c = 0; c < FE_STATE; c++) number[c] = at[c * row];
         fe_return_stress(&m->material, weight, strain, number, stress);
     } else {
         const fe_tangent_number *tangent = (const fe_tangent_number *)at;
         const int apart = row * (int)(sizeof *at / sizeof *tangent);
-        FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) number[c] = tangent[c * apart];
+        FE_UNROLL_FOR (int c = 0; c < FE_TANGENT; c++) number[c] = tangent[c * apart];
         fe_tangent_stress(&m->material, weight * inverse, number, strain, stress);
     }
 }

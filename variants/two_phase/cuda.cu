@@ -19,18 +19,17 @@ FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, 
     const int lane = threadIdx.x % BLOCK;
     const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
     const double *const field[2] = {m->x, v};
-    FE_UNROLL for (int i = 0; i < n_field; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < n_field; i++) {
         double at[3];
         fe_read3(field[i], node, at);
         for (int c = 0; c < 3; c++) shared[i][c][q][lane] = at[c];
     }
     __syncthreads();
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        x[b][c] = shared[0][c][b ^ q][lane];
-        if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
-    }
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+            x[b][c] = shared[0][c][b ^ q][lane];
+            if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
+        }
 }
 
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
@@ -68,11 +67,11 @@ FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row,
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
         int corner[ROW_CORNERS];
-        FE_UNROLL for (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+        FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
 #pragma unroll 1
         for (int q = 0; q < fe_points(kind); q++)
-            FE_UNROLL for (int i = 0; i < ROW_CORNERS; i++) if (corner[i] >= 0)
-                two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
+            FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
+                if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
@@ -83,13 +82,14 @@ FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c,
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += COLUMN_CORNERS) {
         int corner[COLUMN_CORNERS];
-        FE_UNROLL for (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
-        FE_UNROLL for (int i = 0; i < COLUMN_CORNERS; i++) if (corner[i] >= 0)
-        {
-            const double *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
-            const int b = corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
-            sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
-        }
+        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++)
+            if (corner[i] >= 0) {
+                const double *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
+                const int b =
+                    corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
+                sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
+            }
     }
     y[3 * (size_t)row + c] = sum;
 }
@@ -176,5 +176,9 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly two_phase_cuda = {two_phase_setup, residual, fe_material_cuda,
-                                               jacvec,          diagonal, FE_STORES};
+extern "C" const fe_assembly two_phase_cuda = {.setup = two_phase_setup,
+                                               .residual = residual,
+                                               .material = fe_material_cuda,
+                                               .jacvec = jacvec,
+                                               .diagonal = diagonal,
+                                               .traits = FE_STORES};
