@@ -5,7 +5,7 @@
 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, FE_LANES, threads)                                                      \
-    bench_bound_forces(KIND, OP, m, fe_lanes_from(e), v, y)
+    bench_bound_forces(KIND, OP, m, fe_lanes_from(e), displacement, y)
 FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
 

@@ -3,7 +3,7 @@
 #include "bench/fields.h"
 #include "bench/sample.h"
 #include "common/backend/device.h"
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 
 #include <stdlib.h>
 
@@ -17,8 +17,8 @@ static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
     const size_t before = c->device->bytes_resident;
     FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, material, c->device, &c->problem));
     c->bytes = c->device->bytes_resident - before;
-    FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->u));
-    FE_TRY(fe_device_vector(c->device, n_local, "direction", &c->v));
+    FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->displacement));
+    FE_TRY(fe_device_vector(c->device, n_local, "direction", &c->direction));
     FE_TRY(
         fe_device_allocate(c->device, 9 * (size_t)n_local + 8, sizeof(double), "output", (void **)&c->out));
     return bench_upload_fields(c, mesh);
@@ -74,20 +74,23 @@ fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_o
 {
     if (op == BENCH_RESIDUAL || op == BENCH_MATERIAL) return FE_OK;
     return a->material(&c->problem, work,
-                       op == BENCH_JACVEC_ELASTIC ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, c->u);
+                       op == BENCH_JACVEC_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT,
+                       c->displacement);
 }
 
 fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
                        double *y)
 {
-    return fe_both_parts(&c->problem, a, work, c->comm, op == BENCH_RESIDUAL ? a->residual : a->jacvec,
-                         FE_N_PHASE, x, y);
+    return fe_apply(&c->problem, a, work, c->comm, op == BENCH_RESIDUAL ? a->residual : a->jacvec, FE_N_PHASE,
+                    x, y);
 }
 
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
 {
-    if (op == BENCH_MATERIAL) return a->material(&c->problem, work, FE_TANGENT_CONSISTENT, c->u);
-    if (op != BENCH_DIAGONAL) return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->u : c->v, c->out);
+    if (op == BENCH_MATERIAL)
+        return a->material(&c->problem, work, FE_LINEARIZATION_CONSISTENT, c->displacement);
+    if (op != BENCH_DIAGONAL)
+        return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->displacement : c->direction, c->out);
     FE_TRY(
         c->device->ops->memory.zero(c->device, bench_entries(op, c->share.n_local) * sizeof(double), c->out));
     return a->diagonal(&c->problem, work, c->out);

@@ -29,7 +29,7 @@ typedef struct bench_case {
     fe_comm *comm; /* NULL without ranks: nothing is exchanged */
     fe_share share;
     fe_problem problem;
-    double *u, *v,
+    double *displacement, *direction,
         *out;     /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
     size_t bytes; /* resident: mesh, state and tangent, without vectors */
     int n_yielded, n_softened; /* elements: committed, and at u */

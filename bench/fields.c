@@ -33,9 +33,9 @@ void bench_displacement(const bench_box *box, int cells, int step, int64_t node,
         u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
 }
 
-void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_STATE])
+void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_N_STATE])
 {
-    memset(state, 0, FE_STATE * sizeof *state);
+    memset(state, 0, FE_N_STATE * sizeof *state);
     if (0x1p-53 * (double)(fe_mix(fe_mix(4) ^ fe_mix((uint64_t)e + 1)) >> 11) >= box->plastic) return;
     const double amount = -3.0 * yield_strain();
     double normal[3], shear[3];
@@ -52,7 +52,7 @@ void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[
 static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
 {
     enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };
-    const fe_view *v = &c->problem.view;
+    const fe_view *m = &c->problem.view;
     const fe_backend *ops = c->device->ops;
     const int kind = c->box.kind, n_point = fe_points(kind);
     const size_t width = (size_t)FE_POINT * n_point;
@@ -60,21 +60,21 @@ static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
     uint8_t *flags = NULL;
     fe_status status = FE_OK;
     FE_ALLOCATE(point, CHUNK * width, "scattered state");
-    FE_ALLOCATE(flags, v->ld, "scattered state");
-    for (int first = 0; first < v->ld && status == FE_OK; first += CHUNK) {
-        const int n = v->ld - first < CHUNK ? v->ld - first : CHUNK;
-        for (int e = first; e < first + n && e < v->n_elem; e++)
+    FE_ALLOCATE(flags, m->ld, "scattered state");
+    for (int first = 0; first < m->ld && status == FE_OK; first += CHUNK) {
+        const int n = m->ld - first < CHUNK ? m->ld - first : CHUNK;
+        for (int e = first; e < first + n && e < m->n_elem; e++)
             for (int q = 0; q < n_point; q++) {
-                double state[FE_STATE];
+                double state[FE_N_STATE];
                 bench_scattered_state(&c->box, mesh->elem_tag[c->share.elem[e]], q, state);
-                for (int i = 0; i < FE_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
-                flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
+                for (int i = 0; i < FE_N_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
+                flags[e] = state[FE_N_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
         status = ops->memory.upload(c->device, (size_t)n * width * sizeof *point, point,
-                                    v->committed.point + (size_t)first * width);
+                                    m->committed.point + (size_t)first * width);
         if (status == FE_OK) status = ops->wait(c->device);
     }
-    if (status == FE_OK) status = ops->memory.upload(c->device, (size_t)v->ld, flags, v->committed.flags);
+    if (status == FE_OK) status = ops->memory.upload(c->device, (size_t)m->ld, flags, m->committed.flags);
     if (status == FE_OK) status = ops->wait(c->device);
     free(point), free(flags);
     return status;
@@ -85,9 +85,9 @@ static fe_status common_material(bench_case *c)
 {
 #if FE_HAVE_CUDA
     if (c->device->ops == &fe_backend_cuda)
-        return fe_material_cuda(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
+        return fe_material_cuda(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);
 #endif
-    return fe_material_host(&c->problem, NULL, FE_TANGENT_CONSISTENT, c->u);
+    return fe_material_host(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);
 }
 
 /* Ghosts of fields come from their owners. */
@@ -103,7 +103,7 @@ fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
     FE_ALLOCATE(field, 3 * (size_t)s->n_local, "fields");
     for (size_t i = 3 * (size_t)s->n_owned; i < 3 * (size_t)s->n_local; i++) field[i] = NAN;
     for (int pass = 0; pass < 3 && status == FE_OK; pass++) {
-        double *x = pass < 2 ? c->u : c->v;
+        double *x = pass < 2 ? c->displacement : c->direction;
         for (int i = 0; i < s->n_owned; i++) {
             const int node = s->node[i];
             if (pass < 2)

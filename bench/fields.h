@@ -24,7 +24,7 @@ void bench_displacement(const bench_box *box, int cells, int step, int64_t node,
                         double u[3]);
 /* Scattered: committed state of point q of the element with tag e, as fe_state stores it; 0 where it was not
  * chosen. */
-void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_STATE]);
+void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_N_STATE]);
 
 /* Fills u, v and both states of the case. mesh: the piece that the case was made of. */
 fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh);

@@ -98,7 +98,7 @@ static void sample_committed(bench_oracle *o, const bench_box *box)
         return;
     }
     for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
-        double s[FE_STATE];
+        double s[FE_N_STATE];
         bench_scattered_state(box, o->elem_tag[p / n_point], p % n_point, s);
         o->committed[p] = (oracle_state){{s[0], s[1], -s[0] - s[1], s[2], s[3], s[4]}, s[5]};
     }
@@ -139,7 +139,7 @@ static fe_status sample_results(bench_oracle *o, const bench_box *box)
 /* Places of the sampled elements' history in trial.point, as fe_state lays it out. */
 static fe_status sample_places(bench_oracle *o, const bench_case *c)
 {
-    const int ld = c->problem.view.ld, width = FE_STATE * o->mesh.n_point;
+    const int ld = c->problem.view.ld, width = FE_N_STATE * o->mesh.n_point;
     const size_t n = (size_t)o->mesh.n_elem * width;
     int *place = NULL;
     if ((int64_t)width * ld > INT32_MAX)

@@ -8,7 +8,7 @@
 /* The sampled nodes, the elements at them as a mesh of their own, and the oracle's results there. */
 typedef struct bench_oracle {
     oracle_mesh mesh;
-    int n_sample, width; /* width: history values of an element, points × FE_STATE */
+    int n_sample, width; /* width: history values of an element, points × FE_N_STATE */
     int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] local numbers; sampled nodes come first */
     int64_t *elem_tag;   /* [mesh.n_elem] */
     double *x;

@@ -84,13 +84,13 @@ static size_t point_entries(const bench_case *c)
 /* What material() writes. */
 static fe_status clear_trial(bench_case *c)
 {
-    const fe_view *v = &c->problem.view;
+    const fe_view *m = &c->problem.view;
     fe_device *d = c->device;
     const size_t points = point_entries(c) * sizeof(double);
-    FE_TRY(d->ops->memory.zero(d, FE_STATE * points, v->trial.point));
-    FE_TRY(d->ops->memory.zero(d, (size_t)v->ld, v->trial.flags));
-    if (v->full) FE_TRY(d->ops->memory.zero(d, FE_FULL * points, v->full));
-    return d->ops->memory.zero(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent, v->tangent);
+    FE_TRY(d->ops->memory.zero(d, FE_N_STATE * points, m->trial.point));
+    FE_TRY(d->ops->memory.zero(d, (size_t)m->ld, m->trial.flags));
+    if (m->full) FE_TRY(d->ops->memory.zero(d, FE_N_FULL * points, m->full));
+    return d->ops->memory.zero(d, FE_N_TANGENT * point_entries(c) * sizeof *m->tangent, m->tangent);
 }
 
 fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
@@ -108,15 +108,15 @@ fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_op
 /* Hash of what the operation wrote. */
 static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *hash)
 {
-    const fe_view *v = &c->problem.view;
+    const fe_view *m = &c->problem.view;
     fe_device *d = c->device;
     uint64_t *sum = c->oracle->hash;
     FE_TRY(d->ops->memory.zero(d, sizeof *sum, sum));
     if (op == BENCH_MATERIAL) {
-        FE_TRY(d->ops->memory.fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
-        FE_TRY(d->ops->memory.fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
-        FE_TRY(d->ops->memory.fingerprint(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent / sizeof *sum,
-                                          v->tangent, sum));
+        FE_TRY(d->ops->memory.fingerprint(d, FE_N_STATE * point_entries(c), m->trial.point, sum));
+        FE_TRY(d->ops->memory.fingerprint(d, (size_t)m->ld / sizeof *sum, m->trial.flags, sum));
+        FE_TRY(d->ops->memory.fingerprint(
+            d, FE_N_TANGENT * point_entries(c) * sizeof *m->tangent / sizeof *sum, m->tangent, sum));
     } else {
         FE_TRY(d->ops->memory.fingerprint(d, bench_entries(op, c->share.n_owned), c->out, sum));
     }

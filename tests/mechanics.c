@@ -30,7 +30,7 @@ static int check_rigid(const setting *t, const scene *s)
     double *x = new_vector(s, 3), *y = new_vector(s, 3), *zero = zeros(3 * (size_t)s->mesh.n_node, 8),
            *scale = new_vector(s, 3);
     int bad = 0;
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     for (int motion = 0; motion < 2; motion++) {
         for (int n = 0; n < s->mesh.n_node; n++) {
             const double *at = s->mesh.x + 3 * (size_t)n, axis[3] = {0.3, -0.5, 0.8};
@@ -54,7 +54,7 @@ static int check_symmetry(const setting *t, const scene *s)
 {
     rig b = rig_whole(s, t->assembly, t->backend, 1);
     double *Kv = new_vector(s, 3), *Kw = new_vector(s, 3), wKv = 0, vKw = 0, scale = 0;
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     rig_apply(&b, t->assembly->jacvec, s->v, Kv);
     rig_apply(&b, t->assembly->jacvec, s->w, Kw);
     for (size_t i = 0; i < 3 * (size_t)s->mesh.n_node; i++) {
@@ -80,7 +80,7 @@ static int check_difference(const setting *t, const scene *s)
     rig_apply(&b, t->assembly->residual, x, plus);
     for (size_t i = 0; i < n; i++) x[i] = s->u[i] - h * s->v[i];
     rig_apply(&b, t->assembly->residual, x, minus);
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     rig_apply(&b, t->assembly->jacvec, s->v, x);
     for (size_t i = 0; i < n; i++) plus[i] = (plus[i] - minus[i]) / (2 * h);
     const int bad = compare("jacvec beside differences", s, n, x, plus, s->y_scale, 1e-7);
@@ -96,13 +96,13 @@ static int check_surface(const setting *t, const scene *s)
     const fe_view *v = &b.problem.view;
     const int n_point = s->oracle.n_point;
     int bad = 0;
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     snapshot k = snapshot_take(&b);
     for (int e = 0; e < v->n_elem; e++) {
         for (int q = 0; q < n_point; q++) {
             const oracle_state *old = &s->committed[b.share.elem[e] * n_point + q];
-            double stored[FE_STATE] = {0}, stress[6], start[6];
-            for (int c = 0; c < FE_STATE && k.trial_flags[e] & FE_YIELDED; c++)
+            double stored[FE_N_STATE] = {0}, stress[6], start[6];
+            for (int c = 0; c < FE_N_STATE && k.trial_flags[e] & FE_YIELDED; c++)
                 stored[c] = k.trial[fe_point_index(s->kind, c, q, e)];
             const oracle_state state = {
                 {stored[0], stored[1], -stored[0] - stored[1], stored[2], stored[3], stored[4]}, stored[5]};

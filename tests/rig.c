@@ -1,7 +1,7 @@
 /* A strategy's problem on one rank; see rig.h. */
 #include "tests/rig.h"
 #include "common/backend/device.h"
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 #include "tests/common.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 static size_t state_length(const rig *b)
 {
-    return (size_t)FE_STATE * fe_points(b->problem.kind) * b->problem.view.ld;
+    return (size_t)FE_N_STATE * fe_points(b->problem.kind) * b->problem.view.ld;
 }
 
 /* The committed state of the share's elements, NaN where it must not be read, and NaN tangents. */
@@ -26,8 +26,8 @@ static void upload_state(rig *b)
         for (int q = 0; q < n_point; q++) flags[e] |= state[q].alpha > 0 ? FE_YIELDED : 0;
         for (int q = 0; q < n_point; q++) {
             const double *p = state[q].eps_p;
-            const double stored[FE_STATE] = {p[0], p[1], p[3], p[4], p[5], state[q].alpha};
-            for (int c = 0; c < FE_STATE; c++)
+            const double stored[FE_N_STATE] = {p[0], p[1], p[3], p[4], p[5], state[q].alpha};
+            for (int c = 0; c < FE_N_STATE; c++)
                 point[fe_point_index(b->problem.kind, c, q, e)] = flags[e] ? stored[c] : NAN;
         }
     }
@@ -117,7 +117,7 @@ void rig_apply(rig *b, fe_forces forces, const double *x, double *y)
     take(b, 3, y);
 }
 
-void rig_material(rig *b, fe_tangent mode, const double *u)
+void rig_material(rig *b, fe_linearization mode, const double *u)
 {
     give(b, u, 1);
     must(b->assembly->material(&b->problem, b->work, mode, b->in));

@@ -3,7 +3,7 @@
 #ifndef RIG_H
 #define RIG_H
 
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 #include "common/problem/share.h"
 #include "common/variant.h"
 #include "tests/scene.h"
@@ -30,7 +30,7 @@ void rig_close(rig *b);
 /* y = forces(x), owned rows: the border with all ghosts, the interior with none, which comes last where the
  * strategy says that it may. */
 void rig_apply(rig *b, fe_forces forces, const double *x, double *y);
-void rig_material(rig *b, fe_tangent mode, const double *u);
+void rig_material(rig *b, fe_linearization mode, const double *u);
 void rig_diagonal(rig *b, double *d);
 
 /* The state that `material` left, on the host. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/backend/device.h"
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 #include "tests/common.h"
 #include "tests/rig.h"
 
@@ -28,7 +28,7 @@ static int check_residual(const setting *t, const scene *s)
 static int check_product(const setting *t, const scene *s, int n_mode, const char *what,
                          const double *expected, const double *scale)
 {
-    static const fe_tangent modes[] = {FE_TANGENT_CONSISTENT, FE_TANGENT_ELASTIC};
+    static const fe_linearization modes[] = {FE_LINEARIZATION_CONSISTENT, FE_LINEARIZATION_ELASTIC};
     rig b = rig_whole(s, t->assembly, t->backend, THREADS);
     double *y = new_vector(s, 3);
     for (int i = 0; i < n_mode; i++) rig_material(&b, modes[i], s->u);
@@ -54,7 +54,7 @@ static int check_diagonal(const setting *t, const scene *s)
 {
     rig b = rig_whole(s, t->assembly, t->backend, THREADS);
     double *d = new_vector(s, 9);
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     rig_diagonal(&b, d);
     const int bad = compare("diagonal", s, 9 * (size_t)s->mesh.n_node, d, s->d, s->d_scale, TOLERANCE);
     free(d);
@@ -80,7 +80,7 @@ static void expand_tangent(const fe_j2 *material_of, const double *stored, doubl
 }
 
 /* Trial state, flags and tangent of one element; returns the number of failures. */
-static int compare_element(const rig *b, const snapshot *k, int e, fe_tangent mode)
+static int compare_element(const rig *b, const snapshot *k, int e, fe_linearization mode)
 {
     const scene *s = b->scene;
     const fe_view *v = &b->problem.view;
@@ -90,18 +90,18 @@ static int compare_element(const rig *b, const snapshot *k, int e, fe_tangent mo
         yielded |= s->trial[first + q].alpha > 0;
         softened |= s->trial[first + q].alpha > s->committed[first + q].alpha;
     }
-    if (mode == FE_TANGENT_ELASTIC) softened = 0;
+    if (mode == FE_LINEARIZATION_ELASTIC) softened = 0;
     const int flags = (yielded ? FE_YIELDED : 0) | (softened ? FE_SOFTENED : 0);
     bad += k->trial_flags[e] != flags;
     for (int q = 0; q < n_point; q++) {
-        double trial[FE_STATE] = {0}, tangent[FE_TANGENT], C[6][6], state_scale = 1e-6, scale = 0;
+        double trial[FE_N_STATE] = {0}, tangent[FE_N_TANGENT], C[6][6], state_scale = 1e-6, scale = 0;
         for (int c = 0; c < 6; c++) {
             const size_t at = fe_point_index(b->problem.kind, c, q, e);
             if (k->trial_flags[e] & FE_YIELDED) trial[c] = k->trial[at];
             tangent[c] = k->tangent[at];
         }
         const oracle_state *wanted = &s->trial[first + q];
-        double(*C_wanted)[6] = mode == FE_TANGENT_ELASTIC ? s->C_elastic[first + q] : s->C[first + q];
+        double(*C_wanted)[6] = mode == FE_LINEARIZATION_ELASTIC ? s->C_elastic[first + q] : s->C[first + q];
         static const int place[5] = {0, 1, 3, 4, 5};
         double eps[6];
         strain_at(s, b->share.elem[e], q, s->u, eps);
@@ -119,7 +119,7 @@ static int compare_element(const rig *b, const snapshot *k, int e, fe_tangent mo
     return bad;
 }
 
-static int check_material_mode(const setting *t, const scene *s, fe_tangent mode)
+static int check_material_mode(const setting *t, const scene *s, fe_linearization mode)
 {
     rig b = rig_whole(s, t->assembly, t->backend, THREADS);
     snapshot before = snapshot_take(&b);
@@ -140,7 +140,8 @@ static int check_material_mode(const setting *t, const scene *s, fe_tangent mode
 
 static int check_material(const setting *t, const scene *s)
 {
-    return check_material_mode(t, s, FE_TANGENT_CONSISTENT) + check_material_mode(t, s, FE_TANGENT_ELASTIC);
+    return check_material_mode(t, s, FE_LINEARIZATION_CONSISTENT) +
+           check_material_mode(t, s, FE_LINEARIZATION_ELASTIC);
 }
 
 /* --- ranks, bits, side effects ---------------------------------------------------------------------- */
@@ -154,7 +155,7 @@ static int check_partition(const setting *t, const scene *s, int n_rank, int met
     for (int rank = 0; rank < n_rank; rank++) {
         rig b = rig_open(s, t->assembly, t->backend, 1, n_rank, rank, method);
         rig_apply(&b, t->assembly->residual, s->u, r);
-        rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+        rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
         rig_apply(&b, t->assembly->jacvec, s->v, y);
         rig_diagonal(&b, d);
         if (b.share.n_elem_interior == b.share.n_elem) {
@@ -192,7 +193,7 @@ static double *all_outputs(const setting *t, const scene *s, int threads)
     const size_t n = 3 * (size_t)s->mesh.n_node;
     double *all = new_vector(s, 15);
     rig_apply(&b, t->assembly->residual, s->u, all);
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     rig_apply(&b, t->assembly->jacvec, s->v, all + n);
     rig_diagonal(&b, all + 2 * n);
     rig_close(&b);
@@ -238,7 +239,7 @@ static int check_effects(const setting *t, const scene *s)
     rig b = rig_whole(s, t->assembly, t->backend, 1);
     double *out = new_vector(s, 9);
     int bad = 0;
-    rig_material(&b, FE_TANGENT_CONSISTENT, s->u);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     snapshot before = snapshot_take(&b);
     for (int operation = 0; operation < 3; operation++) {
         if (operation == 0) rig_apply(&b, t->assembly->residual, s->v, out);

@@ -317,13 +317,13 @@ static void parts_are_found(void **state)
     (void)state;
     fe_mesh mesh = small_box(FE_HEX8, 1, 1, 5, 0);
     int n_part, *part;
-    must(fe_mesh_parts(&mesh, &n_part, &part));
+    must(fe_mesh_components(&mesh, &n_part, &part));
     assert_int_equal(n_part, 1);
     free(part);
     memmove(mesh.conn + 16, mesh.conn + 24, 16 * sizeof *mesh.conn);
     mesh.n_elem = 4;
     must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 5));
-    must(fe_mesh_parts(&mesh, &n_part, &part));
+    must(fe_mesh_components(&mesh, &n_part, &part));
     assert_int_equal(n_part, 2);
     for (int n = 0; n < mesh.n_node; ++n)
         assert_int_equal(part[n] == part[0], (mesh.x[3 * (size_t)n + 2] > 0.35) == (mesh.x[2] > 0.35));

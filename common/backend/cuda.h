@@ -26,12 +26,15 @@ void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEve
 }
 #endif
 
-static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + threads - 1) / threads); }
+static inline unsigned fe_grid(size_t n, int block_size)
+{
+    return (unsigned)((n + block_size - 1) / block_size);
+}
 
 /* Enqueues kernel(...) for n items. An empty launch is nothing. */
-#define FE_LAUNCH(device, n, threads, kernel, ...)                                                           \
+#define FE_LAUNCH(device, n, block_size, kernel, ...)                                                        \
     do {                                                                                                     \
-        if ((n) > 0) kernel<<<fe_grid(n, threads), threads, 0, fe_cuda_stream(device)>>>(__VA_ARGS__);       \
+        if ((n) > 0) kernel<<<fe_grid(n, block_size), block_size, 0, fe_cuda_stream(device)>>>(__VA_ARGS__); \
         CUDA_TRY(cudaGetLastError());                                                                        \
     } while (0)
 

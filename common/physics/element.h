@@ -27,7 +27,7 @@ FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 
 /* scale × stress after the return from a state. */
 FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6],
-                              const fe_real state[FE_STATE], fe_real stress[6])
+                              const fe_real state[FE_N_STATE], fe_real stress[6])
 {
     fe_return mapped;
     fe_return_map(m, strain, state, stress, &mapped);
@@ -35,7 +35,7 @@ FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strai
 }
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
- * committed state. FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once.
+ * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that det J is divided by once.
  * FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
  * registers, no flag is read.
  */
@@ -53,7 +53,7 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
             if (FE_STORAGE == FE_STORAGE_FULL && m->full) {
                 fe_point_full_stress(kind, m, softened, e, q, scale, strain, stress);
             } else {
-                fe_real tangent[FE_TANGENT];
+                fe_real tangent[FE_N_TANGENT];
                 fe_point_tangent(kind, m, softened, e, q, tangent);
                 fe_tangent_stress(&m->material, scale, tangent, strain, stress);
             }
@@ -61,7 +61,7 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
             fe_elastic_stress(&m->material, scale, strain, stress);
         }
     } else {
-        fe_real state[FE_STATE];
+        fe_real state[FE_N_STATE];
         fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
         fe_return_stress(&m->material, scale, strain, state, stress);
@@ -89,38 +89,38 @@ FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])
 /* A line of two points along an axis: derivatives along it of coordinates and field, and what the points add
  * to the transpose. */
 typedef struct fe_line {
-    fe_real x[3], v[3], sum[3];
+    fe_real x[3], u[3], sum[3];
 } fe_line;
 
 /* Opens the lines along all axes from the modes of coordinates and field. */
-FE_BODY void fe_lines_open(fe_real x[3][8], fe_real v[3][8], fe_line line[3][4])
+FE_BODY void fe_lines_open(fe_real x[3][8], fe_real u[3][8], fe_line line[3][4])
 {
     FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++)
         FE_UNROLL_FOR (int j = 0; j < 3; j++) {
-            fe_real gx[4], gv[4];
+            fe_real gx[4], gu[4];
             fe_modes_gradient(x[c], j, gx);
-            fe_modes_gradient(v[c], j, gv);
+            fe_modes_gradient(u[c], j, gu);
             FE_UNROLL_FOR (int i = 0; i < 4; i++) {
-                line[j][i].x[c] = gx[i], line[j][i].v[c] = gv[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
+                line[j][i].x[c] = gx[i], line[j][i].u[c] = gu[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
             }
         }
 }
 
 /* fe_points_forces over all points of a Hex8. */
-FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
+FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
                              fe_real y[8][3])
 {
-    fe_real x_modes[3][8], v_modes[3][8];
+    fe_real x_modes[3][8], u_modes[3][8];
     fe_line line[3][4];
     fe_modes_read(x, x_modes);
-    fe_modes_read(v, v_modes);
-    fe_lines_open(x_modes, v_modes, line);
+    fe_modes_read(u, u_modes);
+    fe_lines_open(x_modes, u_modes, line);
     FE_UNROLL_LARGE_FOR (int q = 0; q < 8; q++) {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         FE_UNROLL_FOR (int j = 0; j < 3; j++) {
             const fe_line *at = &line[j][fe_line_of(j, q)];
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
-                J[c][j] = at->x[c], G[c][j] = at->v[c], P[c][j] = at->sum[c];
+                J[c][j] = at->x[c], G[c][j] = at->u[c], P[c][j] = at->sum[c];
         }
         fe_point_stress(FE_HEX8, op, FE_MODES_WEIGHT, m, e, q, J, G, A, stress);
         fe_point_force(stress, A, P);
@@ -139,10 +139,10 @@ FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8
 /* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the first points of an element:
  * n_point of each of n_plane planes. */
 FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, int n_point,
-                              fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
+                              fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
 {
     if (kind == FE_HEX8 && n_plane == 2 && n_point == 4) {
-        fe_modes_forces(op, m, e, x, v, y);
+        fe_modes_forces(op, m, e, x, u, y);
         return;
     }
     /* A plane's sums need more than one point to pay. */
@@ -150,14 +150,14 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = fe_splat(FE_EMPTY);
     FE_UNROLL_FOR (int k = 0; k < n_plane; k++) {
-        fe_plane gx[3], gv[3], t[3];
+        fe_plane gx[3], gu[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
-        fe_gradient_plane(kind, v, k, gv);
+        fe_gradient_plane(kind, u, k, gu);
         fe_gradient_start(back, t);
         FE_UNROLL_FOR (int p = 0; p < n_point; p++) {
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
-            fe_gradient_at(kind, v, gv, k, p, G);
+            fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
             fe_gradient_open(back, t, p, P);
             fe_point_force(stress, A, P);
@@ -169,9 +169,9 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
 
 /* The same over all of them. */
 FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real v[8][3], fe_real y[8][3])
+                               fe_real u[8][3], fe_real y[8][3])
 {
-    fe_points_forces(kind, op, m, e, fe_planes(kind), fe_plane_points(kind), x, v, y);
+    fe_points_forces(kind, op, m, e, fe_planes(kind), fe_plane_points(kind), x, u, y);
 }
 
 /* g = A times the reference gradient of corner a's shape function: det J grad N_a. */
@@ -192,17 +192,17 @@ FE_BODY void fe_add_product(const fe_real stress[6], const fe_real g[3], fe_real
 
 /* The same for corner 0 alone: what a gather by node needs. */
 FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                             fe_real v[8][3], fe_real y[3])
+                             fe_real u[8][3], fe_real y[3])
 {
     FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
     FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
-        fe_plane gx[3], gv[3];
+        fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
-        fe_gradient_plane(kind, v, k, gv);
+        fe_gradient_plane(kind, u, k, gu);
         FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
-            fe_gradient_at(kind, v, gv, k, p, G);
+            fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
             fe_corner_gradient(kind, A, 0, p + 4 * k, g);
             fe_add_product(stress, g, y);
@@ -222,17 +222,17 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
 
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
-FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m, fe_element e,
+FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_view *m, fe_element e,
                                      fe_mask active, fe_real x[8][3], fe_real u[8][3])
 {
-    fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
+    fe_real next[8][FE_N_STATE], tangent[8][FE_N_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
     FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
         FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
-            fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_STATE];
+            fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_N_STATE];
             fe_return mapped;
             const int q = p + 4 * k;
             fe_gradient_at(kind, x, gx, k, p, J);
@@ -248,16 +248,16 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
     yielded = yielded | softened;
     FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
         if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
-        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
+        if (mode == FE_LINEARIZATION_CONSISTENT && fe_any(softened & active)) {
             fe_tangent_write(kind, m->tangent, e, q, softened & active, tangent[q]);
             if (FE_STORAGE == FE_STORAGE_FULL) {
-                fe_real full[FE_FULL];
+                fe_real full[FE_N_FULL];
                 fe_full_tangent(&m->material, tangent[q], full);
                 fe_full_write(kind, m->full, e, q, softened & active, full);
             }
         }
     }
-    return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
+    return fe_flags_of(yielded, mode == FE_LINEARIZATION_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
 }
 
 /* y = stress g */
@@ -276,7 +276,7 @@ FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, 
     *theta = fe_splat(1.0);
     FE_UNROLL_FOR (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
     if (!fe_any(softened)) return 0;
-    fe_real tangent[FE_TANGENT];
+    fe_real tangent[FE_N_TANGENT];
     fe_point_tangent(kind, m, softened, e, q, tangent);
     *theta = tangent[0];
     fe_trace_free(tangent + 1, n);

@@ -108,19 +108,19 @@ FE_BODY void fe_team_sum(int n, int held, fe_real y[8][3])
     }
 }
 
-/* Forces on the lane's corners, from x and v there. Lanes compute their own points from all corners and sum
+/* Forces on the lane's corners, from x and u there. Lanes compute their own points from all corners and sum
  * over the team. Where there are fewer points than lanes (Tet4 with one), all compute it, each for its
  * corner. */
 FE_BODY void fe_team_forces(int kind, int op, int team, const fe_view *m, fe_element e, fe_real x[8][3],
-                            fe_real v[8][3], fe_real y[8][3])
+                            fe_real u[8][3], fe_real y[8][3])
 {
     const int n = fe_corners(kind), held = n / team, n_point = fe_points(kind) / team;
     fe_team_spread(n, held, x);
-    fe_team_spread(n, held, v);
+    fe_team_spread(n, held, u);
     if (n_point == 0) {
-        fe_corner_force(kind, op, m, e, x, v, y[0]);
+        fe_corner_force(kind, op, m, e, x, u, y[0]);
     } else {
-        fe_points_forces(kind, op, m, e, n_point > 4 ? 2 : 1, n_point > 4 ? 4 : n_point, x, v, y);
+        fe_points_forces(kind, op, m, e, n_point > 4 ? 2 : 1, n_point > 4 ? 4 : n_point, x, u, y);
         fe_team_sum(n, held, y);
     }
 }

@@ -144,32 +144,32 @@ FE_BODY int fe_point_wide(const fe_element *e)
         }                                                                                                    \
     }
 #endif
-FE_POINT_ACCESS(state, double, FE_STATE)
-FE_POINT_ACCESS(tangent, fe_tangent_number, FE_TANGENT)
-FE_POINT_ACCESS(full, double, FE_FULL)
+FE_POINT_ACCESS(state, double, FE_N_STATE)
+FE_POINT_ACCESS(tangent, fe_tangent_number, FE_N_TANGENT)
+FE_POINT_ACCESS(full, double, FE_N_FULL)
 #undef FE_POINT_ACCESS
 #undef FE_POINT_LANE
 
 /* State of a point; zero where the element has not yielded. */
 FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_element e, int q,
-                            fe_real state[FE_STATE])
+                            fe_real state[FE_N_STATE])
 {
-    FE_UNROLL_FOR (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
+    FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) state[c] = fe_splat(0.0);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
-        fe_real read[FE_STATE];
+        fe_real read[FE_N_STATE];
         fe_state_read(kind, s->point, e, q, read);
-        FE_UNROLL_FOR (int c = 0; c < FE_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
+        FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
     }
 }
 
 /* Tangent of a point; elastic in lanes whose element is not softened. */
 FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
-                              fe_real tangent[FE_TANGENT])
+                              fe_real tangent[FE_N_TANGENT])
 {
-    fe_real read[FE_TANGENT];
+    fe_real read[FE_N_TANGENT];
     fe_tangent_read(kind, m->tangent, e, q, read);
-    FE_UNROLL_FOR (int c = 0; c < FE_TANGENT; c++)
+    FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++)
         tangent[c] = fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
 }
 
@@ -177,7 +177,7 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
 FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
                                   fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    fe_real full[FE_FULL], product[6];
+    fe_real full[FE_N_FULL], product[6];
     fe_full_read(kind, m->full, e, q, full);
     fe_full_stress(scale, full, strain, product);
     fe_elastic_stress(&m->material, scale, strain, stress);

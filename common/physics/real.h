@@ -46,13 +46,13 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
 {
     if (m) p[offset + i] = a;
 }
-/* y[3i..] += f for the first `active` lanes; `shared` where other threads may add to the same node. */
-FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_real f[3])
+/* y[3i..] += f for the first `active` lanes; `contended` where other threads may add to the same node. */
+FE_BODY void fe_add3(double *y, fe_index i, int active, int contended, const fe_real f[3])
 {
     (void)active;
     double *p = y + 3 * (size_t)i;
     for (int c = 0; c < 3; c++) {
-        if (shared)
+        if (contended)
             atomicAdd(p + c, f[c]);
         else
             p[c] += f[c];
@@ -247,12 +247,12 @@ FE_BODY fe_mask fe_first_lanes(int active)
     for (int l = 0; l < FE_LANES; l++) m[l] = l < active ? -1 : 0;
     return m;
 }
-FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_real f[3])
+FE_BODY void fe_add3(double *y, fe_index i, int active, int contended, const fe_real f[3])
 {
     for (int l = 0; l < FE_LANES && l < active; l++) {
         double *p = y + 3 * (size_t)i.lane[l];
         for (int c = 0; c < 3; c++) {
-            if (shared) {
+            if (contended) {
                 _Pragma("omp atomic") p[c] += f[c][l];
             } else {
                 p[c] += f[c][l];

@@ -47,7 +47,7 @@ FE_BOTH int fe_point_stride(int kind)
 }
 
 typedef struct fe_state {
-    double *point;  /* point array of FE_STATE components */
+    double *point;  /* point array of FE_N_STATE components */
     uint8_t *flags; /* [ld] */
 } fe_state;
 
@@ -67,27 +67,27 @@ typedef struct fe_view {
     fe_j2 material;
     fe_state committed;         /* at the end of the last accepted load step */
     fe_state trial;             /* at the displacement last given to material() */
-    fe_tangent_number *tangent; /* point array of FE_TANGENT components, of trial */
-    double *full;               /* FE_STORAGE_FULL: the same of FE_FULL components; else NULL */
+    fe_tangent_number *tangent; /* point array of FE_N_TANGENT components, of trial */
+    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
     int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
-typedef enum fe_tangent { FE_TANGENT_CONSISTENT, FE_TANGENT_ELASTIC } fe_tangent;
+typedef enum fe_linearization { FE_LINEARIZATION_CONSISTENT, FE_LINEARIZATION_ELASTIC } fe_linearization;
 
 /* What a body of forces computes, a constant in each kernel; see fe_point_stress. */
 enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC };
 
 /* First and one past last element or owned node of a part. */
-static inline void fe_part_elements(const fe_view *v, fe_part part, int *first, int *last)
+static inline void fe_part_elements(const fe_view *m, fe_part part, int *first, int *last)
 {
-    *first = part == FE_INTERIOR ? 0 : v->n_elem_interior;
-    *last = part == FE_INTERIOR ? v->n_elem_interior : v->n_elem;
+    *first = part == FE_INTERIOR ? 0 : m->n_elem_interior;
+    *last = part == FE_INTERIOR ? m->n_elem_interior : m->n_elem;
 }
-static inline void fe_part_nodes(const fe_view *v, fe_part part, int *first, int *last)
+static inline void fe_part_nodes(const fe_view *m, fe_part part, int *first, int *last)
 {
-    *first = part == FE_INTERIOR ? 0 : v->n_node_interior;
-    *last = part == FE_INTERIOR ? v->n_node_interior : v->n_owned;
+    *first = part == FE_INTERIOR ? 0 : m->n_node_interior;
+    *last = part == FE_INTERIOR ? m->n_node_interior : m->n_owned;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* What the solver asks of a variant: residual and Jacobian with ghosts refreshed and supports applied. */
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 #include "common/solver/solver.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@ static fe_status mask(fe_solver *s, double *x)
 
 static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *x, double *y)
 {
-    return fe_both_parts(&s->problem, s->assembly, s->work, s->comm, forces, phase, x, y);
+    return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, x, y);
 }
 
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
@@ -44,11 +44,11 @@ static fe_status apply_difference(fe_solver *s, double *x, double *y)
     fe_device *d = s->device;
     double square = 0.0;
     FE_TRY(fe_solver_dot(s, x, x, &square));
-    const double size = s->difference_u > 0.0 ? s->difference_u : sqrt(square);
+    const double size = s->displacement_norm > 0.0 ? s->displacement_norm : sqrt(square);
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
-    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->direction));
-    FE_TRY(d->ops->vector.axpy(d, s->n, eps, x, s->direction));
-    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->direction, y));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, s->perturbed));
+    FE_TRY(d->ops->vector.axpy(d, s->n, eps, x, s->perturbed));
+    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->perturbed, y));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, y));
     return d->ops->vector.scale(d, s->n, 1.0 / eps, y);
 }

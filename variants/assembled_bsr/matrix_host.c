@@ -49,18 +49,19 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
     }
 }
 
-fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                            double *r)
 {
     (void)work;
-    return node_csr_host.residual(p, NULL, part, u, r);
+    return node_csr_host.residual(p, NULL, part, displacement, r);
 }
 
-fe_status bsr_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u)
+fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     const bsr_matrix *matrix = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
-    FE_TRY(fe_material_host(p, NULL, mode, u));
+    FE_TRY(fe_material_host(p, NULL, mode, displacement));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows *r = &matrix->part[part];
         const int last = r->row + r->n_row;

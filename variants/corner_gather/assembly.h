@@ -59,14 +59,14 @@ FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_el
 
 /* Slots of the corners of elements first, first + 1, … < last that one warp takes = forces on them. */
 FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
-                                  int last, const double *v)
+                                  int last, const double *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(held, node, m->x, x);
-    fe_team_read(held, node, v, f);
+    fe_team_read(held, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
     FE_UNROLL_FOR (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b]);
 }

@@ -39,7 +39,8 @@ FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, do
         for (int i = 0; i < 9; i++) d[9 * (size_t)(row + l) + i] = rows[i / 3][i % 3][l];
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const fe_view *m = &p->view;
     const corner_gather *w = work;
@@ -48,7 +49,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     fe_part_elements(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, corner_gather_elements(KIND), threads)                                  \
-    corner_gather_forces(KIND, OP, m, w, e, last, v)
+    corner_gather_forces(KIND, OP, m, w, e, last, displacement)
     FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
     fe_part_nodes(m, part, &first, &last);

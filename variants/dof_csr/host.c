@@ -4,16 +4,16 @@
 #include "variants/dof_csr/assembly.h"
 
 /* Entries `axis` of y's rows [first, last) += forces on their corners. */
-FE_BODY void rows_forces(int kind, int op, const fe_view *m, int axis, int first, int last, const double *v,
-                         double *y)
+FE_BODY void rows_forces(int kind, int op, const fe_view *m, int axis, int first, int last,
+                         const double *displacement, double *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real own[2][3];
         fe_read3(m->x, c.row, own[0]);
-        fe_read3(v, c.row, own[1]);
-        const fe_real force = dof_csr_force(kind, op, m, c.e, c.corner, axis, v, own);
+        fe_read3(displacement, c.row, own[1]);
+        const fe_real force = dof_csr_force(kind, op, m, c.e, c.corner, axis, displacement, own);
         for (int l = 0; l < c.active; l++) y[3 * (size_t)c.row.lane[l] + axis] += force[l];
     }
 }
@@ -34,7 +34,7 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
         FE_UNROLL_FOR (int axis = 0; axis < 3; axis++)                                                       \
-    rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), v, y)
+    rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), displacement, y)
 FE_HOST_FORCES(fe_part_nodes, FORCES)
 #undef FORCES
 

@@ -4,7 +4,7 @@
 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, FE_LANES, threads)                                                      \
-    element_atomic_forces(KIND, OP, m, fe_lanes_from(e), last - e, threads > 1, v, y)
+    element_atomic_forces(KIND, OP, m, fe_lanes_from(e), last - e, threads > 1, displacement, y)
 FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
 

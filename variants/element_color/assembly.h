@@ -30,9 +30,9 @@ fe_status element_color_setup(fe_problem *p, void **work);
 /* The view with places in the elements' stead; states stay in the elements' order. */
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {
-    fe_view v = p->view;
-    v.conn = order->conn, v.trial.flags = order->flags, v.tangent = order->tangent, v.full = NULL;
-    return v;
+    fe_view m = p->view;
+    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = order->tangent, m.full = NULL;
+    return m;
 }
 
 /* Brings the flags and component c of point q of the tangent to place i. */
@@ -66,13 +66,13 @@ FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_rea
 
 /* y[node] += corner forces of the elements at places i. The residual reads the committed state. */
 FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int *elem, fe_index i, int active,
-                                  const double *v, double *y)
+                                  const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
     if (op == FE_RESIDUAL) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
-    fe_element_read(kind, node, v, f);
+    fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
     element_color_add(fe_corners(kind), node, active, force, y);
 }

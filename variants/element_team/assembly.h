@@ -6,7 +6,7 @@
 
 #include "common/physics/lanes.h"
 
-/* Lanes of an element: 8, 4 or 2 for Hex8; 4 or 1 for Tet4, whose one point cannot be shared. */
+/* Lanes of an element: 8, 4 or 2 for Hex8; 4 or 1 for Tet4, whose one point cannot be contended. */
 enum { HEX8_TEAM = 8, TET4_TEAM = 1 };
 FE_BOTH int element_team_lanes(int kind)
 {
@@ -81,12 +81,12 @@ FE_BODY void element_team_scatter(int held, fe_real P[2][3][3], fe_real force[8]
 
 /* Forces on the held corners of a Hex8. Point h is seen from its own corner, turned by h more. */
 FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real v[8][3], fe_real force[8][3])
+                               fe_real u[8][3], fe_real force[8][3])
 {
     fe_real J[2][3][3], G[2][3][3], P[2][3][3], A[3][3], stress[6];
     const fe_index turn = e.turn;
     element_team_gradient(held, x, J);
-    element_team_gradient(held, v, G);
+    element_team_gradient(held, u, G);
     FE_UNROLL_FOR (int h = 0; h < held; h++) {
         e.turn = fe_turn_more(turn, h);
         fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, 0, J[h], G[h], A, stress);
@@ -101,7 +101,7 @@ FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e,
  * component k % 3 of lane k / 3. */
 enum { TOGETHER = 1 };
 #ifdef __CUDACC__
-FE_BODY void element_team_add(double *y, fe_index node, int active, int shared, const fe_real f[3])
+FE_BODY void element_team_add(double *y, fe_index node, int active, int contended, const fe_real f[3])
 {
     const int lane = fe_lane();
     double sent[3];
@@ -117,34 +117,34 @@ FE_BODY void element_team_add(double *y, fe_index node, int active, int shared, 
                 atomicAdd(y + 3 * (size_t)to + c, c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]);
         }
     } else if (lane < active) {
-        fe_add3(y, node, 1, shared, f);
+        fe_add3(y, node, 1, contended, f);
     }
 }
 #else
-FE_BODY void element_team_add(double *y, fe_index node, int active, int shared, const fe_real f[3])
+FE_BODY void element_team_add(double *y, fe_index node, int active, int contended, const fe_real f[3])
 {
-    fe_add3(y, node, active, shared, f);
+    fe_add3(y, node, active, contended, f);
 }
 #endif
 
 /* y[node] += corner forces of the elements first, first + 1, … < last that one warp takes. */
-FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int shared,
-                                 const double *v, double *y)
+FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int contended,
+                                 const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
-    fe_team_read(held, node, v, f);
+    fe_team_read(held, node, displacement, f);
     if (kind == FE_HEX8 && held <= 2)
         element_team_hex8(held, op, m, element, x, f, force);
     else
         fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL_FOR (int b = 0; b < held; b++) element_team_add(y, node[b], active, shared, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) element_team_add(y, node[b], active, contended, force[b]);
 }
 
 /* d[node] += diagonal blocks of the same elements: a lane visits all points for its own corners. */
-FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int shared, double *d)
+FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended, double *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
@@ -155,7 +155,7 @@ FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int la
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
         FE_UNROLL_FOR (int i = 0; i < 3; i++)
-            element_team_add(d, fe_times3(node[b], i), active, shared, rows[i]);
+            element_team_add(d, fe_times3(node[b], i), active, contended, rows[i]);
     }
 }
 

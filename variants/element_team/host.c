@@ -4,7 +4,7 @@
 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, element_team_elements(KIND), threads)                                   \
-    element_team_forces(KIND, OP, m, e, last, threads > 1, v, y)
+    element_team_forces(KIND, OP, m, e, last, threads > 1, displacement, y)
 FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
 

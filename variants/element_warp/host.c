@@ -3,7 +3,8 @@
 #include "variants/element_warp/assembly.h"
 
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR (e, first, last, 1, threads) element_warp_forces(KIND, OP, m, e, threads > 1, v, y)
+    FE_PARALLEL_FOR (e, first, last, 1, threads)                                                             \
+    element_warp_forces(KIND, OP, m, e, threads > 1, displacement, y)
 FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
 

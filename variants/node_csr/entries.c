@@ -73,7 +73,8 @@ static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
         fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists", (void **)&w->entry));
     FE_TRY(fe_device_upload(d, 3 * w->n, sizeof *k->component, k->component, "node_csr: coordinates",
                             (void **)&w->x));
-    FE_TRY(fe_device_allocate(d, 3 * w->n, sizeof *w->v, "node_csr: input by component", (void **)&w->v));
+    FE_TRY(fe_device_allocate(d, 3 * w->n, sizeof *w->displacement, "node_csr: input by component",
+                              (void **)&w->displacement));
     return d->ops->wait(d);
 }
 

@@ -5,13 +5,14 @@
 #include "variants/node_csr/assembly.h"
 
 /* y rows [first, last) += forces on their corners. */
-FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last, const double *v, double *y)
+FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last, const double *displacement,
+                         double *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real force[3];
-        node_csr_corner(kind, op, m, c.e, c.corner, v, force);
+        node_csr_corner(kind, op, m, c.e, c.corner, displacement, force);
         fe_add3(y, c.row, c.active, 0, force);
     }
 }
@@ -29,7 +30,7 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int first, int last, doub
 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
-    rows_forces(KIND, OP, m, i, fe_row_block_end(i, last), v, y)
+    rows_forces(KIND, OP, m, i, fe_row_block_end(i, last), displacement, y)
 FE_HOST_FORCES(fe_part_nodes, FORCES)
 #undef FORCES
 

@@ -10,7 +10,7 @@
 
 /* A thread computes a fan of Tet4; two threads share a factored Hex8. */
 FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
-enum { PATCH_THREADS = 128 };
+enum { PATCH_BLOCK_SIZE = 128 };
 
 /* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
  * records. */
@@ -44,7 +44,7 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
 {
     const patch_form form = patch_form_of(kind);
-    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_THREADS)
+    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_BLOCK_SIZE)
         s->force[i * form.row + form.slots] = 0.0;
 }
 
@@ -89,14 +89,14 @@ FE_BODY void patch_fetch_rest(const patch_memory *s, const patch_plan *plan, int
                    patch_rest_place(s, plan, i));
 }
 FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, int i, int patch, int last,
-                                const double *v)
+                                const double *displacement)
 {
     if (patch >= last) return;
     const char *head = patch_head_place(s, plan, i);
     const int n = ((const patch_head *)head)->n_node, *node = (const int *)(head + plan->node);
     double *to = patch_value_place(s, plan, i);
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
-        const double *from = v + 3 * (size_t)patch_node(node[k]);
+        const double *from = displacement + 3 * (size_t)patch_node(node[k]);
         for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, 8);
     }
 }
@@ -124,7 +124,8 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
  * an element has numbers is known a patch ahead. */
 static_assert(PATCH_FAN * FE_POINT <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
-static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_THREADS, "threads look after all elements of a patch");
+static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
+              "threads look after all elements of a patch");
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
@@ -132,12 +133,12 @@ FE_BODY int patch_fetches(int kind, int op)
            (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
-/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_THREADS; of
- * Hex8 that in the one or the other of two neighbours' two slots. */
+/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_BLOCK_SIZE;
+ * of Hex8 that in the one or the other of two neighbours' two slots. */
 FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 {
-    if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
-    const int k = threadIdx.x + i * PATCH_THREADS;
+    if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_BLOCK_SIZE / 2);
+    const int k = threadIdx.x + i * PATCH_BLOCK_SIZE;
     return k < p->head->n_elem ? p->ascending[k] : -1;
 }
 FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_here *p, int ahead[PATCH_FAN])
@@ -159,7 +160,7 @@ FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
 FE_BODY double *patch_plane_place(int kind, const patch_here *p)
 {
     const patch_form form = patch_form_of(kind);
-    const int team = patch_team(kind), last = form.slots * team - PATCH_THREADS + threadIdx.x;
+    const int team = patch_team(kind), last = form.slots * team - PATCH_BLOCK_SIZE + threadIdx.x;
     return p->force + 3 * (form.nodes / team) * (last % team) * form.row + last / team;
 }
 FE_BODY int patch_number_bytes(int op)
@@ -218,12 +219,12 @@ FE_BODY void patch_point_stress(int kind, int op, double weight, const fe_view *
     fe_symmetric_gradient(G, A, strain);
     if (op == FE_RESIDUAL) {
         fe_strain(inverse, strain);
-        FE_UNROLL_FOR (int c = 0; c < FE_STATE; c++) number[c] = at[c * row];
+        FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) number[c] = at[c * row];
         fe_return_stress(&m->material, weight, strain, number, stress);
     } else {
         const fe_tangent_number *tangent = (const fe_tangent_number *)at;
         const int apart = row * (int)(sizeof *at / sizeof *tangent);
-        FE_UNROLL_FOR (int c = 0; c < FE_TANGENT; c++) number[c] = tangent[c * apart];
+        FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++) number[c] = tangent[c * apart];
         fe_tangent_stress(&m->material, weight * inverse, number, strain, stress);
     }
 }

@@ -94,13 +94,13 @@ FE_BODY void two_phase_gradient(int kind, fe_real f[8][3], fe_real G[3][3])
     fe_gradient_at(kind, f, g, 0, 0, G);
 }
 
-/* Stores the stress of point q of elements e, turned by q, whose corners stand at x and have the values v. */
+/* Stores the stress of point q of elements e, turned by q, whose corners stand at x and have the values u. */
 FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
-                              fe_real x[8][3], fe_real v[8][3])
+                              fe_real x[8][3], fe_real u[8][3])
 {
     fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
     two_phase_gradient(kind, x, J);
-    two_phase_gradient(kind, v, G);
+    two_phase_gradient(kind, u, G);
     fe_point_stress(kind, op, fe_weight(kind), m, e, 0, J, G, A, stress);
     if (TWO_PHASE_STORE == 9) {
         fe_point_force_start(P);
@@ -123,12 +123,12 @@ FE_BODY void two_phase_geometry(int kind, const two_phase *w, fe_element e, int 
 }
 
 FE_BODY void two_phase_point(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
-                             fe_real x[8][3], fe_real v[8][3])
+                             fe_real x[8][3], fe_real u[8][3])
 {
     if (op == TWO_PHASE_DIAGONAL)
         two_phase_geometry(kind, w, e, q, x);
     else
-        two_phase_stress(kind, op, m, w, e, q, x, v);
+        two_phase_stress(kind, op, m, w, e, q, x, u);
 }
 
 /* --- phase 2 ----------------------------------------------------------------------------------------------

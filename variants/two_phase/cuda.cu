@@ -3,8 +3,8 @@
 #include "variants/two_phase/assembly.h"
 
 /* Elements of several points: a warp a point, a block of threads a block of elements. */
-#define POINT_THREADS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
-enum { BLOCK = TWO_PHASE_BLOCK, ROW_THREADS = 256, ROW_CORNERS = 8 };
+#define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
+enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
 /* Where an element's nine numbers stand together, the three components of a row have a thread each: side by
  * side they read the 24 bytes of a column, and more corners at a time. */
 enum { COLUMN_CORNERS = 16 };
@@ -12,13 +12,13 @@ enum { COLUMN_CORNERS = 16 };
 
 /* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
  * its own number, in place of all eight. */
-FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q, const double *v,
-                           fe_real x[8][3], fe_real f[8][3])
+FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q,
+                           const double *displacement, fe_real x[8][3], fe_real f[8][3])
 {
     __shared__ double shared[2][3][8][BLOCK];
     const int lane = threadIdx.x % BLOCK;
     const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
-    const double *const field[2] = {m->x, v};
+    const double *const field[2] = {m->x, displacement};
     FE_UNROLL_FOR (int i = 0; i < n_field; i++) {
         double at[3];
         fe_read3(field[i], node, at);
@@ -33,19 +33,19 @@ FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, 
 }
 
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
-                        const double *v)
+                        const double *displacement)
 {
     fe_real x[8][3], f[8][3];
     if (fe_points(kind) == 1) {
         /* Nine numbers a thread, stored side by side: they leave the block in one row. */
-        __shared__ double out[POINT_THREADS(FE_TET4) * TWO_PHASE_WIDTH];
+        __shared__ double out[POINT_BLOCK_SIZE(FE_TET4) * TWO_PHASE_WIDTH];
         const int start = first + blockIdx.x * blockDim.x, e = start + threadIdx.x;
         const int n = (last - start < (int)blockDim.x ? last - start : blockDim.x) * TWO_PHASE_WIDTH;
         const two_phase block = {out - (size_t)TWO_PHASE_WIDTH * start};
         if (e < last) {
             fe_index node[8];
             const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
-            if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, v, f);
+            if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, displacement, f);
             two_phase_point(kind, op, m, &block, element, 0, x, f);
         }
         __syncthreads();
@@ -54,7 +54,7 @@ FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, 
     } else {
         const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x % BLOCK;
         const int q = threadIdx.x / BLOCK;
-        share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, v, x, f);
+        share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, displacement, x, f);
         two_phase_point(kind, op, m, w, fe_element_open(m, e, q), q, x, f);
     }
 }
@@ -121,15 +121,15 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
 }
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(POINT_THREADS(KIND))                                                   \
-        two_phase_##operation##_##name(fe_view m, two_phase w, int first, int last, const double *v)         \
+    __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND)) two_phase_##operation##_##name(                \
+        fe_view m, two_phase w, int first, int last, const double *displacement)                             \
     {                                                                                                        \
-        point_body(KIND, OP, &m, &w, first, last, v);                                                        \
+        point_body(KIND, OP, &m, &w, first, last, displacement);                                             \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
     POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
-    __global__ void __launch_bounds__(ROW_THREADS)                                                           \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_rows_##name(fe_view m, two_phase w, int first, int last, double *y)                        \
     {                                                                                                        \
         const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
@@ -141,7 +141,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
         else                                                                                                 \
             row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
     }                                                                                                        \
-    __global__ void __launch_bounds__(ROW_THREADS)                                                           \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_diagonal_##name(fe_view m, two_phase w, double *d)                                         \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
@@ -151,17 +151,19 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef POINTS
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const two_phase *w = (const two_phase *)work;
     int first, last;
     two_phase_part_blocks(&p->view, part, &first, &last);
     first *= BLOCK, last *= BLOCK;
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
-    FE_LAUNCH_OPERATION(p, op, points, POINT_THREADS(p->kind), two_phase, p->view, *w, first, last, v)
+    FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
+                        displacement)
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_THREADS, two_phase_rows, p->view, *w,
-                   first, last, y)
+    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_BLOCK_SIZE, two_phase_rows, p->view,
+                   *w, first, last, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -171,8 +173,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const two_phase *w = (const two_phase *)work;
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
     const size_t points = (size_t)last * fe_points(p->kind);
-    FE_LAUNCH_KIND(p, points, POINT_THREADS(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL)
-    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_THREADS, two_phase_diagonal, p->view, *w, d)
+    FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL)
+    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, d)
     return FE_OK;
 }
 

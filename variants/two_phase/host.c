@@ -4,12 +4,13 @@
 #include "variants/two_phase/assembly.h"
 
 /* Phase 1 for some elements: their corners are read once and turned for each point. */
-FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e, const double *v)
+FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e,
+                    const double *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], turned_x[8][3], turned_f[8][3];
     fe_element_load(kind, m, e, fe_no_turn(), node, x);
-    if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, v, f);
+    if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, displacement, f);
     FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
         FE_UNROLL_FOR (int i = 0; i < 3 * fe_corners(kind); i++) {
             turned_x[i / 3][i % 3] = x[i / 3 ^ q][i % 3];
@@ -19,10 +20,11 @@ FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_i
     }
 }
 
-FE_BODY void block_points(int kind, int op, const fe_view *m, const two_phase *w, int block, const double *v)
+FE_BODY void block_points(int kind, int op, const fe_view *m, const two_phase *w, int block,
+                          const double *displacement)
 {
     for (int i = 0; i < TWO_PHASE_BLOCK; i += FE_LANES)
-        points(kind, op, m, w, fe_lanes_from(TWO_PHASE_BLOCK * block + i), v);
+        points(kind, op, m, w, fe_lanes_from(TWO_PHASE_BLOCK * block + i), displacement);
 }
 
 /* Phase 2: y rows [first, last) += forces on their corners. */
@@ -53,7 +55,8 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, const two_phase *w, int f
     }
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const fe_view *m = &p->view;
     const two_phase *w = work;
@@ -62,7 +65,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     two_phase_part_blocks(m, part, &block_first, &block_last);
     fe_part_nodes(m, part, &first, &last);
 #define POINTS(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR (block, block_first, block_last, 1, threads) block_points(KIND, OP, m, w, block, v)
+    FE_PARALLEL_FOR (block, block_first, block_last, 1, threads)                                             \
+    block_points(KIND, OP, m, w, block, displacement)
 #define ROWS(KIND)                                                                                           \
     FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
     rows_forces(KIND, m, w, i, fe_row_block_end(i, last), y)
