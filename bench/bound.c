@@ -1,4 +1,4 @@
-/* bound on the host: one element a SIMD lane. */
+/* bound on the host: one element per SIMD lane. */
 #include "bench/bound.h"
 #include "bench/case.h"
 #include "common/problem/loops.h"

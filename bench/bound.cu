@@ -1,4 +1,4 @@
-/* bound on the device: one element a thread. */
+/* bound on the device: one element per thread. */
 #include "bench/bound.h"
 #include "common/problem/kernels.h"
 

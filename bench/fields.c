@@ -55,7 +55,7 @@ static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
     const fe_view *m = &c->problem.view;
     const fe_backend *ops = c->device->ops;
     const int kind = c->box.kind, n_point = fe_points(kind);
-    const size_t width = (size_t)FE_POINT * n_point;
+    const size_t width = (size_t)FE_N_NUMBER * n_point;
     double *point = NULL;
     uint8_t *flags = NULL;
     fe_status status = FE_OK;

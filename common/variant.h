@@ -16,14 +16,16 @@ typedef struct fe_problem {
     struct fe_device *device;
 } fe_problem;
 
-/* Nothing of an output is read: it need not be zero. Parts may run in any order, and at the same time. */
+/* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
+ * may run in any order, and at the same time. */
 enum { FE_STORES = 1, FE_INDEPENDENT = 2 };
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs, but those of residual and jacvec where the strategy stores every owned row itself;
- * interior and border part, in this order unless they are independent, together are the whole. */
+ * caller zeroes outputs, except those of residual and jacvec where FE_STORES is set. The interior part runs
+ * first, then the border part, unless FE_INDEPENDENT is set; both parts together are the whole. */
 typedef struct fe_assembly {
-    /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
+    /* Called once; timed separately. Memory comes from fe_device_allocate. NULL where there is nothing to set
+     * up. */
     fe_status (*setup)(fe_problem *p, void **work);
     /* r += f_int(displacement), from the committed state, without side effect. */
     fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *displacement,

@@ -3,7 +3,7 @@
  * Symmetric tensors have six components in the order xx yy zz xy yz xz (tensor shears). A point's state is
  * six numbers: plastic strain xx yy xy yz xz (zz follows, the tensor is trace-free) and the equivalent
  * plastic strain. Simo & Hughes, Computational Inelasticity, box 3.2; with one invariant
- * q = sqrt(3/2 s:s) in place of |s|. */
+ * q = sqrt(3/2 s:s) instead of |s|. */
 #ifndef FE_J2_H
 #define FE_J2_H
 

@@ -2,7 +2,7 @@
  *
  * On the device it is a double and a thread handles one item. On the host it is a short vector, one item
  * (element, node or point) a lane, as wide as the machine's registers. The functions here hide the
- * difference, so a body is written once. fe_index is one integer a lane. */
+ * difference, so a body is written once. fe_index is one integer per lane. */
 #ifndef FE_REAL_H
 #define FE_REAL_H
 
@@ -108,7 +108,7 @@ FE_BODY fe_index fe_lanes_from(int first)
     for (int l = 0; l < FE_LANES; l++) i.lane[l] = first + l;
     return i;
 }
-/* Neighbours in memory, one a lane, of either precision. */
+/* Neighbours in memory, one per lane, of either precision. */
 FE_BODY fe_real fe_load_double(const double *p)
 {
     fe_real a;
@@ -130,7 +130,7 @@ FE_BODY void fe_store_float(float *p, fe_real a)
 }
 #define fe_load(p) _Generic((p), const double * : fe_load_double, const float * : fe_load_float)(p)
 #define fe_store(p, a) _Generic((p), double * : fe_store_double, float * : fe_store_float)(p, a)
-/* Elements of one body call are usually neighbours: one wide load then, else a load a lane. */
+/* Elements of one body call are usually neighbours: one wide load then, else one load per lane. */
 FE_BODY int fe_consecutive(fe_index i)
 {
     int same = 1;

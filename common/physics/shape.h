@@ -102,7 +102,7 @@ FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
 /* The same for all eight points at once, by way of a field's modes: mode b is 8 times the coefficient of the
  * product of those of xi, eta, zeta in [-1, 1] whose bits b has. Mode 0, of the mean, has no gradient: it is
  * neither set nor read. Derivatives are those along an edge of length 1/4, where no factor is left: the
- * weight is FE_MODES_WEIGHT. 47 instructions a component (a multiply-add is one) in place of a plane's 2 ×
+ * weight is FE_MODES_WEIGHT. 47 instructions per component (a multiply-add is one) instead of a plane's 2 ×
  * 28, and 51 for the transpose. */
 #define FE_MODES_WEIGHT (0.125 / 64.0)
 

@@ -4,12 +4,12 @@
 
 #include "common/physics/j2.h"
 
-/* What is stored of points, and where: a constant of the build (make STORAGE=...), to compare with
- *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: what all results are of
+/* What is stored of points, and where: a constant of the build (make STORAGE=...).
+ *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: the default
  *   FLOATS   tangents in single precision
- *   FULL     jacvec reads the 21 numbers of the symmetric tangent (but for element_color)
- *   RECORDS  the six numbers of a point side by side
- *   ARRAYS   one array a component, of 65536 elements; then the next */
+ *   FULL     jacvec reads the 21 numbers of the symmetric tangent (except in element_color)
+ *   RECORDS  the six numbers of a point next to each other
+ *   ARRAYS   one array per component, of 65536 elements; then the next */
 #define FE_STORAGE_GROUPS 0
 #define FE_STORAGE_FLOATS 1
 #define FE_STORAGE_FULL 2
@@ -24,12 +24,12 @@ typedef float fe_tangent_number;
 typedef double fe_tangent_number;
 #endif
 
-/* Material state of one instant. Point arrays have n = FE_POINT components a point and stand as
- * [e / 32][component][point][e % 32]: 32 elements side by side, and all of an element within one short
- * stretch of memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an element
- * without FE_SOFTENED are elastic. */
+/* Material state of one instant. Point arrays have n = FE_N_NUMBER components per point and stand as
+ * [e / 32][component][point][e % 32]: 32 elements next to each other, and all numbers of an element
+ * close together in memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an
+ * element without FE_SOFTENED are elastic. */
 enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
-enum { FE_POINT = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
+enum { FE_N_NUMBER = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
 FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)
 {
     const size_t group = (unsigned)e / FE_GROUP;
@@ -38,7 +38,7 @@ FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)
 }
 FE_BOTH size_t fe_point_index(int kind, int c, int q, int e)
 {
-    return fe_stored_index(FE_POINT, kind, c, q, e);
+    return fe_stored_index(FE_N_NUMBER, kind, c, q, e);
 }
 /* From one component of a point to the next. */
 FE_BOTH int fe_point_stride(int kind)

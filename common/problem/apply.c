@@ -1,4 +1,5 @@
-/* Both parts of an operation on a rank: in turn, or the border with its exchange beside the interior. */
+/* Both parts of an operation on a rank: one after the other, or the border and its exchange on the side
+ * stream while the interior runs. */
 #include "common/problem/apply.h"
 
 typedef struct application {

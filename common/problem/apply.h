@@ -16,9 +16,9 @@ typedef fe_status (*fe_forces)(const fe_problem *p, void *work, fe_part part, co
 
 /* y = forces(displacement, or the direction of jacvec); ghost rows of y are undefined. The input's ghosts are
  * refreshed, or left as they are where comm is NULL.
- * The interior is computed while they travel, and the border behind it, or where the strategy and the backend
- * can beside it. Time counts for `phase` (FE_PHASE_...), and for FE_PHASE_EXCHANGE what the stream spends on
- * the exchange before and behind the interior; with FE_N_PHASE no phase is entered. */
+ * The interior is computed while they travel. The border runs after it, or on the side stream where the
+ * strategy and the backend allow that. Time counts for `phase` (FE_PHASE_...), and for FE_PHASE_EXCHANGE what
+ * the stream spends on the exchange before and behind the interior; with FE_N_PHASE no phase is entered. */
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y);
 

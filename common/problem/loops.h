@@ -11,7 +11,7 @@
 #define FE_PARALLEL_FOR(i, first, last, step, threads)                                                       \
     _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = first; i < last; i += step)
 
-/* statement(KIND), or statement(KIND, OPERATION), with constants in place of the run's kind and operation:
+/* statement(KIND), or statement(KIND, OPERATION), with constants instead of the run's kind and operation:
  * bodies are compiled for each. A statement may be a parallel loop. */
 #define FE_FOR_KIND(kind, statement)                                                                         \
     switch (kind) {                                                                                          \

@@ -1,4 +1,4 @@
-/* Material update and step summary on the device: one element a thread. */
+/* Material update and step summary on the device: one element per thread. */
 #include "common/problem/kernels.h"
 #include "common/problem/summary.h"
 

@@ -1,4 +1,4 @@
-/* Material update and step summary on the host: one element a SIMD lane. */
+/* Material update and step summary on the host: one element per SIMD lane. */
 #include "common/problem/loops.h"
 #include "common/problem/summary.h"
 

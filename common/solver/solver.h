@@ -53,7 +53,7 @@ typedef struct fe_solver {
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |u| for the finite difference's step */
     double scale;             /* acceptance: largest external force, reaction or first residual so far, */
-    double reach;             /* and the same with the iterate at hand */
+    double reach;             /* and the same with the current iterate */
 } fe_solver;
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */

@@ -1,4 +1,4 @@
-/* assembled_bsr on the device: one block row a thread, slices of a warp. */
+/* assembled_bsr on the device: one block row per thread, slices of a warp. */
 #include "common/backend/cuda.h"
 #include "variants/assembled_bsr/matrix.h"
 

@@ -2,8 +2,8 @@
  * that computes blocks.
  *
  * Block rows are owned nodes; columns are the nodes of their elements, ascending, ghosts among them. Rows are
- * stored in slices, a row a lane. A `place` of a slice holds one block of each of its rows. Slices of one row
- * are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
+ * stored in slices, one row per lane. A `place` of a slice holds one block of each of its rows. Slices of one
+ * row are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
 #ifndef ASSEMBLED_BSR_MATRIX_H
 #define ASSEMBLED_BSR_MATRIX_H
 

@@ -1,5 +1,5 @@
-/* Assembly on the device: one block of the matrix a thread. It visits the elements at its row's node and adds
- * those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
+/* Assembly on the device: one block of the matrix per thread. It visits the elements at its row's node and
+ * adds those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 

@@ -1,5 +1,5 @@
-/* Assembly on the host: one corner of the CSR a SIMD lane; each thread owns blocks of rows and adds the lanes
- * to them in the CSR's order. */
+/* Assembly on the host: one corner of the CSR per SIMD lane; each thread owns blocks of rows and adds the
+ * lanes to them in the CSR's order. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"

@@ -1,4 +1,4 @@
-/* corner_gather on the device: one element a thread, then one row a thread. */
+/* corner_gather on the device: one element per thread, then one row per thread. */
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 

@@ -1,4 +1,4 @@
-/* corner_gather on the host: one element a SIMD lane, then one row a lane. */
+/* corner_gather on the host: one element per SIMD lane, then one row per lane. */
 #include "common/problem/loops.h"
 #include "variants/corner_gather/assembly.h"
 

@@ -1,4 +1,4 @@
-/* dof_csr on the device: one entry of the vector a thread, the three of a node side by side. */
+/* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
 #include "common/problem/kernels.h"
 #include "variants/dof_csr/assembly.h"
 

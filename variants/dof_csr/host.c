@@ -1,4 +1,4 @@
-/* dof_csr on the host: one corner of the CSR a SIMD lane, one direction after the other. */
+/* dof_csr on the host: one corner of the CSR per SIMD lane, one direction after the other. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/dof_csr/assembly.h"

@@ -1,4 +1,4 @@
-/* element_atomic on the device: one element a thread. */
+/* element_atomic on the device: one element per thread. */
 #include "common/problem/kernels.h"
 #include "variants/element_atomic/assembly.h"
 

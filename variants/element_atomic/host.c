@@ -1,4 +1,4 @@
-/* element_atomic on the host: one element a SIMD lane, OpenMP over groups of lanes. */
+/* element_atomic on the host: one element per SIMD lane, OpenMP over groups of lanes. */
 #include "common/problem/loops.h"
 #include "variants/element_atomic/assembly.h"
 

@@ -47,7 +47,7 @@ FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_
 }
 
 /* y[node] += f for the first `active` lanes. Nodes differ, but the compiler cannot know: on the device all
- * sums are read before one is written, lest each waits for the last. */
+ * sums are read before one is written, so that none waits for the one before. */
 #ifdef __CUDACC__
 FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
 {

@@ -1,5 +1,5 @@
 /* element_warp: a warp computes one element. Lane q computes point q from all corners, the forces are summed
- * over the lanes by shuffles, and one lane a corner and component adds them to the nodes with atomics. */
+ * over the lanes by shuffles, and one lane per corner and component adds them to the nodes with atomics. */
 #ifndef ELEMENT_WARP_ASSEMBLY_H
 #define ELEMENT_WARP_ASSEMBLY_H
 

@@ -1,4 +1,4 @@
-/* element_warp on the device: one element a warp. */
+/* element_warp on the device: one element per warp. */
 #include "common/problem/kernels.h"
 #include "variants/element_warp/assembly.h"
 

@@ -167,7 +167,7 @@ static const fe_assembly hybrid_cuda = {.setup = setup_cuda,
 
 const fe_variant fe_variant_hybrid = {
     .name = "hybrid",
-    .summary = "times some of the others on the mesh at hand and takes the fastest for each operation",
+    .summary = "times four of the others at set-up and takes the fastest for each operation",
     .deterministic = 0,
     .host = &hybrid_host,
     .cuda = FE_CUDA_TABLE(hybrid_cuda),

@@ -1,4 +1,4 @@
-/* node_csr on the device: one owned node a thread. */
+/* node_csr on the device: one owned node per thread. */
 #include "common/problem/kernels.h"
 #include "variants/node_csr/assembly.h"
 

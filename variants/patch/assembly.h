@@ -9,7 +9,7 @@
 
 /* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
  * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements
- * six nodes are read and summed in place of twelve. */
+ * six nodes are read and summed instead of twelve. */
 enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
 /* Elements of a patch: one Hex8 for each of 128 threads, or for pairs of them; about as many fans of Tet4. */
@@ -35,7 +35,7 @@ FE_BOTH int patch_corner(int kind, int i, int b)
 }
 
 /* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
- * in place of four of Tet4 from about 205 on). */
+ * instead of four of Tet4 from about 205 on). */
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
 

@@ -91,7 +91,7 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
 {
     const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * PATCH_ELEMENTS(FE_HEX8) / PATCH_BLOCK_SIZE;
     double *at[2] = {patch_plane_place(FE_HEX8, p)};
-    at[1] = at[0] + FE_POINT * patch_form_of(FE_HEX8).row;
+    at[1] = at[0] + FE_N_NUMBER * patch_form_of(FE_HEX8).row;
     const fe_element e = fe_element_open(m, p->elem[slot], 0);
     fe_plane gx[3], gu[3], t[3];
     const double s = fe_gauss(k);
@@ -217,9 +217,9 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
     }
 }
 
-/* Sums the corners of each node: a node a thread or, where that is faster, a component a thread: on Tet4, but
- * for the residual, whose many numbers leave few registers (H100, 6.4 M DoF, a component a thread:
- * jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
+/* Sums the corners of each node: one node per thread or, where that is faster, one component per thread: on
+ * Tet4, but for the residual, whose many numbers leave few registers (H100, 6.4 M DoF, one component per
+ * thread: jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
 FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
@@ -386,7 +386,7 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
     return FE_OK;
 }
 
-/* The second pass: a number of a border row a thread. */
+/* The second pass: one number of a border row per thread. */
 __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
     patch_sum_partial_sums(patch_plan plan, int width, double *y)
 {

@@ -1,4 +1,4 @@
-/* patch on the host: one patch a thread at a time, with its nodes and sums in the thread's own cache. */
+/* patch on the host: one patch per thread at a time, with its nodes and sums in the thread's own cache. */
 #include "common/problem/loops.h"
 #include "variants/patch/assembly.h"
 
@@ -12,7 +12,7 @@ typedef struct patch_nodes {
     _Alignas(64) double u[ROW * ROWS], y[ROW * ROWS];
 } patch_nodes;
 
-/* Nodes of the slots from s on, one a lane: the starts of their rows of `row` numbers. */
+/* Nodes of the slots from s on, one per lane: the starts of their rows of `row` numbers. */
 FE_BODY void slots_at(int kind, const uint16_t *conn, int s, int row, fe_index at[8])
 {
     const patch_form form = patch_form_of(kind);
@@ -167,7 +167,7 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
         e = elem[i];
         if (e < 0 || (follows && e % (LINE / (int)sizeof(double)) > 0)) continue;
         if (!(flags[e] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED))) continue;
-        for (int c = 0; c < FE_POINT; c++)
+        for (int c = 0; c < FE_N_NUMBER; c++)
             for (int q = 0; q < fe_points(kind); q++) {
                 const size_t at = fe_point_index(kind, c, q, e);
                 const void *number =

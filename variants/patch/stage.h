@@ -116,13 +116,18 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
 
 /* --- numbers of points: states or tangents ----------------------------------------------------------------
  *
- * They are on their way to shared memory before they are needed, to where corner forces will be laid later,
- * so that they need no room of their own. Those of a thread's next two points of Hex8 come while it computes
- * the point at hand, to where it will lay the forces of its last slot: nobody else sees them. Those of Tet4
- * come for the whole patch in the order of its elements' numbers, for fans' elements stand scattered: to the
- * fan's own places, of which each element has left the first ones behind when forces are laid there. Whether
- * an element has numbers is known a patch ahead. */
-static_assert(PATCH_FAN * FE_POINT <= 3 * PATCH_FAN_NODES,
+ * They are copied to shared memory before they are needed. They need no room of their own, because they stand
+ * where corner forces are stored later.
+ *
+ * Hex8: while a thread computes one point, the numbers of its next two points arrive. They stand where the
+ * thread stores the forces of its last slot, and are private to the thread.
+ *
+ * Tet4: the numbers of the whole patch arrive at once, in the order of its elements' numbers, because the
+ * elements of a fan are scattered in memory. They stand in the fan's own places. An element has read its
+ * numbers before forces are stored over them.
+ *
+ * Whether an element has numbers is known one patch ahead. */
+static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
 static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
               "threads look after all elements of a patch");
@@ -155,7 +160,7 @@ FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_he
 /* Place of the numbers of a Tet4, and of a thread's next point of a Hex8 and the one after it. */
 FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
 {
-    return p->force + FE_POINT * patch_form_of(kind).row * i + slot;
+    return p->force + FE_N_NUMBER * patch_form_of(kind).row * i + slot;
 }
 FE_BODY double *patch_plane_place(int kind, const patch_here *p)
 {
@@ -173,10 +178,10 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
     if (e >= 0) {
         const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
         from += bytes * fe_point_index(kind, 0, q, e);
-        FE_UNROLL_FOR (int c = 0; c < FE_POINT; c++)
+        FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
             __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
     } else if (e == PATCH_ELASTIC) {
-        FE_UNROLL_FOR (int c = 0; c < FE_POINT; c++) {
+        FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++) {
             const int one = op == FE_JACVEC && c == 0;
             if (bytes == sizeof(float))
                 *(float *)(to + c * row) = one;
@@ -205,7 +210,7 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
     __syncwarp();
     FE_UNROLL_FOR (int i = 0; i < 2; i++)
         patch_fetch_point(kind, op, m, slot < p->head->n_slot ? p->elem[slot] : -1, 4 * (threadIdx.x % 2) + i,
-                          to + FE_POINT * row * i);
+                          to + FE_N_NUMBER * row * i);
 }
 
 /* fe_point_stress of a point whose numbers are in shared memory, at `at`; those of an elastic one are there
@@ -214,7 +219,7 @@ FE_BODY void patch_point_stress(int kind, int op, double weight, const fe_view *
                                 fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     const int row = patch_form_of(kind).row;
-    fe_real strain[6], number[FE_POINT];
+    fe_real strain[6], number[FE_N_NUMBER];
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_symmetric_gradient(G, A, strain);
     if (op == FE_RESIDUAL) {

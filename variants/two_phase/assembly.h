@@ -13,7 +13,7 @@
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
 enum { TWO_PHASE_STORE = 9 };
-/* Phase 1 of the diagonal, beside the bodies of forces. */
+/* Phase 1 of the diagonal; the other operations are FE_RESIDUAL and so on. */
 enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
 
 /* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. With one point an

@@ -1,8 +1,8 @@
-/* two_phase on the device: one point a thread, then one row a thread. */
+/* two_phase on the device: one point per thread, then one row per thread. */
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Elements of several points: a warp a point, a block of threads a block of elements. */
+/* Elements of several points: one warp per point, one block of threads per block of elements. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
 /* Where an element's nine numbers stand together, the three components of a row have a thread each: side by
@@ -11,7 +11,7 @@ enum { COLUMN_CORNERS = 16 };
 #define ROW_LANES(kind) (fe_points(kind) == 1 && TWO_PHASE_STORE == 9 ? 3 : 1)
 
 /* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
- * its own number, in place of all eight. */
+ * its own number, instead of all eight. */
 FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q,
                            const double *displacement, fe_real x[8][3], fe_real f[8][3])
 {

@@ -1,4 +1,4 @@
-/* two_phase on the host: one point a SIMD lane, then one corner of the CSR a lane. */
+/* two_phase on the host: one point per SIMD lane, then one corner of the CSR per lane. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/two_phase/assembly.h"
