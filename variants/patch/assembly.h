@@ -58,7 +58,7 @@ typedef struct patch_head {
  *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
  *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
- *   share      int      [n_node] row of `partial_sums` where the sum goes, if it is ~node (ordered)
+ *   partial    int      [n_node] row of `partial_sums` where the sum goes, if it is ~node (ordered)
  *
  * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one. */
 typedef struct patch_plan {
@@ -67,12 +67,12 @@ typedef struct patch_plan {
     int node, elem, ascending, x, conn, first, corner;
     int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
-    /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the
+    /* Without atomics: patches store their partial sums of border nodes, and a second pass adds them in the
      * patches' order. Otherwise ordered is 0 and the rest NULL. */
     int ordered, partial;
     const int *border; /* [n_border] nodes that several patches add to, and those of none */
     int n_border;
-    const int *partial_first, *partial_row; /* [n_border + 1] rows of: the shares of a node */
+    const int *partial_first, *partial_row; /* [n_border + 1] rows of: the partial sums of a node */
     double *partial_sums;                   /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;
 

@@ -388,7 +388,7 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
 
 /* The second pass: one number of a border row per thread. */
 __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
-    patch_sum_partial_sums(patch_plan plan, int width, double *y)
+    patch_add_partial_sums(patch_plan plan, int width, double *y)
 {
     const int i = (blockIdx.x * blockDim.x + threadIdx.x) / width,
               c = (blockIdx.x * blockDim.x + threadIdx.x) % width;
@@ -398,9 +398,9 @@ __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
         sum += plan.partial_sums[(size_t)width * plan.partial_row[k] + c];
     y[(size_t)width * plan.border[i] + c] = sum;
 }
-static fe_status sum_partial_sums(const fe_problem *p, const patch_plan *plan, int width, double *y)
+static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, double *y)
 {
-    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_sum_partial_sums, *plan,
+    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums, *plan,
               width, y);
     return FE_OK;
 }
@@ -413,7 +413,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     patch_range(plan, part, &first, &last);
     FE_TRY(launch(p, w, op, first, last, displacement, y));
-    return plan->ordered && last == plan->n_patch ? sum_partial_sums(p, plan, 3, y) : FE_OK;
+    return plan->ordered && last == plan->n_patch ? add_partial_sums(p, plan, 3, y) : FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
@@ -421,7 +421,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     const patch_work *w = (const patch_work *)work;
     FE_TRY(launch(p, w, PATCH_DIAGONAL, 0, w->plan.n_patch, NULL, d));
-    return w->plan.ordered ? sum_partial_sums(p, &w->plan, 9, d) : FE_OK;
+    return w->plan.ordered ? add_partial_sums(p, &w->plan, 9, d) : FE_OK;
 }
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }

@@ -66,7 +66,7 @@ FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, c
     }
 }
 
-/* The same, where a second pass sums shares. */
+/* The same, where a second pass adds partial sums. */
 FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const double *sum, double *y)
 {
     int n;
@@ -88,7 +88,7 @@ FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart,
 }
 
 /* The second pass. */
-static void sum_partial_sums(const patch_plan *plan, int width, int threads, double *y)
+static void add_partial_sums(const patch_plan *plan, int width, int threads, double *y)
 {
     FE_PARALLEL_FOR (i, 0, plan->n_border, 1, threads)
         for (int c = 0; c < width; c++) {
@@ -177,7 +177,7 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     }
 }
 
-/* Asks for the rows of displacement and y at the nodes of `next`: a share of them with each vector of slots
+/* Asks for the rows of displacement and y at the nodes of `next`: some of them with each vector of slots
  * in the second half of n, when the record's nodes have come. */
 FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n,
                             const double *displacement, const double *y)
@@ -285,7 +285,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #undef FORCES
     int first, last;
     patch_range(&w->plan, part, &first, &last);
-    if (w->plan.ordered && last == w->plan.n_patch) sum_partial_sums(&w->plan, 3, threads, y);
+    if (w->plan.ordered && last == w->plan.n_patch) add_partial_sums(&w->plan, 3, threads, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -300,7 +300,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
         FE_PARALLEL_FOR (t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
     FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
-    if (w->plan.ordered) sum_partial_sums(&w->plan, 9, threads, d);
+    if (w->plan.ordered) add_partial_sums(&w->plan, 9, threads, d);
     return FE_OK;
 }
 

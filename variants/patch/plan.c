@@ -288,7 +288,7 @@ static fe_status find_border(const draft *k, const char *record, border_lists *b
     return FE_OK;
 }
 
-/* Numbers the patches' shares of border nodes, and lists them by node. */
+/* Numbers the patches' partial sums of border nodes, and lists them by node. */
 static fe_status list_partial_sums(const draft *k, char *record, border_lists *b)
 {
     const patch_plan *plan = k->plan;
@@ -327,7 +327,7 @@ static fe_status upload_border(const draft *k, fe_device *d, char *record, borde
     FE_TRY(fe_device_upload(d, (size_t)b->n_row, sizeof *b->row, b->row, "patches",
                             (void **)&plan->partial_row));
     return fe_device_allocate(d, 9 * (size_t)b->n_row, sizeof *plan->partial_sums,
-                              "patches: shares of border nodes", (void **)&plan->partial_sums);
+                              "patches: partial sums of border nodes", (void **)&plan->partial_sums);
 }
 
 static fe_status write_records(const draft *k, fe_device *d)
