@@ -40,7 +40,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
         node_csr_##operation##_##name(fe_view m, int first, int last, const double *displacement, double *y) \
     {                                                                                                        \
         const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
-        if (row < last) row_forces(KIND, OP, &m, row, u, y);                                                 \
+        if (row < last) row_forces(KIND, OP, &m, row, displacement, y);                                      \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
@@ -53,7 +53,7 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-/* Force on corner 0 of one turned Tet4 of a list. own: x and u at the node. */
+/* Force on corner 0 of one turned Tet4 of a list. own: coordinates and displacement of the node. */
 FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, node_csr_entry entry,
                          const double own[2][3], double force[3])
 {
