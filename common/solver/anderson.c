@@ -1,4 +1,4 @@
-/* Anderson acceleration of the outer iteration v → v + step(v), depth m.
+/* Anderson acceleration of the outer iteration u → u + step(u) of displacements, depth m.
  *
  * With differences D of the last steps and X of the last displacements, the mixed step is
  * step - (X + D) gamma, gamma = argmin |step - D gamma|. Walker & Ni, SIAM J. Numer. Anal. 49 (2011). */

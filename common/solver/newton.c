@@ -8,7 +8,7 @@
 typedef struct newton {
     double norm, previous; /* of the residual now and one iteration ago */
     double forcing;
-    double first_increment; /* |v - u| after the elastic first step */
+    double first_increment; /* |displacement - accepted| after the elastic first step */
 } newton;
 
 static fe_status record_residual(fe_solver *s, fe_step_result *record, double norm)
@@ -29,13 +29,13 @@ static fe_status record_length(fe_step_result *record, double length)
     return FE_OK;
 }
 
-/* Residual at v, and the scale that it is held against: the forces of accepted steps and those here. An
- * iterate's own reactions do not outlive it, for with supports just moved they are far too large. */
-static fe_status evaluate(fe_solver *s, double *v, double *r, double *norm)
+/* Residual at a displacement, and the scale that it is compared with: the forces of accepted steps and those
+ * here. An iterate's own reactions are forgotten with it: with supports just moved they are far too large. */
+static fe_status evaluate(fe_solver *s, double *displacement, double *r, double *norm)
 {
     fe_device *d = s->device;
     double square[3];
-    FE_TRY(fe_solver_residual(s, v, r));
+    FE_TRY(fe_solver_residual(s, displacement, r));
     FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
     FE_TRY(d->ops->column.dots(d, s->n, 1, r, s->length, r, s->scalar));
     FE_TRY(d->ops->column.dots(d, s->n, 1, s->external, s->length, s->external, s->scalar + 1));
@@ -55,7 +55,7 @@ static int accepted(const fe_solver *s, double norm)
     return norm <= s->options->tolerance * s->reach && isfinite(s->reach);
 }
 
-/* f_ext at the load factors, and v = u with the supports moved to theirs. */
+/* f_ext at the load factors, and the accepted displacement with the supports moved to theirs. */
 static fe_status apply_factors(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
@@ -69,18 +69,18 @@ static fe_status apply_factors(fe_solver *s, const double *to)
     return FE_OK;
 }
 
-/* Trial state and tangent at x, whose ghosts are refreshed. */
-static fe_status linearize(fe_solver *s, fe_linearization mode, double *x)
+/* Trial state and tangent at a displacement, whose ghosts are refreshed. */
+static fe_status linearize(fe_solver *s, fe_linearization mode, double *displacement)
 {
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_EXCHANGE));
-    FE_TRY(fe_comm_exchange(s->comm, x));
+    FE_TRY(fe_comm_exchange(s->comm, displacement));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
-    return s->assembly->material(&s->problem, s->work, mode, x);
+    return s->assembly->material(&s->problem, s->work, mode, displacement);
 }
 
 /* The first iteration linearises at the committed state with the elastic tangent, for at the end of a
  * plastic step every plastic point sits on f = 0 to rounding; the supports' motion enters as a load:
- * K step = f_ext - f_int(u) - K (v - u), then v += step. */
+ * K step = f_ext - f_int(accepted) - K (displacement - accepted), then displacement += step. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *state)
 {
     fe_device *d = s->device;
@@ -111,7 +111,8 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
     return FE_OK;
 }
 
-/* Residual at v + length step, into r; *slope = r · step, the slope of minus the incremental energy. */
+/* Residual at displacement + length × step, into r; *slope = r · step, the slope of minus the incremental
+ * energy. */
 static fe_status try_length(fe_solver *s, double length, double *r, double *norm, double *slope)
 {
     fe_device *d = s->device;
@@ -122,8 +123,8 @@ static fe_status try_length(fe_solver *s, double length, double *r, double *norm
 }
 
 /* The incremental energy is convex, so its slope along the step falls monotonically: a step that passes the
- * minimum is shortened by regula falsi (Illinois) until the slope is half its first size. On return v, the
- * residual and its norm are those of the accepted length. */
+ * minimum is shortened by regula falsi (Illinois) until the slope is half its first size. On return the
+ * displacement, the residual and its norm are those of the accepted length. */
 static fe_status search_line(fe_solver *s, newton *state, double *length)
 {
     fe_device *d = s->device;

@@ -249,7 +249,7 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     return s->comm->ops->barrier(s->comm);
 }
 
-/* Accepts v: displacement and state. */
+/* Accepts the displacement and the trial state. */
 static fe_status accept(fe_solver *s)
 {
     fe_problem_accept(&s->problem);

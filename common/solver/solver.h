@@ -51,7 +51,7 @@ typedef struct fe_solver {
 
     int load_step;            /* the one under way, from 1 */
     int jacobian;             /* of the next linear solve */
-    double displacement_norm; /* |u| for the finite difference's step */
+    double displacement_norm; /* |displacement| for the finite difference's step */
     double scale;             /* acceptance: largest external force, reaction or first residual so far, */
     double reach;             /* and the same with the current iterate */
 } fe_solver;
@@ -64,8 +64,8 @@ fe_status fe_solver_interrupted(const fe_solver *s);
 
 /* r = f_ext - f_int(displacement) over free components; internal holds f_int. */
 fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
-/* K(trial) x with constrained rows zero, for Krylov solvers: fe_operator's apply with a fe_solver context. */
-fe_status fe_solver_apply(void *context, double *x, double *y);
+/* y = K(trial) direction with constrained rows zero: fe_operator's apply with a fe_solver context. */
+fe_status fe_solver_apply(void *context, double *direction, double *y);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 
