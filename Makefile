@@ -89,9 +89,9 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/scaling.c bench/options.c
-BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
+BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
-TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c))
+TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
@@ -171,7 +171,7 @@ $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DF
 
 ifneq ($(findstring thread,$(SANITIZE)),)
 # One thread works here, and most of the time: the oracle need not be watched.
-$(call object,tests/oracle.c tests/test_assembly.c): C_FLAGS += -O2 -fno-sanitize=thread
+$(call object,oracle/oracle.c $(addprefix tests/,scene.c rig.c mechanics.c test_assembly.c)): C_FLAGS += -O2 -fno-sanitize=thread
 endif
 
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
@@ -189,7 +189,7 @@ $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libf
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
-.PRECIOUS: $(BUILD)/obj/%.o
+.PRECIOUS: $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o
 
 tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
@@ -229,8 +229,8 @@ sanitize-threads: threads := $(BUILD)/threads/tests
 sanitize-threads:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CUDA=no SANITIZE=thread OPT=-O0 PROGRAMS= \
-	    TESTS='$(threads)/test_assembly $(threads)/test_ranks' tests
-	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly
+	    TESTS='$(threads)/test_assembly $(threads)/test_shares $(threads)/test_ranks' tests
+	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly $(threads)/test_shares
 	@for part in 'test_*' 'strip* element_color*'; do $(threads)/test_ranks "$$part" || exit 1; done
 
 # The budget of time begins here.

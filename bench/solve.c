@@ -33,7 +33,7 @@ static const char help[] =
     "difference;\n"
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
-    "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction an iteration)\n"
+    "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction per iteration)\n"
     "  --precondition KIND       block-jacobi (default), none\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
     "  --krylov-iterations N     most iterations of one linear solve (20000)\n"

@@ -2,8 +2,8 @@
  * that computes blocks.
  *
  * Block rows are owned nodes; columns are the nodes of their elements, ascending, ghosts among them. Rows are
- * stored in slices, a row a lane. A `place` of a slice holds one block of each of its rows. Slices of one row
- * are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
+ * stored in slices, one row per lane. A `place` of a slice holds one block of each of its rows. Slices of one
+ * row are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
 #ifndef ASSEMBLED_BSR_MATRIX_H
 #define ASSEMBLED_BSR_MATRIX_H
 
@@ -34,11 +34,13 @@ fe_status bsr_open(const fe_problem *p, int shift, bsr_matrix *matrix);
 
 /* Operations of both strategies; work begins with a bsr_matrix. `material` is the common update followed by
  * the assembly, `residual` that of node_csr, and the diagonal is read from the matrix. */
-fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
-fe_status bsr_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u);
+fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                            double *r);
+fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d);
-fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
-fe_status bsr_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u);
+fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                            double *r);
+fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d);
 #ifdef __cplusplus
 }
@@ -69,19 +71,18 @@ FE_BODY void bsr_add_point(int kind, const fe_view *m, fe_element e, int q, fe_r
     const fe_real bulk = scale * m->material.bulk - 2.0 / 3.0 * shear;
     fe_corner_gradient(kind, A, 0, q, g);
     fe_product(t, g, mg);
-    FE_UNROLL for (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;
-    FE_UNROLL for (int b = 0; b < n; b++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;
+    FE_UNROLL_FOR (int b = 0; b < n; b++) {
         fe_real h[3], mh[3];
         fe_corner_gradient(kind, A, first + b, q, h);
         const fe_real both = shear_g[0] * h[0] + shear_g[1] * h[1] + shear_g[2] * h[2];
-        FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) K[b][3 * i + j] +=
-            bulk_g[i] * h[j] + h[i] * shear_g[j];
-        FE_UNROLL for (int i = 0; i < 3; i++) K[b][4 * i] += both;
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) K[b][3 * i + j] += bulk_g[i] * h[j] + h[i] * shear_g[j];
+        FE_UNROLL_FOR (int i = 0; i < 3; i++) K[b][4 * i] += both;
         if (softened) {
             fe_product(t, h, mh);
-            FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) K[b][3 * i + j] -=
-                mg[i] * mh[j];
+            FE_UNROLL_FOR (int i = 0; i < 3; i++)
+                FE_UNROLL_FOR (int j = 0; j < 3; j++) K[b][3 * i + j] -= mg[i] * mh[j];
         }
     }
 }
@@ -93,8 +94,7 @@ FE_BODY void bsr_add_plane(int kind, const fe_view *m, fe_element e, int k, fe_r
 {
     fe_plane gx[3];
     fe_gradient_plane(kind, x, k, gx);
-    FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-    {
+    FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
         fe_real J[3][3], A[3][3];
         fe_gradient_at(kind, x, gx, k, p, J);
         const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);

@@ -1,21 +1,22 @@
-/* Both parts of an operation on a rank: in turn, or the border with its exchange beside the interior. */
-#include "common/problem/parts.h"
+/* Both parts of an operation on a rank: one after the other, or the border and its exchange on the side
+ * stream while the interior runs. */
+#include "common/problem/apply.h"
 
-typedef struct parts {
+typedef struct application {
     const fe_problem *problem;
     const fe_assembly *assembly;
     void *work;
     fe_comm *comm;
     fe_forces forces;
-    double *x, *y;
-} parts;
+    double *displacement, *y;
+} application;
 
-static fe_status compute(const parts *p, fe_part part)
+static fe_status compute(const application *p, fe_part part)
 {
-    return p->forces(p->problem, p->work, part, p->x, p->y);
+    return p->forces(p->problem, p->work, part, p->displacement, p->y);
 }
 
-static fe_status clear(const parts *p)
+static fe_status clear(const application *p)
 {
     fe_device *d = p->problem->device;
     if (p->assembly->traits & FE_STORES) return FE_OK;
@@ -28,14 +29,14 @@ static fe_status enter(fe_device *d, int phase)
 }
 
 /* begin or end of the exchange */
-static fe_status exchange(const parts *p, fe_status (*step)(fe_comm *, double *), int phase)
+static fe_status exchange(const application *p, fe_status (*step)(fe_comm *, double *), int phase)
 {
     FE_TRY(enter(p->problem->device, phase < FE_N_PHASE ? FE_PHASE_EXCHANGE : phase));
-    FE_TRY(step(p->comm, p->x));
+    FE_TRY(step(p->comm, p->displacement));
     return enter(p->problem->device, phase);
 }
 
-static fe_status in_turn(const parts *p, int border, int phase)
+static fe_status in_turn(const application *p, int border, int phase)
 {
     if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_begin, phase));
     FE_TRY(clear(p));
@@ -44,13 +45,13 @@ static fe_status in_turn(const parts *p, int border, int phase)
     return border ? compute(p, FE_BORDER) : FE_OK;
 }
 
-static fe_status exchange_and_border(const parts *p)
+static fe_status exchange_and_border(const application *p)
 {
-    if (p->comm) FE_TRY(fe_comm_exchange(p->comm, p->x));
+    if (p->comm) FE_TRY(fe_comm_exchange(p->comm, p->displacement));
     return compute(p, FE_BORDER);
 }
 
-static fe_status side_by_side(const parts *p)
+static fe_status side_by_side(const application *p)
 {
     fe_device *d = p->problem->device;
     FE_TRY(clear(p)); /* both add to it */
@@ -62,13 +63,13 @@ static fe_status side_by_side(const parts *p)
     return d->ops->side.join(d);
 }
 
-fe_status fe_both_parts(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
-                        fe_forces forces, int phase, double *x, double *y)
+fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
+                   int phase, double *displacement, double *y)
 {
     const fe_view *m = &p->view;
     const int border = m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior,
               beside = border && a->traits & FE_INDEPENDENT && p->device->ops->side.begin;
-    const parts all = {p, a, work, comm, forces, x, y};
+    const application all = {p, a, work, comm, forces, displacement, y};
     FE_TRY(enter(p->device, phase));
     return beside ? side_by_side(&all) : in_turn(&all, border, phase);
 }

@@ -1,5 +1,5 @@
 /* Textbook finite elements to check febench against; see oracle.h. Slow and plain. */
-#include "tests/oracle.h"
+#include "oracle/oracle.h"
 
 #include <math.h>
 #include <string.h>
