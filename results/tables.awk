@@ -18,7 +18,7 @@ file == "current" {
     machine[++n_run] = $1; folder[n_run] = "results/" $1 "/" $2; commit[n_run] = $3; proves[n_run] = $4
     n = split($4, word, " ")
     for (i = 1; i <= n; i++) has_word[n_run, word[i]] = 1
-    if ((n_run, "headline") in has_word) headline = n_run
+    if (!headline && (n_run, "kernels") in has_word) headline = n_run
     next
 }
 file == "machine.csv" { fact[run, $1] = $2; next }
@@ -49,7 +49,7 @@ file == "kernels.csv" {
 }
 file == "storage.csv" {
     if (get("status") != "ok") next
-    storage_about[run] = get("order") ", " get("n_dof") / 1e6 " M degrees of freedom"
+    storage_about[run] = get("order") ", " millions(get("n_dof")) " degrees of freedom"
     at = run SUBSEP get("element") SUBSEP get("variant") SUBSEP get("storage") SUBSEP get("operation")
     mid[at] = 1e-9 * get("n_dof") / get("median_s")
     low[at] = 1e-9 * get("n_dof") / get("ci95_high_s"); high[at] = 1e-9 * get("n_dof") / get("ci95_low_s")
@@ -317,12 +317,13 @@ function validation(    i, w, r, text) {
         out(""); out("| problem | mesh | displacement | reaction | equivalent plastic strain |"); out("|---|---|---:|---:|---:|")
         for (i = 1; i <= n_problem; i++) {
             split(problem[i], w, SUBSEP)
-            if (w[1] == r) out("| " w[2] " | `" w[3] "` | " problem_error[problem[i], 6] " | " problem_error[problem[i], 7] " | " problem_error[problem[i], 8] " |")
+            if (w[1] == r) out("| " w[2] " | `" w[3] "` | " shown(problem_error[problem[i], 6]) " | " shown(problem_error[problem[i], 7]) " | " shown(problem_error[problem[i], 8]) " |")
         }
         seen_validation = 1
     }
     if (!seen_validation) fault("no run of results/current.csv proves 'validation'")
 }
+function shown(x) { return x == "" ? "0" : x }
 function bracket(    r, f, k) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "bracket") in has_word)) continue
@@ -334,7 +335,7 @@ function bracket(    r, f, k) {
         }
         return
     }
-    fault("no run of results/current.csv proves 'bracket'")
+    out("No current run holds the bracket.")
 }
 # One strategy on all current machines, or two that share a folder.
 function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
@@ -344,6 +345,7 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
         b = backends[k]
         if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
         for (e = 1; e <= 2; e++) for (i = 1; i <= n; i++) {
+            if (b == "host" && state[row(r, b, elements[e], v[i], "jacvec")] == "") continue # a budget may leave hosts out
             o = main_order(r, b, elements[e])
             text = "| " (b == "host" ? "[host " short(r) "]" : "[" short(r) "]") "(" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
             for (p = 1; p <= n_op; p++) if (ops[p] != "material") text = text " | " cell(row(r, b, elements[e], v[i], ops[p]))
@@ -379,11 +381,13 @@ function prices(    r, e, p, b, k, best, steady, text, backends, at) {
         if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
         for (e = 1; e <= 2; e++) for (p = 1; p <= n_op; p++) {
             if (ops[p] == "material") continue
-            best = fastest(r, b, elements[e], ops[p], "", "", 0); text = names(best) " " interval(row(r, b, elements[e], best, ops[p]))
+            best = fastest(r, b, elements[e], ops[p], "", "", 0)
+            if (best == "") continue
+            text = names(best) " " interval(row(r, b, elements[e], best, ops[p]))
             at = row(r, b, elements[e], "bound", ops[p])
             steady = fastest(r, b, elements[e], ops[p], "", "", 1)
             out("| " (b == "host" ? "host " : "") short(r) " | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
-                " | `" steady "` | " (steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
+                " | " (steady == "" ? "" : "`" steady "`") " | " (steady == "" ? "" : steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
         }
     }
 }
@@ -435,7 +439,7 @@ function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
 function storages(    r, e, v, s, text, at, any) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "storage") in has_word)) continue
-        out("`jacvec`, GDoF/s on an " short(r) ", order " storage_about[r] ", commit " commit[r] " ([all operations](" up folder[r] "/storage.md)):"); out("")
+        wrap("`jacvec`, GDoF/s on an " short(r) ", order " storage_about[r] ", commit " commit[r] " ([all operations](" up folder[r] "/storage.md)):", ""); out("")
         text = "| element | strategy |"; for (s = 1; s <= n_storage; s++) text = text " " storage[s] " |"
         out(text); text = "|---|---|"; for (s = 1; s <= n_storage; s++) text = text "---:|"
         out(text)
@@ -458,7 +462,7 @@ function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
     for (i = 1; i <= n_scene; i++) {
         s = scene[i]; split(s, w, SUBSEP); r = w[1]
         if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
-        out(""); out("**" title(w[2]) ", " w[3] ", " millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))"); out("")
+        out(""); wrap("**" title(w[2]) ", " w[3] ", " millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
         text = "| `patch` |"; a = "|---|"
         for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] (ranks[s, j] == 1 ? " GPU" : " GPUs") ", ms |"; a = a "---:|" }
         for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { text = text (w[3] == "weak" ? " efficiency on " : " speed-up on ") ranks[s, j] " |"; a = a "---:|" }
