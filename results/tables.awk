@@ -35,6 +35,7 @@ file == "kernels.csv" {
         size[run, b, e, o, ++n_size[run, b, e, o]] = d
         if (d > largest[run, b, e, o] + 0) largest[run, b, e, o] = d
     }
+    present[run, b, v] = 1
     at = run SUBSEP b SUBSEP e SUBSEP o SUBSEP d SUBSEP v SUBSEP p
     state[at] = get("status")
     if (get("deterministic") == "0") changes[run, b, v] = 1
@@ -179,6 +180,7 @@ function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
             continue
         }
         v = substr(lines[i], RSTART + 1, RLENGTH - 2); known = known " " v " "
+        if (!((headline, b, v) in present)) { out(text " not in this run | | | |"); continue }
         for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
             at = row(headline, b, elements[e], v, ops[p])
             text = text " " cell(state[at] == "" ? need(at) : at) " |"
@@ -194,49 +196,50 @@ function strategies_about(    b, o) {
         " samples with its 95 % interval, commit " commit[headline] " (" table_link(headline) ").", "")
 }
 function finding_baseline(    r, text) {
-    text = "- **`patch` compared with an assembled matrix** (`assembled_bsr`), throughput of tangent products"
+    text = "- **`patch` compared with an assembled matrix** (`assembled_bsr`), throughput of tangent products on Hex8 and Tet4:"
     for (r = 1; r <= n_run; r++) {
         if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
-        text = text " on an " short(r) " at " millions(largest[r, "cuda", "hex8", main_order(r, "cuda", "hex8")]) " degrees of freedom: " gain(r, "hex8", "jacvec_elastic") \
-            " times on Hex8 and " gain(r, "tet4", "jacvec_elastic") " times on Tet4 where all points are elastic, " gain(r, "hex8", "jacvec") " and " gain(r, "tet4", "jacvec") \
+        text = text " on an " short(r) " at " millions(largest[r, "cuda", "hex8", main_order(r, "cuda", "hex8")]) " degrees of freedom " gain(r, "hex8", "jacvec_elastic") \
+            " and " gain(r, "tet4", "jacvec_elastic") " times where all points are elastic, " gain(r, "hex8", "jacvec") " and " gain(r, "tet4", "jacvec") \
             " times where stored tangents are read (" table_link(r) ");"
     }
     sub(/;$/, ".", text)
     wrap(text, "  ")
 }
 function gain(r, e, p) { return ratio(need(row(r, "cuda", e, "patch", p)), need(row(r, "cuda", e, "assembled_bsr", p))) }
-function finding_fastest(    r, e, i, j, k, p, b, o, text, d, list, n, t, name, same) {
-    text = "- **The fastest strategy**"
+function finding_fastest(    r, e, i, j, k, p, o, text, d, list, n, t, name, first, b) {
+    text = "- **The fastest strategy by card and size** (M degrees of freedom)."; b = "cuda"
     for (r = 1; r <= n_run; r++) {
-        if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
-        b = "cuda"
+        if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
+        text = text " " short(r) ":"
         for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
             o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
             for (i = 1; i <= n; i++) list[i] = size[r, b, elements[e], o, i]
-            for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
-            text = text (e == 1 && p == 3 ? " on an " short(r) ": " : "; ") title(elements[e]) (p == 3 ? " elastic " : " with tangents ")
-            name = ""; same = 0
-            for (i = 1; i <= n; i++) {
-                k = names(fastest(r, b, elements[e], ops[p], o, list[i], 0))
-                if (k == name) { d = list[i]; same = 1; if (i == n) text = text "–" digits(d / 1e6); continue }
-                if (same) text = text "–" digits(d / 1e6)
-                text = text (name == "" ? "" : ", ") k " at " digits(list[i] / 1e6); name = k; same = 0
+            sort(list, n)
+            text = text " " title(elements[e]) (p == 3 ? " elastic" : " with tangents"); name = ""
+            for (i = 1; i <= n + 1; i++) {
+                k = i > n ? "" : names(fastest(r, b, elements[e], ops[p], o, list[i], 0))
+                if (k != name && name != "") text = text " " name " (" (first == list[i - 1] ? "" : digits(first / 1e6) "–") digits(list[i - 1] / 1e6) "),"
+                if (k != name) { name = k; first = list[i] }
             }
-            text = text " M"
         }
-        text = text " (" table_link(r) ")."
+        sub(/,$/, " (", text)
+        text = text table_link(r) ")."
     }
-    wrap(text " More in [docs/findings.md](" up "docs/findings.md).", "  ")
+    wrap(text " [More tables](" up "docs/findings.md).", "  ")
+}
+function sort(list, n,    i, j, t) {
+    for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
 }
 function finding_bits(    r, e, text, best, steady) {
-    text = "- **Bitwise reproducible sums have a price**: elastic products of the fastest reproducible strategy reach,"
+    text = "- **Bitwise reproducible sums have a price**: elastic products of the fastest reproducible strategy, as a fraction of the fastest of all:"
     for (r = 1; r <= n_run; r++) {
         if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
-        text = text " on an " short(r) ","
+        text = text " on an " short(r)
         for (e = 1; e <= 2; e++) {
             best = fastest(r, "cuda", elements[e], "jacvec_elastic", "", "", 0); steady = fastest(r, "cuda", elements[e], "jacvec_elastic", "", "", 1)
             text = text (e == 2 ? " and " : " ") ratio(row(r, "cuda", elements[e], steady, "jacvec_elastic"), row(r, "cuda", elements[e], best, "jacvec_elastic")) \
-                " of the fastest of all on " title(elements[e]) " (`" steady "`)"
+                " on " title(elements[e]) " (`" steady "`)"
         }
         text = text ";"
     }
@@ -345,6 +348,7 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
         b = backends[k]
         if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
         for (e = 1; e <= 2; e++) for (i = 1; i <= n; i++) {
+            if (!((r, b, v[i]) in present)) continue # newer than the run
             if (b == "host" && state[row(r, b, elements[e], v[i], "jacvec")] == "") continue # a budget may leave hosts out
             o = main_order(r, b, elements[e])
             text = "| " (b == "host" ? "[host " short(r) "]" : "[" short(r) "]") "(" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
@@ -399,7 +403,7 @@ function over_sizes(    r, e, o, b, i, j, n, list, t, text, v, any) {
             o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
             if (n < 2) fault(folder[r] " proves 'sizes', but kernels.csv has one size of " elements[e] " on " b)
             for (i = 1; i <= n; i++) list[i] = size[r, b, elements[e], o, i]
-            for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+            sort(list, n)
             out(""); out(title(elements[e]) ", `" ops[p] "`, GDoF/s on an " short(r) ":"); out("")
             text = "| strategy |"; for (i = 1; i <= n; i++) text = text " " millions(list[i]) " |"
             out(text); text = "|---|"; for (i = 1; i <= n; i++) text = text "---:|"
