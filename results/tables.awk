@@ -523,6 +523,7 @@ function number(spec,    w, n, r, v, b, found, d) {
 function inline(line,    head, spec, rest, p, done) {
     while ((p = index(line, "<!--n:")) > 0) {
         head = substr(line, 1, p + 5); rest = substr(line, p + 6)
+        if (substr(head, p - 1, 1) == "`") { done = done head; line = rest; continue } # about markers, not one
         spec = substr(rest, 1, index(rest, "-->") - 1); rest = substr(rest, index(rest, "-->") + 3)
         p = index(rest, "<!--/n-->")
         if (!p) fault("'<!--n:" spec "-->' has no '<!--/n-->' in its line")
