@@ -110,7 +110,6 @@ function wrap(text, indent,    n, w, i, line) { # to at most 118 characters
         if (width(line " " w[i]) > 118) { out(line); line = indent w[i] } else line = line " " w[i]
     out(line)
 }
-function card(r) { return device[r, "cuda"] != "" ? device[r, "cuda"] : scaling_device[r] }
 function short(r,    t) {
     t = machine[r]
     return t ~ /h100/ ? "H100" : t ~ /h200/ ? "H200" : t ~ /b200/ ? "B200" : t ~ /a100/ ? "A100" : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : t
