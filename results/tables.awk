@@ -114,6 +114,11 @@ function short(r,    t) {
     t = machine[r]
     return t ~ /h100/ ? "H100" : t ~ /h200/ ? "H200" : t ~ /b200/ ? "B200" : t ~ /a100/ ? "A100" : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : t
 }
+function place(r, b,    t) { # the card, or the processor
+    if (b != "host") return short(r)
+    t = fact[r, "cpu"]; gsub(/\([RT]M?\)/, "", t)
+    return "host " t ", " threads[r, b] " threads"
+}
 function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
 function millions(d) { return digits(d / 1e6) " M" }
 function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
@@ -350,7 +355,7 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
             if (!((r, b, v[i]) in present)) continue # newer than the run
             if (b == "host" && state[row(r, b, elements[e], v[i], "jacvec")] == "") continue # a budget may leave hosts out
             o = main_order(r, b, elements[e])
-            text = "| " (b == "host" ? "[host " short(r) "]" : "[" short(r) "]") "(" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
+            text = "| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
             for (p = 1; p <= n_op; p++) if (ops[p] != "material") text = text " | " cell(row(r, b, elements[e], v[i], ops[p]))
             if (state[row(r, b, elements[e], v[i], "jacvec")] == "") need(row(r, b, elements[e], v[i], "jacvec"))
             out(text " | " sprintf("%.0f", own[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " digits(setup[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " |")
@@ -389,7 +394,7 @@ function prices(    r, e, p, b, k, best, steady, text, backends, at) {
             text = names(best) " " interval(row(r, b, elements[e], best, ops[p]))
             at = row(r, b, elements[e], "bound", ops[p])
             steady = fastest(r, b, elements[e], ops[p], "", "", 1)
-            out("| " (b == "host" ? "host " : "") short(r) " | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
+            out("| [" place(r, b) "](" up folder[r] "/table.md) | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
                 " | " (steady == "" ? "" : "`" steady "`") " | " (steady == "" ? "" : steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
         }
     }
