@@ -42,8 +42,8 @@ file == "kernels.csv" {
     setup[run, b, e, o, d, v] = 1e3 * get("setup_s"); own[run, b, e, o, d, v] = get("bytes_work") / d
     held[run, b, e, o, d, v] = get("bytes") / d
     flop[run, e, p] = get("flop") / get("n_elem"); moved[run, e, p] = get("bytes_moved") / d
-    repetitions[run, b] = get("repetitions")
     if (state[at] != "ok") next
+    repetitions[at] = get("repetitions")
     unit = b == "host" ? 1e-6 : 1e-9
     mid[at] = unit * d / get("median_s"); low[at] = unit * d / get("ci95_high_s"); high[at] = unit * d / get("ci95_low_s")
     next
@@ -193,10 +193,15 @@ function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
     }
     for (i = 1; i <= n_variant; i++) if (!index(known, " " variant[i] " ")) fault("the table of strategies has no line of " variant[i])
 }
-function strategies_about(    b, o) {
+function strategies_about(    b, o, i, e, p, n, least, most) {
     b = (headline, "cuda") in has_backend ? "cuda" : "host"; o = main_order(headline, b, "hex8")
+    for (i = 1; i <= n_variant; i++) for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+        n = repetitions[row(headline, b, elements[e], variant[i], ops[p])] + 0
+        if (n && (!least || n < least)) least = n
+        if (n > most) most = n
+    }
     wrap("Throughput: " (b == "host" ? "MDoF/s" : "GDoF/s") " (" (b == "host" ? "million" : "billion") " degrees of freedom per second) of one tangent product at " \
-        millions(largest[headline, b, "hex8", o]) " degrees of freedom on " about(headline, b) ", " o " order, median of " repetitions[headline, b] \
+        millions(largest[headline, b, "hex8", o]) " degrees of freedom on " about(headline, b) ", " o " order, median of " (least == most ? most : least " to " most) \
         " samples with its 95 % interval, commit " commit[headline] " (" table_link(headline) ").", "")
 }
 function finding_baseline(    r, text) {
