@@ -35,7 +35,7 @@ text = $(shell mkdir -p '$(dir $(1))'; printf '%s\n' '$(subst ','\'',$(2))' >'$(
     cmp -s '$(1).new' '$(1)' && rm '$(1).new' || mv '$(1).new' '$(1)')
 SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
     /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
-ifneq ($(filter-out help clean format test bench storage plots sanitize sanitize-threads,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads,$(or $(MAKECMDGOALS),all)),)
 $(call text,$(BUILD)/toolchain,$(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | \
     $(NCCL_HOME) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
     $(PKG_CONFIG_PATH) | $(PATH) | $(shell stat -c %Y $(SEARCHED) 2>/dev/null))
@@ -96,7 +96,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots sanitize sanitize-threads format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
@@ -113,6 +113,7 @@ help:
 	@echo '                in all, WEAK_host= WEAK_cuda= a rank'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
+	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
 	@echo 'make format     clang-format on all sources'
@@ -256,6 +257,9 @@ plots:
 	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
 	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
+
+tables:
+	@sh results/tables.sh
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')

@@ -16,6 +16,7 @@
 #
 # Environment (make bench takes the same names as arguments), with defaults:
 #   BUDGET=10               minutes, building included; 7 without a GPU; 0: no limit
+#   PASSES=                 all; "first sizes" for example takes these alone
 #   BUILD=build             where kernels and scaling are
 #   RESULTS=results         where the machine's folder is
 #   BACKENDS="host cuda"    those that are there
@@ -349,7 +350,7 @@ visit() {
     attempt
 }
 
-all_points >"$scratch/points" || full_disk
+all_points | awk -v passes="${PASSES:-}" 'passes == "" || index(" " passes " ", " " $1 " ")' >"$scratch/points" || full_disk
 total=$(cut -d' ' -f3- "$scratch/points" | sort -u | wc -l)
 budget=$((60 * BUDGET))
 echo "bench: $n_variant variants on $machine, commit $commit, into $folder"

@@ -10,7 +10,7 @@
 #include "tests/common.h"
 
 /* Starts bench/sweep.sh over three small boxes, and with `ranks` over two more on each number of ranks of
- * that list ("0": none), its output in `log`. */
+ * that list ("0": none; "late": none, and the budget of time is spent), its output in `log`. */
 static pid_t start_sweep(const char *log, const char *ranks)
 {
     const pid_t child = fork();
@@ -29,8 +29,13 @@ static pid_t start_sweep(const char *log, const char *ranks)
     setenv("RANKS_host", ranks, 1);
     setenv("STRONG_host", "300", 1);
     setenv("WEAK_host", "300", 1);
-    unsetenv("FULL");
-    unsetenv("REPETITIONS");
+    setenv("PASSES", "first host", 1);
+    setenv("REPETITIONS", "5", 1);
+    if (!strcmp(ranks, "late"))
+        setenv("RANKS_host", "0", 1), setenv("BENCH_START", "1000000000", 1); /* long ago */
+    else
+        unsetenv("BENCH_START");
+    unsetenv("BUDGET");
     execlp("sh", "sh", "bench/sweep.sh", (char *)NULL);
     _exit(99);
 }
@@ -81,7 +86,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     skip_without("kernels", "sweep");
     interrupt_sweep(start_sweep(log, "0"), log, "scratch/*.rows.csv");
     char *text = read_file(log, NULL);
-    assert_holds(text, "point 1 of 3");
+    assert_holds(text, " of 7:00  first   host tet4, 300 DoF, ");
     assert_holds(text, "interrupted; finished points are kept");
     free(text);
     assert_in_range(find("scratch/*.rows.csv", sizeof path, path), 1, 2);
@@ -90,8 +95,8 @@ static void test_interrupted_sweep_goes_on(void **state)
 
     assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
     text = read_file(log, NULL);
-    assert_null(strstr(text, "point 1 of 3"));
-    assert_holds(text, "point 3 of 3");
+    assert_null(strstr(text, "host tet4, 300 DoF, "));
+    assert_holds(text, " of 7:00  host    host tet4, 2000 DoF, ");
     free(text);
     char *again = read_file(path, NULL);
     assert_string_equal(first, again); /* not measured a second time */
@@ -106,6 +111,35 @@ static void test_interrupted_sweep_goes_on(void **state)
     assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
     text = read_file(log, NULL);
     assert_holds(text, "all points were there");
+    free(text);
+}
+
+/* The first look is always whole; what the budget has no time for is named, and measured later. */
+static void test_spent_budget_leaves_points_out(void **state)
+{
+    (void)state;
+    char log[FOLDER_LENGTH + 16], path[2 * FOLDER_LENGTH];
+    snprintf(log, sizeof log, "%s/sweep.log", test_folder);
+    skip_without("kernels", "sweep");
+    free(read_success("rm -rf '%s'/*", test_folder));
+    assert_int_equal(end_sweep(start_sweep(log, "late")), 0);
+    char *text = read_file(log, NULL);
+    assert_holds(text, "bench: 2 points were left out for time");
+    free(text);
+    assert_int_equal(find("table.md", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_holds(
+        text,
+        "Left out for time: host tet4, 1000 DoF, lexicographic, plastic 1 clustered; host tet4, 2000 DoF");
+    free(text);
+    assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
+    text = read_file(path, NULL);
+    assert_null(strstr(text, "Left out"));
+    free(text);
+    assert_int_equal(find("left-out.txt", 0, NULL), 0);
+    assert_int_equal(find("kernels.csv", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_int_equal(count(text, "\n"), 1 + 3 * 5);
     free(text);
 }
 
@@ -124,8 +158,8 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
 
     assert_int_equal(end_sweep(start_sweep(log, "1 2")), 0);
     char *text = read_file(log, NULL);
-    assert_null(strstr(text, "point 4 of 7"));
-    assert_holds(text, "point 7 of 7: host tet4, 300 DoF a rank, weak, 2 ranks; about ");
+    assert_null(strstr(text, "host tet4, 2000 DoF, "));
+    assert_holds(text, " of 7:00  host    host tet4, 300 DoF a rank, weak, 2 ranks (about ");
     free(text);
     char *again = read_file(path, NULL);
     assert_string_equal(first, again); /* not measured a second time */
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_scattered_elements_pass_the_check),
         cmocka_unit_test(test_full_disk_is_reported),
         cmocka_unit_test(test_interrupted_sweep_goes_on),
+        cmocka_unit_test(test_spent_budget_leaves_points_out),
         cmocka_unit_test(test_lost_points_on_ranks_have_rows),
         cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on),
     };
