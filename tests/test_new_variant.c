@@ -9,7 +9,7 @@
 /* Tracked and new files of what a build needs, or all of them where git cannot tell. */
 static void copy_sources(void)
 {
-    const char *const parts = "Makefile bench common meshgen oracle tests variants";
+    const char *const parts = "Makefile bench common meshgen packaging oracle tests variants";
     free(read_success("{ { git ls-files -zco --exclude-standard %s | xargs -0 cp --parents -t '%s'; } && "
                       "test -f '%s/Makefile' || cp -r %s '%s'; } 2>&1",
                       parts, test_folder, test_folder, parts, test_folder));
