@@ -147,8 +147,13 @@ size_points() { # PASS BACKEND
 rank_points() { # PASS BACKEND
     [ "$2" = host ] && strong=$STRONG_host weak=$WEAK_host counts=$RANKS_host repetitions=$repetitions_host ||
         strong=$STRONG_cuda weak=$WEAK_cuda counts=$RANKS_cuda repetitions=$repetitions_cuda
-    for kind in strong weak; do
-        [ $kind = strong ] && sizes=$strong || sizes=$weak
+    # the first size of all ranks together, then sizes of each rank, then larger ones of all, which take long
+    for kind in strong weak larger; do
+        case $kind in
+        strong) sizes=${strong%% *} ;;
+        weak) sizes=$weak ;;
+        larger) sizes=$(echo "$strong" | cut -s -d' ' -f2-) kind=strong ;;
+        esac
         for size in $sizes; do
             for element in $ELEMENTS; do
                 for ranks in $counts; do
@@ -197,7 +202,7 @@ predict() {
     echo "$1" | awk -v n="$n_variant" -v n_ranks="$n_ranks_variant" -v cores="$cores" -v seen="$scratch/seen" '{
         shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
-        if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 2000000)
+        if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
         else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
         took = from = 10
