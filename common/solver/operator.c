@@ -37,7 +37,8 @@ fe_status fe_solver_residual(fe_solver *s, double *v, double *r)
     return d->ops->phase(d, FE_PHASE_OTHER);
 }
 
-/* y = [f_int(v + eps x) - f_int(v)] / eps with eps = sqrt(machine epsilon) (1 + |v|) / |x|; `internal` holds
+/* y = [f_int(v + eps x) - f_int(v)] / eps with eps = sqrt(machine epsilon) |v| / |x|, or where v = 0
+ * sqrt(machine epsilon); `internal` holds
  * f_int(v) and is kept. Knoll & Keyes, J. Comput. Phys. 193 (2004), section 2.3. */
 static fe_status apply_difference(fe_solver *s, double *x, double *y)
 {

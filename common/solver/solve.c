@@ -313,7 +313,8 @@ static fe_status load_steps(fe_solver *s, run *r)
         }
         if (status == FE_OK) status = observe(s, r, record);
         if (status == FE_OK) status = accept(s);
-        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown) fe_result_drop_step(into);
+        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
+            (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
         if (s->comm->rank != 0) fe_result_close(&own);
         memcpy(from, to, (size_t)n_path * sizeof *from);
     }

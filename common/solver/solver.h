@@ -52,6 +52,7 @@ typedef struct fe_solver {
     int load_step;       /* the one under way, from 1 */
     int jacobian;        /* of the next linear solve */
     double difference_u; /* |u| for the finite difference's step */
+    double load_norm;    /* |f_ext| of the load factors at hand */
     double scale;        /* acceptance: largest external force, reaction or first residual so far, */
     double reach;        /* and the same with the iterate at hand */
 } fe_solver;
