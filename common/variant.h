@@ -87,8 +87,9 @@ typedef struct fe_problem {
     struct fe_device *device;
 } fe_problem;
 
-/* Nothing of an output is read: it need not be zero. Parts may run in any order, and at the same time. */
-enum { FE_STORES = 1, FE_INDEPENDENT = 2 };
+/* Nothing of an output is read: it need not be zero. Parts may run in any order, and at the same time. jacvec
+ * reads a matrix that material() made: it is elastic only where the trial is. */
+enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4 };
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
  * caller zeroes outputs, but those of residual and jacvec where the strategy stores every owned row itself;
@@ -104,7 +105,7 @@ typedef struct fe_assembly {
     fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *v, double *y);
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
     fe_status (*diagonal)(const fe_problem *p, void *work, double *d);
-    int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT */
+    int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED */
     /* One line about what setup decided, for the user. NULL where it decides nothing. */
     const char *(*note)(const void *work);
 } fe_assembly;

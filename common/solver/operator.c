@@ -3,6 +3,7 @@
 #include "common/solver/solver.h"
 
 #include <float.h>
+#include <stdio.h>
 
 static fe_status mask(fe_solver *s, double *x)
 {
@@ -91,13 +92,45 @@ static fe_status build_blocks(fe_solver *s)
     return d->ops->invert_blocks(d, s->share->n_owned, s->blocks);
 }
 
+/* A line for each level. */
+static void print_hierarchy(const fe_multigrid *m)
+{
+    const fe_multigrid_report *r = &m->report;
+    for (int l = 0; l < r->n_level; l++) {
+        fprintf(stderr, "  multigrid level %d: %d %s", l, r->n[l], l == 0 ? "nodes" : "aggregates");
+        if (r->lambda[l] > 0.0)
+            fprintf(stderr, ", spectrum up to %.3f\n", r->lambda[l]);
+        else
+            fprintf(stderr, ", dense inverse\n");
+    }
+    fprintf(
+        stderr,
+        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and behind, complexity %.3f, %.1f MB, "
+        "set up in %.3f s%s\n",
+        r->smallest, r->largest, r->degree, r->complexity, 1e-6 * (double)r->bytes, r->seconds,
+        r->singular ? "; a part is free to move" : "");
+}
+
+fe_status fe_solver_open_preconditioner(fe_solver *s)
+{
+    s->precondition = s->options->precondition;
+    if (s->precondition == FE_PRECONDITION_AUTO) s->precondition = FE_PRECONDITION_BLOCK_JACOBI;
+    if (s->precondition < FE_PRECONDITION_CHEBYSHEV) return FE_OK;
+    FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed,
+                             s->precondition == FE_PRECONDITION_MULTIGRID, &s->multigrid));
+    if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->multigrid);
+    return FE_OK;
+}
+
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
 {
     /* a linear solve may take minutes: it polls for interruption */
-    const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL};
-    const fe_operator *precondition =
-        s->options->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi : NULL;
-    if (precondition) FE_TRY(build_blocks(s));
+    const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL},
+                      frozen = {fe_multigrid_apply, &s->multigrid, 0, NULL};
+    const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
+                                      : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
+                                                                                        : &frozen;
+    if (precondition == &jacobi) FE_TRY(build_blocks(s));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));
     fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,
                        fe_krylov_result *) = s->krylov.restart ? fe_gmres : fe_cg;

@@ -33,7 +33,7 @@ fe_options fe_default_options(void)
                         .ranks = 1,
                         .tet_points = 1,
                         .restart = 30,
-                        .precondition = FE_PRECONDITION_BLOCK_JACOBI,
+                        .precondition = FE_PRECONDITION_AUTO,
                         .krylov_iterations = 20000,
                         .tolerance = 1e-9,
                         .newton_iterations = 60,
@@ -80,6 +80,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
         FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double),
                                   "output fields", (void **)&s->fields));
     FE_TRY(fe_solver_boundary(s));
+    FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, &s->krylov));
     if (o->graphs) FE_TRY(fe_krylov_record(&s->krylov, 1));

@@ -2,6 +2,7 @@
 #ifndef FE_SOLVER_H
 #define FE_SOLVER_H
 
+#include "common/solver/multigrid.h"
 #include "common/solver/solve.h"
 #include "common/variant.h"
 
@@ -48,6 +49,8 @@ typedef struct fe_solver {
     double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
     fe_krylov krylov;
     fe_anderson anderson;
+    int precondition;       /* FE_PRECONDITION_…, none of them auto */
+    fe_multigrid multigrid; /* where that is in use */
 
     int load_step;       /* the one under way, from 1 */
     int jacobian;        /* of the next linear solve */
@@ -67,6 +70,8 @@ fe_status fe_solver_interrupted(const fe_solver *s);
 fe_status fe_solver_residual(fe_solver *s, double *v, double *r);
 /* K(trial) x with constrained rows zero, for Krylov solvers: fe_operator's apply with a fe_solver context. */
 fe_status fe_solver_apply(void *context, double *x, double *y);
+/* Chooses the preconditioner, and sets it up where that is done once. */
+fe_status fe_solver_open_preconditioner(fe_solver *s);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 

@@ -44,4 +44,4 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
 }
 
 extern "C" const fe_assembly assembled_bsr_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
-                                                   jacvec, bsr_diagonal_cuda, FE_STORES | FE_INDEPENDENT};
+                                                   jacvec, bsr_diagonal_cuda, FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED};

@@ -122,4 +122,4 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
 }
 
 extern "C" const fe_assembly assembled_cusparse_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
-                                                        jacvec, bsr_diagonal_cuda, FE_STORES};
+                                                        jacvec, bsr_diagonal_cuda, FE_STORES | FE_ASSEMBLED};

@@ -28,4 +28,4 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
 }
 
 const fe_assembly assembled_cusparse_host = {setup, bsr_residual_host, bsr_material_host, jacvec,
-                                             bsr_diagonal_host};
+                                             bsr_diagonal_host, FE_ASSEMBLED};
