@@ -148,7 +148,7 @@ static void constrain(const uint8_t *fixed, fe_sparse *A)
 static fe_status read_supports(const fe_problem *p, int n_fixed, const int *at, fe_elastic_rows *e)
 {
     int *host = NULL;
-    FE_ALLOCATE(e->fixed, 3 * (size_t)p->view.n_owned, "supports");
+    FE_ALLOCATE(e->fixed, 3 * (size_t)p->view.n_local, "supports");
     FE_ALLOCATE(host, n_fixed, "supports");
     const fe_status status = p->device->ops->download(p->device, (size_t)n_fixed * sizeof *host, at, host);
     for (int i = 0; i < n_fixed && status == FE_OK; i++) e->fixed[host[i]] = 1;

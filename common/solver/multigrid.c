@@ -88,8 +88,7 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
     if (m->n_coarse == 0) return FE_OK;
     FE_TRY(fe_multigrid_product(m, z, m->product));
-    if (m->comm->size > 1) FE_TRY(d->ops->zero(d, 6 * (size_t)next->n * sizeof *next->b, next->b));
-    FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b + 6 * (size_t)m->offset));
+    FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
     FE_TRY(gather(m));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(ops->fine_prolong(d, &next->P, coarse, z));

@@ -45,11 +45,11 @@ typedef struct fe_multigrid {
     void *work;
     fe_comm *comm;
     fe_device *device;
-    int degree, n_coarse, offset; /* offset: first aggregate of this rank on level 1 */
-    float *inverse;               /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
-    float *direction;             /* [n_owned][3] */
-    double *product;              /* [n_local][3] */
-    double *gathered;             /* [6 n] of level 1, several ranks */
+    int degree, n_coarse;
+    float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
+    float *direction; /* [n_owned][3] */
+    double *product;  /* [n_local][3] */
+    double *gathered; /* [6 n] of level 1, several ranks */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];
     fe_multigrid_report report;

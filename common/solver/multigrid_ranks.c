@@ -23,45 +23,90 @@ fe_status fe_multigrid_sum(fe_device *d, fe_comm *comm, size_t n, double *x)
 }
 
 /* x [n_own][width] of each rank becomes [n][width] of all, this rank's from `offset` on. */
-static fe_status gather_rows(const fe_multigrid_share *s, int n_own, int n, int offset, int width, double **x)
+static fe_status gather_rows(const fe_multigrid_share *s, size_t n_own, size_t n, size_t offset, size_t width,
+                             double **x)
 {
     double *all = NULL;
-    FE_ALLOCATE(all, (size_t)n * (size_t)width, "multigrid set-up");
-    memcpy(all + (size_t)offset * (size_t)width, *x, (size_t)n_own * (size_t)width * sizeof *all);
+    FE_ALLOCATE(all, n * width + 1, "multigrid set-up");
+    if (n_own > 0) memcpy(all + offset * width, *x, n_own * width * sizeof *all);
     free(*x);
     *x = all;
-    return fe_multigrid_sum(s->d, s->comm, (size_t)n * (size_t)width, all);
+    return fe_multigrid_sum(s->d, s->comm, n * width, all);
 }
 
-static fe_status gather_bytes(const fe_multigrid_share *s, int n_own, int n, int offset, int width,
-                              uint8_t **x)
+static fe_status gather_bytes(const fe_multigrid_share *s, size_t n_own, size_t n, size_t offset,
+                              size_t width, uint8_t **x)
 {
-    const size_t own = (size_t)n_own * (size_t)width, whole = (size_t)n * (size_t)width;
     double *numbers = NULL;
-    FE_ALLOCATE(numbers, own + 1, "multigrid set-up");
-    for (size_t i = 0; i < own; i++) numbers[i] = (*x)[i];
+    FE_ALLOCATE(numbers, n_own * width + 1, "multigrid set-up");
+    for (size_t i = 0; i < n_own * width; i++) numbers[i] = (*x)[i];
     free(*x), *x = NULL;
     fe_status status = gather_rows(s, n_own, n, offset, width, &numbers);
-    if (status == FE_OK) status = fe_allocate(whole + 1, 1, "multigrid set-up", (void **)x);
-    for (size_t i = 0; i < whole && status == FE_OK; i++) (*x)[i] = numbers[i] != 0.0;
+    if (status == FE_OK) status = fe_allocate(n * width + 1, 1, "multigrid set-up", (void **)x);
+    for (size_t i = 0; i < n * width && status == FE_OK; i++) (*x)[i] = numbers[i] != 0.0;
     free(numbers);
     return status;
 }
 
-/* Aggregates of all ranks, and those of the ranks before this one. */
-static fe_status count_aggregates(const fe_multigrid_share *s, int n_own, int *n, int *offset)
+/* Counts of all ranks, and those of the ranks before this one. */
+static fe_status count_through(const fe_multigrid_share *s, size_t n_own, size_t *n, size_t *offset)
 {
     double *counts = NULL;
     FE_ALLOCATE(counts, s->comm->size, "multigrid set-up");
-    counts[s->comm->rank] = n_own;
+    counts[s->comm->rank] = (double)n_own;
     const fe_status status = fe_multigrid_sum(s->d, s->comm, (size_t)s->comm->size, counts);
     *n = *offset = 0;
     for (int r = 0; r < s->comm->size; r++) {
-        if (r < s->comm->rank) *offset += (int)counts[r];
-        *n += (int)counts[r];
+        if (r < s->comm->rank) *offset += (size_t)counts[r];
+        *n += (size_t)counts[r];
     }
     free(counts);
     return status;
+}
+
+/* Ghosts' rows of a vector in host memory [n_local][3]. */
+static fe_status refresh(const fe_multigrid_share *s, double *vector, double *host)
+{
+    const size_t bytes = 3 * (size_t)s->view->n_local * sizeof *host;
+    FE_TRY(s->d->ops->upload(s->d, bytes, host, vector));
+    FE_TRY(fe_comm_exchange(s->comm, vector));
+    return s->d->ops->download(s->d, bytes, vector, host);
+}
+
+/* Aggregate and supports of ghosts. */
+static fe_status tell_ghosts(const fe_multigrid_share *s, fe_multigrid_aggregates *a)
+{
+    const int n_owned = s->view->n_owned, n_local = s->view->n_local;
+    double *vector = NULL, *host = NULL;
+    FE_ALLOCATE(host, 3 * (size_t)n_local + 1, "multigrid set-up");
+    fe_status status = fe_device_vector(s->d, n_local, "multigrid set-up", &vector);
+    for (size_t i = 0; i < (size_t)n_owned; i++) {
+        host[3 * i] = a->of[i];
+        host[3 * i + 1] = a->fixed[3 * i] + 2 * a->fixed[3 * i + 1] + 4 * a->fixed[3 * i + 2];
+    }
+    if (status == FE_OK) status = refresh(s, vector, host);
+    for (size_t i = (size_t)n_owned; i < (size_t)n_local && status == FE_OK; i++) {
+        a->of[i] = (int)host[3 * i];
+        for (int c = 0; c < 3; c++) a->fixed[3 * i + (size_t)c] = (int)host[3 * i + 1] >> c & 1;
+    }
+    if (vector) s->d->ops->release(s->d, vector);
+    free(host);
+    return status;
+}
+
+fe_status fe_multigrid_number(const fe_multigrid_share *s, fe_multigrid_aggregates *a)
+{
+    size_t n, offset;
+    const size_t n_own = (size_t)a->n;
+    FE_TRY(count_through(s, n_own, &n, &offset));
+    if (n > INT32_MAX) return fe_fail(FE_BAD_INPUT, "multigrid: %zu aggregates are too many", n);
+    a->n = (int)n;
+    for (int i = 0; i < s->view->n_owned; i++)
+        if (a->of[i] >= 0) a->of[i] += (int)offset;
+    FE_TRY(tell_ghosts(s, a));
+    FE_TRY(gather_rows(s, n_own, n, offset, 3, &a->x));
+    FE_TRY(gather_rows(s, n_own, n, offset, 1, &a->size));
+    return gather_bytes(s, n_own, n, offset, 6, &a->absent);
 }
 
 /* Numbers that a row of P is sent as: its count, then column and 18 values for each block. */
@@ -77,20 +122,17 @@ static double number_of(const fe_sparse *P, int row, int k)
 }
 
 /* Rows [n_ghost][width] of the ghosts from their owners, three numbers at a time. */
-static fe_status exchange_rows(const fe_multigrid_share *s, int width, double *rows)
+static fe_status exchange_rows(const fe_multigrid_share *s, const fe_sparse *P, int width, double *rows)
 {
     const int n_owned = s->view->n_owned, n_local = s->view->n_local;
     double *vector = NULL, *host = NULL;
     FE_ALLOCATE(host, 3 * (size_t)n_local, "multigrid set-up");
     fe_status status = fe_device_vector(s->d, n_local, "multigrid set-up", &vector);
-    const size_t bytes = 3 * (size_t)n_local * sizeof *host;
     for (int k = 0; k < width && status == FE_OK; k += 3) {
         for (int i = 0; i < n_owned; i++)
             for (int c = 0; c < 3; c++)
-                host[3 * (size_t)i + (size_t)c] = k + c < width ? number_of(s->P, i, k + c) : 0.0;
-        status = s->d->ops->upload(s->d, bytes, host, vector);
-        if (status == FE_OK) status = fe_comm_exchange(s->comm, vector);
-        if (status == FE_OK) status = s->d->ops->download(s->d, bytes, vector, host);
+                host[3 * (size_t)i + (size_t)c] = k + c < width ? number_of(P, i, k + c) : 0.0;
+        status = refresh(s, vector, host);
         for (int i = n_owned; i < n_local && status == FE_OK; i++)
             for (int c = 0; c < 3 && k + c < width; c++)
                 rows[(size_t)(i - n_owned) * (size_t)width + (size_t)(k + c)] =
@@ -102,10 +144,10 @@ static fe_status exchange_rows(const fe_multigrid_share *s, int width, double *r
 }
 
 /* The largest count of a row of P on any rank. */
-static fe_status longest_row(const fe_multigrid_share *s, int *longest)
+static fe_status longest_row(const fe_multigrid_share *s, const fe_sparse *P, int *longest)
 {
     double most = 0.0, *scalar = NULL;
-    for (int i = 0; i < s->P->n_row; i++) most = fmax(most, s->P->first[i + 1] - s->P->first[i]);
+    for (int i = 0; i < P->n_row; i++) most = fmax(most, P->first[i + 1] - P->first[i]);
     FE_TRY(fe_device_upload(s->d, 1, sizeof most, &most, "multigrid set-up", (void **)&scalar));
     fe_status status = s->comm->largest(s->comm, s->d, 1, scalar);
     if (status == FE_OK) status = s->d->ops->download(s->d, sizeof most, scalar, &most);
@@ -115,16 +157,15 @@ static fe_status longest_row(const fe_multigrid_share *s, int *longest)
 }
 
 /* P with the rows of ghosts behind its own. */
-static fe_status extend(const fe_multigrid_share *s, fe_sparse *all)
+static fe_status extend(const fe_multigrid_share *s, const fe_sparse *P, fe_sparse *all)
 {
-    const fe_sparse *P = s->P;
     const int n_owned = s->view->n_owned, n_ghost = s->view->n_local - n_owned;
     int longest = 0;
     double *rows = NULL;
-    FE_TRY(longest_row(s, &longest));
+    FE_TRY(longest_row(s, P, &longest));
     const int width = 1 + PER_BLOCK * longest;
     FE_ALLOCATE(rows, (size_t)n_ghost * (size_t)width + 1, "multigrid set-up");
-    fe_status status = exchange_rows(s, width, rows);
+    fe_status status = exchange_rows(s, P, width, rows);
     *all = (fe_sparse){.n_row = s->view->n_local, .n_column = P->n_column, .rows = 3, .columns = 6};
     if (status == FE_OK)
         status =
@@ -147,48 +188,99 @@ static fe_status extend(const fe_multigrid_share *s, fe_sparse *all)
     return status;
 }
 
-/* All rows on all ranks from those of each. */
-static fe_status gather_matrix(const fe_multigrid_share *s, const fe_sparse *own, int offset, fe_sparse *all)
+/* The rows that ranks hold parts of, one rank's behind the other's. */
+typedef struct parts {
+    size_t n, offset; /* blocks of all ranks; where this rank's begin */
+    double *count;    /* [rank][n_row] blocks of a row */
+    double *column;   /* [n] */
+    double *value;    /* [n][36] */
+} parts;
+
+static fe_status gather_parts(const fe_multigrid_share *s, const fe_sparse *own, parts *all)
 {
-    const int n = own->n_column;
-    double *numbers = NULL;
-    *all = (fe_sparse){.n_row = n, .n_column = n, .rows = 6, .columns = 6};
-    FE_ALLOCATE(all->first, (size_t)n + 1, "multigrid matrix");
-    FE_ALLOCATE(numbers, n, "multigrid set-up");
-    for (int i = 0; i < own->n_row; i++) numbers[offset + i] = own->first[i + 1] - own->first[i];
-    fe_status status = fe_multigrid_sum(s->d, s->comm, (size_t)n, numbers);
-    for (int i = 0; i < n && status == FE_OK; i++) all->first[i + 1] = (int)numbers[i];
-    free(numbers), numbers = NULL;
-    if (status == FE_OK) status = fe_sparse_open(all);
-    const size_t count = status == FE_OK ? (size_t)all->first[n] : 0,
-                 start = status == FE_OK ? (size_t)all->first[offset] : 0,
-                 mine = (size_t)own->first[own->n_row];
-    if (status == FE_OK)
-        status = fe_allocate(count + 1, sizeof *numbers, "multigrid set-up", (void **)&numbers);
-    for (size_t k = 0; k < mine && status == FE_OK; k++) numbers[start + k] = own->column[k];
-    if (status == FE_OK) status = fe_multigrid_sum(s->d, s->comm, count, numbers);
-    for (size_t k = 0; k < count && status == FE_OK; k++) all->column[k] = (int)numbers[k];
-    free(numbers);
-    if (status == FE_OK) memcpy(all->value + 36 * start, own->value, 36 * mine * sizeof *own->value);
-    return status == FE_OK ? fe_multigrid_sum(s->d, s->comm, 36 * count, all->value) : status;
+    const size_t n_own = (size_t)own->first[own->n_row], n_row = (size_t)own->n_row,
+                 rank = (size_t)s->comm->rank;
+    FE_TRY(count_through(s, n_own, &all->n, &all->offset));
+    FE_ALLOCATE(all->count, n_row, "multigrid set-up");
+    FE_ALLOCATE(all->column, n_own + 1, "multigrid set-up");
+    FE_ALLOCATE(all->value, 36 * n_own + 1, "multigrid set-up");
+    for (size_t i = 0; i < n_row; i++) all->count[i] = own->first[i + 1] - own->first[i];
+    for (size_t k = 0; k < n_own; k++) all->column[k] = own->column[k];
+    memcpy(all->value, own->value, 36 * n_own * sizeof *own->value);
+    FE_TRY(gather_rows(s, n_row, n_row * (size_t)s->comm->size, n_row * rank, 1, &all->count));
+    FE_TRY(gather_rows(s, n_own, all->n, all->offset, 1, &all->column));
+    return gather_rows(s, n_own, all->n, all->offset, 36, &all->value);
 }
 
-fe_status fe_multigrid_gather(const fe_multigrid_share *s, double **x, double **size, uint8_t **absent,
-                              int *offset, fe_sparse *next)
+/* Blocks of one row, with its column and where they stand among the parts. */
+typedef struct entry {
+    int column;
+    size_t part;
+} entry;
+
+static int by_column(const void *p, const void *q)
 {
-    const int n_own = s->P->n_column;
-    int n = 0;
-    fe_sparse P = {0}, AP = {0}, own = {0};
-    FE_TRY(count_aggregates(s, n_own, &n, offset));
-    for (int k = 0; k < s->P->first[s->P->n_row]; k++) s->P->column[k] += *offset;
-    s->P->n_column = n;
-    FE_TRY(gather_rows(s, n_own, n, *offset, 3, x));
-    FE_TRY(gather_rows(s, n_own, n, *offset, 1, size));
-    FE_TRY(gather_bytes(s, n_own, n, *offset, 6, absent));
-    fe_status status = extend(s, &P);
-    if (status == FE_OK) status = fe_sparse_product(s->A, &P, s->threads, &AP);
-    if (status == FE_OK) status = fe_sparse_product(s->R, &AP, s->threads, &own);
-    if (status == FE_OK) status = gather_matrix(s, &own, *offset, next);
-    fe_sparse_close(&P), fe_sparse_close(&AP), fe_sparse_close(&own);
+    const entry *a = p, *b = q;
+    return a->column != b->column ? (a->column > b->column) - (a->column < b->column)
+                                  : (a->part > b->part) - (a->part < b->part);
+}
+
+/* Sums of the parts: rank by rank in every block. next [rank] moves through each rank's blocks. */
+static fe_status merge(const fe_multigrid_share *s, const parts *all, size_t *next, entry *list, int fill,
+                       fe_sparse *A)
+{
+    size_t at = 0;
+    for (int r = 0; r < s->comm->size; r++) {
+        next[r] = at;
+        for (int i = 0; i < A->n_row; i++) at += (size_t)all->count[(size_t)r * (size_t)A->n_row + (size_t)i];
+    }
+    for (int i = 0; i < A->n_row; i++) {
+        size_t n = 0;
+        for (int r = 0; r < s->comm->size; r++)
+            for (size_t k = (size_t)all->count[(size_t)r * (size_t)A->n_row + (size_t)i]; k > 0;
+                 k--, next[r]++)
+                list[n++] = (entry){(int)all->column[next[r]], next[r]};
+        qsort(list, n, sizeof *list, by_column);
+        int place = fill ? A->first[i] - 1 : -1;
+        for (size_t k = 0; k < n; k++) {
+            if (k == 0 || list[k].column != list[k - 1].column) place++;
+            if (!fill) continue;
+            A->column[place] = list[k].column;
+            for (int c = 0; c < 36; c++)
+                fe_sparse_block(A, place)[c] += all->value[36 * list[k].part + (size_t)c];
+        }
+        if (!fill) A->first[i + 1] = place + 1;
+    }
+    return FE_OK;
+}
+
+static fe_status sum_parts(const fe_multigrid_share *s, const fe_sparse *own, fe_sparse *A)
+{
+    parts all = {0};
+    size_t *next = NULL;
+    entry *list = NULL;
+    *A = (fe_sparse){.n_row = own->n_row, .n_column = own->n_column, .rows = 6, .columns = 6};
+    fe_status status = gather_parts(s, own, &all);
+    if (status == FE_OK)
+        status = fe_allocate((size_t)A->n_row + 1, sizeof(int), "multigrid matrix", (void **)&A->first);
+    if (status == FE_OK)
+        status = fe_allocate((size_t)s->comm->size, sizeof *next, "multigrid set-up", (void **)&next);
+    if (status == FE_OK) status = fe_allocate(all.n + 1, sizeof *list, "multigrid set-up", (void **)&list);
+    if (status == FE_OK) status = merge(s, &all, next, list, 0, A);
+    if (status == FE_OK) status = fe_sparse_open(A);
+    if (status == FE_OK) status = merge(s, &all, next, list, 1, A);
+    free(all.count), free(all.column), free(all.value), free(next), free(list);
+    return status;
+}
+
+fe_status fe_multigrid_galerkin(const fe_multigrid_share *s, const fe_sparse *A, const fe_sparse *P,
+                                const fe_sparse *R, fe_sparse *next)
+{
+    fe_sparse whole = {0}, AP = {0}, own = {0};
+    fe_status status = extend(s, P, &whole);
+    if (status == FE_OK) status = fe_sparse_product(A, &whole, s->threads, &AP);
+    if (status == FE_OK) status = fe_sparse_product(R, &AP, s->threads, &own);
+    if (status == FE_OK) status = sum_parts(s, &own, next);
+    fe_sparse_close(&whole), fe_sparse_close(&AP), fe_sparse_close(&own);
     return status;
 }

@@ -25,11 +25,11 @@ typedef struct draft {
     fe_sparse A;     /* columns of ghosts, too, on the finest level */
     double *x;       /* [n][3] */
     double *size;    /* [n] of the rotations' unit; NULL on the finest level */
-    uint8_t *absent; /* [n][block] unknowns that do not exist: their rows of P are zero */
+    uint8_t *absent; /* [n][block] and of ghosts: unknowns that do not exist, their rows of P are zero */
     double *inverse; /* [n][block][block] */
     double lambda;
-    int *of, n_own; /* [n] aggregate, -1: none; this rank's aggregates */
-    fe_sparse P, R; /* [n][n_own]; the transpose */
+    int *of, n_own; /* aggregate of a node, ghosts too, -1: none; this rank's aggregates */
+    fe_sparse P, R; /* [n][n_next]; the transpose */
     int n_next;
     double *next_x, *next_size;
     uint8_t *next_absent;
@@ -156,8 +156,8 @@ static void tentative(const draft *k, int i, double *T)
         for (int c = 0; c < 6 && k->absent[(size_t)i * (size_t)b + (size_t)r]; c++) T[6 * r + c] = 0.0;
 }
 
-/* Modes of an aggregate that its others can express, as far as supports leave them: they are left out. */
-static void find_absent(double G[6][6], uint8_t absent[6])
+/* Modes that the ones before them can express, as far as supports leave them: they are left out. */
+static void eliminate(double G[6][6], uint8_t absent[6])
 {
     double largest = 0.0;
     for (int c = 0; c < 6; c++) largest = fmax(largest, G[c][c]);
@@ -168,78 +168,100 @@ static void find_absent(double G[6][6], uint8_t absent[6])
     }
 }
 
-/* P = (I - 4 / (3 lambda) D^-1 A) T, without what couples to other ranks' nodes. */
-static fe_status build_prolongator(draft *k)
+/* The modes that this rank's aggregates do not have. */
+static fe_status find_absent(draft *k)
 {
-    fe_sparse T = {.n_row = k->n, .n_column = k->n_own, .rows = k->block, .columns = 6}, own = {0};
-    const int b = k->block;
     double(*G)[6][6] = NULL;
-    FE_ALLOCATE(T.first, (size_t)k->n + 1, "multigrid matrix");
-    for (int i = 0; i < k->n; i++) T.first[i + 1] = k->of[i] >= 0;
-    FE_TRY(fe_sparse_open(&T));
-    FE_ALLOCATE(G, k->n_own, "aggregates");
     FE_ALLOCATE(k->next_absent, 6 * (size_t)k->n_own, "aggregates");
+    FE_ALLOCATE(G, k->n_own, "aggregates");
     for (int i = 0; i < k->n; i++) {
+        double t[36];
         if (k->of[i] < 0) continue;
-        double *t = fe_sparse_block(&T, T.first[i]);
-        T.column[T.first[i]] = k->of[i];
         tentative(k, i, t);
-        for (int r = 0; r < b; r++)
+        for (int r = 0; r < k->block; r++)
             for (int c = 0; c < 36; c++) G[k->of[i]][c / 6][c % 6] += t[6 * r + c / 6] * t[6 * r + c % 6];
     }
-    for (int a = 0; a < k->n_own; a++) find_absent(G[a], k->next_absent + 6 * (size_t)a);
+    for (int a = 0; a < k->n_own; a++) eliminate(G[a], k->next_absent + 6 * (size_t)a);
     free(G);
-    for (int i = 0; i < k->n; i++)
-        for (int c = 0; c < 6 * b && k->of[i] >= 0; c++)
-            if (k->next_absent[6 * (size_t)k->of[i] + (size_t)(c % 6)])
-                fe_sparse_block(&T, T.first[i])[c] = 0.0;
-    const int ghosts = k->A.n_column > k->A.n_row;
-    fe_status status = ghosts ? fe_sparse_left(&k->A, k->n, &own) : FE_OK;
-    if (status == FE_OK) status = fe_sparse_product(ghosts ? &own : &k->A, &T, k->threads, &k->P);
-    const double factor = -4.0 / (3.0 * k->lambda);
-#pragma omp parallel for schedule(static) num_threads(k->threads) if (status == FE_OK)
-    for (int i = 0; i < k->n; i++) {
-        if (status != FE_OK) continue;
-        const double *D = k->inverse + (size_t)i * block_square(k);
-        for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
-            double *P = fe_sparse_block(&k->P, l), AT[36];
-            memcpy(AT, P, (size_t)(6 * b) * sizeof *AT);
-            for (int r = 0; r < b; r++)
-                for (int c = 0; c < 6; c++) {
-                    double sum = 0.0;
-                    for (int j = 0; j < b; j++) sum += D[r * b + j] * AT[6 * j + c];
-                    P[6 * r + c] = factor * sum;
-                }
-            if (k->P.column[l] != k->of[i]) continue;
-            const double *t = fe_sparse_block(&T, T.first[i]);
-            for (int c = 0; c < 6 * b; c++) P[c] += t[c];
-        }
+    return FE_OK;
+}
+
+/* T: one block for each node that has an aggregate, ghosts too. */
+static fe_status build_tentative(const draft *k, fe_sparse *T)
+{
+    const int n = k->A.n_column, width = 6 * k->block;
+    *T = (fe_sparse){.n_row = n, .n_column = k->n_next, .rows = k->block, .columns = 6};
+    FE_ALLOCATE(T->first, (size_t)n + 1, "multigrid matrix");
+    for (int i = 0; i < n; i++) T->first[i + 1] = k->of[i] >= 0;
+    FE_TRY(fe_sparse_open(T));
+    for (int i = 0; i < n; i++) {
+        if (k->of[i] < 0) continue;
+        double *t = fe_sparse_block(T, T->first[i]);
+        T->column[T->first[i]] = k->of[i];
+        tentative(k, i, t);
+        for (int c = 0; c < width; c++)
+            if (k->next_absent[6 * (size_t)k->of[i] + (size_t)(c % 6)]) t[c] = 0.0;
     }
-    fe_sparse_close(&T), fe_sparse_close(&own);
+    return FE_OK;
+}
+
+/* Row i of P = (I - 4 / (3 lambda) D^-1 A) T, from A T in its place. */
+static void smooth_row(draft *k, const fe_sparse *T, int i)
+{
+    const int b = k->block;
+    const double *D = k->inverse + (size_t)i * block_square(k), factor = -4.0 / (3.0 * k->lambda);
+    for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
+        double *P = fe_sparse_block(&k->P, l), AT[36];
+        memcpy(AT, P, (size_t)(6 * b) * sizeof *AT);
+        for (int r = 0; r < b; r++)
+            for (int c = 0; c < 6; c++) {
+                double sum = 0.0;
+                for (int j = 0; j < b; j++) sum += D[r * b + j] * AT[6 * j + c];
+                P[6 * r + c] = factor * sum;
+            }
+        if (k->P.column[l] != k->of[i]) continue;
+        const double *t = fe_sparse_block(T, T->first[i]);
+        for (int c = 0; c < 6 * b; c++) P[c] += t[c];
+    }
+}
+
+static fe_status build_prolongator(draft *k)
+{
+    fe_sparse T = {0};
+    fe_status status = build_tentative(k, &T);
+    if (status == FE_OK) status = fe_sparse_product(&k->A, &T, k->threads, &k->P);
+    const int n = status == FE_OK ? k->n : 0;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < n; i++) smooth_row(k, &T, i);
+    fe_sparse_close(&T);
     return status;
+}
+
+/* Nodes that supports hold, or that no element uses, are in no aggregate. */
+static int is_free(const draft *k, int i)
+{
+    const double *D = k->inverse + (size_t)i * block_square(k);
+    for (int c = 0; c < k->block; c++)
+        if (!k->absent[(size_t)i * (size_t)k->block + (size_t)c] && D[c * (k->block + 1)] > 0.0) return 1;
+    return 0;
 }
 
 static fe_status aggregate(draft *k, int level)
 {
-    const fe_graph g = {.n = k->n, .first = k->A.first, .column = k->A.column, .x = k->x};
+    fe_graph g = {.n = k->n, .first = k->A.first, .column = k->A.column, .x = k->x};
     uint8_t *left_out = NULL;
-    fe_sparse own = {0};
-    const int ghosts = k->A.n_column > k->A.n_row;
-    fe_graph graph = g;
-    FE_ALLOCATE(k->of, k->n, "aggregates");
+    fe_sparse own = {0}; /* without ghosts */
+    fe_status status = FE_OK;
+    FE_ALLOCATE(k->of, k->A.n_column, "aggregates");
     FE_ALLOCATE(left_out, k->n, "aggregates");
-    for (int i = 0; i < k->n; i++) {
-        left_out[i] = 1;
-        const double *D = k->inverse + (size_t)i * block_square(k);
-        for (int c = 0; c < k->block; c++)
-            if (!k->absent[(size_t)i * (size_t)k->block + (size_t)c] && D[c * (k->block + 1)] > 0.0)
-                left_out[i] = 0;
+    for (int i = 0; i < k->n; i++) left_out[i] = !is_free(k, i);
+    g.left_out = left_out;
+    if (k->A.n_column > k->n) {
+        status = fe_sparse_left(&k->A, k->n, &own);
+        g.first = own.first, g.column = own.column;
     }
-    fe_status status = ghosts ? fe_sparse_left(&k->A, k->n, &own) : FE_OK;
-    if (ghosts) graph.first = own.first, graph.column = own.column;
-    graph.left_out = left_out;
     if (status == FE_OK)
-        status = fe_aggregate(&graph, level == 0 ? k->m->report.most : COARSE_PIECE, level == 0 ? LEAST : 2,
+        status = fe_aggregate(&g, level == 0 ? k->m->report.most : COARSE_PIECE, level == 0 ? LEAST : 2,
                               level == 0, k->threads, k->of, &k->n_own);
     free(left_out);
     fe_sparse_close(&own);
@@ -378,16 +400,19 @@ static fe_status step_down(draft *k, int level)
     fe_coarse_level *l = &m->coarse[level];
     fe_sparse next = {0};
     FE_TRY(measure_aggregates(k));
+    FE_TRY(find_absent(k));
+    k->n_next = k->n_own;
+    fe_multigrid_share share = {k->d, m->comm, &m->problem->view, k->threads};
+    const int ranks = level == 0 && m->comm->size > 1;
+    if (ranks) {
+        fe_multigrid_aggregates all = {k->n_own, k->of, k->absent, k->next_absent, k->next_x, k->next_size};
+        const fe_status status = fe_multigrid_number(&share, &all);
+        k->n_next = all.n, k->next_absent = all.absent, k->next_x = all.x, k->next_size = all.size;
+        FE_TRY(status);
+    }
     FE_TRY(build_prolongator(k));
     FE_TRY(fe_sparse_transpose(&k->P, &k->R));
-    k->n_next = k->n_own;
-    if (level == 0 && m->comm->size > 1) {
-        fe_multigrid_share share = {k->d, m->comm, &m->problem->view, &k->A, &k->P, &k->R, k->threads};
-        FE_TRY(fe_multigrid_gather(&share, &k->next_x, &k->next_size, &k->next_absent, &m->offset, &next));
-        k->n_next = next.n_row;
-    } else {
-        FE_TRY(galerkin(k, &next));
-    }
+    FE_TRY(ranks ? fe_multigrid_galerkin(&share, &k->A, &k->P, &k->R, &next) : galerkin(k, &next));
     l->n = k->n_next;
     FE_TRY(upload_matrix(k->d, &k->P, &l->P));
     FE_TRY(upload_matrix(k->d, &k->R, &l->R));

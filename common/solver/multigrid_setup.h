@@ -10,7 +10,7 @@
 typedef struct fe_elastic_rows {
     fe_view view;     /* host memory; all states are elastic */
     fe_sparse A;      /* [n_owned] rows, columns up to n_local; rows and columns of supports are zero */
-    uint8_t *fixed;   /* [n_owned][3] */
+    uint8_t *fixed;   /* [n_local][3], ghosts' not set */
     uint8_t *surface; /* [n_owned] nodes on the surface of the body */
 } fe_elastic_rows;
 
