@@ -7,60 +7,73 @@
 BUILD ?= build
 ARCH ?= native
 OPT ?= -O3
-CC ?= gcc
 SANITIZE ?=
 STORAGE ?=
+BUDGET ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
 
 # --- what this machine has ---------------------------------------------------------------------------
-has_header = $(shell echo '\#include <$(1)>' | $(2) -E -x $(or $(3),c) - >/dev/null 2>&1 && echo yes)
-CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda /usr/lib/cuda /opt/cuda))
-NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc))
-CUDA_ARCHS ?= 80 90 100
-HAVE_JSON := $(call has_header,jansson.h,$(CC))
-HAVE_EXPRESSION := $(call has_header,muParserDLL.h,$(CC))
-HAVE_ZLIB := $(call has_header,zlib.h,$(CC))
-HAVE_METIS := $(call has_header,metis.h,$(CC))
-HAVE_BLAS := $(call has_header,cblas.h,$(CC))
-HAVE_LAPACKE := $(call has_header,lapacke.h,$(CC))
-HAVE_CMOCKA := $(shell printf '\#include <stdarg.h>\n\#include <stddef.h>\n\#include <stdint.h>\n\#include <setjmp.h>\n\#include <cmocka.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
-HAVE_BENCHMARK := $(call has_header,benchmark/benchmark.h,$(CXX),c++)
-HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo yes)
-MPICC := $(shell command -v mpicc 2>/dev/null)
-HAVE_MPI := $(if $(MPICC),yes)
-CUDA ?= $(if $(NVCC),yes)
-HAVE_CUDA := $(filter yes,$(CUDA))
-HAVE_CUSPARSE := $(if $(HAVE_CUDA),$(call has_header,cusparse.h,$(CC) $(if $(CUDA_HOME),-I$(CUDA_HOME)/include)))
-HAVE_NCCL := $(if $(HAVE_CUDA),$(call has_header,nccl.h,$(CC) $(if $(CUDA_HOME),-I$(CUDA_HOME)/include)))
-HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
+# packaging/detect.sh compiles, links and runs a small program for each library and leaves config.mk and have/*.h in
+# $(BUILD); make then reads itself again. It runs again when what it was asked with has changed, or a folder of
+# headers or libraries; for `make info` always.
+CUDA_HOME ?= $(CUDA_PATH)
+NVCC ?= $(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) $(shell command -v nvcc 2>/dev/null) \
+    $(wildcard $(addsuffix /bin/nvcc,/usr/local/cuda /opt/cuda) /usr/local/cuda-*/bin/nvcc))
+MPICC ?= $(shell command -v mpicc 2>/dev/null)
+CUDA ?=
+CUDA_ARCHS ?=
+NCCL_HOME ?=
+export CC CXX NVCC MPICC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME CPPFLAGS CFLAGS CXXFLAGS LDFLAGS
 
-comma := ,
+# text FILE,TEXT: FILE holds TEXT, and is as old as the last change of it.
+text = $(shell mkdir -p '$(dir $(1))'; printf '%s\n' '$(subst ','\'',$(2))' >'$(1).new'; \
+    cmp -s '$(1).new' '$(1)' && rm '$(1).new' || mv '$(1).new' '$(1)')
+SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
+    /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
+ifneq ($(filter-out help clean format deps test bench storage plots sanitize sanitize-threads,$(or $(MAKECMDGOALS),all)),)
+$(call text,$(BUILD)/toolchain,$(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | \
+    $(NCCL_HOME) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
+    $(PKG_CONFIG_PATH) | $(PATH) | $(shell stat -c %Y $(SEARCHED) 2>/dev/null))
+ifeq ($(filter info,$(MAKECMDGOALS))$(MAKE_RESTARTS),info)
+$(shell touch '$(BUILD)/toolchain')
+endif
+include $(BUILD)/config.mk
+endif
+$(BUILD)/config.mk: packaging/detect.sh $(BUILD)/toolchain
+	@sh packaging/detect.sh '$(BUILD)'
+
+HAVE_CORE := $(and $(HAVE_COMPILER),$(HAVE_BLAS))
+HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
+HAVE_TESTS := $(and $(HAVE_CORE),$(HAVE_PROGRAMS),$(HAVE_CMOCKA))
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
-# --- flags -------------------------------------------------------------------------------------------
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers
-DEFINES := -I. -D_GNU_SOURCE -DFE_HAVE_CUDA=$(if $(HAVE_CUDA),1,0) -DFE_HAVE_METIS=$(if $(HAVE_METIS),1,0) \
-    -DFE_HAVE_CUSPARSE=$(if $(HAVE_CUSPARSE),1,0) -DFE_HAVE_NCCL=$(if $(HAVE_NCCL),1,0) \
-    -DFE_HAVE_MPI=$(if $(HAVE_MPI),1,0) $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE))
+# --- flags: ours, then those of the environment -------------------------------------------------------
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers \
+    -Werror=undef
+LIBRARY_INCLUDES := $(sort $(BLAS_FLAGS) $(JSON_FLAGS) $(EXPRESSION_FLAGS) $(ZLIB_FLAGS) $(METIS_FLAGS) \
+    $(CMOCKA_FLAGS) $(BENCHMARK_FLAGS) $(CUDA_FLAGS) $(NCCL_FLAGS))
+INCLUDES := -I. -I$(BUILD) $(patsubst -I%,-isystem %,$(LIBRARY_INCLUDES))
+DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(CPPFLAGS)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-CFLAGS := -std=gnu11 -g $(OPT) -march=$(ARCH) -fopenmp -fno-math-errno -ffp-contract=fast $(WARN) $(DEFINES) $(SANITIZE_FLAGS)
-CXXFLAGS := -std=c++17 -g $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS)
-GENCODE := $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a))
-NVCCFLAGS := -std=c++17 -O3 -lineinfo $(GENCODE) $(DEFINES) -Xcompiler -Wall -Wno-deprecated-gpu-targets
-LDLIBS := -fopenmp -llapacke -lopenblas -lpthread -lm
-ifeq ($(HAVE_CUDA),yes)
-CUDA_LIBDIR := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
-DEFINES += -I$(CUDA_HOME)/include
-LDLIBS += -L$(CUDA_LIBDIR) $(if $(HAVE_NCCL),-lnccl) $(if $(HAVE_CUSPARSE),-lcusparse) -lcublas -lcudart_static -ldl -lrt -lstdc++
-endif
-ifeq ($(HAVE_METIS),yes)
-LDLIBS += -lmetis
-endif
+C_FLAGS := -std=gnu11 -g1 $(OPT) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
+    $(DEFINES) $(SANITIZE_FLAGS) $(CFLAGS)
+CXX_FLAGS := -std=c++17 -g1 $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)
+NVCC_FLAGS := -std=c++17 $(OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
+    -Wno-deprecated-gpu-targets
+LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
+LIBS := $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
+    $(COMPILER_LIBS) -lpthread -lm
 ifneq ($(findstring thread,$(SANITIZE)),)
-LDLIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
+LIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
 endif
-# MPI's compiler is ours with its own flags added; one file needs it, and what is linked with that.
+# MPI's compiler is ours with its own flags added; two files need it, and what is linked with them.
 WITH_MPI := $(if $(HAVE_MPI),OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC),$(CC))
-PROGRAM_LIBS := -lmuparser -ljansson -lz
+PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 
 # --- sources -----------------------------------------------------------------------------------------
 # The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
@@ -81,12 +94,12 @@ TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
-HAVE_CORE := $(and $(HAVE_BLAS),$(HAVE_LAPACKE))
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
 .PHONY: all info help test run-tests bench storage plots sanitize sanitize-threads format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
+	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
 
 help:
 	@echo 'make            build what this machine can: programs under $(BUILD)/'
@@ -106,46 +119,52 @@ help:
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
 	@echo 'variables: BUILD=$(BUILD) ARCH=$(ARCH) CUDA_ARCHS="$(CUDA_ARCHS)" CUDA=yes|no SANITIZE=address,undefined'
-	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/variant.h; tests are of the default)'
+	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; tests are of the default)'
 
-# A line for each thing that matters: found, or what is left out without it.
-report = @printf '%-18s %s\n' '$(1)' '$(if $(2),found$(if $(filter-out yes,$(2)), ($(2))),missing: $(3))'
+# A line for each thing that matters: found, or what is left out without it and how to get it.
+report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
 info:
-	$(call report,CUDA toolkit,$(if $(HAVE_CUDA),$(NVCC)$(comma) sm $(CUDA_ARCHS)),the cuda backend is left out; install the CUDA Toolkit 12.8 or newer)
-	$(call report,cuSPARSE,$(HAVE_CUSPARSE),assembled_cusparse is left out on GPUs; it comes with the CUDA Toolkit)
-	$(call report,BLAS and LAPACK,$(and $(HAVE_BLAS),$(HAVE_LAPACKE)),nothing can be built; apt-get install libopenblas-dev liblapacke-dev)
-	$(call report,jansson,$(HAVE_JSON),solve is left out; apt-get install libjansson-dev)
-	$(call report,muParser,$(HAVE_EXPRESSION),solve is left out; apt-get install libmuparser-dev)
-	$(call report,zlib,$(HAVE_ZLIB),solve is left out; apt-get install zlib1g-dev)
-	$(call report,METIS,$(HAVE_METIS),--partition metis is left out; apt-get install libmetis-dev)
-	$(call report,Google Benchmark,$(HAVE_BENCHMARK),kernels is left out; apt-get install libbenchmark-dev)
-	$(call report,MPI,$(MPICC),ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
-	$(call report,NCCL,$(HAVE_NCCL),one GPU only; it comes with the CUDA Toolkit's repository as libnccl-dev)
-	$(call report,cmocka,$(HAVE_CMOCKA),make test cannot run; apt-get install libcmocka-dev)
-	$(call report,gnuplot,$(HAVE_GNUPLOT),figures are left out; apt-get install gnuplot-nox)
+	$(call report,C and OpenMP,COMPILER,nothing can be built; apt-get install gcc (clang: libomp-dev))
+	$(call report,BLAS and LAPACKE,BLAS,nothing can be built; apt-get install libopenblas-dev liblapacke-dev)
+	$(call report,CUDA Toolkit,CUDA,the cuda backend is left out; install the CUDA Toolkit 12.4 or newer (elsewhere than usual: make CUDA_HOME=FOLDER))
+	$(call report,cuSPARSE,CUSPARSE,assembled_cusparse is left out on GPUs; it comes with the CUDA Toolkit (libcusparse-dev-*))
+	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
+	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
+	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
+	$(call report,jansson,JSON,solve and the tests are left out; apt-get install libjansson-dev)
+	$(call report,muParser,EXPRESSION,solve and the tests are left out; apt-get install libmuparser-dev)
+	$(call report,zlib,ZLIB,solve and the tests are left out; apt-get install zlib1g-dev)
+	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
+	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
+	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
+	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
-# Flags in force: objects depend on this file, which changes only when they do.
+# Flags in force: objects depend on this file, which changes only when they do. What was found of a library is not
+# among them: its users include have/*.h.
 FLAGS_FILE := $(BUILD)/flags
-FLAGS_TEXT := $(CC) $(CFLAGS) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(LDLIBS)
-$(shell mkdir -p $(BUILD); printf '%s\n' '$(FLAGS_TEXT)' | cmp -s - $(FLAGS_FILE) || printf '%s\n' '$(FLAGS_TEXT)' > $(FLAGS_FILE))
-$(shell echo '$(COMMIT)' | cmp -s - $(BUILD)/commit || echo '$(COMMIT)' > $(BUILD)/commit)
+ifneq ($(wildcard $(BUILD)/config.mk),)
+$(call text,$(FLAGS_FILE),$(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(CUDA_FLAGS))
+$(call text,$(BUILD)/commit,$(COMMIT))
+endif
 
+C_COMPILER = $(CC)
 $(BUILD)/obj/%.c.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(C_COMPILER) $(C_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+	$(NVCC) $(NVCC_FLAGS) -I. -I$(BUILD) $(LIBRARY_INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -MMD -MP -c $< -o $@
-$(BUILD)/obj/common/backend/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: CC := $(WITH_MPI)
+	$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+$(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
-$(BUILD)/obj/common/report/version.c.o: CFLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(if $(HAVE_CUDA),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'),none)"' -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
+$(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(or $(CUDA_VERSION),none)"' \
+    -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
 
 ifneq ($(findstring thread,$(SANITIZE)),)
 # One thread works here, and most of the time: the oracle need not be watched.
-$(call object,tests/oracle.c tests/test_assembly.c): CFLAGS += -O2 -fno-sanitize=thread
+$(call object,tests/oracle.c tests/test_assembly.c): C_FLAGS += -O2 -fno-sanitize=thread
 endif
 
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
@@ -153,25 +172,26 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 	$(AR) rcs $@ $^
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
-	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
+	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/solve.c bench/options.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
-	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LDLIBS)
+	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
-	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ $(LDLIBS)
+	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a
-	$(CXX) $(SANITIZE_FLAGS) -o $@ $^ -lbenchmark $(LDLIBS)
+	$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
-	$(WITH_MPI) $(SANITIZE_FLAGS) -o $@ $^ -lcmocka $(PROGRAM_LIBS) $(LDLIBS)
+	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 .PRECIOUS: $(BUILD)/obj/%.o
 
-tests: $(PROGRAMS) $(TESTS)
+tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS))
+	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of everything that is used, by what would show that it is there.
 DEPS := gcc g++ libopenblas-dev liblapacke-dev libjansson-dev libmuparser-dev zlib1g-dev libmetis-dev \
         libopenmpi-dev openmpi-bin libbenchmark-dev libcmocka-dev gnuplot-nox
 deps:
-	@sh bench/install.sh $(DEPS) $(if $(WITH_TESTS),python3-vtk9)
+	@sh packaging/install.sh $(DEPS) $(if $(WITH_TESTS),python3-vtk9)
 
 # Found libraries are fixed when make starts, so what follows an installation runs in a make of its own.
 test:
@@ -208,7 +228,7 @@ bench:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" programs
 	@BUILD='$(BUILD)' sh bench/sweep.sh
 
-# Builds of kernels that differ in what common/variant.h says of points.
+# Builds of kernels that differ in what common/physics/view.h says of points.
 storage:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" $(BUILD)/kernels
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \

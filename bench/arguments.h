@@ -4,6 +4,7 @@
 
 #include "bench/point.h"
 #include "common/report/version.h"
+#include "have/cuda.h"
 
 #include <cstdlib>
 

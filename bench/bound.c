@@ -1,7 +1,7 @@
 /* bound on the host: one element a SIMD lane. */
 #include "bench/bound.h"
 #include "bench/case_box.h"
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
 {

@@ -1,6 +1,6 @@
 /* bound on the device: one element a thread. */
 #include "bench/bound.h"
-#include "common/backend/cuda.h"
+#include "common/problem/kernels.h"
 
 enum { THREADS = 128 };
 

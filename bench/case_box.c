@@ -4,6 +4,7 @@
 #include "common/mesh/lookup.h"
 #include "common/problem/parts.h"
 #include "common/problem/state.h"
+#include "have/cuda.h"
 #include "tests/oracle.h"
 
 #include <float.h>
@@ -114,11 +115,11 @@ static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
                 for (int i = 0; i < FE_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
                 flags[e] = state[FE_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
-        status = ops->upload(c->device, (size_t)n * width * sizeof *point, point,
+        status = ops->memory.upload(c->device, (size_t)n * width * sizeof *point, point,
                              v->committed.point + (size_t)first * width);
         if (status == FE_OK) status = ops->wait(c->device);
     }
-    if (status == FE_OK) status = ops->upload(c->device, (size_t)v->ld, flags, v->committed.flags);
+    if (status == FE_OK) status = ops->memory.upload(c->device, (size_t)v->ld, flags, v->committed.flags);
     if (status == FE_OK) status = ops->wait(c->device);
     free(point), free(flags);
     return status;
@@ -156,7 +157,7 @@ static fe_status upload_fields(bench_case *c, const fe_mesh *mesh)
             else
                 random_vector(mesh->node_tag[node], 3, field + 3 * (size_t)i);
         }
-        status = d->ops->upload(d, bytes, field, x);
+        status = d->ops->memory.upload(d, bytes, field, x);
         if (status == FE_OK) status = refresh(c, x);
         if (status != FE_OK || pass == 2) continue;
         if (pass == 0 && c->box.scatter) {
@@ -367,7 +368,7 @@ static fe_status count_flags(const bench_case *c, const uint8_t *flags, int flag
 {
     uint8_t *host = c->oracle->flags;
     const int n = c->problem.view.n_elem;
-    FE_TRY(c->device->ops->download(c->device, (size_t)n, flags, host));
+    FE_TRY(c->device->ops->memory.download(c->device, (size_t)n, flags, host));
     *count = 0;
     for (int e = 0; e < n; e++) *count += (host[e] & flag) != 0;
     return FE_OK;
@@ -419,7 +420,7 @@ static fe_status open_on_device(bench_case *c, fe_mesh *mesh, fe_partition *p)
 {
     FE_TRY(make_piece(c, mesh, p));
     FE_TRY(fe_share_build(mesh, p, c->comm ? c->comm->rank : 0, &c->share));
-    if (c->comm) FE_TRY(c->comm->attach(c->comm, c->device, &c->share.halo));
+    if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, &c->share.halo));
     FE_TRY(open_problem(c, mesh));
     FE_TRY(open_oracle(c, mesh));
     FE_TRY(count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
@@ -484,7 +485,7 @@ fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_ope
 {
     if (op == BENCH_MATERIAL) return a->material(&c->problem, work, FE_TANGENT_CONSISTENT, c->u);
     if (op != BENCH_DIAGONAL) return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->u : c->v, c->out);
-    FE_TRY(c->device->ops->zero(c->device, entries(op, c->share.n_local) * sizeof(double), c->out));
+    FE_TRY(c->device->ops->memory.zero(c->device, entries(op, c->share.n_local) * sizeof(double), c->out));
     return a->diagonal(&c->problem, work, c->out);
 }
 
@@ -503,7 +504,7 @@ static fe_status check_rows(const bench_case *c, bench_operation op, double *err
     const size_t n = entries(op, c->share.n_owned), width = op == BENCH_DIAGONAL ? 9 : 3;
     double *result = NULL, largest = DBL_MIN;
     FE_ALLOCATE(result, n, "result");
-    const fe_status status = c->device->ops->download(c->device, n * sizeof *result, c->out, result);
+    const fe_status status = c->device->ops->memory.download(c->device, n * sizeof *result, c->out, result);
     for (size_t k = 0; k < (size_t)o->n_sample && status == FE_OK; k++)
         for (size_t i = 0; i < width; i++) {
             const double value = result[width * (size_t)o->node[k] + i], scale = o->scale[op][width * k + i];
@@ -541,8 +542,8 @@ static fe_status check_material(const bench_case *c, double *error)
     double *value = NULL, largest = DBL_MIN;
     int n_softened;
     FE_ALLOCATE(value, n, "history");
-    fe_status status = d->ops->take(d, n, o->place, c->problem.view.trial.point, o->taken);
-    if (status == FE_OK) status = d->ops->download(d, (size_t)n * sizeof *value, o->taken, value);
+    fe_status status = d->ops->vector.take(d, n, o->place, c->problem.view.trial.point, o->taken);
+    if (status == FE_OK) status = d->ops->memory.download(d, (size_t)n * sizeof *value, o->taken, value);
     if (status == FE_OK) status = count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &n_softened);
     for (int p = 0; p < o->mesh.n_elem * n_point; p++)
         if (o->trial[p].alpha > largest) largest = o->trial[p].alpha;
@@ -569,10 +570,10 @@ static fe_status clear_trial(bench_case *c)
     const fe_view *v = &c->problem.view;
     fe_device *d = c->device;
     const size_t points = point_entries(c) * sizeof(double);
-    FE_TRY(d->ops->zero(d, FE_STATE * points, v->trial.point));
-    FE_TRY(d->ops->zero(d, (size_t)v->ld, v->trial.flags));
-    if (v->full) FE_TRY(d->ops->zero(d, FE_FULL * points, v->full));
-    return d->ops->zero(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent, v->tangent);
+    FE_TRY(d->ops->memory.zero(d, FE_STATE * points, v->trial.point));
+    FE_TRY(d->ops->memory.zero(d, (size_t)v->ld, v->trial.flags));
+    if (v->full) FE_TRY(d->ops->memory.zero(d, FE_FULL * points, v->full));
+    return d->ops->memory.zero(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent, v->tangent);
 }
 
 fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
@@ -580,7 +581,7 @@ fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_op
     *error = 0.0;
     FE_TRY(clear_trial(c));
     FE_TRY(
-        c->device->ops->zero(c->device, entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(double), c->out));
+        c->device->ops->memory.zero(c->device, entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(double), c->out));
     FE_TRY(bench_prepare(c, a, work, op));
     FE_TRY(bench_apply(c, a, work, op));
     FE_TRY(c->device->ops->wait(c->device));
@@ -593,16 +594,16 @@ static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *
     const fe_view *v = &c->problem.view;
     fe_device *d = c->device;
     uint64_t *sum = c->oracle->hash;
-    FE_TRY(d->ops->zero(d, sizeof *sum, sum));
+    FE_TRY(d->ops->memory.zero(d, sizeof *sum, sum));
     if (op == BENCH_MATERIAL) {
-        FE_TRY(d->ops->fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
-        FE_TRY(d->ops->fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
-        FE_TRY(d->ops->fingerprint(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent / sizeof *sum,
+        FE_TRY(d->ops->memory.fingerprint(d, FE_STATE * point_entries(c), v->trial.point, sum));
+        FE_TRY(d->ops->memory.fingerprint(d, (size_t)v->ld / sizeof *sum, v->trial.flags, sum));
+        FE_TRY(d->ops->memory.fingerprint(d, FE_TANGENT * point_entries(c) * sizeof *v->tangent / sizeof *sum,
                                    v->tangent, sum));
     } else {
-        FE_TRY(d->ops->fingerprint(d, entries(op, c->share.n_owned), c->out, sum));
+        FE_TRY(d->ops->memory.fingerprint(d, entries(op, c->share.n_owned), c->out, sum));
     }
-    return d->ops->download(d, sizeof *hash, sum, hash);
+    return d->ops->memory.download(d, sizeof *hash, sum, hash);
 }
 
 fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,

@@ -2,6 +2,7 @@
 #include "bench/ceiling.h"
 #include "common/physics/real.h"
 #include "common/report/row.h"
+#include "have/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -76,7 +76,7 @@ extern "C" fe_status bench_ceilings_cuda(fe_device *d, double *copy, double *flo
     fe_status status = fe_device_allocate(d, n, sizeof(double2), "copy benchmark", &from);
     if (status == FE_OK) status = fe_device_allocate(d, n, sizeof(double2), "copy benchmark", &to);
     if (status == FE_OK) status = run(d, blocks, n, (double2 *)from, (double2 *)to, copy, flop);
-    if (to) d->ops->release(d, to);
-    if (from) d->ops->release(d, from);
+    if (to) d->ops->memory.release(d, to);
+    if (from) d->ops->memory.release(d, from);
     return status;
 }

@@ -18,11 +18,10 @@ fe_status bench_ceilings(fe_device *d, double *copy, double *flop);
 fe_status bench_clock_start(fe_device *d);
 fe_status bench_clock_stop(fe_device *d, double *seconds);
 
-#if FE_HAVE_CUDA
+/* The same on the device; only in a build with CUDA. */
 fe_status bench_ceilings_cuda(fe_device *d, double *copy, double *flop);
 fe_status bench_clock_start_cuda(fe_device *d);
 fe_status bench_clock_stop_cuda(fe_device *d, double *seconds);
-#endif
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
 #error "flop_count.h takes the place of common/physics/real.h: include it first"
 #endif
 #define FE_REAL_H
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #include <cmath>
 #include <cstring>

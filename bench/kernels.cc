@@ -3,6 +3,7 @@
  * Points that share a backend, an element and a size form a group: one resident case, every variant checked
  * on it before any is timed, then all of them interleaved at random. */
 #include "bench/reporter.h"
+#include "have/cuda.h"
 
 namespace
 {
@@ -96,11 +97,14 @@ fe_status run_groups(const arguments &a, const fe_machine &machine)
 
 fe_status run(int argc, char **argv)
 {
-    static char repetitions[] = "--benchmark_repetitions=9", least[] = "--benchmark_min_time=0.02",
-                interleave[] = "--benchmark_enable_random_interleaving=true";
+    using benchmark_run = benchmark::BenchmarkReporter::Run;
+    std::string repetitions = "--benchmark_repetitions=9",
+                interleave = "--benchmark_enable_random_interleaving=true",
+                least = times_have_units<benchmark_run>(0) ? "--benchmark_min_time=0.02s"
+                                                           : "--benchmark_min_time=0.02";
     arguments a;
     fe_machine machine;
-    std::vector<char *> rest = {argv[0], repetitions, least, interleave};
+    std::vector<char *> rest = {argv[0], repetitions.data(), least.data(), interleave.data()};
     FE_TRY(parse(argc, argv, a, rest));
     if (a.done) return FE_OK;
     int n = (int)rest.size();

@@ -1,6 +1,6 @@
 /* Values of command lines, and the end of a program of several ranks. */
 #include "bench/options.h"
-#include "common/backend/launch.h"
+#include "common/ranks/ranks.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -59,7 +59,7 @@ int option_exit(const char *program, fe_status status)
 void option_end(int code)
 {
     fe_mpi_close(code);
-    if (!fe_launch_stranded()) return;
+    if (!fe_ranks_stranded()) return;
     fflush(NULL);
     _exit(code);
 }

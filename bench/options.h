@@ -2,7 +2,7 @@
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 
 /* Index of text among the n choices. FE_BAD_INPUT lists them. */
 fe_status option_choice(const char *flag, const char *text, const char *const *choices, int n, int *out);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 namespace bench
 {
@@ -46,6 +47,19 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.plastic_measured = (double)g.c.n_softened / g.c.problem.view.n_elem;
     return row;
 }
+
+/* Whether a run was skipped: by two names, of Google Benchmark up to 1.7 and since 1.8. */
+template <typename run> auto skipped(const run &r, int) -> decltype(r.error_occurred)
+{
+    return r.error_occurred;
+}
+template <typename run> bool skipped(const run &r, long) { return r.skipped; }
+/* Since 1.8 the least time of a sample has a unit. */
+template <typename run> constexpr auto times_have_units(int) -> decltype(std::declval<run>().skipped, true)
+{
+    return true;
+}
+template <typename run> constexpr bool times_have_units(long) { return false; }
 
 /* Rows, samples, a table for people, and Google Benchmark's own formats, all from one stream of runs. Groups
  * run one after another, so contexts and ends of all but the first and last are swallowed. */
@@ -102,7 +116,7 @@ class reporter : public benchmark::BenchmarkReporter
         fe_row row = row_of(p, machine, device, mesh);
         std::vector<double> seconds;
         for (const Run &r : runs)
-            if (!r.error_occurred && r.iterations > 0)
+            if (!skipped(r, 0) && r.iterations > 0)
                 seconds.push_back(r.real_accumulated_time / (double)r.iterations);
         if (!runs.empty()) row.calls = runs[0].iterations;
         if (samples && !seconds.empty())

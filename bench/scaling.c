@@ -3,7 +3,7 @@
  * ranks. */
 #include "bench/case_box.h"
 #include "bench/options.h"
-#include "common/backend/launch.h"
+#include "common/ranks/ranks.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
 #include "common/report/version.h"
@@ -56,7 +56,7 @@ typedef struct arguments {
 /* One element's case on all ranks of this process. */
 typedef struct task {
     const arguments *arguments;
-    const fe_launch *launch;
+    const fe_ranks *ranks;
     const char *machine;
     FILE *rows; /* rank 0 */
     int kind;
@@ -81,9 +81,9 @@ typedef struct bench {
 /* *x becomes the largest of any rank. */
 static fe_status largest(bench *b, double *x)
 {
-    FE_TRY(b->device->ops->upload(b->device, sizeof *x, x, b->scalar));
-    FE_TRY(b->comm->largest(b->comm, b->device, 1, b->scalar));
-    return b->device->ops->download(b->device, sizeof *x, b->scalar, x);
+    FE_TRY(b->device->ops->memory.upload(b->device, sizeof *x, x, b->scalar));
+    FE_TRY(fe_comm_largest(b->comm, b->device, 1, b->scalar));
+    return b->device->ops->memory.download(b->device, sizeof *x, b->scalar, x);
 }
 
 typedef fe_status (*timed_call)(bench *b, int argument);
@@ -92,7 +92,7 @@ typedef fe_status (*timed_call)(bench *b, int argument);
 static fe_status time_calls(bench *b, timed_call call, int argument, int calls, double *seconds)
 {
     FE_TRY(b->device->ops->wait(b->device));
-    FE_TRY(b->comm->barrier(b->comm));
+    FE_TRY(b->comm->ops->barrier(b->comm));
     const double start = fe_seconds();
     for (int i = 0; i < calls; i++) FE_TRY(call(b, argument));
     FE_TRY(b->device->ops->wait(b->device));
@@ -143,7 +143,7 @@ static fe_status call_exchange(bench *b, int argument)
     return fe_comm_exchange(b->comm, b->c.v);
 }
 
-static fe_status call_reduce(bench *b, int n) { return b->comm->sum(b->comm, b->device, n, b->scalar); }
+static fe_status call_reduce(bench *b, int n) { return fe_comm_sum(b->comm, b->device, n, b->scalar); }
 
 static fe_status call_operation(bench *b, int op)
 {
@@ -186,7 +186,7 @@ static fe_status time_gmres(bench *b)
     const int steps = b->krylov.restart;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         FE_TRY(measure(b, all[i].name, call_gmres, all[i].orthogonalization, steps));
-        if (!b->device->ops->record_begin) continue;
+        if (!b->device->ops->recording.begin) continue;
         FE_TRY(fe_krylov_record(&b->krylov, 1));
         FE_TRY(measure(b, all[i].recorded, call_gmres, all[i].orthogonalization, steps));
         FE_TRY(fe_krylov_record(&b->krylov, 0));
@@ -248,7 +248,7 @@ static void describe(bench *b, const bench_box *box)
     int64_t n_dof;
     bench_box_shape(box, cells, &n_dof);
     snprintf(b->mesh, sizeof b->mesh, "%s-%dx%dx%d-%s-box%dx%dx%d", a->weak ? "weak" : "strong", box->grid[0],
-             box->grid[1], box->grid[2], b->comm->name, cells[0], cells[1], cells[2]);
+             box->grid[1], box->grid[2], b->comm->ops->name, cells[0], cells[1], cells[2]);
     snprintf(b->device_name, sizeof b->device_name, "%s", b->device->name);
     plain(b->device_name);
     b->row =
@@ -283,13 +283,13 @@ static fe_status run_on_case(bench *b)
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "right-hand side", &b->b));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "solution", &b->x));
     FE_TRY(fe_krylov_open(d, b->comm, n, length, a->restart, FE_ORTHOGONALIZATION_DCGS2, &b->krylov));
-    FE_TRY(d->ops->copy(d, n, b->c.v, b->b));
+    FE_TRY(d->ops->vector.copy(d, n, b->c.v, b->b));
     FE_TRY(fe_share_quality(&b->c.share, b->comm, d, &quality));
     if (b->comm->rank == 0)
         printf(
             "%s %s on %d ranks (%s, %d threads each), %lld DoF: elements %.3f of their mean at most, %.2f %% "
             "computed twice; %.2f %% ghosts\n%-18s %-22s %12s %22s %10s %10s\n",
-            b->mesh, b->row.element, b->comm->size, b->comm->name, d->threads, (long long)b->row.n_dof,
+            b->mesh, b->row.element, b->comm->size, b->comm->ops->name, d->threads, (long long)b->row.n_dof,
             quality.imbalance, 100.0 * quality.duplicates, 100.0 * quality.ghosts, "variant", "operation",
             "median us", "95 % interval us", "MDoF/s", "GB/s");
     /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
@@ -318,7 +318,7 @@ static void choose_grid(int ranks, int grid[3])
         }
 }
 
-static bench_box box_of(const arguments *a, int kind, const fe_launch *l)
+static bench_box box_of(const arguments *a, int kind, const fe_ranks *l)
 {
     bench_box box = {.kind = kind,
                      .n_dof = a->dofs,
@@ -326,7 +326,7 @@ static bench_box box_of(const arguments *a, int kind, const fe_launch *l)
                      .plastic = 1.0,
                      .backend = l->backend,
                      .weak = a->weak};
-    choose_grid(l->ranks, box.grid);
+    choose_grid(l->n_rank, box.grid);
     return box;
 }
 
@@ -334,7 +334,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 {
     const task *t = context;
     bench b = {.task = t, .comm = comm, .device = device};
-    const bench_box box = box_of(t->arguments, t->kind, t->launch);
+    const bench_box box = box_of(t->arguments, t->kind, t->ranks);
     fe_status status = bench_case_open_rank(&box, comm, device, &b.c);
     if (status == FE_OK) {
         describe(&b, &box);
@@ -349,11 +349,12 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 static void write_off(const task *t, const fe_machine *machine)
 {
     const arguments *a = t->arguments;
-    const fe_launch *l = t->launch;
+    const fe_ranks *l = t->ranks;
     const int on_gpu = l->backend != &fe_backend_host;
-    fe_comm comm = {.size = l->ranks, .name = l->mpi.size ? "mpi" : "threads"};
+    fe_comm_operations operations = {.name = l->mpi.size ? "mpi" : "threads"};
+    fe_comm comm = {.ops = &operations, .size = l->n_rank};
     fe_device device = {.ops = l->backend, .threads = a->threads};
-    if (on_gpu && l->ranks > 1) comm.name = "nccl";
+    if (on_gpu && l->n_rank > 1) operations.name = "nccl";
     snprintf(device.name, sizeof device.name, "%s", on_gpu ? machine->gpu : machine->cpu);
     for (int i = 0; i < a->n_kind; i++) {
         bench b = {.task = t, .comm = &comm, .device = &device};
@@ -489,12 +490,12 @@ static fe_status parse(int argc, char **argv, arguments *a)
                : FE_OK;
 }
 
-static fe_status run_kinds(const arguments *a, fe_launch *launch, task *t)
+static fe_status run_kinds(const arguments *a, fe_ranks *ranks, task *t)
 {
     fe_status status = FE_OK;
-    for (int i = 0; i < a->n_kind && status == FE_OK && !launch->abandoned; i++) {
+    for (int i = 0; i < a->n_kind && status == FE_OK && !ranks->abandoned; i++) {
         t->kind = a->kind[i];
-        status = fe_launch_ranks(launch, run_rank, t);
+        status = fe_ranks_run(ranks, run_rank, t);
     }
     return status;
 }
@@ -502,12 +503,12 @@ static fe_status run_kinds(const arguments *a, fe_launch *launch, task *t)
 static fe_status run(const arguments *a, const fe_mpi *mpi)
 {
     fe_machine machine;
-    fe_launch launch = {.threads = a->threads, .mpi = *mpi, .transport = a->transport};
-    task t = {.arguments = a, .launch = &launch};
+    fe_ranks ranks = {.threads = a->threads, .mpi = *mpi, .transport = a->transport};
+    task t = {.arguments = a, .ranks = &ranks};
     if (a->timeout) fe_comm_timeout = a->timeout;
-    FE_TRY(fe_backend_find(a->backend, &launch.backend));
-    FE_TRY(option_ranks(a->ranks, mpi, &launch.ranks));
-    FE_TRY(fe_launch_check(&launch));
+    FE_TRY(fe_backend_find(a->backend, &ranks.backend));
+    FE_TRY(option_ranks(a->ranks, mpi, &ranks.n_rank));
+    FE_TRY(fe_ranks_check(&ranks));
     FE_TRY(fe_machine_find(&machine));
     t.machine = machine.slug;
     if (a->rows && mpi->rank == 0) {
@@ -516,7 +517,7 @@ static fe_status run(const arguments *a, const fe_mpi *mpi)
         fe_row_write_header(t.rows);
     }
     if (a->give_up) write_off(&t, &machine);
-    const fe_status status = a->give_up ? FE_OK : run_kinds(a, &launch, &t);
+    const fe_status status = a->give_up ? FE_OK : run_kinds(a, &ranks, &t);
     if (t.rows && (ferror(t.rows) | fclose(t.rows)) && status == FE_OK)
         return fe_fail(FE_FAILED, "%s: could not be written", a->rows);
     return status;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Times operations with each way to store states and tangents (common/variant.h), each of them another build of
+# Times operations with each way to store states and tangents (common/physics/view.h), each of them another build of
 # kernels, and leaves storage.csv and storage.md in RESULTS/MACHINE/DATE-COMMIT/. make storage builds and runs it.
 #   BUILD=build RESULTS=results [BACKEND=cuda] [SIZE=6400000] [ORDER=bisection] [VARIANTS=...] [REPETITIONS=15]
 #       sh bench/storage.sh

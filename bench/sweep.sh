@@ -1,24 +1,33 @@
 #!/bin/sh
-# Sweeps the program kernels over backends, elements and sizes that suit this machine, then the program scaling over
-# numbers of ranks, and leaves rows, samples, tables and figures in RESULTS/MACHINE/DATE-COMMIT/ (results/README.md
-# describes them). Run again after an interruption: finished points are kept.
+# Sweeps the program kernels over backends, elements, sizes and orders that suit this machine, and the program scaling
+# over numbers of ranks, within a budget of time. Leaves rows, samples, tables and figures in
+# RESULTS/MACHINE/DATE-COMMIT/ (results/README.md describes them). Run again, it goes on: finished points are kept.
 #
 #   sh bench/sweep.sh       from the root of the repository; make bench does it after building
 #
+# Passes, the most useful first; each leaves tables and figures:
+#   first look   all strategies and operations at one size, few samples: on the GPU, else on the host. Always whole
+#   sizes        other sizes and the order bisection, on the GPU
+#   ranks        several GPUs
+#   samples      again, with more samples, what has few of them or wide intervals
+#   host         the host's sizes and ranks; a fifth of the budget is kept for them where there is a GPU
+#   rest         node orders, shares of plastic elements, redundant element forms, further sizes
+# A point that would not end within the budget is left out, and said so in the table's foot.
+#
 # Environment (make bench takes the same names as arguments), with defaults:
+#   BUDGET=10               minutes, building included; 7 without a GPU; 0: no limit
 #   BUILD=build             where kernels and scaling are
 #   RESULTS=results         where the machine's folder is
-#   FULL=                   1: all sizes, node orders, shares of plastic elements, redundant element forms; all
-#                           strategies on several ranks
 #   BACKENDS="host cuda"    those that are there
 #   ELEMENTS="tet4 hex8"
 #   VARIANTS=               strategies, all (on several ranks: five); kernels --fe_list prints them
-#   SIZES_host= SIZES_cuda= degrees of freedom, "25000 100000"
+#   SIZES_host= SIZES_cuda= degrees of freedom, "25000 100000": the first is that of the first look
 #   THREADS=                of the host backend, all cores; of each rank on the host, 1
-#   REPETITIONS=            samples, 15; of ranks on the host 7
+#   REPETITIONS=            samples, 15 (first look 5); of ranks on the host 7
 #   RANKS_host= RANKS_cuda= "1 2 4 8": powers of two up to what cores and GPUs hold, none where that is one; 0: none
 #   STRONG_host= STRONG_cuda=  degrees of freedom of all ranks together, 0: none
 #   WEAK_host= WEAK_cuda=   of each rank, 0: none
+#   BENCH_START=            when make bench began, seconds since 1970
 #
 # A point is one call of kernels: all variants and operations on one backend, element and size, checked first and
 # then timed in turns; or one call of scaling: variants one after another on one backend, element, box and number of
@@ -26,12 +35,14 @@
 set -eu
 export LC_ALL=C
 
-BUILD=${BUILD:-build} FULL=${FULL:-} RESULTS=${RESULTS:-results} KERNELS=$BUILD/kernels SCALING=$BUILD/scaling
+BUILD=${BUILD:-build} RESULTS=${RESULTS:-results} KERNELS=$BUILD/kernels SCALING=$BUILD/scaling
 ELEMENTS=${ELEMENTS:-tet4 hex8} VARIANTS=${VARIANTS:-} THREADS=${THREADS:-} REPETITIONS=${REPETITIONS:-}
-repetitions=${REPETITIONS:-15}      # the interval is then the 4th to the 12th sample
-repetitions_host=${REPETITIONS:-7}  # of ranks: from the least to the largest
-repetitions_cuda=$repetitions
-case $FULL in 0 | no) FULL= ;; esac
+repetitions_first=${REPETITIONS:-5}    # of the first look: the interval is from the least to the largest sample
+repetitions_kernels=${REPETITIONS:-15} # the interval is then the 4th to the 12th sample
+repetitions_host=${REPETITIONS:-7}     # of ranks
+repetitions_cuda=$repetitions_kernels
+now() { date +%s; }
+start=${BENCH_START:-$(now)}
 
 fail() { echo "bench: $*" >&2; exit 1; }
 test -x "$KERNELS" || fail "$KERNELS is not there: make info says what it needs"
@@ -41,7 +52,9 @@ n_variant=$("$KERNELS" --fe_list | wc -l)
 machine=$("$KERNELS" --fe_slug)
 commit=$("$KERNELS" --version | sed -n 's/^febench //p')
 gpu=; if "$KERNELS" --fe_backend=cuda --fe_slug >/dev/null 2>&1; then gpu=yes; fi
-BACKENDS=${BACKENDS:-host${gpu:+ cuda}}
+BACKENDS=${BACKENDS:-${gpu:+cuda }host}
+case " $BACKENDS " in *" cuda "*) first_backend=cuda BUDGET=${BUDGET:-10} ;; *) first_backend=host BUDGET=${BUDGET:-7} ;; esac
+case $BUDGET in '' | *[!0-9]*) fail "BUDGET=$BUDGET: is not a whole number of minutes" ;; esac
 
 # --- ranks: how many, on which boxes, with which strategies ---------------------------------------------------
 cores=$(nproc 2>/dev/null || echo 1)
@@ -50,7 +63,6 @@ if [ -x "$SCALING" ]; then
     ranks_build=$(cksum <"$SCALING")
     known=$("$SCALING" --list)
     five="element_atomic node_csr two_phase patch assembled_bsr"
-    [ -z "$FULL" ] || five=$known
     for variant in ${VARIANTS:-$five}; do # bound is none
         if echo "$known" | grep -qx "$variant"; then
             ranks_variants=$ranks_variants${ranks_variants:+,}$variant n_ranks_variant=$((n_ranks_variant + 1))
@@ -75,7 +87,7 @@ fi
 STRONG_cuda=${STRONG_cuda:-300000 50000000} WEAK_cuda=${WEAK_cuda:-6000000}
 
 # --- the folder: one that this binary began with the same settings, else a new one ---------------------------
-settings="kernels $(cksum <"$KERNELS"), threads ${THREADS:-all}, variants ${variants:-all}, $repetitions repetitions"
+settings="kernels $(cksum <"$KERNELS"), threads ${THREADS:-all}, variants ${variants:-all}, repetitions $repetitions_first and $repetitions_kernels"
 settings="$settings; ranks $ranks_build, threads ${THREADS:-1}, variants ${ranks_variants:-none}, repetitions $repetitions_host and $repetitions_cuda"
 folder=
 for old in "$RESULTS/$machine"/*-"$commit"*; do
@@ -112,63 +124,87 @@ interrupted() {
 }
 trap interrupted INT TERM HUP
 
-# --- points: kernels backend element size order plastic pattern, or scaling backend element size kind ranks ---
-if [ -n "$FULL" ]; then
-    SIZES_host=${SIZES_host:-10000 25000 50000 100000 200000 300000 400000 800000 1600000}
-    SIZES_cuda=${SIZES_cuda:-30000 100000 300000 600000 1000000 2000000 3000000 6400000 10000000}
-elif [ "$cores" -ge 16 ]; then
+# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN, or scaling BACKEND ELEMENT SIZE
+# KIND RANKS; in the order in which they are measured --------------------------------------------------------------
+if [ "$cores" -ge 16 ]; then
     SIZES_host=${SIZES_host:-100000 300000 800000 3200000}
 else
     SIZES_host=${SIZES_host:-25000 100000}
 fi
-SIZES_cuda=${SIZES_cuda:-300000 1000000 6400000}
-kernel_points() {
-    for backend in $BACKENDS; do
-        [ "$backend" = host ] && sizes=$SIZES_host || sizes=$SIZES_cuda
+SIZES_cuda=${SIZES_cuda:-1000000 6400000 300000}
+sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda"; fi; }
+first_of() { echo "${1%% *}"; }
+has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
+kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER
+    for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 1 clustered"; done
+}
+size_points() { # PASS BACKEND
+    for size in $(sizes_of "$2"); do kernel_points "$1" "$repetitions_kernels" "$2" "$size" lexicographic; done
+    # the order that patches like best, at the largest size
+    [ "$2" = host ] || kernel_points "$1" "$repetitions_kernels" "$2" "$(sizes_of "$2" | tr ' ' '\n' | sort -n | tail -n 1)" bisection
+}
+rank_points() { # PASS BACKEND
+    [ "$2" = host ] && strong=$STRONG_host weak=$WEAK_host counts=$RANKS_host repetitions=$repetitions_host ||
+        strong=$STRONG_cuda weak=$WEAK_cuda counts=$RANKS_cuda repetitions=$repetitions_cuda
+    for kind in strong weak; do
+        [ $kind = strong ] && sizes=$strong || sizes=$weak
         for size in $sizes; do
-            for element in $ELEMENTS; do echo "kernels $backend $element $size lexicographic 1 clustered"; done
-        done
-        # the order that patches like best, at the last size
-        [ "$backend" = host ] || for element in $ELEMENTS; do echo "kernels $backend $element $size bisection 1 clustered"; done
-        [ -n "$FULL" ] || continue
-        # at the reference size: orders, shares of plastic elements, and the redundant forms
-        for element in $ELEMENTS; do
-            echo "kernels $backend $element 300000 lexicographic 1 clustered"
-            for order in rcm morton bisection random; do echo "kernels $backend $element 300000 $order 1 clustered"; done
-            for plastic in 0 0.01 0.1 0.5 1; do
-                for pattern in clustered scattered; do
-                    echo "kernels $backend $element 300000 lexicographic $plastic $pattern"
-                done
-            done
-        done
-        echo "kernels $backend tet4_p4 300000 lexicographic 1 clustered"
-        echo "kernels $backend hex8_naive 300000 lexicographic 1 clustered"
-    done
-}
-rank_points() {
-    for backend in $BACKENDS; do
-        [ "$backend" = host ] && strong=$STRONG_host weak=$WEAK_host counts=$RANKS_host ||
-            strong=$STRONG_cuda weak=$WEAK_cuda counts=$RANKS_cuda
-        for element in $ELEMENTS; do
-            for kind in strong weak; do
-                [ $kind = strong ] && sizes=$strong || sizes=$weak
-                for size in $sizes; do
-                    for ranks in $counts; do
-                        [ "$size" = 0 ] || [ "$ranks" = 0 ] || echo "scaling $backend $element $size $kind $ranks"
-                    done
+            for element in $ELEMENTS; do
+                for ranks in $counts; do
+                    [ "$size" = 0 ] || [ "$ranks" = 0 ] || echo "$1 $repetitions scaling $2 $element $size $kind $ranks"
                 done
             done
         done
     done
 }
-# Rough seconds of a point on two cores or one GPU, for the time left: a first guess, then scaled by what is seen.
-weigh() {
-    awk -v n="$n_variant" -v n_ranks="$n_ranks_variant" '{
-        shape = $3 == "tet4" ? 1 : $3 == "hex8_naive" ? 5 : 2
-        size = $1 == "scaling" && $5 == "strong" ? $4 / $6 : $4 # of a rank
-        if ($1 == "kernels") seconds = n / 50000 * ($2 == "host" ? 80000 + shape * size : 150000 + size / 10)
-        else seconds = n_ranks * ($2 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 2000000)
-        print seconds, $0
+rest_points() { # BACKEND: at a reference size orders, shares of plastic elements, and the redundant forms; further sizes
+    [ "$1" = host ] && reference=$(first_of "$SIZES_host") further='10000 50000 200000 400000 1600000' ||
+        reference=300000 further='30000 100000 600000 2000000 3000000 10000000'
+    for order in bisection random rcm morton; do kernel_points rest "$repetitions_kernels" "$1" "$reference" $order; done
+    for plastic in 0 0.01 0.1 0.5 1; do
+        for pattern in clustered scattered; do
+            for element in $ELEMENTS; do
+                echo "rest $repetitions_kernels kernels $1 $element $reference lexicographic $plastic $pattern"
+            done
+        done
+    done
+    for element in tet4_p4 hex8_naive; do
+        echo "rest $repetitions_kernels kernels $1 $element $reference lexicographic 1 clustered"
+    done
+    for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" lexicographic; done
+}
+all_points() {
+    kernel_points first "$repetitions_first" $first_backend "$(first_of "$(sizes_of $first_backend)")" lexicographic
+    if has cuda; then
+        for size in $SIZES_cuda; do
+            [ "$size" = "$(first_of "$SIZES_cuda")" ] || kernel_points sizes "$repetitions_kernels" cuda "$size" lexicographic
+        done
+        size_points sizes cuda | grep ' bisection '
+        rank_points ranks cuda
+        kernel_points samples "$repetitions_kernels" cuda "$(first_of "$SIZES_cuda")" lexicographic
+    fi
+    if has host; then
+        size_points host host
+        rank_points host host
+    fi
+    for backend in $BACKENDS; do rest_points "$backend"; done
+}
+
+# Seconds that a point will take: a guess for two cores or one GPU, times what points of its kind took beyond their
+# guesses so far (the guess counts like 10 s that were seen). In $scratch/seen: KIND GUESS SECONDS.
+predict() {
+    echo "$1" | awk -v n="$n_variant" -v n_ranks="$n_ranks_variant" -v cores="$cores" -v seen="$scratch/seen" '{
+        shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
+        size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
+        if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 2000000)
+        else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
+        else guess = n * (0.6 + 0.07 * $2 + size / 1000000)
+        took = from = 10
+        while ((getline line < seen) > 0) {
+            split(line, part, " ")
+            if (part[1] == $3 "-" $4) { from += part[2]; took += part[3] }
+        }
+        printf "%.1f %.1f\n", guess, guess * took / from
     }'
 }
 
@@ -201,12 +237,8 @@ measure() {
         ;;
     scaling)
         [ "$kind" = strong ] || set -- --weak "$@"
-        if [ "$backend" = host ]; then
-            set -- --threads "${THREADS:-1}" --repetitions "$repetitions_host" "$@"
-        else
-            set -- --repetitions "$repetitions_cuda" "$@"
-        fi
-        set -- --backend "$backend" --elements "$element" --dofs "$size" --ranks "$ranks" \
+        [ "$backend" = cuda ] || set -- --threads "${THREADS:-1}" "$@"
+        set -- --repetitions "$repetitions" --backend "$backend" --elements "$element" --dofs "$size" --ranks "$ranks" \
             --variants "$ranks_variants" --rows "$rows" "$@"
         ;;
     esac
@@ -223,86 +255,150 @@ give_up() {
     esac
 }
 
-{ kernel_points && rank_points; } | awk '!seen[$0]++' | weigh >"$scratch/points" || full_disk
-total=$(wc -l <"$scratch/points")
-on_ranks=$(grep -c ' scaling ' "$scratch/points") || true
-echo "bench: $total points$([ "$on_ranks" -eq 0 ] || echo " ($on_ranks of them on ranks, with $n_ranks_variant variants)"), $n_variant variants, on $machine, commit $commit, into $folder"
-case $commit in *-dirty) echo "bench: there are changes since the commit: these results are for a look, not for keeping" ;; esac
+tabulate() { # SCRIPT ROWS TABLE
+    awk -f "bench/$1" "$folder/$2" >"$scratch/$3" && mv "$scratch/$3" "$folder/$3" || full_disk
+}
+# Rows, tables and figures of all that is finished.
+publish() {
+    [ -z "$ungathered" ] || gather
+    ungathered=
+    { [ ! -f "$scratch/left-out" ] || cat "$scratch/left-out"; } >"$scratch/left-out.new" && mv "$scratch/left-out.new" "$folder/left-out.txt" || full_disk
+    [ -s "$folder/left-out.txt" ] || rm -f "$folder/left-out.txt"
+    [ -f "$folder/kernels.csv" ] || fail "no point could be measured"
+    tabulate table.awk kernels.csv table.md
+    [ ! -f "$folder/scaling.csv" ] || tabulate scaling.awk scaling.csv scaling.md
+    sh plots/plots.sh "$folder" 2>"$scratch/plots.log" || sort -u "$scratch/plots.log" >&2 # it says what it left out
+}
+clock() { echo "$1" | awk '{ printf "%d:%02d", $1 / 60, $1 % 60 }'; } # seconds as 1:05
 
-start=$(date +%s) i=0 done=0 kept=0 failed=0 refused=0
-left=$(awk '{ s += $1 } END { print s }' "$scratch/points")
-while read -r seconds program backend element size first second third <&3; do
-    i=$((i + 1)) name=$program-$backend-$element-$size-$first-$second${third:+-$third}
-    at=$scratch/$name
+# attempt: measures the point that program, backend, element, size, first, second, third and repetitions say.
+attempt() {
+    begin=$(now)
+    case $program in
+    kernels)
+        measure "$at.rows.part" --fe_machine="$folder/machine.csv" --fe_samples="$at.samples.part" --benchmark_out="$at.json.part"
+        ;;
+    scaling) measure "$at.rows.part" ;;
+    esac
+    grep "^$program: " "$at.log" >&2 || true # rows without times, and why
+    ungathered=yes
+    if [ $code -eq 0 ]; then
+        echo "$program-$backend $guess $(($(now) - begin))" >>"$scratch/seen"
+        if [ $program = kernels ]; then
+            mv "$at.json.part" "$at.json"
+            mv "$at.samples.part" "$at.samples.csv"
+        fi
+        mv "$at.rows.part" "$at.rows.csv"
+        echo "$repetitions" >"$at.done" # last: this one says that the point is complete
+        rm -f "$at.killed.csv"
+        measured=$((measured + 1))
+        return
+    fi
+    room || full_disk
+    [ $program-$code != kernels-2 ] || exit 1
+    rm -f "$at".*.part
+    status=
+    if [ $code -gt 128 ]; then
+        status=killed failed=$((failed + 1))
+        echo "bench: $name was killed (out of memory, or a crash); the sweep goes on" >&2
+    elif [ $program = kernels ]; then
+        failed=$((failed + 1))
+    elif [ $code -eq 2 ]; then
+        refused=$((refused + 1))
+        echo "bench: $name cannot be measured here; the sweep goes on" >&2
+    elif grep -q 'no memory for' "$at.log"; then
+        status=out_of_memory refused=$((refused + 1))
+        echo "bench: $name does not fit; the sweep goes on" >&2
+    else
+        status=failed failed=$((failed + 1))
+        echo "bench: $name failed; the sweep goes on" >&2
+    fi
+    if [ -n "$status" ]; then
+        mv "$at.log" "$at.killed.log"
+        [ -f "$at.rows.csv" ] || give_up $status
+    fi
+}
+
+# A point of the plan: measured, kept, or left out for time.
+visit() {
+    name=$program-$backend-$element-$size-$first-$second${third:+-$third} at=$scratch/$name
     case $program in
     kernels) order=$first plastic=$second pattern=$third about="$size DoF, $order, plastic $plastic $pattern" ;;
     scaling) kind=$first ranks=$second about="$size DoF$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
-    if [ -f "$at.rows.csv" ]; then
+    if [ -f "$at.rows.csv" ] && [ "$(cat "$at.done" 2>/dev/null || echo 0)" -ge "$repetitions" ]; then
         kept=$((kept + 1))
-    else
-        echo "$done $left $(($(date +%s) - start))" | awk -v point="point $i of $total: $backend $element, $about" '{
-            s = int($2 * ($3 + 20) / ($1 + 20)) # the guess counts like 20 s that were seen
-            printf "bench: %s; about %s left\n", point, s < 100 ? s " s" : int(s / 60 + 0.5) " min"
-        }'
-        case $program in
-        kernels) measure "$at.rows.part" --fe_machine="$folder/machine.csv" --fe_samples="$at.samples.part" --benchmark_out="$at.json.part" ;;
-        scaling) measure "$at.rows.part" ;;
-        esac
-        grep "^$program: " "$at.log" >&2 || true # rows without times, and why
-        if [ $code -eq 0 ]; then
-            if [ $program = kernels ]; then
-                mv "$at.json.part" "$at.json"
-                mv "$at.samples.part" "$at.samples.csv"
-            fi
-            mv "$at.rows.part" "$at.rows.csv" # last: this one says that the point is complete
-            rm -f "$at.killed.csv"
-        else
-            room || full_disk
-            [ $program-$code != kernels-2 ] || exit 1
-            rm -f "$at".*.part
-            status=
-            if [ $code -gt 128 ]; then
-                status=killed failed=$((failed + 1))
-                echo "bench: $name was killed (out of memory, or a crash); the sweep goes on" >&2
-            elif [ $program = kernels ]; then
-                failed=$((failed + 1))
-            elif [ $code -eq 2 ]; then
-                refused=$((refused + 1))
-                echo "bench: $name cannot be measured here; the sweep goes on" >&2
-            elif grep -q 'no memory for' "$at.log"; then
-                status=out_of_memory refused=$((refused + 1))
-                echo "bench: $name does not fit; the sweep goes on" >&2
-            else
-                status=failed failed=$((failed + 1))
-                echo "bench: $name failed; the sweep goes on" >&2
-            fi
-            if [ -n "$status" ]; then
-                mv "$at.log" "$at.killed.log"
-                give_up $status
-            fi
-        fi
-        gather
-        done=$(awk "BEGIN { print $done + $seconds }")
+        return
     fi
-    left=$(awk "BEGIN { print $left - $seconds }")
-done 3<"$scratch/points"
-gather
-[ -f "$folder/kernels.csv" ] || fail "no point could be measured"
-[ $kept -lt "$total" ] || echo "bench: all points were there; for new ones, in a new folder: rm -r $scratch"
-
-tabulate() { # SCRIPT ROWS TABLE
-    awk -f "bench/$1" "$folder/$2" >"$scratch/$3" && mv "$scratch/$3" "$folder/$3" || full_disk
+    predicted=$(predict "$pass $repetitions $program $backend $element $size $first $second $third")
+    guess=${predicted% *} predicted=${predicted#* }
+    limit=$budget
+    # the host's share of the budget
+    case $pass in sizes | ranks | samples) ! has host || limit=$((budget * 4 / 5)) ;; esac
+    elapsed=$(($(now) - start))
+    if [ "$pass" != first ] && [ "$budget" -gt 0 ] && awk "BEGIN { exit !($elapsed + $predicted > $limit) }"; then
+        if [ ! -f "$at.rows.csv" ]; then
+            left=$((left + 1))
+            echo "$backend $element, $about" >>"$scratch/left-out"
+        fi
+        return
+    fi
+    [ "$budget" -eq 0 ] && of= || of=" of $(clock "$budget")"
+    echo "$elapsed $predicted" | awk -v at="$(clock $elapsed)$of" -v pass="$pass" -v point="$backend $element, $about" \
+        '{ printf "bench: %s  %-7s %s (about %.0f s)\n", at, pass, point, $2 }'
+    attempt
 }
-tabulate table.awk kernels.csv table.md
-also=
-if [ -f "$folder/scaling.csv" ]; then
-    tabulate scaling.awk scaling.csv scaling.md
-    also=", scaling.md, scaling.csv"
+
+all_points >"$scratch/points" || full_disk
+total=$(cut -d' ' -f3- "$scratch/points" | sort -u | wc -l)
+budget=$((60 * BUDGET))
+echo "bench: $n_variant variants on $machine, commit $commit, into $folder"
+if [ "$BUDGET" -eq 0 ]; then
+    echo "bench: all $total points, without a limit of time (BUDGET=0)"
+else
+    echo "bench: a budget of $BUDGET minutes, building included, for the first of $total points: BUDGET=minutes takes more of them"
 fi
+case $commit in *-dirty) echo "bench: there are changes since the commit: these results are for a look, not for keeping" ;; esac
+
+rm -f "$scratch/left-out"
+: >>"$scratch/seen"
+left=0 kept=0 measured=0 failed=0 refused=0 ungathered=yes last_pass=first
+while read -r pass repetitions program backend element size first second third <&3; do
+    if [ "$pass" != "$last_pass" ]; then
+        if [ "$last_pass" = first ]; then
+            publish
+            echo "bench: the first table and figures are there after $(clock $(($(now) - start))): $folder/table.md"
+        fi
+        last_pass=$pass
+    fi
+    visit
+done 3<"$scratch/points"
+
+# Time is left: points whose intervals are wide once more, with twice the samples; the widest first.
+wide() {
+    for file in "$scratch"/kernels-*.rows.csv; do
+        [ "$(cat "${file%.rows.csv}.done")" -lt $((2 * repetitions_kernels)) ] || continue
+        awk -F, -v name="$(basename "${file%.rows.csv}")" '
+            FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+            $NF == "ok" { n++; width = ($column["ci95_high_s"] - $column["ci95_low_s"]) / $column["median_s"]; if (width > 0.05) wide++; sum += width }
+            END { if (n && wide > n / 10) print sum / n, name }' "$file"
+    done | sort -rn
+}
+if [ "$BUDGET" -gt 0 ] && [ -z "$REPETITIONS" ]; then
+    wide >"$scratch/wide"
+    while read -r width name <&3; do
+        echo "samples $((2 * repetitions_kernels)) $(echo "$name" | tr - ' ')" >"$scratch/again"
+        read -r pass repetitions program backend element size first second third <"$scratch/again"
+        visit
+    done 3<"$scratch/wide"
+fi
+
+publish
+elapsed=$(($(now) - start))
 rm -f "$scratch/kernels" "$scratch/scaling"
-sh plots/plots.sh "$folder" || true # it says what it left out
-echo "bench: $((total - kept - failed - refused)) points in $(($(date +%s) - start)) s; results are in $folder: table.md, kernels.csv$also"
-awk -F, 'FNR > 1 && $NF != "ok" { n[$NF]++ } END { for (s in n) print "bench: rows without times: " n[s] " " s }' \
-    "$folder/kernels.csv" ${also:+"$folder/scaling.csv"} >&2
+[ "$measured" -gt 0 ] || [ "$left" -gt 0 ] || echo "bench: all points were there; for new ones, in a new folder: rm -r $scratch"
+[ "$left" -eq 0 ] || echo "bench: $left points were left out for time ($folder/left-out.txt); make bench again goes on, BUDGET=$((2 * BUDGET)) takes more at once"
+echo "bench: $measured points in $(clock $elapsed); results are in $folder: table.md, kernels.csv$([ ! -f "$folder/scaling.csv" ] || echo ', scaling.md, scaling.csv')"
+for rows in kernels.csv scaling.csv; do [ ! -f "$folder/$rows" ] || cat "$folder/$rows"; done |
+    awk -F, '$NF != "ok" && $NF != "status" { n[$NF]++ } END { for (s in n) print "bench: rows without times: " n[s] " " s }' >&2
 [ $failed -eq 0 ] || fail "$failed points failed; run it again to try them once more"

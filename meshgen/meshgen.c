@@ -1,8 +1,8 @@
 /* Makes box meshes, describes mesh files, and says what partitions of either cost: `meshgen box ...`,
  * `meshgen info FILE`, `meshgen parts ...`. */
-#include "common/backend/launch.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
+#include "common/ranks/ranks.h"
 #include "common/report/version.h"
 
 #include <errno.h>
@@ -297,14 +297,14 @@ static fe_status print_parts(const box_options *o, const fe_mesh *mesh)
            mesh->n_node, mesh->n_elem, fe_kind_name(mesh->kind), "ranks", "partition", "owners s", "shares s",
            "imbalance", "ghosts", "duplicates", "neighbors");
     for (int i = 0; i < o->n_ranks; i++) {
-        fe_launch launch = {.backend = &fe_backend_host, .ranks = o->ranks[i], .threads = 1};
+        fe_ranks ranks = {.backend = &fe_backend_host, .n_rank = o->ranks[i], .threads = 1};
         parts p = {.mesh = mesh};
         const double start = fe_seconds();
-        fe_status status = fe_partition_mesh(mesh, launch.ranks, o->partition, &p.partition);
+        fe_status status = fe_partition_mesh(mesh, ranks.n_rank, o->partition, &p.partition);
         const double parted = fe_seconds();
-        if (status == FE_OK) status = fe_launch_ranks(&launch, build_part, &p);
+        if (status == FE_OK) status = fe_ranks_run(&ranks, build_part, &p);
         if (status == FE_OK)
-            printf("%6d  %-10s  %10.2f  %10.2f  %10.4f  %9.3f%%  %10.3f%%  %8d\n", launch.ranks,
+            printf("%6d  %-10s  %10.2f  %10.2f  %10.4f  %9.3f%%  %10.3f%%  %8d\n", ranks.n_rank,
                    o->partition == FE_PARTITION_METIS ? "metis" : "contiguous", parted - start,
                    fe_seconds() - parted, p.quality.imbalance, 100.0 * p.quality.ghosts,
                    100.0 * p.quality.duplicates, p.quality.most_neighbors);

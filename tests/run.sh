@@ -1,12 +1,15 @@
 #!/bin/sh
-# Runs test programs (cmocka) and sums them up: failures and reasons for skips are printed, the rest is kept in
-# NAME.log beside each program. The last line reads "N passed, N failed, N skipped".
+# Runs test programs (cmocka) and scripts that print TAP, and sums them up: failures and reasons for skips are printed, the rest is kept in
+# FE_BUILD/tests/NAME.log. The last line reads "N passed, N failed, N skipped".
 #   tests/run.sh PROGRAM...
 passed=0 failed=0 skipped=0 status=0
 for program in "$@"; do
-    log=$program.log
+    log=${FE_BUILD:-build}/tests/$(basename "$program").log
     start=$(date +%s)
-    CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1
+    case $program in
+    *.sh) sh "$program" >"$log" 2>&1 ;;
+    *) CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1 ;;
+    esac
     code=$?
     skips=$(grep -c '# SKIP' "$log")
     oks=$(grep '^ok ' "$log" | grep -vc '# SKIP')

@@ -18,6 +18,8 @@
 #include "common/mesh/lookup.h"
 #include "common/problem/parts.h"
 #include "common/problem/share.h"
+#include "have/cuda.h"
+#include "have/metis.h"
 #include "tests/oracle.h"
 
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
@@ -256,10 +258,10 @@ static void upload_state(bench *b)
                 point[fe_point_index(b->problem.kind, c, q, e)] = flags[e] ? stored[c] : NAN;
         }
     }
-    must(b->device->ops->upload(b->device, n * sizeof *point, point, v->committed.point));
-    must(b->device->ops->upload(b->device, (size_t)v->ld, flags, v->committed.flags));
+    must(b->device->ops->memory.upload(b->device, n * sizeof *point, point, v->committed.point));
+    must(b->device->ops->memory.upload(b->device, (size_t)v->ld, flags, v->committed.flags));
     for (size_t i = 0; i < n; i++) point[i] = NAN;
-    must(b->device->ops->upload(b->device, n * sizeof *point, point, v->tangent));
+    must(b->device->ops->memory.upload(b->device, n * sizeof *point, point, v->tangent));
     must(b->device->ops->wait(b->device));
     free(point), free(flags);
 }
@@ -306,7 +308,7 @@ static void give(bench *b, const double *x, int with_ghosts)
         for (int c = 0; c < 3; c++)
             b->landing[3 * (size_t)i + c] =
                 i < b->share.n_owned || with_ghosts ? x[3 * (size_t)b->share.node[i] + c] : NAN;
-    must(b->device->ops->upload(b->device, 3 * (size_t)n_local * sizeof *x, b->landing, b->in));
+    must(b->device->ops->memory.upload(b->device, 3 * (size_t)n_local * sizeof *x, b->landing, b->in));
     must(b->device->ops->wait(b->device));
 }
 
@@ -314,10 +316,10 @@ static void give(bench *b, const double *x, int with_ghosts)
 static void clear(bench *b, int stores)
 {
     const size_t n = 9 * (size_t)b->share.n_local;
-    must(b->device->ops->zero(b->device, n * sizeof(double), b->out));
+    must(b->device->ops->memory.zero(b->device, n * sizeof(double), b->out));
     if (!stores) return;
     for (size_t i = 0; i < n; i++) b->landing[i] = NAN;
-    must(b->device->ops->upload(b->device, n * sizeof(double), b->landing, b->out));
+    must(b->device->ops->memory.upload(b->device, n * sizeof(double), b->landing, b->out));
     must(b->device->ops->wait(b->device));
 }
 
@@ -325,7 +327,7 @@ static void clear(bench *b, int stores)
 static void take(bench *b, int width, double *y)
 {
     const size_t row = (size_t)width * sizeof *y;
-    must(b->device->ops->download(b->device, (size_t)b->share.n_owned * row, b->out, b->landing));
+    must(b->device->ops->memory.download(b->device, (size_t)b->share.n_owned * row, b->out, b->landing));
     for (int i = 0; i < b->share.n_owned; i++)
         memcpy(y + (size_t)width * b->share.node[i], b->landing + (size_t)width * i, row);
 }
@@ -464,11 +466,11 @@ static snapshot snapshot_take(const bench *b)
     const double *sources[] = {v->committed.point, v->trial.point, v->tangent};
     for (int i = 0; i < 3; i++) {
         *arrays[i] = zeros(k.n, sizeof(double));
-        must(b->device->ops->download(b->device, k.n * sizeof(double), sources[i], *arrays[i]));
+        must(b->device->ops->memory.download(b->device, k.n * sizeof(double), sources[i], *arrays[i]));
     }
     k.committed_flags = zeros(k.ld, 1), k.trial_flags = zeros(k.ld, 1);
-    must(b->device->ops->download(b->device, k.ld, v->committed.flags, k.committed_flags));
-    must(b->device->ops->download(b->device, k.ld, v->trial.flags, k.trial_flags));
+    must(b->device->ops->memory.download(b->device, k.ld, v->committed.flags, k.committed_flags));
+    must(b->device->ops->memory.download(b->device, k.ld, v->trial.flags, k.trial_flags));
     return k;
 }
 

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/algebra/hessenberg.h"
 #include "common/backend/device.h"
-#include "common/backend/hessenberg.h"
 #include "common/mesh/lookup.h"
+#include "have/cuda.h"
 #include "common/solver/krylov.h"
 
 enum { MOST = 48, GHOSTS = 5 }; /* vectors are longer than the sums: the rest is an operator's own */
@@ -47,12 +48,12 @@ static fe_status dense_apply(void *context, double *x, double *y)
     double in[MOST], out[MOST];
     const size_t bytes = (size_t)m->n * sizeof(double);
     m->calls++;
-    FE_TRY(m->device->ops->download(m->device, bytes, x, in));
+    FE_TRY(m->device->ops->memory.download(m->device, bytes, x, in));
     for (int i = 0; i < m->n; i++) {
         out[i] = 0;
         for (int j = 0; j < m->n; j++) out[i] += m->A[i][j] * in[j];
     }
-    FE_TRY(m->device->ops->upload(m->device, bytes, out, y));
+    FE_TRY(m->device->ops->memory.upload(m->device, bytes, out, y));
     return m->device->ops->wait(m->device);
 }
 
@@ -93,15 +94,16 @@ enum { KINDS = FE_ORTHOGONALIZATION_DCGS2 + 1 };
 /* A communicator that counts the reductions made through it. */
 typedef struct counting {
     fe_comm base;
+    fe_comm_operations operations;
     fe_comm *inner;
     int sums;
 } counting;
 
-static fe_status counting_sum(fe_comm *c, fe_device *d, int n, double *x)
+static fe_status counting_reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
     counting *self = (counting *)c;
     self->sums++;
-    return self->inner->sum(self->inner, d, n, x);
+    return self->inner->ops->reduce(self->inner, d, reduction, n, x);
 }
 
 typedef struct bench {
@@ -125,9 +127,9 @@ static bench *bench_open(const char *backend, int n, int restart, int orthogonal
     must(fe_backend_find(backend, &ops));
     must(ops->open(0, 1, &t->device));
     must(fe_team_open(1, &t->team));
-    must(fe_comm_threads(t->team, 0, &t->comm.inner));
-    t->comm.base = *t->comm.inner;
-    t->comm.base.sum = counting_sum;
+    must(fe_comm_team(t->team, 0, &t->comm.inner));
+    t->comm.base = *t->comm.inner, t->comm.operations = *t->comm.inner->ops;
+    t->comm.operations.reduce = counting_reduce, t->comm.base.ops = &t->comm.operations;
     must(fe_krylov_open(t->device, &t->comm.base, (size_t)n, (size_t)n + GHOSTS, restart, orthogonalization,
                         &t->krylov));
     must(fe_device_allocate(t->device, (size_t)n + GHOSTS, sizeof(double), "test", (void **)&t->b));
@@ -158,12 +160,12 @@ static void bench_solve(bench *t, int preconditioned, double tolerance, int most
     const size_t bytes = (size_t)t->A.n * sizeof(double);
     double kept[MOST];
     t->A.calls = t->comm.sums = 0;
-    must(t->device->ops->upload(t->device, bytes, t->right, t->b));
-    must(t->device->ops->upload(t->device, bytes, t->right, t->x));
+    must(t->device->ops->memory.upload(t->device, bytes, t->right, t->b));
+    must(t->device->ops->memory.upload(t->device, bytes, t->right, t->x));
     must((t->krylov.restart ? fe_gmres : fe_cg)(&t->krylov, &A, preconditioned ? &P : NULL, t->b, t->x,
                                                 tolerance, most, &t->result));
-    must(t->device->ops->download(t->device, bytes, t->x, t->found));
-    must(t->device->ops->download(t->device, bytes, t->b, kept));
+    must(t->device->ops->memory.download(t->device, bytes, t->x, t->found));
+    must(t->device->ops->memory.download(t->device, bytes, t->b, kept));
     assert_memory_equal(kept, t->right, bytes);
 }
 
@@ -304,7 +306,7 @@ static double loss_of_orthogonality(const bench *t, int columns)
     const size_t ld = t->krylov.length;
     double *V = calloc((size_t)columns * ld, sizeof *V), largest = 0;
     assert_non_null(V);
-    must(t->device->ops->download(t->device, (size_t)columns * ld * sizeof *V, t->krylov.basis, V));
+    must(t->device->ops->memory.download(t->device, (size_t)columns * ld * sizeof *V, t->krylov.basis, V));
     for (int i = 1; i < columns; i++)
         for (int j = 1; j <= i; j++) {
             double sum = i == j ? -1 : 0;
@@ -367,8 +369,8 @@ static void test_complete(void **state)
         double next[17];
         bench *t = bench_open(backend, n, n + 5, FE_ORTHOGONALIZATION_DCGS2);
         bench_solve(t, 0, 0.0, n + 1);
-        must(t->device->ops->download(t->device, (size_t)n * sizeof *next,
-                                      t->krylov.basis + (size_t)n * t->krylov.length, next));
+        must(t->device->ops->memory.download(t->device, (size_t)n * sizeof *next,
+                                             t->krylov.basis + (size_t)n * t->krylov.length, next));
         for (int i = 0; i < n; i++) assert_true(next[i] == 0.0);
         bench_solve(t, 0, 0.0, n + 3);
         assert_true(error_of(t) <= 1e-13);
@@ -442,7 +444,7 @@ static void *sum_part(void *arg)
 {
     part *p = arg;
     for (int i = 0; i < LONGEST; i++) p->x[i] = (p->comm->rank + 1) * i;
-    p->status = p->comm->sum(p->comm, NULL, LONGEST, p->x);
+    p->status = fe_comm_sum(p->comm, NULL, LONGEST, p->x);
     return NULL;
 }
 
@@ -453,7 +455,7 @@ static void test_long_sum(void **state)
     static part parts[2];
     pthread_t threads[2];
     must(fe_team_open(2, &team));
-    for (int r = 0; r < 2; r++) must(fe_comm_threads(team, r, &parts[r].comm));
+    for (int r = 0; r < 2; r++) must(fe_comm_team(team, r, &parts[r].comm));
     for (int r = 0; r < 2; r++) assert_int_equal(pthread_create(&threads[r], NULL, sum_part, &parts[r]), 0);
     for (int r = 0; r < 2; r++) assert_int_equal(pthread_join(threads[r], NULL), 0);
     for (int r = 0; r < 2; r++) {
@@ -526,10 +528,10 @@ static void test_pair(void **state)
         const int k = widths[i];
         const size_t bytes = 2 * (size_t)k * sizeof(double);
         pair_basis(V, k);
-        must(ops->upload(t->device, K * COLUMN, V, basis));
+        must(ops->memory.upload(t->device, K * COLUMN, V, basis));
         for (int again = 0; again < 2; again++) {
-            must(ops->dots_pair(t->device, PAIR_ROWS, k, basis, PAIR_LD, pair));
-            must(ops->download(t->device, bytes, pair, dots[again]));
+            must(ops->column.dots_pair(t->device, PAIR_ROWS, k, basis, PAIR_LD, pair));
+            must(ops->memory.download(t->device, bytes, pair, dots[again]));
         }
         assert_memory_equal(dots[0], dots[1], bytes);
         for (int p = 0; p < 2; p++)
@@ -537,8 +539,8 @@ static void test_pair(void **state)
                 const double sum = pair_dot(pair_column(V, j), pair_column(V, k - 2 + p));
                 assert_true(fabs(dots[0][p * k + j] - sum) <= 1e-12 * sqrt(PAIR_ROWS));
             }
-        must(ops->delayed_column(t->device, PAIR_ROWS, k - 2, K, small, basis, PAIR_LD, pair));
-        must(ops->download(t->device, K * COLUMN, basis, W));
+        must(ops->column.delayed_column(t->device, PAIR_ROWS, k - 2, K, small, basis, PAIR_LD, pair));
+        must(ops->memory.download(t->device, K * COLUMN, basis, W));
         pair_expected(V, k, expected[0], expected[1]);
         for (int p = 0; p < 2; p++) {
             double *made = pair_column(W, k - 2 + p);
@@ -719,9 +721,9 @@ static fe_status noisy_apply(void *context, double *x, double *y)
     double out[MOST];
     const size_t bytes = (size_t)m->n * sizeof(double);
     FE_TRY(dense_apply(context, x, y));
-    FE_TRY(m->device->ops->download(m->device, bytes, y, out));
+    FE_TRY(m->device->ops->memory.download(m->device, bytes, y, out));
     for (int i = 0; i < m->n; i++) out[i] *= 1 + 1e-6 * uniform();
-    return m->device->ops->upload(m->device, bytes, out, y);
+    return m->device->ops->memory.upload(m->device, bytes, out, y);
 }
 
 /* Nothing falls below the noise: it is given up long before the limit, with the best that there is. */
@@ -745,7 +747,7 @@ static fe_status nan_apply(void *context, double *x, double *y)
     dense *m = context;
     const double nan = NAN;
     FE_TRY(dense_apply(context, x, y));
-    return m->calls < 3 ? FE_OK : m->device->ops->upload(m->device, sizeof nan, &nan, y);
+    return m->calls < 3 ? FE_OK : m->device->ops->memory.upload(m->device, sizeof nan, &nan, y);
 }
 
 /* At once, and what was found before stays. */
@@ -827,7 +829,7 @@ static fe_status resident_apply(void *context, double *x, double *y)
 {
     resident *r = context;
     r->calls++;
-    return r->device->ops->dots(r->device, (size_t)r->n, r->n, r->rows, (size_t)r->n, x, y);
+    return r->device->ops->column.dots(r->device, (size_t)r->n, r->n, r->rows, (size_t)r->n, x, y);
 }
 
 static int n_polled;
@@ -868,7 +870,7 @@ static void test_recorded(void **state)
             iterations += t->result.iterations;
         }
         assert_true(n_polled >= iterations);
-        if (t->device->ops->record_begin) assert_true(versions[0].calls + versions[1].calls < iterations);
+        if (t->device->ops->recording.begin) assert_true(versions[0].calls + versions[1].calls < iterations);
         fe_krylov_close(&t->krylov);
         bench_close(t);
     }

@@ -3,7 +3,9 @@
  * that is started here may stay behind. */
 #include "tests/child.h"
 
-#include "common/fe.h"
+#include "common/base/fe.h"
+#include "have/metis.h"
+#include "have/mpi.h"
 
 #include <ctype.h>
 #include <dirent.h>

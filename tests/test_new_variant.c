@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 static char folder[200]; /* of the copy, removed at the end */
 
@@ -76,7 +76,7 @@ static void copy_sources(void)
 
 /* One thread adds up all elements, by element_atomic's body without atomics. */
 static const char host[] =
-    "#include \"common/problem/state.h\"\n"
+    "#include \"common/problem/loops.h\"\n"
     "#include \"variants/element_atomic/assembly.h\"\n"
     "static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double "
     "*y)\n"

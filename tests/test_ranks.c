@@ -18,6 +18,7 @@
 
 #include "common/mesh/bisect.h"
 #include "common/variant.h"
+#include "have/metis.h"
 #include "tests/reference.h"
 
 enum { N_STEP = 3, MAX_RUNS = 5 };
@@ -388,22 +389,22 @@ static fe_status talk(talker *t, fe_comm *comm, fe_device *device)
 {
     const fe_share *s = &t->parted->share[t->rank];
     double *x = NULL;
-    FE_TRY(comm->attach(comm, device, &s->halo));
+    FE_TRY(comm->ops->attach(comm, device, &s->halo));
     FE_TRY(fe_device_vector(device, s->n_local, "test", &x));
     for (int turn = 0; turn < N_EXCHANGE; turn++) {
         for (int i = 0; i < s->n_local; i++)
             for (int c = 0; c < 3; c++)
                 x[3 * (size_t)i + c] = i < s->n_owned ? value_at(s->node[i], c, turn) : NAN;
-        FE_TRY(comm->exchange_begin(comm, x));
-        FE_TRY(comm->exchange_end(comm, x));
+        FE_TRY(comm->ops->exchange_begin(comm, x));
+        FE_TRY(comm->ops->exchange_end(comm, x));
         for (int i = 0; i < s->n_local; i++)
             for (int c = 0; c < 3; c++) t->wrong += x[3 * (size_t)i + c] != value_at(s->node[i], c, turn);
     }
     double sums[2] = {s->n_owned, t->rank};
-    FE_TRY(comm->sum(comm, device, 1, sums));
-    FE_TRY(comm->largest(comm, device, 1, sums + 1));
+    FE_TRY(fe_comm_sum(comm, device, 1, sums));
+    FE_TRY(fe_comm_largest(comm, device, 1, sums + 1));
     t->wrong += sums[0] != t->parted->mesh.n_node || sums[1] != t->parted->n_rank - 1;
-    return comm->barrier(comm); /* packs go with the device */
+    return comm->ops->barrier(comm); /* packs go with the device */
 }
 
 static void *talker_main(void *argument)
@@ -411,10 +412,10 @@ static void *talker_main(void *argument)
     talker *t = argument;
     fe_comm *comm = NULL;
     fe_device *device = NULL;
-    t->status = fe_comm_threads(t->team, t->rank, &comm);
+    t->status = fe_comm_team(t->team, t->rank, &comm);
     if (t->status == FE_OK) t->status = fe_backend_host.open(0, 1, &device);
     if (t->status == FE_OK) t->status = talk(t, comm, device);
-    if (t->status != FE_OK && comm) comm->abort(comm, t->status, fe_message());
+    if (t->status != FE_OK && comm) comm->ops->abort(comm, t->status, fe_message());
     fe_backend_host.close(device);
     fe_comm_close(comm);
     return NULL;
@@ -465,16 +466,16 @@ static void *call(void *argument)
     caller *c = argument;
     fe_comm *comm;
     double x = 0;
-    c->status = fe_comm_threads(c->team, c->rank, &comm);
+    c->status = fe_comm_team(c->team, c->rank, &comm);
     if (c->status != FE_OK) return NULL;
     switch (c->call) {
-    case BARRIER: c->status = comm->barrier(comm); break;
-    case SUM: c->status = comm->sum(comm, NULL, 1, &x); break;
-    case LARGEST: c->status = comm->largest(comm, NULL, 1, &x); break;
-    case BROADCAST: c->status = comm->broadcast(comm, sizeof x, &x); break;
-    case COLLECT: c->status = comm->collect(comm, 1, &x); break;
+    case BARRIER: c->status = comm->ops->barrier(comm); break;
+    case SUM: c->status = fe_comm_sum(comm, NULL, 1, &x); break;
+    case LARGEST: c->status = fe_comm_largest(comm, NULL, 1, &x); break;
+    case BROADCAST: c->status = comm->ops->broadcast(comm, sizeof x, &x); break;
+    case COLLECT: c->status = comm->ops->collect(comm, 1, &x); break;
     case CHECK:
-        while ((c->status = comm->check(comm, fe_seconds())) == FE_OK) sched_yield();
+        while ((c->status = comm->ops->check(comm, fe_seconds())) == FE_OK) sched_yield();
         break;
     }
     snprintf(c->message, sizeof c->message, "%s", c->status == FE_OK ? "" : fe_message());
@@ -489,11 +490,11 @@ static void call_without_rank_1(int what, int aborts, caller c[2])
     fe_comm *comm;
     pthread_t thread[2];
     must(fe_team_open(3, &team));
-    must(fe_comm_threads(team, 1, &comm));
+    must(fe_comm_team(team, 1, &comm));
     for (int i = 0; i < 2; i++) {
         if (i && aborts) {
             usleep(20000); /* for the first to come to its wait */
-            comm->abort(comm, FE_OUT_OF_MEMORY, "on purpose");
+            comm->ops->abort(comm, FE_OUT_OF_MEMORY, "on purpose");
         }
         c[i] = (caller){.team = team, .rank = 2 * i, .call = what};
         assert_int_equal(pthread_create(&thread[i], NULL, call, &c[i]), 0);
@@ -577,8 +578,8 @@ static void test_slow_output_is_awaited(void **state)
 static void *meet_and_abort(void *team)
 {
     fe_comm *comm;
-    if (fe_comm_threads(team, 1, &comm) != FE_OK) return NULL;
-    if (comm->barrier(comm) == FE_OK) comm->abort(comm, FE_FAILED, "on purpose");
+    if (fe_comm_team(team, 1, &comm) != FE_OK) return NULL;
+    if (comm->ops->barrier(comm) == FE_OK) comm->ops->abort(comm, FE_FAILED, "on purpose");
     fe_comm_close(comm);
     return NULL;
 }
@@ -593,9 +594,9 @@ static void test_abort_behind_a_barrier(void **state)
         fe_comm *comm;
         pthread_t other;
         assert_int_equal(fe_team_open(2, &team), FE_OK);
-        assert_int_equal(fe_comm_threads(team, 0, &comm), FE_OK);
+        assert_int_equal(fe_comm_team(team, 0, &comm), FE_OK);
         assert_int_equal(pthread_create(&other, NULL, meet_and_abort, team), 0);
-        const fe_status met = comm->barrier(comm), missed = comm->barrier(comm);
+        const fe_status met = comm->ops->barrier(comm), missed = comm->ops->barrier(comm);
         pthread_join(other, NULL);
         fe_comm_close(comm);
         fe_team_close(team);

@@ -1,6 +1,7 @@
 /* What `solve` and `meshgen` say: one line for bad input, which leaves older results alone, and what --help,
  * --version and info print. */
 #include "tests/child.h"
+#include "have/cuda.h"
 
 #include <ctype.h>
 #include <setjmp.h>

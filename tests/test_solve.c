@@ -1,6 +1,7 @@
 /* `solve` as a user runs it: limit loads, signals and full disks keep the accepted steps, and every flag
  * leads to the same solution. All meshes have a few elements. */
 #include "tests/child.h"
+#include "have/metis.h"
 
 #include <glob.h>
 #include <math.h>

@@ -15,6 +15,7 @@
 
 #include "common/backend/device.h"
 #include "common/variant.h"
+#include "have/cuda.h"
 #include "tests/reference.h"
 
 static const char *const problems[][3] = {

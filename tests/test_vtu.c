@@ -1,6 +1,6 @@
 /* ParaView files against VTK's own reader (tests/check_vtu.py), and the result file. */
 #include "common/mesh/vtu.h"
-#include "common/report/file.h"
+#include "common/base/file.h"
 #include "common/report/result.h"
 
 #include <dirent.h>

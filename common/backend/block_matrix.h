@@ -12,6 +12,7 @@
 #define FE_BLOCK_MATRIX_H
 
 #include "common/backend/device.h"
+#include "have/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* The CUDA backend: one stream a device, cuBLAS with scalars on the device, a clock of events. */
-#include "common/backend/blocks.h"
+#include "common/algebra/blocks.h"
 #include "common/backend/cuda_device.h"
 
 #include <stdio.h>
@@ -373,7 +373,7 @@ __global__ void constrain_blocks(int n, const int *at, double *D)
         fe_block_constrain(D + 9 * (size_t)(at[i] / 3), at[j] % 3);
 }
 
-static fe_status cuda_constrain_blocks(fe_device *d, int n, const int *at, double *D)
+static fe_status cuda_block_constrain(fe_device *d, int n, const int *at, double *D)
 {
     FE_LAUNCH(d, n, THREADS, constrain_blocks, n, at, D);
     return FE_OK;
@@ -385,7 +385,7 @@ __global__ void invert_blocks(int n_node, double *D)
     if (i < n_node) fe_block_invert(D + 9 * (size_t)i);
 }
 
-static fe_status cuda_invert_blocks(fe_device *d, int n_node, double *D)
+static fe_status cuda_block_invert(fe_device *d, int n_node, double *D)
 {
     FE_LAUNCH(d, n_node, THREADS, invert_blocks, n_node, D);
     return FE_OK;
@@ -397,7 +397,7 @@ __global__ void apply_blocks(int n_node, const double *D, const double *x, doubl
     if (i < n_node) fe_block_apply(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
 }
 
-static fe_status cuda_apply_blocks(fe_device *d, int n_node, const double *D, const double *x, double *y)
+static fe_status cuda_block_apply(fe_device *d, int n_node, const double *D, const double *x, double *y)
 {
     FE_LAUNCH(d, n_node, THREADS, apply_blocks, n_node, D, x, y);
     return FE_OK;
@@ -427,7 +427,7 @@ static fe_status fork_side(cuda_device *c)
 }
 
 /* Until `end` the device's stream is the other one. */
-static fe_status cuda_beside_begin(fe_device *d)
+static fe_status cuda_side_begin(fe_device *d)
 {
     cuda_device *c = self(d);
     FE_TRY(fork_side(c));
@@ -436,7 +436,7 @@ static fe_status cuda_beside_begin(fe_device *d)
     return FE_OK;
 }
 
-static fe_status cuda_beside_end(fe_device *d)
+static fe_status cuda_side_end(fe_device *d)
 {
     cuda_device *c = self(d);
     const cudaStream_t stream = c->side;
@@ -445,7 +445,7 @@ static fe_status cuda_beside_end(fe_device *d)
     return FE_OK;
 }
 
-static fe_status cuda_join(fe_device *d)
+static fe_status cuda_side_join(fe_device *d)
 {
     CUDA_TRY(cudaStreamWaitEvent(self(d)->stream, self(d)->ended, 0));
     return FE_OK;
@@ -545,47 +545,45 @@ const fe_backend fe_backend_cuda = {
     .name = "cuda",
     .open = cuda_open,
     .close = cuda_close,
-    .allocate = cuda_allocate,
-    .release = cuda_release,
-    .zero = cuda_zero,
-    .upload = cuda_upload,
-    .download = cuda_download,
     .wait = cuda_wait,
-    .copy = cuda_copy,
-    .axpy = cuda_axpy,
-    .scale = cuda_scale,
-    .axpy_scalar = cuda_axpy_scalar,
-    .xpay_scalar = cuda_xpay_scalar,
-    .divide = cuda_divide,
-    .dots = cuda_dots,
-    .combine = cuda_combine,
-    .dots_pair = fe_cuda_dots_pair,
-    .put = cuda_put,
-    .take = cuda_take,
-    .take_nodes = cuda_take_nodes,
-    .take_sum = cuda_take_sum,
-    .largest = cuda_largest,
-    .fingerprint = cuda_fingerprint,
-    .constrain_blocks = cuda_constrain_blocks,
-    .invert_blocks = cuda_invert_blocks,
-    .apply_blocks = cuda_apply_blocks,
-    .ratio = cuda_ratio,
-    .square_root = cuda_square_root,
-    .hessenberg_column = fe_cuda_hessenberg_column,
-    .hessenberg_solve = fe_cuda_hessenberg_solve,
-    .delayed_column = fe_cuda_delayed_column,
-    .delayed_finish = fe_cuda_delayed_finish,
-    .cg_sums = fe_cuda_cg_sums,
-    .cg_update = fe_cuda_cg_update,
-    .beside_begin = cuda_beside_begin,
-    .beside_end = cuda_beside_end,
-    .join = cuda_join,
-    .record_begin = cuda_record_begin,
-    .record_end = cuda_record_end,
-    .replay = cuda_replay,
-    .read_begin = cuda_read_begin,
-    .read_end = cuda_read_end,
-    .forget = cuda_forget,
     .phase = cuda_phase,
     .seconds = cuda_seconds,
+    .memory = {.allocate = cuda_allocate,
+               .release = cuda_release,
+               .zero = cuda_zero,
+               .upload = cuda_upload,
+               .download = cuda_download,
+               .fingerprint = cuda_fingerprint},
+    .vector = {.copy = cuda_copy,
+               .axpy = cuda_axpy,
+               .scale = cuda_scale,
+               .axpy_scalar = cuda_axpy_scalar,
+               .xpay_scalar = cuda_xpay_scalar,
+               .divide = cuda_divide,
+               .largest = cuda_largest,
+               .put = cuda_put,
+               .take = cuda_take,
+               .take_sum = cuda_take_sum,
+               .take_nodes = cuda_take_nodes,
+               .ratio = cuda_ratio,
+               .square_root = cuda_square_root},
+    .column = {.dots = cuda_dots,
+               .dots_pair = fe_cuda_dots_pair,
+               .combine = cuda_combine,
+               .hessenberg_column = fe_cuda_hessenberg_column,
+               .hessenberg_solve = fe_cuda_hessenberg_solve,
+               .delayed_column = fe_cuda_delayed_column,
+               .delayed_finish = fe_cuda_delayed_finish,
+               .cg_sums = fe_cuda_cg_sums,
+               .cg_update = fe_cuda_cg_update},
+    .block = {.constrain = cuda_block_constrain, .invert = cuda_block_invert, .apply = cuda_block_apply},
+    .side = {.begin = cuda_side_begin,
+             .end = cuda_side_end,
+             .join = cuda_side_join,
+             .read_begin = cuda_read_begin,
+             .read_end = cuda_read_end},
+    .recording = {.begin = cuda_record_begin,
+                  .end = cuda_record_end,
+                  .replay = cuda_replay,
+                  .forget = cuda_forget},
 };

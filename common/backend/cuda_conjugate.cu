@@ -1,5 +1,5 @@
 /* One iteration of conjugate gradients on the device in two kernels: conjugate.h. */
-#include "common/backend/conjugate.h"
+#include "common/algebra/conjugate.h"
 #include "common/backend/cuda_device.h"
 
 enum { THREADS = 256, RESIDENT = 4 };

@@ -1,6 +1,6 @@
 /* Krylov solvers' own operations on the device: sums with two vectors at a time, and the small matrices. */
+#include "common/algebra/hessenberg.h"
 #include "common/backend/cuda_device.h"
-#include "common/backend/hessenberg.h"
 
 enum { THREADS = 256 };
 /* Sums of pairs: columns of a panel, blocks that a multiprocessor is to hold, blocks of a panel at most (all
@@ -104,7 +104,7 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
     if (n > 0)
         pair_sums<<<grid, THREADS, 0, c->stream>>>(n, k, V, ld, c->partial, c->finished, out);
     else
-        FE_TRY(d->ops->zero(d, 2 * (size_t)k * sizeof *out, out));
+        FE_TRY(d->ops->memory.zero(d, 2 * (size_t)k * sizeof *out, out));
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }

@@ -1,5 +1,6 @@
 /* Backends by name, and memory that is released with its device. */
 #include "common/backend/device.h"
+#include "have/cuda.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char
         return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
                        size);
     const size_t bytes = (count * size + 64 + 63) / 64 * 64;
-    const fe_status status = d->ops->allocate(d, bytes, memory);
+    const fe_status status = d->ops->memory.allocate(d, bytes, memory);
     if (status == FE_OUT_OF_MEMORY)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: no memory for %.3f GB on %s (%.3f GB are in use by this run)",
                        what, 1e-9 * (double)bytes, d->name, 1e-9 * (double)d->bytes_resident);
@@ -49,7 +50,7 @@ fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *
                            void **memory)
 {
     FE_TRY(fe_device_allocate(d, count, size, what, memory));
-    return d->ops->upload(d, count * size, host, *memory);
+    return d->ops->memory.upload(d, count * size, host, *memory);
 }
 
 /* Kept blocks form a list through their headers. */

@@ -5,7 +5,7 @@
 #ifndef FE_DEVICE_H
 #define FE_DEVICE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,60 +25,58 @@ enum {
     FE_N_PHASE
 };
 
-typedef struct fe_backend {
-    const char *name;
-    fe_status (*open)(int ordinal, int threads, fe_device **d);
-    void (*close)(fe_device *d);
-    /* memory */
+typedef struct fe_memory_operations {
     /* zeroed; a multiple of 64 bytes, which fe_device_allocate counts, and release counts back */
     fe_status (*allocate)(fe_device *d, size_t bytes, void **memory);
     void (*release)(fe_device *d, void *memory);
     fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
     fe_status (*upload)(fe_device *d, size_t bytes, const void *host, void *memory);
     fe_status (*download)(fe_device *d, size_t bytes, const void *memory, void *host); /* waits */
-    fe_status (*wait)(fe_device *d); /* also reports errors of enqueued work */
-    /* vectors of n doubles */
-    fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);           /* y = x            */
-    fe_status (*axpy)(fe_device *d, size_t n, double a, const double *x, double *y); /* y += a x         */
-    fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                 /* x = a x          */
-    fe_status (*axpy_scalar)(fe_device *d, size_t n, double sign, const double *a, const double *x,
-                             double *y); /* y += sign *a x   */
-    fe_status (*xpay_scalar)(fe_device *d, size_t n, const double *x, const double *a,
-                             double *y); /* y = x + *a y */
-    fe_status (*divide)(fe_device *d, size_t n, const double *x, const double *a,
-                        double *y); /* y = x / *a, 0 where *a is 0 */
-    /* V: k columns of n doubles, ld apart. out[j] = V_j · w;  y += sign V h. Sums have a fixed order. */
-    fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
-                      double *out);
-    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
-                         const double *h, double *y);
-    /* u and w are the last two of V's k columns, read with the others in one pass: out[0][j] = V_j · u,
-     * out[1][j] = V_j · w */
-    fe_status (*dots_pair)(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
-    /* indexed by n entries of `at` */
-    fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values,
-                     double *x); /* x[at] = a values, 0 where values is NULL */
-    fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out); /* out = x[at] */
-    fe_status (*take_nodes)(fe_device *d, int n, const int *node, const double *x,
-                            double *out); /* out [n][3] = rows of x */
-    fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x,
-                          double *out);                                         /* *out = sum of x[at] */
-    fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
     /* *out += a hash of the bits of n 64-bit words; another order of additions does not change it */
     fe_status (*fingerprint)(fe_device *d, size_t n, const void *memory, uint64_t *out);
-    /* 3×3 blocks [n_node][3][3]: constrained components become the identity, inverse in place, y = D x */
-    fe_status (*constrain_blocks)(fe_device *d, int n, const int *at, double *D);
-    fe_status (*invert_blocks)(fe_device *d, int n_node, double *D);
-    fe_status (*apply_blocks)(fe_device *d, int n_node, const double *D, const double *x, double *y);
-    /* scalars */
-    fe_status (*ratio)(fe_device *d, const double *a, const double *b,
-                       double *out); /* *a / *b, 0 where *b is 0 */
+} fe_memory_operations;
+
+/* Vectors of n doubles, and scalars. */
+typedef struct fe_vector_operations {
+    fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);           /* y = x   */
+    fe_status (*axpy)(fe_device *d, size_t n, double a, const double *x, double *y); /* y += a x */
+    fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                 /* x = a x */
+    /* y += sign *a x */
+    fe_status (*axpy_scalar)(fe_device *d, size_t n, double sign, const double *a, const double *x,
+                             double *y);
+    /* y = x + *a y */
+    fe_status (*xpay_scalar)(fe_device *d, size_t n, const double *x, const double *a, double *y);
+    /* y = x / *a, 0 where *a is 0 */
+    fe_status (*divide)(fe_device *d, size_t n, const double *x, const double *a, double *y);
+    fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
+    /* Of n entries `at`: x[at] = a values, 0 where values is NULL; out = x[at]; *out = sum of x[at] */
+    fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values, double *x);
+    fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out);
+    fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x, double *out);
+    /* out [n][3] = rows of x */
+    fe_status (*take_nodes)(fe_device *d, int n, const int *node, const double *x, double *out);
+    /* scalars: *out = *a / *b, 0 where *b is 0; *a = sqrt(*a) */
+    fe_status (*ratio)(fe_device *d, const double *a, const double *b, double *out);
     fe_status (*square_root)(fe_device *d, double *a);
+} fe_vector_operations;
+
+/* The columns of a Krylov basis, V: k columns of n doubles, ld apart; and the small matrices of GMRES. Sums
+ * have a fixed order. */
+typedef struct fe_column_operations {
+    /* out[j] = V_j · w */
+    fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
+                      double *out);
+    /* u and w are the last two of V's columns and are read with the others in one pass: out[0][j] = V_j · u,
+     * out[1][j] = V_j · w */
+    fe_status (*dots_pair)(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
+    /* y += sign V h */
+    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
+                         const double *h, double *y);
     /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
     fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
-    /* Column j with delayed normalization (hessenberg.h), from dots_pair of the j + 2 columns V = (Q, u, w),
-     * of which the last two become the next of the basis; and the end of column j - 1 alone */
+    /* Column j with delayed normalization (common/algebra/hessenberg.h), from dots_pair of the j + 2 columns
+     * V = (Q, u, w), of which the last two become the next of the basis; and the end of column j - 1 alone */
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
                                 size_t ld, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
@@ -89,25 +87,53 @@ typedef struct fe_backend {
                          double *out);
     fe_status (*cg_update)(fe_device *d, size_t n, const double *from, const double *u, const double *w,
                            double *p, double *s, double *x, double *r, double *to);
-    /* Work between begin and end goes beside what follows until `join`, and is to be small: it goes first
-     * where both have some. Nothing waits in between. NULL in backends without. */
-    fe_status (*beside_begin)(fe_device *d);
-    fe_status (*beside_end)(fe_device *d);
+} fe_column_operations;
+
+/* 3×3 blocks D [n_node][3][3]. */
+typedef struct fe_block_operations {
+    /* Rows and columns of n constrained components become those of the identity. */
+    fe_status (*constrain)(fe_device *d, int n, const int *at, double *D);
+    fe_status (*invert)(fe_device *d, int n_node, double *D);                                  /* in place */
+    fe_status (*apply)(fe_device *d, int n_node, const double *D, const double *x, double *y); /* y = D x */
+} fe_block_operations;
+
+/* Work on a side stream. All entries are NULL in backends that have none. */
+typedef struct fe_side_operations {
+    /* Work between begin and end runs on the side stream until `join`. It is to be small: where both streams
+     * have work, the side stream's goes first. Nothing waits in between. */
+    fe_status (*begin)(fe_device *d);
+    fe_status (*end)(fe_device *d);
     fe_status (*join)(fe_device *d);
-    /* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A
-     * recording is forgotten with `forget`, or with the device. NULL in backends without. Time of a recording
-     * is that of the phase in which it is replayed. */
-    fe_status (*record_begin)(fe_device *d);
-    fe_status (*record_end)(fe_device *d, void **recording);
-    fe_status (*replay)(fe_device *d, void *recording);
-    /* One double on its way to the host beside further work, which may not change it: begun, and awaited
-     * later. slot: 0 or 1, each for one number at a time. NULL like the others. */
+    /* Copies one double to the host while further work runs, which may not change it: begun, and awaited
+     * later. slot: 0 or 1, each for one number at a time. */
     fe_status (*read_begin)(fe_device *d, int slot, const double *x);
     fe_status (*read_end)(fe_device *d, int slot, double *host);
+} fe_side_operations;
+
+/* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A recording
+ * is forgotten with `forget`, or with the device. Time of a recording counts for the phase in which it is
+ * replayed. All entries are NULL in backends that cannot record. */
+typedef struct fe_recording_operations {
+    fe_status (*begin)(fe_device *d);
+    fe_status (*end)(fe_device *d, void **recording);
+    fe_status (*replay)(fe_device *d, void *recording);
     void (*forget)(fe_device *d, void *recording);
+} fe_recording_operations;
+
+typedef struct fe_backend {
+    const char *name;
+    fe_status (*open)(int ordinal, int threads, fe_device **d);
+    void (*close)(fe_device *d);
+    fe_status (*wait)(fe_device *d); /* also reports errors of enqueued work */
     /* From here on time counts for `phase`. seconds() waits and returns the sums since the last call. */
     fe_status (*phase)(fe_device *d, int phase);
     fe_status (*seconds)(fe_device *d, double seconds[FE_N_PHASE]);
+    fe_memory_operations memory;
+    fe_vector_operations vector;
+    fe_column_operations column;
+    fe_block_operations block;
+    fe_side_operations side;
+    fe_recording_operations recording;
 } fe_backend;
 
 /* What all devices share; a backend's own struct begins with it. */
@@ -124,9 +150,7 @@ struct fe_device {
 };
 
 extern const fe_backend fe_backend_host;
-#if FE_HAVE_CUDA
-extern const fe_backend fe_backend_cuda;
-#endif
+extern const fe_backend fe_backend_cuda; /* only in a build with CUDA */
 
 /* "host" or "cuda"; FE_BAD_INPUT says why a backend is not there (not built, no device). */
 fe_status fe_backend_find(const char *name, const fe_backend **backend);

@@ -1,9 +1,9 @@
 /* The host backend: OpenMP loops, BLAS in blocks of fixed size so that sums have a fixed order whatever the
  * number of threads. */
-#include "common/backend/blocks.h"
-#include "common/backend/conjugate.h"
+#include "common/algebra/blocks.h"
+#include "common/algebra/conjugate.h"
+#include "common/algebra/hessenberg.h"
 #include "common/backend/device.h"
-#include "common/backend/hessenberg.h"
 
 #include <cblas.h>
 #include <omp.h>
@@ -281,21 +281,21 @@ static fe_status host_fingerprint(fe_device *d, size_t n, const void *memory, ui
     return FE_OK;
 }
 
-static fe_status host_constrain_blocks(fe_device *d, int n, const int *at, double *D)
+static fe_status host_block_constrain(fe_device *d, int n, const int *at, double *D)
 {
     (void)d;
     for (int i = 0; i < n; i++) fe_block_constrain(D + 9 * (size_t)(at[i] / 3), at[i] % 3);
     return FE_OK;
 }
 
-static fe_status host_invert_blocks(fe_device *d, int n_node, double *D)
+static fe_status host_block_invert(fe_device *d, int n_node, double *D)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < n_node; i++) fe_block_invert(D + 9 * (size_t)i);
     return FE_OK;
 }
 
-static fe_status host_apply_blocks(fe_device *d, int n_node, const double *D, const double *x, double *y)
+static fe_status host_block_apply(fe_device *d, int n_node, const double *D, const double *x, double *y)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < n_node; i++) fe_block_apply(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
@@ -431,38 +431,36 @@ const fe_backend fe_backend_host = {
     .name = "host",
     .open = host_open,
     .close = host_close,
-    .allocate = host_allocate,
-    .release = host_release,
-    .zero = host_zero,
-    .upload = host_upload,
-    .download = host_download,
     .wait = host_wait,
-    .copy = host_copy,
-    .axpy = host_axpy,
-    .scale = host_scale,
-    .axpy_scalar = host_axpy_scalar,
-    .xpay_scalar = host_xpay_scalar,
-    .divide = host_divide,
-    .dots = host_dots,
-    .combine = host_combine,
-    .dots_pair = host_dots_pair,
-    .put = host_put,
-    .take = host_take,
-    .take_nodes = host_take_nodes,
-    .take_sum = host_take_sum,
-    .largest = host_largest,
-    .fingerprint = host_fingerprint,
-    .constrain_blocks = host_constrain_blocks,
-    .invert_blocks = host_invert_blocks,
-    .apply_blocks = host_apply_blocks,
-    .ratio = host_ratio,
-    .square_root = host_square_root,
-    .hessenberg_column = host_hessenberg_column,
-    .hessenberg_solve = host_hessenberg_solve,
-    .delayed_column = host_delayed_column,
-    .delayed_finish = host_delayed_finish,
-    .cg_sums = host_cg_sums,
-    .cg_update = host_cg_update,
     .phase = host_phase,
     .seconds = host_seconds,
+    .memory = {.allocate = host_allocate,
+               .release = host_release,
+               .zero = host_zero,
+               .upload = host_upload,
+               .download = host_download,
+               .fingerprint = host_fingerprint},
+    .vector = {.copy = host_copy,
+               .axpy = host_axpy,
+               .scale = host_scale,
+               .axpy_scalar = host_axpy_scalar,
+               .xpay_scalar = host_xpay_scalar,
+               .divide = host_divide,
+               .largest = host_largest,
+               .put = host_put,
+               .take = host_take,
+               .take_sum = host_take_sum,
+               .take_nodes = host_take_nodes,
+               .ratio = host_ratio,
+               .square_root = host_square_root},
+    .column = {.dots = host_dots,
+               .dots_pair = host_dots_pair,
+               .combine = host_combine,
+               .hessenberg_column = host_hessenberg_column,
+               .hessenberg_solve = host_hessenberg_solve,
+               .delayed_column = host_delayed_column,
+               .delayed_finish = host_delayed_finish,
+               .cg_sums = host_cg_sums,
+               .cg_update = host_cg_update},
+    .block = {.constrain = host_block_constrain, .invert = host_block_invert, .apply = host_block_apply},
 };

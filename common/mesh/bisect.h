@@ -2,14 +2,16 @@
 #ifndef FE_BISECT_H
 #define FE_BISECT_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Elements of a compact piece: 4 × 4 × 8 cells of a box of Hex8, 60 cells of six Tet4. */
-FE_BOTH int fe_piece_elements(int kind) { return fe_corners(kind) == 8 ? 128 : 360; }
+/* Elements of a compact piece in the order `bisection` and in the shares of such a mesh: 4 × 4 × 8 cells of a
+ * box of Hex8, 60 cells of six Tet4. */
+#define FE_PIECE_ELEMENTS(kind) (FE_CORNERS(kind) == 8 ? 128 : 360)
+FE_BOTH int fe_piece_elements(int kind) { return FE_PIECE_ELEMENTS(kind); }
 
 /* Sorts order [n], items at centre [item][3], so that each `most` items that follow each other are compact;
  * only the last piece may be smaller. Halves are cut across the longest side, always to whole pieces (Berger,

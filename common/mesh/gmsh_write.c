@@ -4,7 +4,7 @@
  * here, so that overlapping groups keep their members without repeating them. */
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
-#include "common/report/file.h"
+#include "common/base/file.h"
 
 #include <limits.h>
 #include <stdlib.h>

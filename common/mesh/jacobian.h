@@ -2,7 +2,7 @@
 #ifndef FE_JACOBIAN_H
 #define FE_JACOBIAN_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 /* Reference corners of Hex8 are ±1 on each axis, in Gmsh's order; edges[a] are its neighbours along x, y, z.
  */

@@ -2,7 +2,7 @@
 #ifndef FE_LOOKUP_H
 #define FE_LOOKUP_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 /* Index of each of n tags. Tags that count up by one need no table (slot stays NULL). */
 typedef struct fe_tag_map {

@@ -2,7 +2,7 @@
 #ifndef FE_SCAN_H
 #define FE_SCAN_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 /* A cursor over the bytes of one file. The byte behind the last is 0. */
 typedef struct fe_scan {

@@ -4,7 +4,7 @@
  * (UInt64) followed by base64 of the zlib blocks. base64 costs a third over raw bytes and keeps the file
  * well-formed XML. */
 #include "common/mesh/vtu.h"
-#include "common/report/file.h"
+#include "common/base/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

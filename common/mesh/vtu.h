@@ -2,7 +2,7 @@
 #ifndef FE_VTU_H
 #define FE_VTU_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include "common/mesh/mesh.h"
 
 /* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz

@@ -1,215 +1,10 @@
-/* One element: its corners' forces, its material update, its diagonal blocks and its integrals.
- *
- * Bodies take the kind (and the operation) as constants and are inlined. An element may be `turned`: corner
- * b is then its corner b ^ turn, so that a gather by node sees each element with the node as corner 0. For
- * Tet4 the four turns are rotations; for Hex8 they are reflections, which flip the Jacobian's sign. Space may
- * be rotated too, so that a gather by direction sees its own as x: the caller reads vectors that way, and
- * tensors follow. */
+/* One element: its corners' forces, its material update and its diagonal blocks. Bodies take the kind (and
+ * the operation) as constants and are inlined. */
 #ifndef FE_ELEMENT_H
 #define FE_ELEMENT_H
 
-#include "common/physics/elem.h"
-#include "common/problem/state.h"
-#include "common/variant.h"
-
-typedef struct fe_element {
-    fe_index e, turn;
-    fe_index committed, trial; /* flags of the two states */
-    int axis; /* axes x, y, z of vectors and tensors are axes axis, axis + 1, axis + 2 (mod 3) */
-#ifdef __CUDACC__
-    const void *fetched; /* the numbers of the point at hand, `stride` apart, if they were brought before */
-    int stride;
-#endif
-} fe_element;
-
-#ifdef __CUDACC__
-FE_BODY fe_index fe_no_turn(void) { return 0; }
-FE_BODY fe_index fe_times3(fe_index a, int plus) { return 3 * a + plus; }
-FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e) { return (b ^ turn) * ld + e; }
-FE_BODY double fe_turn_sign(int kind, fe_index turn)
-{
-    return fe_corners(kind) == 8 && (__popc(turn) & 1) ? -1.0 : 1.0;
-}
-FE_BODY fe_index fe_flags_of(fe_mask yielded, fe_mask softened)
-{
-    return (yielded ? FE_YIELDED : 0) | (softened ? FE_SOFTENED : 0);
-}
-#else
-FE_BODY fe_index fe_no_turn(void) { return (fe_index){{0}}; }
-FE_BODY fe_index fe_times3(fe_index a, int plus)
-{
-    for (int l = 0; l < FE_LANES; l++) a.lane[l] = 3 * a.lane[l] + plus;
-    return a;
-}
-FE_BODY fe_index fe_flags_of(fe_mask yielded, fe_mask softened)
-{
-    fe_index flags;
-    for (int l = 0; l < FE_LANES; l++)
-        flags.lane[l] = (yielded[l] ? FE_YIELDED : 0) | (softened[l] ? FE_SOFTENED : 0);
-    return flags;
-}
-FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e)
-{
-    fe_index place;
-    for (int l = 0; l < FE_LANES; l++) place.lane[l] = (b ^ turn.lane[l]) * ld + e.lane[l];
-    return place;
-}
-FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
-{
-    fe_real sign = fe_splat(1.0);
-    if (fe_corners(kind) == 8)
-        for (int l = 0; l < FE_LANES; l++) sign[l] = __builtin_parity((unsigned)turn.lane[l]) ? -1.0 : 1.0;
-    return sign;
-}
-#endif
-
-FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
-{
-    const fe_element element = {e, turn, fe_read_byte(m->committed.flags, e), fe_read_byte(m->trial.flags, e),
-                                0};
-    return element;
-}
-
-/* Local nodes of the corners, and a field's values there. */
-FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
-{
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) node[b] =
-        fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
-}
-FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *field, fe_real f[8][3])
-{
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
-}
-
-/* Opens elements and reads their corners' nodes and coordinates. */
-FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_index turn, fe_index node[8],
-                                   fe_real x[8][3])
-{
-    const fe_element element = fe_element_open(m, e, turn);
-    fe_element_nodes(kind, m, element, node);
-    fe_element_read(kind, node, m->x, x);
-    return element;
-}
-
-/* The components of point q in a point array. Points of several turn as the corners do. */
-#ifdef __CUDACC__
-FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
-{
-    return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e.turn, e.e);
-}
-/* fe_WHAT_read and fe_WHAT_write of arrays of n components: of states, tangents, full tangents. */
-#define FE_POINT_ACCESS(what, number, n)                                                                     \
-    FE_BODY void fe_##what##_read(int kind, const number *__restrict__ array, fe_element e, int q,           \
-                                  fe_real value[n])                                                          \
-    {                                                                                                        \
-        FE_UNROLL for (int c = 0; c < n; c++) value[c] =                                                     \
-            e.fetched ? ((const number *)e.fetched)[c * e.stride] : array[fe_point_place(n, kind, e, q, c)]; \
-    }                                                                                                        \
-    FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
-                                   const fe_real value[n])                                                   \
-    {                                                                                                        \
-        FE_UNROLL for (int c = 0; c < n; c++) if (where) array[fe_point_place(n, kind, e, q, c)] =           \
-            (number)value[c];                                                                                \
-    }
-#else
-/* Elements are handed on by address: a copy of lanes that were just written one by one waits for all of them.
- */
-FE_BODY size_t fe_point_place(int n, int kind, const fe_element *e, int l, int q, int c)
-{
-    return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e->turn.lane[l], e->e.lane[l]);
-}
-/* Lanes stand side by side in the array. */
-FE_BODY int fe_point_wide(const fe_element *e)
-{
-    int wide = FE_STORAGE != FE_STORAGE_RECORDS && e->e.lane[0] % FE_GROUP + FE_LANES <= FE_GROUP;
-    for (int l = 1; l < FE_LANES; l++)
-        wide &= e->e.lane[l] == e->e.lane[0] + l && e->turn.lane[l] == e->turn.lane[0];
-    return wide;
-}
-#define FE_POINT_LANE(l) from[l][c * fe_point_stride(kind)]
-#define FE_POINT_ACCESS(what, number, n)                                                                     \
-    FE_BODY void fe_##what##_read(int kind, const number *array, fe_element e, int q, fe_real value[n])      \
-    {                                                                                                        \
-        if (fe_point_wide(&e)) {                                                                             \
-            const number *from = array + fe_point_place(n, kind, &e, 0, q, 0);                               \
-            for (int c = 0; c < n; c++) value[c] = fe_load(from + c * fe_point_stride(kind));                \
-        } else {                                                                                             \
-            const number *from[FE_LANES];                                                                    \
-            for (int l = 0; l < FE_LANES; l++) from[l] = array + fe_point_place(n, kind, &e, l, q, 0);       \
-            for (int c = 0; c < n; c++) value[c] = FE_FROM_LANES(FE_POINT_LANE);                             \
-        }                                                                                                    \
-    }                                                                                                        \
-    FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
-                                   const fe_real value[n])                                                   \
-    {                                                                                                        \
-        if (fe_point_wide(&e) && fe_all(where)) {                                                            \
-            number *to = array + fe_point_place(n, kind, &e, 0, q, 0);                                       \
-            for (int c = 0; c < n; c++) fe_store(to + c * fe_point_stride(kind), value[c]);                  \
-        } else {                                                                                             \
-            for (int c = 0; c < n; c++) {                                                                    \
-                const double *lane = (const double *)&value[c];                                              \
-                for (int l = 0; l < FE_LANES; l++)                                                           \
-                    if (where[l]) array[fe_point_place(n, kind, &e, l, q, c)] = (number)lane[l];             \
-            }                                                                                                \
-        }                                                                                                    \
-    }
-#endif
-FE_POINT_ACCESS(state, double, FE_STATE)
-FE_POINT_ACCESS(tangent, fe_tangent_number, FE_TANGENT)
-FE_POINT_ACCESS(full, double, FE_FULL)
-#undef FE_POINT_ACCESS
-#undef FE_POINT_LANE
-
-/* A trace-free tensor's five components in axes that start with `axis`. */
-FE_BODY fe_real fe_pick(int i, fe_real a, fe_real b, fe_real c) { return i == 0 ? a : i == 1 ? b : c; }
-FE_BODY void fe_rotate_axes(int axis, fe_real five[5])
-{
-    if (axis == 0) return;
-    fe_real t[6];
-    fe_trace_free(five, t);
-    five[0] = fe_pick(axis, t[0], t[1], t[2]), five[1] = fe_pick(axis, t[1], t[2], t[0]);
-    five[2] = fe_pick(axis, t[3], t[4], t[5]), five[3] = fe_pick(axis, t[4], t[5], t[3]);
-    five[4] = fe_pick(axis, t[5], t[3], t[4]);
-}
-
-/* State of a point; zero where the element has not yielded. */
-FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_element e, int q,
-                            fe_real state[FE_STATE])
-{
-    FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
-    const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
-    if (fe_any(stored)) {
-        fe_real read[FE_STATE];
-        fe_state_read(kind, s->point, e, q, read);
-        FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
-        fe_rotate_axes(e.axis, state);
-    }
-}
-
-/* Tangent of a point; elastic in lanes whose element is not softened. */
-FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
-                              fe_real tangent[FE_TANGENT])
-{
-    fe_real read[FE_TANGENT];
-    fe_tangent_read(kind, m->tangent, e, q, read);
-    FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
-        fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
-    fe_rotate_axes(e.axis, tangent + 1);
-}
-
-/* scale × C:strain of a point from its full tangent, whose axes are x, y, z; elastic in lanes whose element
- * is not softened. */
-FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
-                                  fe_real scale, const fe_real strain[6], fe_real stress[6])
-{
-    fe_real full[FE_FULL], turned[6], product[6];
-    FE_UNROLL for (int i = 0; i < 6; i++) turned[i] = strain[i / 3 * 3 + (i + 3 - e.axis) % 3];
-    fe_full_read(kind, m->full, e, q, full);
-    fe_full_stress(scale, full, turned, product);
-    fe_elastic_stress(&m->material, scale, strain, stress);
-    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] =
-        fe_select(softened, product[i / 3 * 3 + (i + e.axis) % 3], stress[i]);
-}
+#include "common/physics/points.h"
+#include "common/physics/shape.h"
 
 /* Symmetric part of M = G A^T, det J × strain, in the order xx yy zz xy yz xz; its shears are twice the
  * tensor's. */
@@ -229,6 +24,15 @@ FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 {
     const fe_real half = 0.5 * inverse;
     FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
+}
+
+/* scale × stress after the return from a state. */
+FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6],
+                              const fe_real state[FE_STATE], fe_real stress[6])
+{
+    fe_return mapped;
+    fe_return_map(m, strain, state, stress, &mapped);
+    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
 }
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
@@ -259,11 +63,9 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
         }
     } else {
         fe_real state[FE_STATE];
-        fe_return mapped;
         fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
-        fe_return_map(&m->material, strain, state, stress, &mapped);
-        FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+        fe_return_stress(&m->material, scale, strain, state, stress);
     }
 }
 
@@ -400,7 +202,7 @@ FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, f
                              fe_real v[8][3], fe_real y[3])
 {
     FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gv[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -434,7 +236,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
 {
     fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -517,7 +319,7 @@ FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_re
                                  fe_real d[6])
 {
     FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -537,59 +339,6 @@ FE_BODY void fe_block_rows(const fe_real b[6], fe_real rows[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
     FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) rows[i][j] = b[place[i][j]];
-}
-
-FE_BODY fe_real fe_mises(const fe_real s[6])
-{
-    const fe_real mean = (s[0] + s[1] + s[2]) / 3.0;
-    const fe_real d[6] = {s[0] - mean, s[1] - mean, s[2] - mean, s[3], s[4], s[5]};
-    return fe_sqrt(1.5 * fe_double_dot(d, d));
-}
-
-/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. */
-FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
-                                fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT])
-{
-    const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
-    for (int i = 0; i < FE_N_SUM; i++) sum[i] = zero;
-    for (int i = 0; i < FE_N_MAX; i++) largest[i] = zero;
-    for (int i = 0; i < FE_N_OUT; i++) out[i] = zero;
-    for (int k = 0; k < fe_planes(kind); k++) {
-        fe_plane gx[3], gu[3];
-        fe_gradient_plane(kind, x, k, gx);
-        fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
-            const int q = p + 4 * k;
-            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], doubled[6], stress[6], old[FE_STATE],
-                state[FE_STATE];
-            fe_gradient_at(kind, x, gx, k, p, J);
-            fe_gradient_at(kind, u, gu, k, p, G);
-            const fe_real volume = fe_point_strain(kind, J, G, strain);
-            fe_point_state(kind, &m->committed, e.committed, e, q, old);
-            fe_point_state(kind, &m->trial, e.trial, e, q, state);
-            fe_trace_free(state, plastic);
-            for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
-            for (int i = 0; i < 6; i++) doubled[i] = i < 3 ? elastic[i] : 2.0 * elastic[i];
-            fe_elastic_stress(&m->material, one, doubled, stress);
-            const fe_real mises = fe_mises(stress), alpha = state[5];
-            const fe_mask hardened = alpha > old[5];
-            const fe_real work = (m->material.sigma_y + m->material.hardening * alpha) * (alpha - old[5]);
-            sum[FE_SUM_VOLUME] += volume;
-            sum[FE_SUM_ELASTIC_ENERGY] += 0.5 * volume * fe_double_dot(stress, elastic);
-            sum[FE_SUM_PLASTIC_WORK] += volume * fe_select(hardened, work, zero);
-            sum[FE_SUM_PEEQ] += volume * alpha;
-            sum[FE_SUM_PLASTIC_POINTS] += fe_select(alpha > zero, one, zero);
-            largest[FE_MAX_PEEQ] = fe_max(alpha, largest[FE_MAX_PEEQ]);
-            largest[FE_MAX_MISES] = fe_max(mises, largest[FE_MAX_MISES]);
-            const double share = 1.0 / fe_points(kind);
-            for (int i = 0; i < 6; i++) out[FE_OUT_STRESS + i] += share * stress[i];
-            for (int i = 0; i < 6; i++) out[FE_OUT_PLASTIC_STRAIN + i] += share * plastic[i];
-            out[FE_OUT_PEEQ] += share * alpha;
-        }
-    }
-    out[FE_OUT_MISES] = fe_mises(out + FE_OUT_STRESS);
-    out[FE_OUT_PEEQ_MAX] = largest[FE_MAX_PEEQ];
 }
 
 #endif

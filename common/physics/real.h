@@ -6,7 +6,7 @@
 #ifndef FE_REAL_H
 #define FE_REAL_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #ifdef __CUDACC__
 

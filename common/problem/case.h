@@ -3,7 +3,7 @@
 #ifndef FE_CASE_H
 #define FE_CASE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include "common/mesh/mesh.h"
 
 /* E, sigma_y and H in the file's units (N and mm give MPa). sigma_y is +infinity for an elastic problem. */

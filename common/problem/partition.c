@@ -1,5 +1,6 @@
 /* Node partitions and the numbering that they imply. */
 #include "common/problem/share.h"
+#include "have/metis.h"
 
 #include <stdlib.h>
 

@@ -19,7 +19,7 @@ static fe_status clear(const parts *p)
 {
     fe_device *d = p->problem->device;
     if (p->assembly->traits & FE_STORES) return FE_OK;
-    return d->ops->zero(d, 3 * (size_t)p->problem->view.n_local * sizeof *p->y, p->y);
+    return d->ops->memory.zero(d, 3 * (size_t)p->problem->view.n_local * sizeof *p->y, p->y);
 }
 
 static fe_status enter(fe_device *d, int phase)
@@ -37,10 +37,10 @@ static fe_status exchange(const parts *p, fe_status (*step)(fe_comm *, double *)
 
 static fe_status in_turn(const parts *p, int border, int phase)
 {
-    if (p->comm) FE_TRY(exchange(p, p->comm->exchange_begin, phase));
+    if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_begin, phase));
     FE_TRY(clear(p));
     FE_TRY(compute(p, FE_INTERIOR));
-    if (p->comm) FE_TRY(exchange(p, p->comm->exchange_end, phase));
+    if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_end, phase));
     return border ? compute(p, FE_BORDER) : FE_OK;
 }
 
@@ -54,12 +54,12 @@ static fe_status side_by_side(const parts *p)
 {
     fe_device *d = p->problem->device;
     FE_TRY(clear(p)); /* both add to it */
-    FE_TRY(d->ops->beside_begin(d));
-    const fe_status status = exchange_and_border(p), ended = d->ops->beside_end(d);
+    FE_TRY(d->ops->side.begin(d));
+    const fe_status status = exchange_and_border(p), ended = d->ops->side.end(d);
     FE_TRY(status);
     FE_TRY(ended);
     FE_TRY(compute(p, FE_INTERIOR));
-    return d->ops->join(d);
+    return d->ops->side.join(d);
 }
 
 fe_status fe_both_parts(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
@@ -67,7 +67,7 @@ fe_status fe_both_parts(const fe_problem *p, const fe_assembly *a, void *work, f
 {
     const fe_view *m = &p->view;
     const int border = m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior,
-              beside = border && a->traits & FE_INDEPENDENT && p->device->ops->beside_begin;
+              beside = border && a->traits & FE_INDEPENDENT && p->device->ops->side.begin;
     const parts all = {p, a, work, comm, forces, x, y};
     FE_TRY(enter(p->device, phase));
     return beside ? side_by_side(&all) : in_turn(&all, border, phase);

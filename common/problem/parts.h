@@ -3,7 +3,7 @@
 #ifndef FE_PROBLEM_PARTS_H
 #define FE_PROBLEM_PARTS_H
 
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 #include "common/variant.h"
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* A share becomes resident: local arrays are built on the host, uploaded, and released here. */
 #include "common/problem/share.h"
 #include "common/problem/state.h"
+#include "have/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -180,10 +180,10 @@ fe_status fe_share_quality(const fe_share *s, fe_comm *comm, fe_device *d, fe_pa
     double *all = NULL;
     for (int e = 0; e < s->n_elem; e++) host[COUNTED] += s->counted[e];
     FE_TRY(fe_device_upload(d, N, sizeof *host, host, "quality of a partition", (void **)&all));
-    FE_TRY(comm->sum(comm, d, N_SUM, all));
-    FE_TRY(comm->largest(comm, d, N - N_SUM, all + N_SUM));
-    FE_TRY(d->ops->download(d, sizeof host, all, host));
-    d->ops->release(d, all);
+    FE_TRY(fe_comm_sum(comm, d, N_SUM, all));
+    FE_TRY(fe_comm_largest(comm, d, N - N_SUM, all + N_SUM));
+    FE_TRY(d->ops->memory.download(d, sizeof host, all, host));
+    d->ops->memory.release(d, all);
     *quality = (fe_partition_quality){.imbalance = host[MOST_ELEMENTS] * comm->size / host[ELEMENTS],
                                       .ghosts = host[GHOSTS] / host[OWNED],
                                       .duplicates = host[ELEMENTS] / host[COUNTED] - 1.0,

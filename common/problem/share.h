@@ -2,7 +2,7 @@
 #ifndef FE_SHARE_H
 #define FE_SHARE_H
 
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 #include "common/mesh/mesh.h"
 #include "common/variant.h"
 

@@ -39,11 +39,10 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const dou
 size_t fe_summary_scratch(int n_elem);
 fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
                           double *totals, double *out);
-#if FE_HAVE_CUDA
+/* On the device; only in a build with CUDA. */
 fe_status fe_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u);
 fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
                           double *totals, double *out);
-#endif
 
 #ifdef __cplusplus
 }

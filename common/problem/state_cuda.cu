@@ -1,7 +1,6 @@
 /* Material update and step summary on the device: one element a thread. */
-#include "common/backend/cuda.h"
-#include "common/physics/element.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
+#include "common/problem/summary.h"
 
 enum { THREADS = 128, WIDTH = FE_N_SUM + FE_N_MAX };
 

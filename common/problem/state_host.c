@@ -1,7 +1,6 @@
 /* Material update and step summary on the host: one element a SIMD lane. */
-#include "common/backend/device.h"
-#include "common/physics/element.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
+#include "common/problem/summary.h"
 
 FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, int n, const double *u)
 {
@@ -21,16 +20,9 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const dou
     p->view.elastic = mode == FE_TANGENT_ELASTIC;
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads;
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n;             \
-                                                                               e += FE_LANES)                \
-            material_body(KIND, mode, m, e, n, u);                                                           \
-        break;
-    switch (p->kind) {
-        FE_EACH_KIND(CASE)
-    }
-#undef CASE
+#define MATERIAL(KIND) FE_PARALLEL_FOR(e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, u)
+    FE_FOR_KIND(p->kind, MATERIAL)
+#undef MATERIAL
     return FE_OK;
 }
 
@@ -68,15 +60,11 @@ fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *c
 {
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads, width = FE_N_SUM + FE_N_MAX;
-#define CASE(KIND, name)                                                                                     \
-    case KIND:                                                                                               \
-        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int e = 0; e < n; e += BLOCK) \
-            summary_body(KIND, m, e, n, u, counted, partial + (size_t)(e / BLOCK) * width, out);             \
-        break;
-    switch (p->kind) {
-        FE_EACH_KIND(CASE)
-    }
-#undef CASE
+#define SUMMARY(KIND)                                                                                        \
+    FE_PARALLEL_FOR(e, 0, n, BLOCK, threads)                                                                 \
+    summary_body(KIND, m, e, n, u, counted, partial + (size_t)(e / BLOCK) * width, out)
+    FE_FOR_KIND(p->kind, SUMMARY)
+#undef SUMMARY
     for (int i = 0; i < width; i++) totals[i] = 0.0;
     for (int b = 0; b < (n + BLOCK - 1) / BLOCK; b++)
         for (int i = 0; i < width; i++) {

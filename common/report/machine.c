@@ -1,7 +1,8 @@
 /* Machine record: read from the system, kept as "key,value" lines. */
 #include "common/report/machine.h"
+#include "have/cuda.h"
 #include "common/backend/device.h"
-#include "common/report/file.h"
+#include "common/base/file.h"
 #include "common/report/version.h"
 
 #include <ctype.h>

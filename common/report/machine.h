@@ -2,7 +2,7 @@
 #ifndef FE_MACHINE_H
 #define FE_MACHINE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* The result file: a run and its accepted steps as JSON. */
 #include "common/report/result.h"
-#include "common/report/file.h"
+#include "common/base/file.h"
 #include "common/report/version.h"
 
 #include <jansson.h>

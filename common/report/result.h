@@ -3,7 +3,7 @@
 #define FE_RESULT_H
 
 #include "common/backend/device.h"
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/case.h"
 #include "common/problem/share.h"

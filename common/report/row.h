@@ -4,7 +4,7 @@
 #ifndef FE_ROW_H
 #define FE_ROW_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include <stdio.h>
 
 #ifdef __cplusplus

@@ -1,6 +1,10 @@
 /* Commit and versions of this build. */
 #include "common/report/version.h"
-#include "common/fe.h"
+#include "common/base/fe.h"
+#include "have/cuda.h"
+#include "have/metis.h"
+#include "have/mpi.h"
+#include "have/nccl.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef FE_AGGREGATE_H
 #define FE_AGGREGATE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 typedef struct fe_graph {
     int n;

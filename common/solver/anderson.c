@@ -36,15 +36,15 @@ static fe_status push(fe_solver *s, const double *step)
     if (a->filled >= 0) {
         double *D = a->steps + (size_t)a->next * s->krylov.length;
         double *X = a->displacements + (size_t)a->next * s->krylov.length;
-        FE_TRY(d->ops->copy(d, s->n, step, D));
-        FE_TRY(d->ops->axpy(d, s->n, -1.0, a->last_step, D));
-        FE_TRY(d->ops->copy(d, s->n, s->v, X));
-        FE_TRY(d->ops->axpy(d, s->n, -1.0, a->last_u, X));
+        FE_TRY(d->ops->vector.copy(d, s->n, step, D));
+        FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, a->last_step, D));
+        FE_TRY(d->ops->vector.copy(d, s->n, s->v, X));
+        FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, a->last_u, X));
         a->next = (a->next + 1) % a->depth;
     }
     if (a->filled < a->depth) a->filled++;
-    FE_TRY(d->ops->copy(d, s->n, step, a->last_step));
-    return d->ops->copy(d, s->n, s->v, a->last_u);
+    FE_TRY(d->ops->vector.copy(d, s->n, step, a->last_step));
+    return d->ops->vector.copy(d, s->n, s->v, a->last_u);
 }
 
 /* gamma of the normal equations D^T D gamma = D^T step, least norm where they are near singular. */
@@ -55,11 +55,11 @@ static fe_status solve_gamma(fe_solver *s, const double *step, int k, double *ga
     double matrix[DEEPEST * (DEEPEST + 1)], singular[DEEPEST];
     lapack_int rank;
     for (int j = 0; j < k; j++)
-        FE_TRY(d->ops->dots(d, s->n, k, a->steps, s->krylov.length, a->steps + (size_t)j * s->krylov.length,
-                            a->small + j * k));
-    FE_TRY(d->ops->dots(d, s->n, k, a->steps, s->krylov.length, step, a->small + k * k));
-    FE_TRY(s->comm->sum(s->comm, d, k * (k + 1), a->small));
-    FE_TRY(d->ops->download(d, (size_t)k * (k + 1) * sizeof *matrix, a->small, matrix));
+        FE_TRY(d->ops->column.dots(d, s->n, k, a->steps, s->krylov.length,
+                                   a->steps + (size_t)j * s->krylov.length, a->small + j * k));
+    FE_TRY(d->ops->column.dots(d, s->n, k, a->steps, s->krylov.length, step, a->small + k * k));
+    FE_TRY(fe_comm_sum(s->comm, d, k * (k + 1), a->small));
+    FE_TRY(d->ops->memory.download(d, (size_t)k * (k + 1) * sizeof *matrix, a->small, matrix));
     for (int i = 0; i < k; i++) gamma[i] = matrix[k * k + i];
     const lapack_int info =
         LAPACKE_dgelsd(LAPACK_COL_MAJOR, k, k, 1, matrix, k, gamma, k, singular, 1e-12, &rank);
@@ -76,7 +76,7 @@ fe_status fe_anderson_mix(fe_solver *s, double *step)
     const int k = a->filled;
     if (k == 0) return FE_OK;
     FE_TRY(solve_gamma(s, step, k, gamma));
-    FE_TRY(d->ops->upload(d, (size_t)k * sizeof *gamma, gamma, a->small));
-    FE_TRY(d->ops->combine(d, s->n, k, -1.0, a->steps, s->krylov.length, a->small, step));
-    return d->ops->combine(d, s->n, k, -1.0, a->displacements, s->krylov.length, a->small, step);
+    FE_TRY(d->ops->memory.upload(d, (size_t)k * sizeof *gamma, gamma, a->small));
+    FE_TRY(d->ops->column.combine(d, s->n, k, -1.0, a->steps, s->krylov.length, a->small, step));
+    return d->ops->column.combine(d, s->n, k, -1.0, a->displacements, s->krylov.length, a->small, step);
 }

@@ -1,5 +1,6 @@
 /* The elastic matrix of a rank's nodes, assembled on the host from a copy of the view. */
 #include "common/physics/stiffness.h"
+#include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "common/solver/multigrid_setup.h"
 
@@ -9,7 +10,7 @@
 static fe_status copy(fe_device *d, size_t count, size_t size, const void *memory, void **host)
 {
     FE_TRY(fe_allocate(count + 64 / size, size, "copy of the mesh", host)); /* lanes read beyond the end */
-    return d->ops->download(d, count * size, memory, *host);
+    return d->ops->memory.download(d, count * size, memory, *host);
 }
 
 static fe_status copy_view(const fe_problem *p, fe_view *v)
@@ -150,7 +151,8 @@ static fe_status read_supports(const fe_problem *p, int n_fixed, const int *at, 
     int *host = NULL;
     FE_ALLOCATE(e->fixed, 3 * (size_t)p->view.n_local, "supports");
     FE_ALLOCATE(host, n_fixed, "supports");
-    const fe_status status = p->device->ops->download(p->device, (size_t)n_fixed * sizeof *host, at, host);
+    const fe_status status =
+        p->device->ops->memory.download(p->device, (size_t)n_fixed * sizeof *host, at, host);
     for (int i = 0; i < n_fixed && status == FE_OK; i++) e->fixed[host[i]] = 1;
     free(host);
     return status;

@@ -1,7 +1,7 @@
 /* GMRES(m) with Givens rotations on the device, and CG. One scalar an iteration comes to the host. */
 #include "common/solver/krylov.h"
-#include "common/backend/conjugate.h"
-#include "common/backend/hessenberg.h"
+#include "common/algebra/conjugate.h"
+#include "common/algebra/hessenberg.h"
 
 #include <stdlib.h>
 
@@ -30,24 +30,24 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
 /* out[j] = V_j · w over all ranks */
 static fe_status dots(fe_krylov *k, int columns, const double *V, const double *w, double *out)
 {
-    FE_TRY(k->device->ops->dots(k->device, k->n, columns, V, k->length, w, out));
-    return k->comm->sum(k->comm, k->device, columns, out);
+    FE_TRY(k->device->ops->column.dots(k->device, k->n, columns, V, k->length, w, out));
+    return fe_comm_sum(k->comm, k->device, columns, out);
 }
 
 static fe_status norm(fe_krylov *k, const double *x, double *out)
 {
     FE_TRY(dots(k, 1, x, x, out));
-    return k->device->ops->square_root(k->device, out);
+    return k->device->ops->vector.square_root(k->device, out);
 }
 
 static fe_status read_scalars(fe_krylov *k, int n, const double *x, double *host)
 {
-    return k->device->ops->download(k->device, (size_t)n * sizeof *x, x, host);
+    return k->device->ops->memory.download(k->device, (size_t)n * sizeof *x, x, host);
 }
 
 static fe_status precondition_into(fe_krylov *k, const fe_operator *precondition, double *x, double *y)
 {
-    if (!precondition) return k->device->ops->copy(k->device, k->n, x, y);
+    if (!precondition) return k->device->ops->vector.copy(k->device, k->n, x, y);
     FE_TRY(k->device->ops->phase(k->device, FE_PHASE_PRECONDITION));
     FE_TRY(precondition->apply(precondition->context, x, y));
     return k->device->ops->phase(k->device, FE_PHASE_ORTHOGONALIZATION);
@@ -67,15 +67,15 @@ static fe_status orthogonalize(fe_krylov *k, int columns, double *w, double *h)
         for (int i = 0; i < columns; i++) {
             const double *v = k->basis + (size_t)i * k->length;
             FE_TRY(dots(k, 1, v, w, h + i));
-            FE_TRY(d->ops->axpy_scalar(d, k->n, -1.0, h + i, v, w));
+            FE_TRY(d->ops->vector.axpy_scalar(d, k->n, -1.0, h + i, v, w));
         }
     } else {
         static const double one = 1.0;
         FE_TRY(dots(k, columns, k->basis, w, h));
-        FE_TRY(d->ops->combine(d, k->n, columns, -1.0, k->basis, k->length, h, w));
+        FE_TRY(d->ops->column.combine(d, k->n, columns, -1.0, k->basis, k->length, h, w));
         FE_TRY(dots(k, columns, k->basis, w, k->h));
-        FE_TRY(d->ops->combine(d, k->n, columns, -1.0, k->basis, k->length, k->h, w));
-        FE_TRY(d->ops->axpy(d, (size_t)columns, one, k->h, h));
+        FE_TRY(d->ops->column.combine(d, k->n, columns, -1.0, k->basis, k->length, k->h, w));
+        FE_TRY(d->ops->vector.axpy(d, (size_t)columns, one, k->h, h));
     }
     return norm(k, w, h + columns);
 }
@@ -86,24 +86,24 @@ static fe_status extend(fe_krylov *k, int j)
     fe_device *d = k->device;
     double *w = k->basis + (size_t)(j + 1) * k->length, *h = fe_hessenberg_h(k->small, k->restart, j);
     FE_TRY(orthogonalize(k, j + 1, w, h));
-    FE_TRY(d->ops->divide(d, k->n, w, h + j + 1, w));
-    return d->ops->hessenberg_column(d, j, k->restart, k->small);
+    FE_TRY(d->ops->vector.divide(d, k->n, w, h + j + 1, w));
+    return d->ops->column.hessenberg_column(d, j, k->restart, k->small);
 }
 
 /* The same from u and w = A u in columns j and j + 1: they become v_j and the next u. */
 static fe_status extend_delayed(fe_krylov *k, int j)
 {
     fe_device *d = k->device;
-    FE_TRY(d->ops->dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
-    FE_TRY(k->comm->sum(k->comm, d, 2 * (j + 2), k->h));
-    return d->ops->delayed_column(d, k->n, j, k->restart, k->small, k->basis, k->length, k->h);
+    FE_TRY(d->ops->column.dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
+    FE_TRY(fe_comm_sum(k->comm, d, 2 * (j + 2), k->h));
+    return d->ops->column.delayed_column(d, k->n, j, k->restart, k->small, k->basis, k->length, k->h);
 }
 
 /* Ends the last of j columns: the projections and the norm of u in column j are known now. */
 static fe_status finish_delayed(fe_krylov *k, int j)
 {
     FE_TRY(dots(k, j + 1, k->basis, k->basis + (size_t)j * k->length, k->h));
-    return k->device->ops->delayed_finish(k->device, j, k->restart, k->small, k->h);
+    return k->device->ops->column.delayed_finish(k->device, j, k->restart, k->small, k->h);
 }
 
 /* --- recordings -------------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ fe_status fe_krylov_record(fe_krylov *k, int on)
 {
     const int n = k->restart ? k->restart : 2;
     fe_krylov_close(k);
-    if (!on || !k->device->ops->record_begin) return FE_OK;
+    if (!on || !k->device->ops->recording.begin) return FE_OK;
     FE_TRY(fe_allocate(1,
                        sizeof *k->recordings + FE_MOST_VERSIONS * (size_t)n * sizeof k->recordings->piece[0],
                        "recordings", (void **)&k->recordings));
@@ -140,15 +140,15 @@ fe_status fe_krylov_record(fe_krylov *k, int on)
 void fe_krylov_close(fe_krylov *k)
 {
     for (int i = 0; k->recordings && i < FE_MOST_VERSIONS * k->recordings->n; i++)
-        k->device->ops->forget(k->device, k->recordings->piece[i].recording);
+        k->device->ops->recording.forget(k->device, k->recordings->piece[i].recording);
     free(k->recordings);
     k->recordings = NULL;
 }
 
 static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *), void **recording)
 {
-    FE_TRY(d->ops->record_begin(d));
-    const fe_status status = body(p), ended = d->ops->record_end(d, recording);
+    FE_TRY(d->ops->recording.begin(d));
+    const fe_status status = body(p), ended = d->ops->recording.end(d, recording);
     return status != FE_OK ? status : ended;
 }
 
@@ -163,7 +163,7 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
     if (r->piece[i].times++ == 0) return body(p);
     if (!r->piece[i].recording) FE_TRY(record(d, p, body, &r->piece[i].recording));
     FE_TRY(d->ops->phase(d, FE_PHASE_OTHER));
-    FE_TRY(d->ops->replay(d, r->piece[i].recording));
+    FE_TRY(d->ops->recording.replay(d, r->piece[i].recording));
     return d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION);
 }
 
@@ -184,8 +184,8 @@ static fe_status read_residual(fe_krylov *k, int j, const double *norm, fe_krylo
 {
     const fe_backend *ops = k->device->ops;
     if (k->recordings) {
-        FE_TRY(ops->read_begin(k->device, j % 2, norm));
-        if (j) FE_TRY(ops->read_end(k->device, (j - 1) % 2, &result->last));
+        FE_TRY(ops->side.read_begin(k->device, j % 2, norm));
+        if (j) FE_TRY(ops->side.read_end(k->device, (j - 1) % 2, &result->last));
     } else {
         FE_TRY(read_scalars(k, 1, norm, &result->last));
     }
@@ -200,22 +200,22 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     const int m = k->restart, delayed = k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
     const double *g = fe_hessenberg_g(k->small, m), *norms = fe_hessenberg_norms(k->small, m);
     int j = 0;
-    FE_TRY(d->ops->divide(d, k->n, k->basis, g, k->basis));
+    FE_TRY(d->ops->vector.divide(d, k->n, k->basis, g, k->basis));
     while (j < m && result->iterations < max_iterations && result->last > target) {
         FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j}, j, gmres_iteration));
         FE_TRY(read_residual(k, j, norms + j, result));
         result->iterations++, j++;
     }
-    if (k->recordings) FE_TRY(d->ops->read_end(d, (j - 1) % 2, &result->last));
+    if (k->recordings) FE_TRY(d->ops->side.read_end(d, (j - 1) % 2, &result->last));
     result->not_finite = !isfinite(result->last);
     if (result->not_finite) return FE_OK;
     if (delayed) FE_TRY(finish_delayed(k, j));
-    FE_TRY(d->ops->hessenberg_solve(d, j, m, k->small, k->h));
+    FE_TRY(d->ops->column.hessenberg_solve(d, j, m, k->small, k->h));
     double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
-    FE_TRY(d->ops->zero(d, k->n * sizeof(double), sum));
-    FE_TRY(d->ops->combine(d, k->n, j, 1.0, k->basis, k->length, k->h, sum));
+    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), sum));
+    FE_TRY(d->ops->column.combine(d, k->n, j, 1.0, k->basis, k->length, k->h, sum));
     FE_TRY(precondition_into(k, precondition, sum, k->z));
-    return d->ops->axpy(d, k->n, 1.0, k->z, x);
+    return d->ops->vector.axpy(d, k->n, 1.0, k->z, x);
 }
 
 const char *fe_krylov_reason(const fe_krylov_result *result)
@@ -250,8 +250,8 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
     double *g = fe_hessenberg_g(k->small, k->restart);
     progress so_far = {0};
     *result = (fe_krylov_result){0};
-    FE_TRY(d->ops->zero(d, k->n * sizeof(double), x));
-    FE_TRY(d->ops->copy(d, k->n, b, k->basis));
+    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
+    FE_TRY(d->ops->vector.copy(d, k->n, b, k->basis));
     while (1) {
         FE_TRY(norm(k, k->basis, g));
         FE_TRY(read_scalars(k, 1, g, &result->last));
@@ -264,10 +264,10 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
         FE_TRY(gmres_cycle(k, A, precondition, x, tolerance * result->first, max_iterations, result));
         if (result->not_finite) return FE_OK;
         /* residual anew: b - A x */
-        FE_TRY(d->ops->copy(d, k->n, x, k->z));
+        FE_TRY(d->ops->vector.copy(d, k->n, x, k->z));
         FE_TRY(apply_into(k, A, k->z, k->basis));
-        FE_TRY(d->ops->scale(d, k->n, -1.0, k->basis));
-        FE_TRY(d->ops->axpy(d, k->n, 1.0, b, k->basis));
+        FE_TRY(d->ops->vector.scale(d, k->n, -1.0, k->basis));
+        FE_TRY(d->ops->vector.axpy(d, k->n, 1.0, b, k->basis));
     }
 }
 
@@ -295,10 +295,10 @@ static fe_status cg_iteration(const piece *at)
     double *from = cg_scalars(k, at->j), *to = cg_scalars(k, at->j + 1);
     FE_TRY(precondition_into(k, at->precondition, c.r, k->z));
     FE_TRY(apply_into(k, at->A, k->z, c.w));
-    FE_TRY(d->ops->cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
-    FE_TRY(k->comm->sum(k->comm, d, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->cg_update(d, k->n, from, k->z, c.w, c.p, c.s, at->x, c.r, to));
-    return k->comm->sum(k->comm, d, 1, to + FE_CG_SQUARE);
+    FE_TRY(d->ops->column.cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
+    FE_TRY(fe_comm_sum(k->comm, d, 2, from + FE_CG_GAMMA));
+    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, c.p, c.s, at->x, c.r, to));
+    return fe_comm_sum(k->comm, d, 1, to + FE_CG_SQUARE);
 }
 
 /* CG's residual may grow for long before it falls: it counts as stagnating where as many iterations as led to
@@ -326,14 +326,14 @@ static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *tar
     fe_device *d = k->device;
     double first[FE_CG_SIZE] = {0};
     const cg c = cg_of(k);
-    FE_TRY(d->ops->copy(d, k->n, b, c.r));
+    FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
     FE_TRY(dots(k, 1, c.r, c.r, k->small));
     FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
     result->first = result->last = sqrt(first[FE_CG_SQUARE]);
     result->converged = result->first == 0.0;
     result->not_finite = !isfinite(result->first);
     *target = first[FE_CG_TARGET] = tolerance * tolerance * first[FE_CG_SQUARE];
-    return d->ops->upload(d, sizeof first, first, cg_scalars(k, 0));
+    return d->ops->memory.upload(d, sizeof first, first, cg_scalars(k, 0));
 }
 
 /* Where the backend can, the host knows an iteration's residual while the device works on the next one: what
@@ -342,20 +342,20 @@ fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondit
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {
     fe_device *d = k->device;
-    const int ahead = d->ops->read_begin ? 1 : 0;
+    const int ahead = d->ops->side.read_begin ? 1 : 0;
     double target, square;
     *result = (fe_krylov_result){0};
-    FE_TRY(d->ops->zero(d, k->n * sizeof(double), x));
+    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
     FE_TRY(cg_start(k, b, tolerance, &target, result));
     progress so_far = {result->first, 0};
     for (int j = 0; j < max_iterations + ahead && !cg_ended(result); j++) {
         const double *found = cg_scalars(k, j + 1) + FE_CG_SQUARE;
         if (j < max_iterations) {
             FE_TRY(enqueue(&(piece){k, A, precondition, x, j}, j % 2, cg_iteration));
-            if (ahead) FE_TRY(d->ops->read_begin(d, j % 2, found));
+            if (ahead) FE_TRY(d->ops->side.read_begin(d, j % 2, found));
         }
         if (j < ahead) continue;
-        FE_TRY(ahead ? d->ops->read_end(d, (j - 1) % 2, &square) : read_scalars(k, 1, found, &square));
+        FE_TRY(ahead ? d->ops->side.read_end(d, (j - 1) % 2, &square) : read_scalars(k, 1, found, &square));
         cg_note(square, target, &so_far, result);
     }
     return FE_OK;

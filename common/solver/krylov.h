@@ -3,7 +3,7 @@
 #ifndef FE_KRYLOV_H
 #define FE_KRYLOV_H
 
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 
 /* y = A x. x and y have the length of the caller's vectors; the operator may overwrite x's ghosts. */
 typedef struct fe_operator {

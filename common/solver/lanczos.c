@@ -17,9 +17,9 @@ typedef struct lanczos {
 static fe_status dot(const lanczos *l, const double *x, const double *y, double *out)
 {
     fe_device *d = l->d;
-    FE_TRY(d->ops->dots(d, l->n, 1, x, l->n, y, l->scalar));
-    if (l->comm) FE_TRY(l->comm->sum(l->comm, d, 1, l->scalar));
-    return d->ops->download(d, sizeof *out, l->scalar, out);
+    FE_TRY(d->ops->column.dots(d, l->n, 1, x, l->n, y, l->scalar));
+    if (l->comm) FE_TRY(fe_comm_sum(l->comm, d, 1, l->scalar));
+    return d->ops->memory.download(d, sizeof *out, l->scalar, out);
 }
 
 static fe_status start(const lanczos *l)
@@ -27,7 +27,7 @@ static fe_status start(const lanczos *l)
     double *random = NULL;
     FE_ALLOCATE(random, l->n + 1, "start of Lanczos' method");
     for (size_t i = 0; i < l->n; i++) random[i] = 0x1p-52 * (double)(fe_mix((uint64_t)i) >> 11) - 1.0;
-    const fe_status status = l->d->ops->upload(l->d, l->n * sizeof *random, random, l->r);
+    const fe_status status = l->d->ops->memory.upload(l->d, l->n * sizeof *random, random, l->r);
     free(random);
     return status;
 }
@@ -48,7 +48,7 @@ static fe_status run(const lanczos *l, const fe_operator *A, const fe_operator *
     int n = 0;
     FE_TRY(start(l));
     FE_TRY(inverse->apply(inverse->context, l->r, l->z));
-    FE_TRY(d->ops->copy(d, l->n, l->z, l->p));
+    FE_TRY(d->ops->vector.copy(d, l->n, l->z, l->p));
     FE_TRY(dot(l, l->r, l->z, &rz));
     first = rz;
     while (n < STEPS && rz > 1e-24 * first) {
@@ -58,14 +58,14 @@ static fe_status run(const lanczos *l, const fe_operator *A, const fe_operator *
         diagonal[n] = beta / alpha;
         alpha = rz / pq;
         diagonal[n] += 1.0 / alpha;
-        FE_TRY(d->ops->axpy(d, l->n, -alpha, l->q, l->r));
+        FE_TRY(d->ops->vector.axpy(d, l->n, -alpha, l->q, l->r));
         FE_TRY(inverse->apply(inverse->context, l->r, l->z));
         const double last = rz;
         FE_TRY(dot(l, l->r, l->z, &rz));
         beta = rz / last;
         beside[n++] = sqrt(beta) / alpha;
-        FE_TRY(d->ops->scale(d, l->n, beta, l->p));
-        FE_TRY(d->ops->axpy(d, l->n, 1.0, l->z, l->p));
+        FE_TRY(d->ops->vector.scale(d, l->n, beta, l->p));
+        FE_TRY(d->ops->vector.axpy(d, l->n, 1.0, l->z, l->p));
     }
     return largest_of(n, diagonal, beside, lambda);
 }
@@ -80,6 +80,6 @@ fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length,
         status = fe_device_allocate(d, length + 8, sizeof(double), "Lanczos vector", (void **)vectors[i]);
     if (status == FE_OK) status = run(&l, A, inverse, lambda);
     for (int i = 0; i < 5; i++)
-        if (*vectors[i]) d->ops->release(d, *vectors[i]);
+        if (*vectors[i]) d->ops->memory.release(d, *vectors[i]);
     return status;
 }

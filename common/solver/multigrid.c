@@ -66,7 +66,7 @@ static fe_status gather(fe_multigrid *m)
     const size_t n = 6 * (size_t)m->coarse[0].n;
     if (m->comm->size == 1) return FE_OK;
     FE_TRY(fe_block_ops_of(d)->widen(d, n, m->coarse[0].b, m->gathered));
-    FE_TRY(m->comm->sum(m->comm, d, (int)n, m->gathered));
+    FE_TRY(fe_comm_sum(m->comm, d, (int)n, m->gathered));
     return fe_block_ops_of(d)->narrow(d, n, m->gathered, m->coarse[0].b);
 }
 

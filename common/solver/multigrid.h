@@ -12,7 +12,7 @@
 #define FE_MULTIGRID_H
 
 #include "common/backend/block_matrix.h"
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 #include "common/variant.h"
 
 enum { FE_MOST_LEVELS = 12, FE_MOST_SWEEPS = 8 };

@@ -14,11 +14,11 @@ fe_status fe_multigrid_sum(fe_device *d, fe_comm *comm, size_t n, double *x)
     fe_status status = FE_OK;
     for (size_t first = 0; first < n && status == FE_OK; first += chunk) {
         const size_t count = n - first < chunk ? n - first : chunk, bytes = count * sizeof *x;
-        status = d->ops->upload(d, bytes, x + first, all);
-        if (status == FE_OK) status = comm->sum(comm, d, (int)count, all);
-        if (status == FE_OK) status = d->ops->download(d, bytes, all, x + first);
+        status = d->ops->memory.upload(d, bytes, x + first, all);
+        if (status == FE_OK) status = fe_comm_sum(comm, d, (int)count, all);
+        if (status == FE_OK) status = d->ops->memory.download(d, bytes, all, x + first);
     }
-    d->ops->release(d, all);
+    d->ops->memory.release(d, all);
     return status;
 }
 
@@ -68,9 +68,9 @@ static fe_status count_through(const fe_multigrid_share *s, size_t n_own, size_t
 static fe_status refresh(const fe_multigrid_share *s, double *vector, double *host)
 {
     const size_t bytes = 3 * (size_t)s->view->n_local * sizeof *host;
-    FE_TRY(s->d->ops->upload(s->d, bytes, host, vector));
+    FE_TRY(s->d->ops->memory.upload(s->d, bytes, host, vector));
     FE_TRY(fe_comm_exchange(s->comm, vector));
-    return s->d->ops->download(s->d, bytes, vector, host);
+    return s->d->ops->memory.download(s->d, bytes, vector, host);
 }
 
 /* Aggregate and supports of ghosts. */
@@ -89,7 +89,7 @@ static fe_status tell_ghosts(const fe_multigrid_share *s, fe_multigrid_aggregate
         a->of[i] = (int)host[3 * i];
         for (int c = 0; c < 3; c++) a->fixed[3 * i + (size_t)c] = (int)host[3 * i + 1] >> c & 1;
     }
-    if (vector) s->d->ops->release(s->d, vector);
+    if (vector) s->d->ops->memory.release(s->d, vector);
     free(host);
     return status;
 }
@@ -138,7 +138,7 @@ static fe_status exchange_rows(const fe_multigrid_share *s, const fe_sparse *P, 
                 rows[(size_t)(i - n_owned) * (size_t)width + (size_t)(k + c)] =
                     host[3 * (size_t)i + (size_t)c];
     }
-    if (vector) s->d->ops->release(s->d, vector);
+    if (vector) s->d->ops->memory.release(s->d, vector);
     free(host);
     return status;
 }
@@ -149,9 +149,9 @@ static fe_status longest_row(const fe_multigrid_share *s, const fe_sparse *P, in
     double most = 0.0, *scalar = NULL;
     for (int i = 0; i < P->n_row; i++) most = fmax(most, P->first[i + 1] - P->first[i]);
     FE_TRY(fe_device_upload(s->d, 1, sizeof most, &most, "multigrid set-up", (void **)&scalar));
-    fe_status status = s->comm->largest(s->comm, s->d, 1, scalar);
-    if (status == FE_OK) status = s->d->ops->download(s->d, sizeof most, scalar, &most);
-    s->d->ops->release(s->d, scalar);
+    fe_status status = fe_comm_largest(s->comm, s->d, 1, scalar);
+    if (status == FE_OK) status = s->d->ops->memory.download(s->d, sizeof most, scalar, &most);
+    s->d->ops->memory.release(s->d, scalar);
     *longest = (int)most;
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef FE_MULTIGRID_RANKS_H
 #define FE_MULTIGRID_RANKS_H
 
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 #include "common/solver/sparse.h"
 #include "common/variant.h"
 

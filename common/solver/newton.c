@@ -41,12 +41,12 @@ static fe_status evaluate(fe_solver *s, double *v, double *r, const double *step
     double sums[3] = {0};
     const int n = step ? 3 : 2;
     FE_TRY(fe_solver_residual(s, v, r));
-    FE_TRY(d->ops->take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
-    FE_TRY(d->ops->dots(d, s->n, 1, r, s->length, r, s->scalar));
-    FE_TRY(d->ops->dots(d, (size_t)s->n_fixed, 1, s->scratch, s->length, s->scratch, s->scalar + 1));
-    if (step) FE_TRY(d->ops->dots(d, s->n, 1, r, s->length, step, s->scalar + 2));
-    FE_TRY(s->comm->sum(s->comm, d, n, s->scalar));
-    FE_TRY(d->ops->download(d, (size_t)n * sizeof *sums, s->scalar, sums));
+    FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
+    FE_TRY(d->ops->column.dots(d, s->n, 1, r, s->length, r, s->scalar));
+    FE_TRY(d->ops->column.dots(d, (size_t)s->n_fixed, 1, s->scratch, s->length, s->scratch, s->scalar + 1));
+    if (step) FE_TRY(d->ops->column.dots(d, s->n, 1, r, s->length, step, s->scalar + 2));
+    FE_TRY(fe_comm_sum(s->comm, d, n, s->scalar));
+    FE_TRY(d->ops->memory.download(d, (size_t)n * sizeof *sums, s->scalar, sums));
     *norm = sqrt(sums[0]);
     if (step) *slope = sums[2];
     s->reach = fmax(s->scale, fmax(s->load_norm, sqrt(sums[1])));
@@ -63,11 +63,11 @@ static int accepted(const fe_solver *s, double norm)
 static fe_status apply_factors(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->zero(d, s->length * sizeof(double), s->external));
-    FE_TRY(d->ops->copy(d, s->n, s->u, s->v));
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->external));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->u, s->v));
     for (int p = 0; p < s->boundary->n_path; p++) {
-        if (s->load[p]) FE_TRY(d->ops->axpy(d, s->n, to[p], s->load[p], s->external));
-        FE_TRY(d->ops->put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value, s->v));
+        if (s->load[p]) FE_TRY(d->ops->vector.axpy(d, s->n, to[p], s->load[p], s->external));
+        FE_TRY(d->ops->vector.put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value, s->v));
     }
     double square;
     FE_TRY(fe_solver_dot(s, s->external, s->external, &square));
@@ -89,10 +89,10 @@ static fe_status measure_step(fe_solver *s, double *slope, double *norm)
 {
     fe_device *d = s->device;
     double sums[2];
-    FE_TRY(d->ops->dots(d, s->n, 1, s->residual, s->length, s->step, s->scalar));
-    FE_TRY(d->ops->dots(d, s->n, 1, s->step, s->length, s->step, s->scalar + 1));
-    FE_TRY(s->comm->sum(s->comm, d, 2, s->scalar));
-    FE_TRY(d->ops->download(d, sizeof sums, s->scalar, sums));
+    FE_TRY(d->ops->column.dots(d, s->n, 1, s->residual, s->length, s->step, s->scalar));
+    FE_TRY(d->ops->column.dots(d, s->n, 1, s->step, s->length, s->step, s->scalar + 1));
+    FE_TRY(fe_comm_sum(s->comm, d, 2, s->scalar));
+    FE_TRY(d->ops->memory.download(d, sizeof sums, s->scalar, sums));
     *slope = sums[0], *norm = sqrt(sums[1]);
     return FE_OK;
 }
@@ -150,10 +150,10 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     state->previous = sqrt(square);
     if (state->previous > s->scale) s->scale = state->previous;
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->u, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_apply(s, s->trial, s->scratch));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->scratch, s->residual));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->scratch, s->residual));
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     if (!isfinite(square)) return no_number(record);
     if (square > 0.0) {
@@ -164,11 +164,11 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
         if (refusal(&linear, slope))
             return no_direction(s, record, state->norm, &linear, refusal(&linear, slope));
         say_reduced(s, record, &linear);
-        FE_TRY(d->ops->axpy(d, s->n, 1.0, s->step, s->v));
+        FE_TRY(d->ops->vector.axpy(d, s->n, 1.0, s->step, s->v));
         FE_TRY(record_taken(record, 1.0, norm, &linear));
     }
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->u, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
     state->first_increment = sqrt(square);
     return FE_OK;
@@ -178,8 +178,8 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
 static fe_status try_length(fe_solver *s, double length, double *r, double *norm, double *slope)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->axpy(d, s->n, length, s->step, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, length, s->step, s->trial));
     return evaluate(s, s->trial, r, s->step, norm, slope);
 }
 
@@ -209,7 +209,7 @@ static fe_status search_line(fe_solver *s, double start, newton *state, double *
         }
     }
     state->previous = state->norm, state->norm = norm;
-    return d->ops->copy(d, s->n, s->trial, s->v);
+    return d->ops->vector.copy(d, s->n, s->trial, s->v);
 }
 
 /* Products of a difference have errors of about 1.5e-8 |K| |x|, some hundred times 1.5e-8 |K x|. */
@@ -264,7 +264,7 @@ static fe_status mix(fe_solver *s, double *slope, double *norm)
 {
     fe_device *d = s->device;
     double mixed_slope, mixed_norm;
-    FE_TRY(d->ops->copy(d, s->n, s->step, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->step, s->trial));
     FE_TRY(fe_anderson_mix(s, s->step));
     FE_TRY(measure_step(s, &mixed_slope, &mixed_norm));
     if (mixed_slope > 0.0 && isfinite(mixed_slope)) {
@@ -272,7 +272,7 @@ static fe_status mix(fe_solver *s, double *slope, double *norm)
         return FE_OK;
     }
     fe_anderson_reset(s);
-    return d->ops->copy(d, s->n, s->trial, s->step);
+    return d->ops->vector.copy(d, s->n, s->trial, s->step);
 }
 
 static fe_status iterate(fe_solver *s, fe_step_result *record, newton *state)
@@ -297,8 +297,8 @@ static fe_status ran_away(fe_solver *s, const newton *state, int *yes)
     double square;
     *yes = 0;
     if (s->problem_file->material.H != 0.0 || s->problem_file->n_load == 0) return FE_OK;
-    FE_TRY(s->device->ops->copy(s->device, s->n, s->v, s->trial));
-    FE_TRY(s->device->ops->axpy(s->device, s->n, -1.0, s->u, s->trial));
+    FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->v, s->trial));
+    FE_TRY(s->device->ops->vector.axpy(s->device, s->n, -1.0, s->u, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
     *yes = state->first_increment > 0.0 && !(sqrt(square) < 200.0 * state->first_increment);
     return FE_OK;

@@ -7,7 +7,7 @@
 
 static fe_status mask(fe_solver *s, double *x)
 {
-    return s->device->ops->put(s->device, s->n_fixed, s->fixed, 0.0, NULL, x);
+    return s->device->ops->vector.put(s->device, s->n_fixed, s->fixed, 0.0, NULL, x);
 }
 
 static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *x, double *y)
@@ -18,9 +18,9 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *x, dou
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->dots(d, s->n, 1, x, s->length, y, s->scalar));
-    FE_TRY(s->comm->sum(s->comm, d, 1, s->scalar));
-    return d->ops->download(d, sizeof *out, s->scalar, out);
+    FE_TRY(d->ops->column.dots(d, s->n, 1, x, s->length, y, s->scalar));
+    FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
+    return d->ops->memory.download(d, sizeof *out, s->scalar, out);
 }
 
 fe_status fe_solver_interrupted(const fe_solver *s)
@@ -32,8 +32,8 @@ fe_status fe_solver_residual(fe_solver *s, double *v, double *r)
 {
     fe_device *d = s->device;
     FE_TRY(apply(s, s->assembly->residual, FE_PHASE_RESIDUAL, v, s->internal));
-    FE_TRY(d->ops->copy(d, s->n, s->external, r));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->internal, r));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->external, r));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, r));
     FE_TRY(mask(s, r));
     return d->ops->phase(d, FE_PHASE_OTHER);
 }
@@ -48,11 +48,11 @@ static fe_status apply_difference(fe_solver *s, double *x, double *y)
     FE_TRY(fe_solver_dot(s, x, x, &square));
     const double size = s->difference_u > 0.0 ? s->difference_u : sqrt(square);
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
-    FE_TRY(d->ops->copy(d, s->n, s->v, s->direction));
-    FE_TRY(d->ops->axpy(d, s->n, eps, x, s->direction));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->direction));
+    FE_TRY(d->ops->vector.axpy(d, s->n, eps, x, s->direction));
     FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->direction, y));
-    FE_TRY(d->ops->axpy(d, s->n, -1.0, s->internal, y));
-    return d->ops->scale(d, s->n, 1.0 / eps, y);
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, y));
+    return d->ops->vector.scale(d, s->n, 1.0 / eps, y);
 }
 
 fe_status fe_solver_apply(void *context, double *x, double *y)
@@ -79,17 +79,17 @@ static int version(const fe_solver *s)
 static fe_status apply_blocks(void *context, double *x, double *y)
 {
     fe_solver *s = context;
-    return s->device->ops->apply_blocks(s->device, s->share->n_owned, s->blocks, x, y);
+    return s->device->ops->block.apply(s->device, s->share->n_owned, s->blocks, x, y);
 }
 
 static fe_status build_blocks(fe_solver *s)
 {
     fe_device *d = s->device;
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
-    FE_TRY(d->ops->zero(d, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
+    FE_TRY(d->ops->memory.zero(d, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
     FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
-    FE_TRY(d->ops->constrain_blocks(d, s->n_fixed, s->fixed, s->blocks));
-    return d->ops->invert_blocks(d, s->share->n_owned, s->blocks);
+    FE_TRY(d->ops->block.constrain(d, s->n_fixed, s->fixed, s->blocks));
+    return d->ops->block.invert(d, s->share->n_owned, s->blocks);
 }
 
 /* A line for each level. */

@@ -1,7 +1,7 @@
 /* A run: ranks as threads or processes, each with its share; load steps; results and fields gathered after
  * each. */
-#include "common/backend/launch.h"
 #include "common/problem/state.h"
+#include "common/ranks/ranks.h"
 #include "common/solver/solver.h"
 
 #include <stdio.h>
@@ -94,11 +94,11 @@ static fe_status summarize(fe_solver *s, fe_step_result *record, double plastic_
     fe_device *d = s->device;
     double totals[WIDTH], square;
     FE_TRY(fe_summary(&s->problem, s->v, s->counted, s->partial, s->scalar, s->fields));
-    FE_TRY(s->comm->sum(s->comm, d, FE_N_SUM, s->scalar));
-    FE_TRY(d->ops->largest(d, s->n, s->v, s->scalar + WIDTH));
-    FE_TRY(s->comm->largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
-    FE_TRY(d->ops->download(d, sizeof totals, s->scalar, totals));
-    FE_TRY(d->ops->download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
+    FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
+    FE_TRY(d->ops->vector.largest(d, s->n, s->v, s->scalar + WIDTH));
+    FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
+    FE_TRY(d->ops->memory.download(d, sizeof totals, s->scalar, totals));
+    FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
     record->max_peeq = totals[FE_N_SUM + FE_MAX_PEEQ], record->max_mises = totals[FE_N_SUM + FE_MAX_MISES];
     record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
     record->plastic_work = plastic_work + totals[FE_SUM_PLASTIC_WORK];
@@ -106,9 +106,9 @@ static fe_status summarize(fe_solver *s, fe_step_result *record, double plastic_
     FE_TRY(fe_solver_dot(s, s->v, s->v, &square));
     record->norm_u = sqrt(square);
     for (int i = 0; i < s->boundary->n_reaction; i++) {
-        FE_TRY(d->ops->take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
-        FE_TRY(s->comm->sum(s->comm, d, 1, s->scalar));
-        FE_TRY(d->ops->download(d, sizeof(double), s->scalar, &record->reaction[i]));
+        FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
+        FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
+        FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, &record->reaction[i]));
     }
     return FE_OK;
 }
@@ -118,11 +118,11 @@ static fe_status read_probes(fe_solver *s, fe_step_result *record)
     fe_device *d = s->device;
     for (int i = 0; i < s->boundary->n_probe; i++) {
         const int local = s->share->local[s->boundary->probe[i]];
-        FE_TRY(d->ops->zero(d, 3 * sizeof(double), s->scalar));
+        FE_TRY(d->ops->memory.zero(d, 3 * sizeof(double), s->scalar));
         if (local >= 0 && local < s->share->n_owned)
-            FE_TRY(d->ops->copy(d, 3, s->v + 3 * (size_t)local, s->scalar));
-        FE_TRY(s->comm->sum(s->comm, d, 3, s->scalar));
-        FE_TRY(d->ops->download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
+            FE_TRY(d->ops->vector.copy(d, 3, s->v + 3 * (size_t)local, s->scalar));
+        FE_TRY(fe_comm_sum(s->comm, d, 3, s->scalar));
+        FE_TRY(d->ops->memory.download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
     }
     return FE_OK;
 }
@@ -161,11 +161,11 @@ static fe_status gather_fields(fe_solver *s, run *r)
     const double *sources[2] = {s->v, s->internal};
     fe_status status = FE_OK;
     for (int f = 0; f < 2 && status == FE_OK; f++) {
-        status = d->ops->download(d, vector * sizeof *landing, sources[f], landing);
+        status = d->ops->memory.download(d, vector * sizeof *landing, sources[f], landing);
         for (int i = 0; i < share->n_owned && status == FE_OK; i++)
             memcpy(targets[f] + 3 * (size_t)share->node[i], landing + 3 * (size_t)i, 3 * sizeof *landing);
     }
-    if (status == FE_OK) status = d->ops->download(d, fields * sizeof *landing, s->fields, landing);
+    if (status == FE_OK) status = d->ops->memory.download(d, fields * sizeof *landing, s->fields, landing);
     for (int e = 0; e < share->n_elem && status == FE_OK; e++) {
         if (!share->counted[e]) continue;
         const size_t elem = (size_t)share->elem[e];
@@ -179,7 +179,7 @@ static fe_status gather_fields(fe_solver *s, run *r)
     }
     free(landing);
     for (int f = 0; f < N_FIELD && status == FE_OK; f++)
-        status = s->comm->collect(s->comm, list[f].n, *list[f].x);
+        status = s->comm->ops->collect(s->comm, list[f].n, *list[f].x);
     return status;
 }
 
@@ -212,7 +212,7 @@ static fe_status show_beside(fe_comm *comm, showing *w)
     if (first && pthread_create(&thread, NULL, show, w)) return fe_fail(FE_FAILED, "no thread for output");
     while (busy && status == FE_OK) {
         if (first) busy = !fe_join_within(thread, often);
-        status = comm->broadcast(comm, sizeof busy, &busy);
+        status = comm->ops->broadcast(comm, sizeof busy, &busy);
     }
     if (first && busy) pthread_join(thread, NULL);
     return status;
@@ -227,7 +227,7 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     if (o->wants_fields && record) FE_TRY(gather_fields(s, r));
     if (s->comm->rank == 0) r->result->bytes_from_device_output += s->device->bytes_from_device - before;
     s->device->bytes_from_device = before; /* the solve's own are counted apart */
-    FE_TRY(s->comm->barrier(s->comm));
+    FE_TRY(s->comm->ops->barrier(s->comm));
     showing w = {.observer = o,
                  .record = record,
                  .fields = {.time = record ? record->step : 0.0,
@@ -247,14 +247,14 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);
     if (s->comm->rank == 0) r->n_shown = r->result->n_step;
     FE_TRY(told);
-    return s->comm->barrier(s->comm);
+    return s->comm->ops->barrier(s->comm);
 }
 
 /* Accepts v: displacement and state. */
 static fe_status accept(fe_solver *s)
 {
     fe_problem_accept(&s->problem);
-    return s->device->ops->copy(s->device, s->length, s->v, s->u);
+    return s->device->ops->vector.copy(s->device, s->length, s->v, s->u);
 }
 
 enum { MOST_HALVINGS = 8 };
@@ -332,12 +332,12 @@ static fe_status describe(fe_solver *s, const run *r)
     fe_partition_quality quality;
     double bytes = (double)d->bytes_peak;
     FE_TRY(fe_share_quality(s->share, s->comm, d, &quality));
-    FE_TRY(d->ops->upload(d, sizeof bytes, &bytes, s->scalar));
-    FE_TRY(s->comm->sum(s->comm, d, 1, s->scalar));
-    FE_TRY(d->ops->download(d, sizeof bytes, s->scalar, &bytes));
+    FE_TRY(d->ops->memory.upload(d, sizeof bytes, &bytes, s->scalar));
+    FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
+    FE_TRY(d->ops->memory.download(d, sizeof bytes, s->scalar, &bytes));
     if (s->comm->rank) return FE_OK;
     result->threads = d->threads;
-    result->communication = s->comm->name;
+    result->communication = s->comm->ops->name;
     result->quality = quality;
     result->bytes_resident = (size_t)bytes;
     snprintf(result->device, sizeof result->device, "%s", d->name);
@@ -347,7 +347,7 @@ static fe_status describe(fe_solver *s, const run *r)
 static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 {
     FE_TRY(fe_share_build(r->mesh, &r->partition, s->comm->rank, share));
-    FE_TRY(s->comm->attach(s->comm, s->device, &share->halo));
+    FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     return load_steps(s, r);
@@ -410,7 +410,7 @@ static fe_status choose(run *r)
     const int cuda = !strcmp(o->backend, "cuda");
     if (!(cuda ? r->variant->cuda : r->variant->host))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
-    if (o->graphs && !r->backend->record_begin)
+    if (o->graphs && !r->backend->recording.begin)
         return fe_fail(FE_BAD_INPUT, "--graphs: the %s backend has none", o->backend);
     return FE_OK;
 }
@@ -427,16 +427,16 @@ static fe_status run_all(run *r)
 {
     const fe_options *o = r->options;
     FE_TRY(choose(r));
-    fe_launch launch = {.backend = r->backend,
-                        .ranks = o->ranks,
-                        .threads = o->threads,
-                        .mpi = o->mpi,
-                        .transport = o->transport};
-    FE_TRY(fe_launch_check(&launch));
+    fe_ranks ranks = {.backend = r->backend,
+                      .n_rank = o->ranks,
+                      .threads = o->threads,
+                      .mpi = o->mpi,
+                      .transport = o->transport};
+    FE_TRY(fe_ranks_check(&ranks));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
     FE_TRY(run_fields(r));
-    const fe_status status = fe_launch_ranks(&launch, run_rank, r);
-    r->abandoned = launch.abandoned;
+    const fe_status status = fe_ranks_run(&ranks, run_rank, r);
+    r->abandoned = ranks.abandoned;
     r->result->status = status_name(r, status);
     return status;
 }

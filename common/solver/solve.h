@@ -2,7 +2,7 @@
 #ifndef FE_SOLVE_H
 #define FE_SOLVE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include "common/mesh/mesh.h"
 #include "common/mesh/vtu.h"
 #include "common/problem/case.h"

@@ -3,7 +3,7 @@
 #ifndef FE_SPARSE_H
 #define FE_SPARSE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 typedef struct fe_sparse {
     int n_row, n_column; /* in blocks */

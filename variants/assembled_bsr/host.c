@@ -1,6 +1,6 @@
 /* assembled_bsr on the host: a slice is as many rows as a cache line has doubles; rows of a slice are the
  * SIMD lanes. */
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
 

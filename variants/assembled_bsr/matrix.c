@@ -20,11 +20,11 @@ static fe_status read_view(draft *k, fe_device *d)
     int most = 0;
     FE_ALLOCATE(k->conn, n_conn, "matrix");
     FE_ALLOCATE(k->corner_first, n_first, "matrix");
-    FE_TRY(d->ops->download(d, n_conn * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->download(d, n_first * sizeof *k->corner_first, m->corner_first, k->corner_first));
+    FE_TRY(d->ops->memory.download(d, n_conn * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(d->ops->memory.download(d, n_first * sizeof *k->corner_first, m->corner_first, k->corner_first));
     const size_t n = (size_t)k->corner_first[m->n_owned];
     FE_ALLOCATE(k->corner, n, "matrix");
-    FE_TRY(d->ops->download(d, n * sizeof *k->corner, m->corner, k->corner));
+    FE_TRY(d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner));
     for (int i = 0; i < m->n_owned; i++) {
         const int valence = k->corner_first[i + 1] - k->corner_first[i];
         if (valence > most) most = valence;

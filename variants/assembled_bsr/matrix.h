@@ -8,6 +8,7 @@
 #define ASSEMBLED_BSR_MATRIX_H
 
 #include "common/physics/stiffness.h"
+#include "common/variant.h"
 
 /* The rows of a part. */
 typedef struct bsr_rows {

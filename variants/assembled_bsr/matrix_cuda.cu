@@ -1,7 +1,6 @@
 /* Assembly on the device: one block of the matrix a thread. It visits the elements at its row's node and adds
  * those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
 /* A block of threads takes ROWS rows, whose elements it finds in the cache; a warp takes one block of each of

@@ -1,8 +1,7 @@
 /* Assembly on the host: one corner of the CSR a SIMD lane; each thread owns blocks of rows and adds the lanes
  * to them in the CSR's order. */
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 #include "common/problem/rows.h"
-#include "common/problem/state.h"
 #include "variants/assembled_bsr/matrix.h"
 
 #include <string.h>

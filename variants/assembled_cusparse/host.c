@@ -1,5 +1,5 @@
 /* assembled_cusparse on the host: the rows of the same BSR matrix, one after the other. */
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 #include "variants/assembled_bsr/matrix.h"
 
 static fe_status setup(fe_problem *p, void **work)

@@ -1,4 +1,5 @@
 #include "common/variant.h"
+#include "have/cusparse.h"
 
 #if FE_HAVE_CUSPARSE
 #define CUSPARSE_TABLE(table) FE_CUDA_TABLE(table)

@@ -4,6 +4,7 @@
 #define CORNER_GATHER_ASSEMBLY_H
 
 #include "common/physics/lanes.h"
+#include "common/variant.h"
 
 /* 1: slots stand as nodes read them, in slices of 32 rows: corner k of row n at slice[n / 32] + 32 k + n
  * % 32. Reads are then coalesced in every mesh and need no index; writes are, as far as elements side by side
@@ -79,7 +80,7 @@ FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gat
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(held, node, m->x, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL for (int b = 0; b < held; b++)
+    FE_UNROLL_LARGE for (int b = 0; b < held; b++)
     {
         fe_element_diagonal(kind, m, element, x, b, block);
         corner_gather_store(m, w, element, b, 6, block);

@@ -1,6 +1,5 @@
 /* corner_gather on the device: one element a thread, then one row a thread. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 
 enum { THREADS = 128, ROW_THREADS = 256 };

@@ -1,6 +1,5 @@
 /* corner_gather on the host: one element a SIMD lane, then one row a lane. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/corner_gather/assembly.h"
 
 /* Sums over the slots of rows row, row + 1, … of one slice; beyond a row's corners slots hold 0. */

@@ -62,7 +62,7 @@ static fe_status build_slots(fe_problem *p, corner_gather *w, slots *s)
     FE_ALLOCATE(s->place, n, "corner_gather: slots");
     FE_ALLOCATE(s->filled, m->n_local, "corner_gather: slots");
     FE_ALLOCATE(s->slice, s->n_slice + 1, "corner_gather: slots");
-    FE_TRY(d->ops->download(d, n * sizeof *s->conn, m->conn, s->conn));
+    FE_TRY(d->ops->memory.download(d, n * sizeof *s->conn, m->conn, s->conn));
     FE_TRY(size_slices(m, n_corner, s));
     fill_slices(m, n_corner, s);
     w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */

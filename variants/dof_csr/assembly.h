@@ -1,43 +1,29 @@
 /* dof_csr: one thread computes one entry, direction `axis` of one node: a gather three times finer than by
- * node. It sees space rotated so that its direction is x, and each element at its node turned so that the
- * node is corner 0: of the stress it needs the first row alone, and no table is indexed at run time. */
+ * node. It sees each element at its node turned so that the node is corner 0, and needs one row of the
+ * stress. */
 #ifndef DOF_CSR_ASSEMBLY_H
 #define DOF_CSR_ASSEMBLY_H
 
 #include "common/physics/element.h"
 
-/* p[3i + axis], p[3i + axis + 1], p[3i + axis + 2], axes mod 3. On the device the three threads of a node
- * read the same 24 bytes. */
-#ifdef __CUDACC__
-FE_BODY void dof_csr_read3(const double *__restrict__ p, fe_index i, int axis, fe_real out[3])
+/* Row `axis` of a symmetric tensor xx yy zz xy yz xz. */
+FE_BODY fe_real dof_csr_pick(int axis, fe_real a, fe_real b, fe_real c)
 {
-    const double *q = p + 3 * (size_t)i;
-    for (int c = 0; c < 3; c++) out[c] = q[axis + c < 3 ? axis + c : axis + c - 3];
+    return axis == 0 ? a : axis == 1 ? b : c;
 }
-#else
-FE_BODY void dof_csr_read3(const double *p, fe_index i, int axis, fe_real out[3])
+FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
 {
-    fe_real f[3];
-    fe_read3(p, i, f);
-    for (int c = 0; c < 3; c++) out[c] = f[(axis + c) % 3];
+    row[0] = dof_csr_pick(axis, t[0], t[3], t[5]);
+    row[1] = dof_csr_pick(axis, t[3], t[1], t[4]);
+    row[2] = dof_csr_pick(axis, t[5], t[4], t[2]);
 }
-#endif
 
 /* A field at the corners of a turned element; corner 0 is known. */
-FE_BODY void dof_csr_read(int kind, const fe_index node[8], int axis, const double *field,
-                          const fe_real own[3], fe_real f[8][3])
+FE_BODY void dof_csr_read(int kind, const fe_index node[8], const double *field, const fe_real own[3],
+                          fe_real f[8][3])
 {
     FE_UNROLL for (int c = 0; c < 3; c++) f[0][c] = own[c];
-    FE_UNROLL for (int b = 1; b < fe_corners(kind); b++) dof_csr_read3(field, node[b], axis, f[b]);
-}
-
-FE_BODY fe_element dof_csr_open(int kind, const fe_view *m, fe_index e, fe_index turn, int axis,
-                                fe_index node[8])
-{
-    fe_element element = fe_element_open(m, e, turn);
-    element.axis = axis;
-    fe_element_nodes(kind, m, element, node);
-    return element;
+    FE_UNROLL for (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
 }
 
 /* Force on corner 0 of the turned elements along the axis. own: x and v there. */
@@ -45,24 +31,41 @@ FE_BODY fe_real dof_csr_force(int kind, int op, const fe_view *m, fe_index e, fe
                               const double *v, fe_real own[2][3])
 {
     fe_index node[8];
-    fe_real x[8][3], f[8][3], force[3];
-    const fe_element element = dof_csr_open(kind, m, e, turn, axis, node);
-    dof_csr_read(kind, node, axis, m->x, own[0], x);
-    dof_csr_read(kind, node, axis, v, own[1], f);
-    fe_corner_force(kind, op, m, element, x, f, force);
-    return force[0];
+    fe_real x[8][3], f[8][3], force = fe_splat(FE_EMPTY);
+    const fe_element element = fe_element_open(m, e, turn);
+    fe_element_nodes(kind, m, element, node);
+    dof_csr_read(kind, node, m->x, own[0], x);
+    dof_csr_read(kind, node, v, own[1], f);
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
+    {
+        fe_plane gx[3], gv[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, f, k, gv);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6], row[3];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, f, gv, k, p, G);
+            fe_point_stress(kind, op, fe_weight(kind), m, element, p + 4 * k, J, G, A, stress);
+            fe_corner_gradient(kind, A, 0, p + 4 * k, g);
+            dof_csr_row(axis, stress, row);
+            force += row[0] * g[0] + row[1] * g[1] + row[2] * g[2];
+        }
+    }
+    return force;
 }
 
-/* Row `axis` of the diagonal block of corner 0, its columns in the order axis, axis + 1, axis + 2. */
+/* Row `axis` of the diagonal block of corner 0. */
 FE_BODY void dof_csr_block_row(int kind, const fe_view *m, fe_index e, fe_index turn, int axis,
                                const fe_real own[3], fe_real row[3])
 {
     fe_index node[8];
     fe_real x[8][3], block[6];
-    const fe_element element = dof_csr_open(kind, m, e, turn, axis, node);
-    dof_csr_read(kind, node, axis, m->x, own, x);
+    const fe_element element = fe_element_open(m, e, turn);
+    fe_element_nodes(kind, m, element, node);
+    dof_csr_read(kind, node, m->x, own, x);
     fe_element_diagonal(kind, m, element, x, 0, block);
-    row[0] = block[0], row[1] = block[3], row[2] = block[5];
+    dof_csr_row(axis, block, row);
 }
 
 #endif

@@ -1,6 +1,5 @@
 /* dof_csr on the device: one entry of the vector a thread, the three of a node side by side. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/dof_csr/assembly.h"
 
 enum { THREADS = 128 };
@@ -8,8 +7,8 @@ enum { THREADS = 128 };
 FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const double *v, double *y)
 {
     double sum = 0.0, own[2][3];
-    dof_csr_read3(m->x, row, axis, own[0]);
-    dof_csr_read3(v, row, axis, own[1]);
+    fe_read3(m->x, row, own[0]);
+    fe_read3(v, row, own[1]);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, v, own);
@@ -20,14 +19,14 @@ FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, 
 FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, double *d)
 {
     double sum[3] = {0.0, 0.0, 0.0}, own[3];
-    dof_csr_read3(m->x, row, axis, own);
+    fe_read3(m->x, row, own);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         double block_row[3];
         dof_csr_block_row(kind, m, corner >> 3, corner & 7, axis, own, block_row);
         for (int i = 0; i < 3; i++) sum[i] += block_row[i];
     }
-    for (int i = 0; i < 3; i++) d[9 * (size_t)row + 3 * axis + (axis + i) % 3] = sum[i];
+    for (int i = 0; i < 3; i++) d[9 * (size_t)row + 3 * axis + i] = sum[i];
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \

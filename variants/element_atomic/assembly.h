@@ -23,7 +23,7 @@ FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    FE_UNROLL_LARGE for (int b = 0; b < fe_corners(kind); b++)
     {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);

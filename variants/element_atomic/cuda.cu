@@ -1,6 +1,5 @@
 /* element_atomic on the device: one element a thread. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/element_atomic/assembly.h"
 
 /* Tet4 that follow each other share nodes, and additions of one instruction to one node wait for each other:

@@ -1,6 +1,5 @@
 /* element_atomic on the host: one element a SIMD lane, OpenMP over groups of lanes. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/element_atomic/assembly.h"
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)

@@ -4,6 +4,7 @@
 #define ELEMENT_COLOR_ASSEMBLY_H
 
 #include "common/physics/element.h"
+#include "common/variant.h"
 
 /* Elements sorted by part and colour: place i holds element elem[i]. What jacvec reads of an element is
  * stored at its place, so that neighbouring threads read neighbouring numbers; `material` keeps it up to
@@ -82,7 +83,7 @@ FE_BODY void element_color_diagonal(int kind, const fe_view *m, fe_index i, int 
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+    FE_UNROLL_LARGE for (int b = 0; b < fe_corners(kind); b++)
     {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);

@@ -129,7 +129,7 @@ static fe_status build_order(coloring *k, const fe_problem *p, int **elem, int *
     const size_t n = k->n_corner * k->ld;
     fe_device *d = p->device;
     FE_ALLOCATE(k->conn, n, "colours");
-    FE_TRY(d->ops->download(d, n * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(d->ops->memory.download(d, n * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(count_words(k, m->n_elem, m->n_local));
     FE_ALLOCATE(k->mask, (size_t)m->n_local * k->n_word, "colours");
     FE_ALLOCATE(k->color, k->ld, "colours");

@@ -1,6 +1,5 @@
 /* element_color on the device: a launch for each colour, one element of it a thread. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
 enum { THREADS = 128 };

@@ -1,6 +1,5 @@
 /* element_color on the host: elements of one colour are shared among threads and fill the lanes. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/element_color/assembly.h"
 
 /* The common update, then what jacvec reads in the order of the places: one array after the other. */

@@ -155,7 +155,7 @@ FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int la
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL for (int b = 0; b < held; b++)
+    FE_UNROLL_LARGE for (int b = 0; b < held; b++)
     {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);

@@ -1,6 +1,5 @@
 /* element_team on the device: element_team_elements() elements a warp. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/element_team/assembly.h"
 
 /* 80 registers with 8 lanes a Hex8, 128 with 4 and 168 with 2: as many as they use without spilling. */

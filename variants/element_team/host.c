@@ -1,6 +1,5 @@
 /* element_team on the host: the teams stand side by side in a vector. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/element_team/assembly.h"
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)

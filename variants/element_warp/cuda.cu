@@ -1,6 +1,5 @@
 /* element_warp on the device: one element a warp. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/element_warp/assembly.h"
 
 enum { THREADS = 128 };

@@ -1,6 +1,5 @@
 /* element_warp on the host: a vector is the warp, its lanes are the points of one element. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/element_warp/assembly.h"
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)

@@ -1,6 +1,7 @@
 /* The choice, and the calls that follow it: the same code for both backends. */
 #include "common/backend/device.h"
 #include "common/problem/state.h"
+#include "have/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_p
 /* As its caller will: y is zeroed first, for whatever is chosen. */
 static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use, const double *v, double *y)
 {
-    FE_TRY(p->device->ops->zero(p->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
+    FE_TRY(p->device->ops->memory.zero(p->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
     FE_TRY(call(h, p, i, use, FE_INTERIOR, v, y));
     return call(h, p, i, use, FE_BORDER, v, y);
 }
@@ -55,8 +56,8 @@ static fe_status write_flags(fe_problem *p, const uint8_t *committed, const uint
 {
     fe_device *d = p->device;
     const size_t bytes = (size_t)p->view.ld;
-    FE_TRY(d->ops->upload(d, bytes, committed, p->view.committed.flags));
-    FE_TRY(d->ops->upload(d, bytes, trial, p->view.trial.flags));
+    FE_TRY(d->ops->memory.upload(d, bytes, committed, p->view.committed.flags));
+    FE_TRY(d->ops->memory.upload(d, bytes, trial, p->view.trial.flags));
     return d->ops->wait(d);
 }
 
@@ -86,8 +87,8 @@ static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *v, d
     const size_t bytes = (size_t)p->view.ld;
     uint8_t *flags = NULL; /* committed, trial, none, all */
     FE_ALLOCATE(flags, 4 * bytes, "hybrid");
-    fe_status status = d->ops->download(d, bytes, p->view.committed.flags, flags);
-    if (status == FE_OK) status = d->ops->download(d, bytes, p->view.trial.flags, flags + bytes);
+    fe_status status = d->ops->memory.download(d, bytes, p->view.committed.flags, flags);
+    if (status == FE_OK) status = d->ops->memory.download(d, bytes, p->view.trial.flags, flags + bytes);
     if (status == FE_OK) status = choose(h, p, v, y, flags + 2 * bytes, flags + 3 * bytes);
     if (status == FE_OK) status = write_flags(p, flags, flags + bytes);
     free(flags);
@@ -112,8 +113,8 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
     fe_status status = fe_device_vector(d, p->view.n_local, "hybrid", &v);
     if (status == FE_OK) status = fe_device_vector(d, p->view.n_local, "hybrid", &y);
     if (status == FE_OK) status = choose_and_restore(h, p, v, y);
-    if (v) d->ops->release(d, v);
-    if (y) d->ops->release(d, y);
+    if (v) d->ops->memory.release(d, v);
+    if (y) d->ops->memory.release(d, y);
     snprintf(h->note, sizeof h->note, "residual by %s, jacvec by %s (elastic) and %s (plastic)",
              tried[h->choice[RESIDUAL]], tried[h->choice[ELASTIC]], tried[h->choice[PLASTIC]]);
     return status;

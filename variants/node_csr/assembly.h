@@ -5,6 +5,7 @@
 #define NODE_CSR_ASSEMBLY_H
 
 #include "common/physics/element.h"
+#include "common/variant.h"
 
 /* For Tet4 on the device. Rows form slices of 32; entry k of row n stands at slice[n / 32] + 32 k + n % 32,
  * so that a warp reads its entries side by side. Fields stand by component, since neighbouring rows read

@@ -1,6 +1,5 @@
 /* node_csr on the device: one owned node a thread. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/node_csr/assembly.h"
 
 enum { THREADS = 128 };

@@ -51,14 +51,14 @@ static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
     fe_device *d = p->device;
     const size_t corners = 4 * (size_t)m->ld, n = (size_t)m->n_local;
     FE_ALLOCATE(k->first, m->n_owned + 1, "node_csr: lists");
-    FE_TRY(d->ops->download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
+    FE_TRY(d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
     const size_t n_corner = (size_t)k->first[m->n_owned];
     FE_ALLOCATE(k->corner, n_corner, "node_csr: lists");
     FE_ALLOCATE(k->conn, corners, "node_csr: lists");
     FE_ALLOCATE(k->x, 3 * n, "node_csr: lists");
-    FE_TRY(d->ops->download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
-    FE_TRY(d->ops->download(d, corners * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->download(d, 3 * n * sizeof *k->x, m->x, k->x));
+    FE_TRY(d->ops->memory.download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
+    FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, m->x, k->x));
     FE_TRY(size_slices(k, m->n_owned));
     FE_ALLOCATE(k->entry, k->n_entry, "node_csr: lists");
     fill_slices(k, m);

@@ -1,8 +1,7 @@
 /* node_csr on the host: one corner of the CSR a SIMD lane, so that lanes stay full whatever the valences;
  * each thread owns blocks of rows and adds the lanes to them in the CSR's order. */
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 #include "common/problem/rows.h"
-#include "common/problem/state.h"
 #include "variants/node_csr/assembly.h"
 
 /* y rows [first, last) += forces on their corners. */

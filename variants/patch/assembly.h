@@ -4,14 +4,16 @@
 #ifndef PATCH_ASSEMBLY_H
 #define PATCH_ASSEMBLY_H
 
-#include "common/mesh/bisect.h"
 #include "common/physics/element.h"
+#include "common/variant.h"
 
 /* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
  * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements
  * six nodes are read and summed in place of twelve. */
 enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
+/* Elements of a patch: one Hex8 for each of 128 threads, or for pairs of them; about as many fans of Tet4. */
+#define PATCH_ELEMENTS(kind) (FE_CORNERS(kind) == 8 ? 128 : 360)
 typedef struct patch_form {
     int elements, slots; /* most of a patch */
     int together;        /* most elements of a slot */
@@ -20,7 +22,7 @@ typedef struct patch_form {
 } patch_form;
 FE_BOTH patch_form patch_form_of(int kind)
 {
-    const int n = fe_piece_elements(kind), fanned = patch_fanned(kind);
+    const int n = PATCH_ELEMENTS(kind), fanned = patch_fanned(kind);
     const int slots = fanned ? 128 : n; /* some fans are shorter */
     const patch_form form = {n, slots, fanned ? PATCH_FAN : 1, fanned ? PATCH_FAN_NODES : 8, slots + 2};
     return form;
@@ -35,7 +37,7 @@ FE_BOTH int patch_corner(int kind, int i, int b)
 /* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
  * in place of four of Tet4 from about 205 on). */
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
-enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = 360 };
+enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
 
 /* Corners of a node that are summed at a time: lists are filled up with places of zeros, the row's padding.
  */

@@ -1,6 +1,6 @@
 /* patch on the device. A block computes a few patches: while one is computed, the next one's record and
  * values and the nodes of the one after that are on their way to shared memory. */
-#include "common/backend/cuda.h"
+#include "common/problem/kernels.h"
 #include "variants/patch/stage.h"
 
 enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
@@ -28,13 +28,22 @@ FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
     }
 }
 
-/* Element i of a fan. */
-FE_BODY fe_element patch_fan_open(int kind, int op, const fe_view *m, const patch_here *p, int slot, int i)
+/* Forces on the corners of element i of a fan. */
+FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_here *p, int slot, int i,
+                               fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
-    fe_element e = {p->elem[PATCH_FAN * slot + i]};
-    if (!patch_fetches(kind, op)) return fe_element_open(m, e.e, 0);
-    patch_fetched(kind, op, patch_fan_place(kind, p, slot, i), &e);
-    return e;
+    if (!patch_fetches(kind, op)) {
+        fe_element_forces(kind, op, m, fe_element_open(m, p->elem[PATCH_FAN * slot + i], 0), x, v, y);
+        return;
+    }
+    fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+    FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
+    fe_gradient_at(kind, x, NULL, 0, 0, J);
+    fe_gradient_at(kind, v, NULL, 0, 0, G);
+    patch_point_stress(kind, op, fe_weight(kind), m, patch_fan_place(kind, p, slot, i), J, G, A, stress);
+    fe_point_force_start(P);
+    fe_point_force(stress, A, P);
+    fe_gradient_close(kind, P, 0, 0, NULL, y);
 }
 
 FE_BODY void patch_keep_force(int kind, const patch_here *p, int slot, int node, const fe_real y[3])
@@ -61,7 +70,7 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
     {
         fe_read3((const double *)(p->rest + plan->x), node[i + 1], x[3]);
         fe_read3(p->value, node[i + 1], v[3]);
-        fe_element_forces(kind, op, m, patch_fan_open(kind, op, m, p, slot, i), x, v, f);
+        patch_tet4_forces(kind, op, m, p, slot, i, x, v, f);
         FE_UNROLL for (int c = 0; c < 3; c++)
         {
             y[0][c] += f[0][c], y[1][c] += f[1][c], y[2][c] += f[2][c], y[3][c] = f[3][c];
@@ -83,11 +92,10 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
 FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, int slot, int round, int k,
                                 fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
 {
-    const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * fe_piece_elements(FE_HEX8) / PATCH_THREADS;
+    const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * PATCH_ELEMENTS(FE_HEX8) / PATCH_THREADS;
     double *at[2] = {patch_plane_place(FE_HEX8, p)};
     at[1] = at[0] + FE_POINT * patch_form_of(FE_HEX8).row;
-    fe_element e = {p->elem[slot]};
-    if (!fetched) e = fe_element_open(m, e.e, 0);
+    const fe_element e = fe_element_open(m, p->elem[slot], 0);
     fe_plane gx[3], gv[3], t[3];
     const double s = fe_gauss(k);
     FE_UNROLL for (int c = 0; c < 3; c++)
@@ -103,12 +111,11 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
         fe_gradient_at(FE_HEX8, v, gv, 0, q, G);
-        if (fetched) {
+        if (!fetched) {
+            fe_point_stress(FE_HEX8, op, 1.0, m, e, q + 4 * k, J, G, A, stress);
+        } else {
             __pipeline_wait_prior(round == 0 && q < 2 ? 2 : 1); /* later copies may still be on their way */
-            patch_fetched(FE_HEX8, op, at[q & 1], &e);
-        }
-        fe_point_stress(FE_HEX8, op, 1.0, m, e, q + 4 * k, J, G, A, stress);
-        if (fetched) {
+            patch_point_stress(FE_HEX8, op, 1.0, m, at[q & 1], J, G, A, stress);
             const int more = q < 2 ? slot : slot + PATCH_THREADS / 2, there = q < 2 || round + 1 < rounds;
             patch_fetch_point(FE_HEX8, op, m, there ? p->elem[more] : -1, (q + 2) % 4 + 4 * k, at[q & 1]);
         }

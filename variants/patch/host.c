@@ -1,6 +1,5 @@
 /* patch on the host: one patch a thread at a time, with its nodes and sums in the thread's own cache. */
-#include "common/backend/device.h"
-#include "common/problem/state.h"
+#include "common/problem/loops.h"
 #include "variants/patch/assembly.h"
 
 #include <stdlib.h>
@@ -247,7 +246,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
                 fe_read_rows((const double *)(record + plan->x), ROW, at[b], x[b]);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
             if (!fe_any(here)) break; /* the shortest fans are the last */
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+            FE_UNROLL_LARGE for (int b = 0; b < fe_corners(kind); b++)
             {
                 fe_element_diagonal(kind, m, e, x, b, block);
                 FE_UNROLL for (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));

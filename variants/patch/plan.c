@@ -1,10 +1,16 @@
 /* The patches: pieces of a recursive bisection, halved again where a piece has too many nodes or slots. Runs
  * once, on the host. */
 #include "common/backend/device.h"
+#include "common/mesh/bisect.h"
 #include "variants/patch/assembly.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* In a mesh that stands in pieces the patches are these pieces, and their numbers stand together in memory.
+ */
+_Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches of Hex8 are pieces of a mesh");
+_Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
 
 typedef struct draft {
     const fe_view *m;
@@ -353,8 +359,8 @@ static fe_status build(draft *k, fe_device *d)
     FE_ALLOCATE(k->order, m->n_elem, "patches");
     FE_ALLOCATE(k->opens, m->n_elem, "patches");
     FE_ALLOCATE(k->start, (size_t)m->n_elem + 1, "patches");
-    FE_TRY(d->ops->download(d, corners * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
+    FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
     for (int a = 0; a < k->n_corner; a++)
         for (int e = 0; e < m->n_elem; e++) {
             k->valence[node_of(k, e, a)]++;

@@ -210,11 +210,25 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
                           to + FE_POINT * row * i);
 }
 
-/* An element whose next point's numbers are at hand. */
-FE_BODY void patch_fetched(int kind, int op, const double *at, fe_element *e)
+/* fe_point_stress of a point whose numbers are in shared memory, at `at`; those of an elastic one are there
+ * too. */
+FE_BODY void patch_point_stress(int kind, int op, double weight, const fe_view *m, const double *at,
+                                fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
-    e->fetched = at, e->stride = patch_form_of(kind).row * (int)sizeof(double) / patch_number_bytes(op);
-    e->committed = e->trial = FE_YIELDED | FE_SOFTENED;
+    const int row = patch_form_of(kind).row;
+    fe_real strain[6], number[FE_POINT];
+    const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
+    fe_symmetric_gradient(G, A, strain);
+    if (op == FE_RESIDUAL) {
+        fe_strain(inverse, strain);
+        FE_UNROLL for (int c = 0; c < FE_STATE; c++) number[c] = at[c * row];
+        fe_return_stress(&m->material, weight, strain, number, stress);
+    } else {
+        const fe_tangent_number *tangent = (const fe_tangent_number *)at;
+        const int apart = row * (int)(sizeof *at / sizeof *tangent);
+        FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) number[c] = tangent[c * apart];
+        fe_tangent_stress(&m->material, weight * inverse, number, strain, stress);
+    }
 }
 
 #endif

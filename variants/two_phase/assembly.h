@@ -8,6 +8,7 @@
 #define TWO_PHASE_ASSEMBLY_H
 
 #include "common/physics/lanes.h"
+#include "common/variant.h"
 
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
@@ -172,7 +173,7 @@ FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_
     fe_real x[8][3];
     fe_element_load(kind, m, e, turn, node, x);
     FE_UNROLL for (int c = 0; c < 3; c++) force[c] = fe_splat(0.0);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
     {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);

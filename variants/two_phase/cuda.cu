@@ -1,6 +1,5 @@
 /* two_phase on the device: one point a thread, then one row a thread. */
-#include "common/backend/cuda.h"
-#include "common/problem/state.h"
+#include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
 /* Elements of several points: a warp a point, a block of threads a block of elements. */

@@ -1,7 +1,6 @@
 /* two_phase on the host: one point a SIMD lane, then one corner of the CSR a lane. */
-#include "common/backend/device.h"
+#include "common/problem/loops.h"
 #include "common/problem/rows.h"
-#include "common/problem/state.h"
 #include "variants/two_phase/assembly.h"
 
 /* Phase 1 for some elements: their corners are read once and turned for each point. */

@@ -6,7 +6,8 @@
  * Landing places and slots are taken in turn, two of each. A rank that announces turn e has ended turn e - 1,
  * and so has read what it was given in turn e - 2: what turn e overwrites is free once turn e - 1 has been
  * awaited. */
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
+#include "have/nccl.h"
 
 #if FE_HAVE_NCCL
 #include "common/backend/cuda.h"
@@ -135,10 +136,10 @@ static fe_status exchange_end(fe_comm *c, double *x)
     return FE_OK;
 }
 
-static fe_status sum(fe_comm *c, fe_device *d, int n, double *x)
+static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
     comm_peer *p = self(c);
-    if (n > SLOT) return p->nccl->sum(p->nccl, d, n, x);
+    if (reduction != FE_REDUCE_SUM || n > SLOT) return p->nccl->ops->reduce(p->nccl, d, reduction, n, x);
     FE_LAUNCH(d, THREADS, THREADS, sum_all, n, c->rank, c->size, x, p->slots, p->sum_flags, p->own->sum_flag,
               p->sum_turn, p->stop);
     return FE_OK;
@@ -174,7 +175,7 @@ static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *h)
     for (int i = 0; i < n; i++)
         p->own->offset[h->neighbor[i]] = 3 * (size_t)(h->ghost_first[i] - p->first_ghost);
     FE_TRY(d->ops->wait(d)); /* memory is zeroed */
-    FE_TRY(p->nccl->barrier(p->nccl));
+    FE_TRY(p->nccl->ops->barrier(p->nccl));
     FE_TRY(fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers));
     for (int i = 0; i < n; i++) {
         const mailbox *m = &p->all[h->neighbor[i]];
@@ -188,32 +189,28 @@ static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *h)
     return status;
 }
 
-static fe_status largest(fe_comm *c, fe_device *d, int n, double *x)
-{
-    return self(c)->nccl->largest(self(c)->nccl, d, n, x);
-}
-static fe_status barrier(fe_comm *c) { return self(c)->nccl->barrier(self(c)->nccl); }
+static fe_status barrier(fe_comm *c) { return self(c)->nccl->ops->barrier(self(c)->nccl); }
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
 {
-    return self(c)->nccl->broadcast(self(c)->nccl, bytes, host);
+    return self(c)->nccl->ops->broadcast(self(c)->nccl, bytes, host);
 }
 static fe_status collect(fe_comm *c, size_t n, double *x)
 {
-    return self(c)->nccl->collect(self(c)->nccl, n, x);
+    return self(c)->nccl->ops->collect(self(c)->nccl, n, x);
 }
-static fe_status check(fe_comm *c, double since) { return self(c)->nccl->check(self(c)->nccl, since); }
+static fe_status check(fe_comm *c, double since) { return self(c)->nccl->ops->check(self(c)->nccl, since); }
 
 static void abort_peer(fe_comm *c, fe_status status, const char *message)
 {
     if (self(c)->stop) *self(c)->stop = 1;
-    self(c)->nccl->abort(self(c)->nccl, status, message);
+    self(c)->nccl->ops->abort(self(c)->nccl, status, message);
     c->stranded = self(c)->nccl->stranded;
 }
 
 static void close_peer(fe_comm *c)
 {
     comm_peer *p = self(c);
-    p->nccl->close(p->nccl);
+    p->nccl->ops->close(p->nccl);
     if (p->stop) cudaFreeHost((void *)p->stop);
     if (p->own) free(p->own->offset);
     if (p->base.rank == 0) free(p->all); /* all ranks have left */
@@ -259,11 +256,25 @@ static fe_status open_mailbox(comm_peer *p)
     FE_TRY(fe_allocate((size_t)size, sizeof *m.offset, "mailbox", (void **)&m.offset));
     *p->own = m;
     FE_TRY(d->ops->wait(d)); /* memory is zeroed */
-    FE_TRY(p->nccl->barrier(p->nccl));
+    FE_TRY(p->nccl->ops->barrier(p->nccl));
     for (int r = 0; r < size; r++) flags[r] = p->all[r].sum_flag + rank, slots[r] = p->all[r].slot;
     FE_TRY(fe_device_upload(d, (size_t)size, sizeof *flags, flags, "mailbox", (void **)&p->sum_flags));
     return fe_device_upload(d, (size_t)size, sizeof *slots, slots, "mailbox", (void **)&p->slots);
 }
+
+static const fe_comm_operations operations = {
+    .name = "peer",
+    .attach = attach,
+    .exchange_begin = exchange_begin,
+    .exchange_end = exchange_end,
+    .reduce = reduce,
+    .barrier = barrier,
+    .broadcast = broadcast,
+    .collect = collect,
+    .check = check,
+    .abort = abort_peer,
+    .close = close_peer,
+};
 
 fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **out)
 {
@@ -271,16 +282,11 @@ fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **out)
     mailbox *all = NULL;
     *out = nccl; /* stays the one to close and to abort until there is more */
     FE_TRY(fe_allocate(1, sizeof *p, "communicator", (void **)&p));
-    p->base.rank = nccl->rank, p->base.size = nccl->size, p->base.name = "peer";
-    p->base.attach = attach;
-    p->base.exchange_begin = exchange_begin, p->base.exchange_end = exchange_end;
-    p->base.sum = sum, p->base.largest = largest;
-    p->base.barrier = barrier, p->base.broadcast = broadcast, p->base.collect = collect;
-    p->base.check = check, p->base.abort = abort_peer, p->base.close = close_peer;
+    p->base.ops = &operations, p->base.rank = nccl->rank, p->base.size = nccl->size;
     p->nccl = nccl, p->device = d;
     *out = &p->base;
     if (nccl->rank == 0) FE_TRY(fe_allocate((size_t)nccl->size, sizeof *all, "mailboxes", (void **)&all));
-    const fe_status status = nccl->broadcast(nccl, sizeof all, &all);
+    const fe_status status = nccl->ops->broadcast(nccl, sizeof all, &all);
     p->all = all, p->own = all ? all + nccl->rank : NULL;
     return status == FE_OK ? open_mailbox(p) : status;
 }

@@ -2,8 +2,8 @@
  *
  * Reference coordinates run over [0, 1], so that derivatives along an edge are plain differences. Hex8
  * corners and points are in binary order; points lie at s = (1 ± 1/sqrt 3) / 2 with weight 1/8. */
-#ifndef FE_ELEM_H
-#define FE_ELEM_H
+#ifndef FE_SHAPE_H
+#define FE_SHAPE_H
 
 #include "common/physics/real.h"
 

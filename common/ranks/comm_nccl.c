@@ -2,7 +2,8 @@
  *
  * An exchange packs on the device's stream, and sends and receives on a second one, so that interior work
  * runs beside it. Ghosts of a neighbour stand side by side and are received in place. */
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
+#include "have/nccl.h"
 
 #if FE_HAVE_NCCL
 #include "common/backend/cuda.h"
@@ -51,7 +52,8 @@ static fe_status exchange_begin(fe_comm *c, double *x)
     comm_nccl *n = self(c);
     const fe_halo *h = n->halo;
     cudaStream_t stream = fe_cuda_stream(n->device);
-    FE_TRY(n->device->ops->take_nodes(n->device, h->send_first[h->n_neighbor], n->send_node, x, n->pack));
+    FE_TRY(
+        n->device->ops->vector.take_nodes(n->device, h->send_first[h->n_neighbor], n->send_node, x, n->pack));
     CUDA_TRY(cudaEventRecord(n->packed, stream));
     CUDA_TRY(cudaStreamWaitEvent(n->stream, n->packed, 0));
     NCCL_TRY(ncclGroupStart());
@@ -75,26 +77,18 @@ static fe_status exchange_end(fe_comm *c, double *x)
     return FE_OK;
 }
 
-static fe_status reduce(fe_comm *c, fe_device *d, int count, double *x, ncclRedOp_t operation)
+static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int count, double *x)
 {
+    const ncclRedOp_t operation = reduction == FE_REDUCE_SUM ? ncclSum : ncclMax;
     NCCL_TRY(ncclAllReduce(x, x, (size_t)count, ncclDouble, operation, self(c)->nccl, fe_cuda_stream(d)));
     return FE_OK;
-}
-
-static fe_status sum(fe_comm *c, fe_device *d, int count, double *x)
-{
-    return reduce(c, d, count, x, ncclSum);
-}
-static fe_status largest(fe_comm *c, fe_device *d, int count, double *x)
-{
-    return reduce(c, d, count, x, ncclMax);
 }
 
 static fe_status check(fe_comm *c, double since)
 {
     comm_nccl *n = self(c);
     ncclResult_t error = ncclSuccess;
-    FE_TRY(n->host->check(n->host, since));
+    FE_TRY(n->host->ops->check(n->host, since));
     NCCL_TRY(ncclCommGetAsyncError(n->nccl, &error));
     NCCL_TRY(error);
     return FE_OK;
@@ -135,7 +129,7 @@ static fe_status beside(comm_nccl *n, fe_status (*body)(comm_nccl *n))
         return fe_fail(FE_FAILED, "no thread for NCCL");
     }
     while (!atomic_load(&j->done)) {
-        const fe_status status = n->host->check(n->host, since);
+        const fe_status status = n->host->ops->check(n->host, since);
         if (status != FE_OK) {
             pthread_detach(thread);
             n->base.stranded = 1;
@@ -154,7 +148,7 @@ static fe_status meet(comm_nccl *n)
 {
     FE_TRY(exchange_begin(&n->base, n->trial));
     CUDA_TRY(cudaStreamSynchronize(n->stream));
-    FE_TRY(reduce(&n->base, n->device, 1, n->trial, ncclSum));
+    FE_TRY(reduce(&n->base, n->device, FE_REDUCE_SUM, 1, n->trial));
     CUDA_TRY(cudaStreamSynchronize(fe_cuda_stream(n->device)));
     return FE_OK;
 }
@@ -169,31 +163,31 @@ static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
     FE_TRY(fe_device_vector(d, halo->ghost_first[halo->n_neighbor], "first exchange", &n->trial));
     FE_TRY(d->ops->wait(d));
     FE_TRY(beside(n, meet));
-    d->ops->release(d, n->trial);
+    d->ops->memory.release(d, n->trial);
     return FE_OK;
 }
 
 static fe_status barrier(fe_comm *c)
 {
     FE_TRY(self(c)->device->ops->wait(self(c)->device));
-    return self(c)->host->barrier(self(c)->host);
+    return self(c)->host->ops->barrier(self(c)->host);
 }
 
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
 {
-    return self(c)->host->broadcast(self(c)->host, bytes, host);
+    return self(c)->host->ops->broadcast(self(c)->host, bytes, host);
 }
 
 static fe_status collect(fe_comm *c, size_t n, double *x)
 {
-    return self(c)->host->collect(self(c)->host, n, x);
+    return self(c)->host->ops->collect(self(c)->host, n, x);
 }
 
 /* Kernels that wait for a peer end with NCCL's communicator. */
 static void abort_nccl(fe_comm *c, fe_status status, const char *message)
 {
     comm_nccl *n = self(c);
-    n->host->abort(n->host, status, message);
+    n->host->ops->abort(n->host, status, message);
     if (n->nccl && !n->base.stranded) ncclCommAbort(n->nccl);
     n->nccl = NULL;
 }
@@ -209,7 +203,7 @@ static void close_nccl(fe_comm *c)
         ncclCommDestroy(n->nccl);
     }
     fe_cuda_side_stream_close(&n->stream, &n->packed, &n->refreshed);
-    n->host->close(n->host);
+    n->host->ops->close(n->host);
     free(n);
 }
 
@@ -223,32 +217,33 @@ static fe_status open_nccl(comm_nccl *n)
 {
     FE_TRY(fe_cuda_side_stream(&n->stream, &n->packed, &n->refreshed));
     if (n->base.rank == 0) NCCL_TRY(ncclGetUniqueId(&n->id));
-    FE_TRY(n->host->broadcast(n->host, sizeof n->id, &n->id));
-    FE_TRY(n->host->barrier(n->host)); /* all have a device */
+    FE_TRY(n->host->ops->broadcast(n->host, sizeof n->id, &n->id));
+    FE_TRY(n->host->ops->barrier(n->host)); /* all have a device */
     FE_TRY(beside(n, start));
     n->device->watch = watch, n->device->watcher = n;
     return FE_OK;
 }
+
+static const fe_comm_operations operations = {
+    .name = "nccl",
+    .attach = attach,
+    .exchange_begin = exchange_begin,
+    .exchange_end = exchange_end,
+    .reduce = reduce,
+    .barrier = barrier,
+    .broadcast = broadcast,
+    .collect = collect,
+    .check = check,
+    .abort = abort_nccl,
+    .close = close_nccl,
+};
 
 fe_status fe_comm_nccl(fe_comm *host, fe_device *d, fe_comm **out)
 {
     comm_nccl *n = NULL;
     *out = host; /* stays the one to close and to abort until there is more */
     FE_ALLOCATE(n, 1, "communicator");
-    n->base = (fe_comm){.rank = host->rank,
-                        .size = host->size,
-                        .name = "nccl",
-                        .attach = attach,
-                        .exchange_begin = exchange_begin,
-                        .exchange_end = exchange_end,
-                        .sum = sum,
-                        .largest = largest,
-                        .barrier = barrier,
-                        .broadcast = broadcast,
-                        .collect = collect,
-                        .check = check,
-                        .abort = abort_nccl,
-                        .close = close_nccl};
+    n->base = (fe_comm){.ops = &operations, .rank = host->rank, .size = host->size};
     n->host = host, n->device = d;
     *out = &n->base;
     return open_nccl(n);

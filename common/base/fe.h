@@ -87,8 +87,11 @@ FE_BOTH uint64_t fe_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-FE_BOTH int fe_corners(int kind) { return kind == FE_TET4 || kind == FE_TET4_P4 ? 4 : 8; }
-FE_BOTH int fe_points(int kind) { return kind == FE_TET4 ? 1 : kind == FE_TET4_P4 ? 4 : 8; }
+/* Corners and points of a kind: as constants, for sizes of arrays and enums, and as functions. */
+#define FE_CORNERS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 4 : 8)
+#define FE_POINTS(kind) ((kind) == FE_TET4 ? 1 : (kind) == FE_TET4_P4 ? 4 : 8)
+FE_BOTH int fe_corners(int kind) { return FE_CORNERS(kind); }
+FE_BOTH int fe_points(int kind) { return FE_POINTS(kind); }
 FE_BOTH const char *fe_kind_name(int kind)
 {
     return kind == FE_TET4      ? "tet4"

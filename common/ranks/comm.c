@@ -1,5 +1,5 @@
 /* How ranks speak of each other's failures, whatever carries their data. */
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 
 #include <string.h>
 

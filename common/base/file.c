@@ -1,5 +1,5 @@
 /* Output files that appear whole: temporary name, fsync, rename. */
-#include "common/report/file.h"
+#include "common/base/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,69 +1,70 @@
 /* Starts ranks and brings their failures together. */
-#include "common/backend/launch.h"
+#include "common/ranks/ranks.h"
+#include "have/nccl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-typedef struct launched_rank {
-    const fe_launch *launch;
+typedef struct running_rank {
+    const fe_ranks *run;
     fe_team *team;
     fe_rank_body body;
     void *context;
     int rank, stranded; /* stranded: MPI may still use its memory */
     fe_status status;
     char message[1024];
-} launched_rank;
+} running_rank;
 
 static int stranded;
-int fe_launch_stranded(void) { return stranded; }
+int fe_ranks_stranded(void) { return stranded; }
 
-static int on_gpu(const fe_launch *l) { return l->backend != &fe_backend_host; }
+static int on_gpu(const fe_ranks *l) { return l->backend != &fe_backend_host; }
 /* Ranks of this process. */
-static int n_own(const fe_launch *l) { return l->mpi.size ? 1 : l->ranks; }
+static int n_own(const fe_ranks *l) { return l->mpi.size ? 1 : l->n_rank; }
 
-fe_status fe_launch_check(const fe_launch *l)
+fe_status fe_ranks_check(const fe_ranks *l)
 {
     if (l->transport == FE_TRANSPORT_PEER && (!on_gpu(l) || l->mpi.size))
         return fe_fail(FE_BAD_INPUT, "--transport peer: is for several GPUs of one process (--backend cuda "
                                      "--ranks N)");
-    if (!on_gpu(l) || l->ranks == 1) return FE_OK;
+    if (!on_gpu(l) || l->n_rank == 1) return FE_OK;
     if (!FE_HAVE_NCCL)
         return fe_fail(
             FE_BAD_INPUT,
             "--ranks %d: this build has no NCCL (nccl.h was not found by make), which several GPUs "
             "need",
-            l->ranks);
-    const int here = l->mpi.size ? l->mpi.local_size : l->ranks, devices = fe_cuda_devices();
+            l->n_rank);
+    const int here = l->mpi.size ? l->mpi.local_size : l->n_rank, devices = fe_cuda_devices();
     /* A launcher may show each process its own device only. */
     if (here > devices && !(l->mpi.size && devices == 1))
         return fe_fail(
             FE_BAD_INPUT,
             "--ranks %d: %d ranks on this host, but %d CUDA devices were found; each rank needs its "
             "own",
-            l->ranks, here, devices);
+            l->n_rank, here, devices);
     return FE_OK;
 }
 
 /* A launcher may have bound each process to cores of its own. */
-static int threads_of_rank(const fe_launch *l)
+static int threads_of_rank(const fe_ranks *l)
 {
     const int cores = fe_host_cores(), bound = cores < (int)sysconf(_SC_NPROCESSORS_ONLN);
-    const int sharing = !l->mpi.size ? l->ranks : bound ? 1 : l->mpi.local_size;
+    const int sharing = !l->mpi.size ? l->n_rank : bound ? 1 : l->mpi.local_size;
     return l->threads > 0 ? l->threads : cores / sharing > 0 ? cores / sharing : 1;
 }
 
 /* *comm is what to abort and to close, whatever fails. */
-static fe_status open_rank(const launched_rank *r, fe_comm **comm, fe_device **device)
+static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **device)
 {
-    const fe_launch *l = r->launch;
+    const fe_ranks *l = r->run;
     const int place = l->mpi.size ? l->mpi.local_rank : r->rank;
-    FE_TRY(l->mpi.size ? fe_comm_mpi(&l->mpi, comm) : fe_comm_threads(r->team, r->rank, comm));
+    FE_TRY(l->mpi.size ? fe_comm_mpi(&l->mpi, comm) : fe_comm_team(r->team, r->rank, comm));
     FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, threads_of_rank(l), device));
 #if FE_HAVE_NCCL
-    if (on_gpu(l) && l->ranks > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
-    if (on_gpu(l) && l->ranks > 1 && l->transport == FE_TRANSPORT_PEER)
+    if (on_gpu(l) && l->n_rank > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
+    if (on_gpu(l) && l->n_rank > 1 && l->transport == FE_TRANSPORT_PEER)
         FE_TRY(fe_comm_peer(*comm, *device, comm));
 #endif
     return FE_OK;
@@ -71,14 +72,14 @@ static fe_status open_rank(const launched_rank *r, fe_comm **comm, fe_device **d
 
 static void *rank_main(void *argument)
 {
-    launched_rank *r = argument;
+    running_rank *r = argument;
     fe_comm *comm = NULL;
     fe_device *device = NULL;
     r->status = open_rank(r, &comm, &device);
     if (r->status == FE_OK) r->status = r->body(r->context, comm, device);
     if (r->status != FE_OK) {
         snprintf(r->message, sizeof r->message, "%s", fe_message());
-        if (comm) comm->abort(comm, r->status, r->message);
+        if (comm) comm->ops->abort(comm, r->status, r->message);
         r->stranded = (comm && comm->stranded) || fe_mpi_stranded();
     }
     if (r->stranded) return NULL; /* the process ends soon */
@@ -104,7 +105,7 @@ static int join(pthread_t thread, int failed)
 }
 
 /* The ranks of one process; what they share outlives a thread that hangs. */
-static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthread_t *thread)
+static fe_status start(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t *thread)
 {
     const int n = n_own(l);
     int started = 1;
@@ -114,7 +115,7 @@ static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthrea
         ranks[0].status = FE_FAILED;
         snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
                  started);
-        if (fe_comm_threads(team, 0, &comm) == FE_OK) comm->abort(comm, FE_FAILED, ranks[0].message);
+        if (fe_comm_team(team, 0, &comm) == FE_OK) comm->ops->abort(comm, FE_FAILED, ranks[0].message);
         fe_comm_close(comm);
     } else {
         rank_main(&ranks[0]);
@@ -127,11 +128,11 @@ static fe_status start(fe_launch *l, fe_team *team, launched_rank *ranks, pthrea
 }
 
 /* The first cause, not the ranks that it took along. */
-static fe_status conclude(const fe_launch *l, const launched_rank *ranks)
+static fe_status conclude(const fe_ranks *l, const running_rank *ranks)
 {
     const int n = n_own(l);
     int failed = 0;
-    const launched_rank *cause = NULL;
+    const running_rank *cause = NULL;
     for (int i = 0; i < n; i++) {
         const int own = ranks[i].status != FE_OK && !fe_comm_cause(ranks[i].message);
         failed += own;
@@ -144,19 +145,19 @@ static fe_status conclude(const fe_launch *l, const launched_rank *ranks)
                        : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);
 }
 
-fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context)
+fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
 {
     const int n = n_own(l);
     fe_team *team = NULL;
-    launched_rank *ranks = NULL;
+    running_rank *ranks = NULL;
     pthread_t *thread = NULL;
     l->abandoned = 0;
-    FE_TRY(fe_launch_check(l));
+    FE_TRY(fe_ranks_check(l));
     fe_status status = l->mpi.size ? FE_OK : fe_team_open(n, &team);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *ranks, "ranks", (void **)&ranks);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *thread, "ranks", (void **)&thread);
     for (int i = 0; i < n && status == FE_OK; i++)
-        ranks[i] = (launched_rank){l, team, body, context, l->mpi.rank + i, 0, FE_OK, ""};
+        ranks[i] = (running_rank){l, team, body, context, l->mpi.rank + i, 0, FE_OK, ""};
     if (status == FE_OK) status = start(l, team, ranks, thread);
     if (status == FE_OK) status = conclude(l, ranks);
     free(thread);

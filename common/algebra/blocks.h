@@ -2,7 +2,7 @@
 #ifndef FE_BLOCKS_H
 #define FE_BLOCKS_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 /* Row and column of component c become those of the identity. */
 FE_BOTH void fe_block_constrain(double *b, int c)

@@ -1,5 +1,5 @@
 /* Messages, checked allocation, the steady clock and interruption. */
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 #include <errno.h>
 #include <signal.h>

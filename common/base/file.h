@@ -3,7 +3,7 @@
 #ifndef FE_FILE_H
 #define FE_FILE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 #include <stdio.h>
 
 typedef struct fe_file {

@@ -12,7 +12,7 @@
 #ifndef FE_CONJUGATE_H
 #define FE_CONJUGATE_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 enum {
     FE_CG_GAMMA,      /* r·u of this iteration */

@@ -1,6 +1,6 @@
 /* Ranks as threads of one process: a rank packs what its neighbours need, all meet at a barrier, and each
  * copies what is meant for it. With one rank (host or CUDA) nothing is touched. */
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,14 +27,14 @@ struct fe_team {
     char message[512];
 };
 
-typedef struct comm_threads {
+typedef struct comm_team {
     fe_comm base;
     fe_team *team;
     fe_device *device;
     const fe_halo *halo;
     int *send_node;
     int turn; /* which pack the exchange at hand uses */
-} comm_threads;
+} comm_team;
 
 fe_status fe_team_open(int size, fe_team **out)
 {
@@ -75,7 +75,7 @@ void fe_team_leave(fe_team *team)
     pthread_mutex_unlock(&team->mutex);
 }
 
-static comm_threads *self(fe_comm *c) { return (comm_threads *)c; }
+static comm_team *self(fe_comm *c) { return (comm_team *)c; }
 static fe_team *team_of(fe_comm *c) { return self(c)->team; }
 
 /* The rank that does not wait: the others wait for it. With the mutex held. */
@@ -143,7 +143,7 @@ static void abort_team(fe_comm *c, fe_status status, const char *message)
 
 static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
 {
-    comm_threads *t = self(c);
+    comm_team *t = self(c);
     post *own = &t->team->posted[c->rank];
     const size_t n = (size_t)halo->send_first[halo->n_neighbor];
     t->device = d, t->halo = halo;
@@ -159,16 +159,16 @@ static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
 
 static fe_status exchange_begin(fe_comm *c, double *x)
 {
-    comm_threads *t = self(c);
+    comm_team *t = self(c);
     if (c->size == 1) return FE_OK;
     t->turn ^= 1;
-    return t->device->ops->take_nodes(t->device, t->halo->send_first[t->halo->n_neighbor], t->send_node, x,
-                                      t->team->posted[c->rank].pack[t->turn]);
+    return t->device->ops->vector.take_nodes(t->device, t->halo->send_first[t->halo->n_neighbor],
+                                             t->send_node, x, t->team->posted[c->rank].pack[t->turn]);
 }
 
 static fe_status exchange_end(fe_comm *c, double *x)
 {
-    const comm_threads *t = self(c);
+    const comm_team *t = self(c);
     const fe_halo *own = t->halo;
     if (c->size == 1) return FE_OK;
     FE_TRY(barrier(c));
@@ -182,8 +182,9 @@ static fe_status exchange_end(fe_comm *c, double *x)
 
 enum { CHUNK = 256 };
 
-static fe_status reduce(fe_comm *c, int n, double *x, int largest)
+static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
+    (void)d;
     fe_team *team = team_of(c);
     double total[CHUNK];
     if (c->size == 1) return FE_OK;
@@ -194,24 +195,12 @@ static fe_status reduce(fe_comm *c, int n, double *x, int largest)
         for (int i = 0; i < last; i++) {
             total[i] = ((const double *)team->posted[0].data)[i];
             for (int r = 1; r < team->size; r++)
-                total[i] = fe_comm_combine(total[i], ((const double *)team->posted[r].data)[i], largest);
+                total[i] = fe_comm_combine(reduction, total[i], ((const double *)team->posted[r].data)[i]);
         }
         FE_TRY(barrier(c));
         memcpy(x + first, total, (size_t)last * sizeof *x);
     }
     return FE_OK;
-}
-
-static fe_status sum(fe_comm *c, fe_device *d, int n, double *x)
-{
-    (void)d;
-    return reduce(c, n, x, 0);
-}
-
-static fe_status largest(fe_comm *c, fe_device *d, int n, double *x)
-{
-    (void)d;
-    return reduce(c, n, x, 1);
 }
 
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
@@ -229,27 +218,28 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return barrier(c);
 }
 
-static void close_threads(fe_comm *c) { free(c); }
+static void close_team(fe_comm *c) { free(c); }
 
-fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **out)
+static const fe_comm_operations operations = {
+    .name = "threads",
+    .attach = attach,
+    .exchange_begin = exchange_begin,
+    .exchange_end = exchange_end,
+    .reduce = reduce,
+    .barrier = barrier,
+    .broadcast = broadcast,
+    .collect = collect,
+    .check = check,
+    .abort = abort_team,
+    .close = close_team,
+};
+
+fe_status fe_comm_team(fe_team *team, int rank, fe_comm **out)
 {
-    comm_threads *c = NULL;
+    comm_team *c = NULL;
     *out = NULL;
     FE_ALLOCATE(c, 1, "communicator");
-    c->base = (fe_comm){.rank = rank,
-                        .size = team->size,
-                        .name = "threads",
-                        .attach = attach,
-                        .exchange_begin = exchange_begin,
-                        .exchange_end = exchange_end,
-                        .sum = sum,
-                        .largest = largest,
-                        .barrier = barrier,
-                        .broadcast = broadcast,
-                        .collect = collect,
-                        .check = check,
-                        .abort = abort_team,
-                        .close = close_threads};
+    c->base = (fe_comm){.ops = &operations, .rank = rank, .size = team->size};
     c->team = team;
     *out = &c->base;
     return FE_OK;

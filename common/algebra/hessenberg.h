@@ -6,7 +6,7 @@
 #ifndef FE_HESSENBERG_H
 #define FE_HESSENBERG_H
 
-#include "common/fe.h"
+#include "common/base/fe.h"
 
 FE_BOTH size_t fe_hessenberg_size(int m) { return (size_t)m * (m + 1) + 3 * (size_t)m + m + 1; }
 FE_BOTH double *fe_hessenberg_h(double *w, int m, int j) { return w + (size_t)j * (m + 1); }

@@ -1,6 +1,7 @@
 /* Ranks as processes of MPI, host memory. All waits poll, so that a failure elsewhere, or a rank that no
  * longer answers, ends them: small control messages say so on a communicator of their own. */
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
+#include "have/mpi.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,8 @@ static fe_status exchange_begin(fe_comm *c, double *x)
     for (int i = 0; i < h->n_neighbor; i++)
         MPI_TRY(MPI_Irecv(x + 3 * (size_t)h->ghost_first[i], 3 * (h->ghost_first[i + 1] - h->ghost_first[i]),
                           MPI_DOUBLE, h->neighbor[i], TAG_EXCHANGE, world.data, &m->request[m->n_request++]));
-    FE_TRY(m->device->ops->take_nodes(m->device, h->send_first[h->n_neighbor], m->send_node, x, m->pack));
+    FE_TRY(
+        m->device->ops->vector.take_nodes(m->device, h->send_first[h->n_neighbor], m->send_node, x, m->pack));
     for (int i = 0; i < h->n_neighbor; i++)
         MPI_TRY(MPI_Isend(m->pack + 3 * (size_t)h->send_first[i],
                           3 * (h->send_first[i + 1] - h->send_first[i]), MPI_DOUBLE, h->neighbor[i],
@@ -197,8 +199,9 @@ static fe_status exchange_end(fe_comm *c, double *x)
 }
 
 /* MPI's own sums may differ from call to call in their order; here it is the ranks'. */
-static fe_status reduce(fe_comm *c, int n, double *x, int largest)
+static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
+    (void)d;
     comm_mpi *m = self(c);
     MPI_Request request;
     if (n > m->n_gathered) {
@@ -212,21 +215,9 @@ static fe_status reduce(fe_comm *c, int n, double *x, int largest)
     for (int i = 0; i < n; i++) {
         x[i] = m->gathered[i];
         for (int r = 1; r < world.size; r++)
-            x[i] = fe_comm_combine(x[i], m->gathered[(size_t)r * (size_t)n + (size_t)i], largest);
+            x[i] = fe_comm_combine(reduction, x[i], m->gathered[(size_t)r * (size_t)n + (size_t)i]);
     }
     return FE_OK;
-}
-
-static fe_status sum(fe_comm *c, fe_device *d, int n, double *x)
-{
-    (void)d;
-    return reduce(c, n, x, 0);
-}
-
-static fe_status largest(fe_comm *c, fe_device *d, int n, double *x)
-{
-    (void)d;
-    return reduce(c, n, x, 1);
 }
 
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
@@ -256,25 +247,26 @@ static void close_mpi(fe_comm *c)
     free(c);
 }
 
+static const fe_comm_operations operations = {
+    .name = "mpi",
+    .attach = attach,
+    .exchange_begin = exchange_begin,
+    .exchange_end = exchange_end,
+    .reduce = reduce,
+    .barrier = barrier,
+    .broadcast = broadcast,
+    .collect = collect,
+    .check = check,
+    .abort = abort_all,
+    .close = close_mpi,
+};
+
 fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **out)
 {
     comm_mpi *c = NULL;
     *out = NULL;
     FE_ALLOCATE(c, 1, "communicator");
-    c->base = (fe_comm){.rank = mpi->rank,
-                        .size = mpi->size,
-                        .name = "mpi",
-                        .attach = attach,
-                        .exchange_begin = exchange_begin,
-                        .exchange_end = exchange_end,
-                        .sum = sum,
-                        .largest = largest,
-                        .barrier = barrier,
-                        .broadcast = broadcast,
-                        .collect = collect,
-                        .check = check,
-                        .abort = abort_all,
-                        .close = close_mpi};
+    c->base = (fe_comm){.ops = &operations, .rank = mpi->rank, .size = mpi->size};
     *out = &c->base;
     return FE_OK;
 }

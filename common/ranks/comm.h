@@ -23,31 +23,38 @@ typedef struct fe_halo {
     int *send_node;   /* [send_first[n_neighbor]] owned nodes */
 } fe_halo;
 
-typedef struct fe_comm {
-    int rank, size;
+typedef struct fe_comm fe_comm;
+typedef enum fe_reduction { FE_REDUCE_SUM, FE_REDUCE_LARGEST } fe_reduction;
+
+typedef struct fe_comm_operations {
     const char *name; /* threads, mpi, nccl, peer */
-    int stranded;     /* a thread or a kernel that was given up may still use device and vectors: they stay */
     /* Once, before exchanges: the device of the vectors and their halo, which stays the caller's. */
-    fe_status (*attach)(struct fe_comm *c, fe_device *d, const fe_halo *halo);
+    fe_status (*attach)(fe_comm *c, fe_device *d, const fe_halo *halo);
     /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may stand between. */
-    fe_status (*exchange_begin)(struct fe_comm *c, double *x);
-    fe_status (*exchange_end)(struct fe_comm *c, double *x);
+    fe_status (*exchange_begin)(fe_comm *c, double *x);
+    fe_status (*exchange_end)(fe_comm *c, double *x);
     /* x [n] becomes the sum, or the largest, over the ranks: the same bits on all. Backend memory. */
-    fe_status (*sum)(struct fe_comm *c, fe_device *d, int n, double *x);
-    fe_status (*largest)(struct fe_comm *c, fe_device *d, int n, double *x);
+    fe_status (*reduce)(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x);
     /* Waits for all ranks. */
-    fe_status (*barrier)(struct fe_comm *c);
+    fe_status (*barrier)(fe_comm *c);
     /* Host memory: rank 0's bytes to all. */
-    fe_status (*broadcast)(struct fe_comm *c, size_t bytes, void *host);
+    fe_status (*broadcast)(fe_comm *c, size_t bytes, void *host);
     /* Host memory: every rank has filled its own entries of x [n] and left the others zero; rank 0 gets all.
      * Ranks of one process share the array, so nothing is moved. */
-    fe_status (*collect)(struct fe_comm *c, size_t n, double *x);
+    fe_status (*collect)(fe_comm *c, size_t n, double *x);
     /* Whether another rank has aborted, or is overdue in a wait that began at `since` (fe_seconds). */
-    fe_status (*check)(struct fe_comm *c, double since);
+    fe_status (*check)(fe_comm *c, double since);
     /* Wakes every rank that waits, or will, with this failure. */
-    void (*abort)(struct fe_comm *c, fe_status status, const char *message);
-    void (*close)(struct fe_comm *c);
-} fe_comm;
+    void (*abort)(fe_comm *c, fe_status status, const char *message);
+    void (*close)(fe_comm *c);
+} fe_comm_operations;
+
+/* What all communicators share; each one's own struct begins with it. */
+struct fe_comm {
+    const fe_comm_operations *ops;
+    int rank, size;
+    int stranded; /* a thread or a kernel that was given up may still use device and vectors: they stay */
+};
 
 /* Seconds without a sign of life after which a rank counts as hung. */
 extern double fe_comm_timeout;
@@ -56,7 +63,7 @@ extern double fe_comm_timeout;
 typedef struct fe_team fe_team;
 fe_status fe_team_open(int size, fe_team **team);
 void fe_team_close(fe_team *team);
-fe_status fe_comm_threads(fe_team *team, int rank, fe_comm **comm);
+fe_status fe_comm_team(fe_team *team, int rank, fe_comm **comm);
 /* Waits for all ranks to come here, some seconds at most: none reads another's memory any more. Before
  * devices are closed. */
 void fe_team_leave(fe_team *team);
@@ -76,24 +83,33 @@ fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm);
 /* Whether a wait was given up: MPI may still read and write the memory that it was for, which has to stay. */
 int fe_mpi_stranded(void);
 
-#if FE_HAVE_NCCL
-/* NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
+/* Only in a build with NCCL.
+ *
+ * NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
 fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
 /* GPUs of one process that write into each other's memory for exchanges and sums, over `nccl` for all else.
  * The team has to be left (fe_team_leave) before it is closed. */
 fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **comm);
-#endif
 
 static inline void fe_comm_close(fe_comm *c)
 {
-    if (c) c->close(c);
+    if (c) c->ops->close(c);
+}
+
+static inline fe_status fe_comm_sum(fe_comm *c, fe_device *d, int n, double *x)
+{
+    return c->ops->reduce(c, d, FE_REDUCE_SUM, n, x);
+}
+static inline fe_status fe_comm_largest(fe_comm *c, fe_device *d, int n, double *x)
+{
+    return c->ops->reduce(c, d, FE_REDUCE_LARGEST, n, x);
 }
 
 /* Refreshes x's ghosts with nothing in between. */
 static inline fe_status fe_comm_exchange(fe_comm *c, double *x)
 {
-    FE_TRY(c->exchange_begin(c, x));
-    return c->exchange_end(c, x);
+    FE_TRY(c->ops->exchange_begin(c, x));
+    return c->ops->exchange_end(c, x);
 }
 
 /* Bytes that an exchange sends on this rank. */
@@ -104,9 +120,9 @@ static inline size_t fe_halo_bytes_sent(const fe_halo *h)
 
 /* For communicators: one more rank's value in a sum or a largest; the failure of a rank that another's took
  * along, and that of one which waits for `rank` (below 0: for none that is silent) longer than it may. */
-static inline double fe_comm_combine(double all, double one, int largest)
+static inline double fe_comm_combine(fe_reduction reduction, double all, double one)
 {
-    return !largest ? all + one : one > all ? one : all;
+    return reduction == FE_REDUCE_SUM ? all + one : one > all ? one : all;
 }
 fe_status fe_comm_relay(fe_status status, const char *message);
 fe_status fe_comm_overdue(int rank);

@@ -1,9 +1,9 @@
 /* Ranks of a run: threads of this process, or this process as one of MPI's; each with its communicator and
  * its device. */
-#ifndef FE_LAUNCH_H
-#define FE_LAUNCH_H
+#ifndef FE_RANKS_H
+#define FE_RANKS_H
 
-#include "common/backend/comm.h"
+#include "common/ranks/comm.h"
 
 #include <pthread.h>
 
@@ -14,29 +14,29 @@ extern "C" {
 /* What carries device memory between GPUs. */
 enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER };
 
-typedef struct fe_launch {
+typedef struct fe_ranks {
     const fe_backend *backend;
-    int ranks, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
+    int n_rank, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
     fe_mpi mpi;         /* ranks are its processes where its size is not 0 */
     int transport;
     int abandoned; /* out: a thread hangs, or MPI may still use a context; the program should end */
-} fe_launch;
+} fe_ranks;
 
 /* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */
-fe_status fe_launch_check(const fe_launch *l);
+fe_status fe_ranks_check(const fe_ranks *r);
 
 /* body(context, comm, device) on every rank of this process; the caller's thread is the first. A rank that
  * fails takes the others along (comm.h). The message is the first cause's, with its rank where not all failed
  * alike. */
 typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
-fe_status fe_launch_ranks(fe_launch *l, fe_rank_body body, void *context);
+fe_status fe_ranks_run(fe_ranks *r, fe_rank_body body, void *context);
 
 /* Waits for a thread to end, for so long at most; whether it did. */
 int fe_join_within(pthread_t thread, double seconds);
 
-/* Whether any launch was abandoned: the program has to end by _exit, for what was given up may use all of it.
+/* Whether any run of ranks was abandoned: the program has to end by _exit, for what was given up may use all of it.
  */
-int fe_launch_stranded(void);
+int fe_ranks_stranded(void);
 
 #ifdef __cplusplus
 }

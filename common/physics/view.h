@@ -1,0 +1,93 @@
+/* What element bodies read and write: one rank's share of the mesh with its states, as flat arrays. */
+#ifndef FE_VIEW_H
+#define FE_VIEW_H
+
+#include "common/physics/j2.h"
+
+/* What is stored of points, and where: a constant of the build (make STORAGE=...), to compare with
+ *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: what all results are of
+ *   FLOATS   tangents in single precision
+ *   FULL     jacvec reads the 21 numbers of the symmetric tangent (but for element_color)
+ *   RECORDS  the six numbers of a point side by side
+ *   ARRAYS   one array a component, of 65536 elements; then the next */
+#define FE_STORAGE_GROUPS 0
+#define FE_STORAGE_FLOATS 1
+#define FE_STORAGE_FULL 2
+#define FE_STORAGE_RECORDS 3
+#define FE_STORAGE_ARRAYS 4
+#ifndef FE_STORAGE
+#define FE_STORAGE FE_STORAGE_GROUPS
+#endif
+#if FE_STORAGE == FE_STORAGE_FLOATS
+typedef float fe_tangent_number;
+#else
+typedef double fe_tangent_number;
+#endif
+
+/* Material state of one instant. Point arrays have n = FE_POINT components a point and stand as
+ * [e / 32][component][point][e % 32]: 32 elements side by side, and all of an element within one short
+ * stretch of memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an element
+ * without FE_SOFTENED are elastic. */
+enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
+enum { FE_POINT = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
+FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)
+{
+    const size_t group = (unsigned)e / FE_GROUP;
+    if (FE_STORAGE == FE_STORAGE_RECORDS) return ((size_t)e * fe_points(kind) + q) * n + c;
+    return (group * (n * fe_points(kind)) + c * fe_points(kind) + q) * FE_GROUP + (unsigned)e % FE_GROUP;
+}
+FE_BOTH size_t fe_point_index(int kind, int c, int q, int e)
+{
+    return fe_stored_index(FE_POINT, kind, c, q, e);
+}
+/* From one component of a point to the next. */
+FE_BOTH int fe_point_stride(int kind)
+{
+    return FE_STORAGE == FE_STORAGE_RECORDS ? 1 : fe_points(kind) * FE_GROUP;
+}
+
+typedef struct fe_state {
+    double *point;  /* point array of FE_STATE components */
+    uint8_t *flags; /* [ld] */
+} fe_state;
+
+/* One rank's share of the mesh and the state, in the memory of its backend. Vectors are [n_local][3], owned
+ * nodes first, then ghosts; each is padded by 8 doubles. Hexahedra have their corners in binary order
+ * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a. */
+typedef struct fe_view {
+    int n_owned, n_local;
+    int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
+    int n_elem;
+    int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
+    int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES, whole groups */
+    const double *x;         /* [n_local][3] */
+    const int *conn;         /* [n_corner][ld] local node of each corner */
+    const int *corner_first; /* [n_owned + 1] rows of: */
+    const int *corner;       /* 8 × element + corner, ascending in each row */
+    fe_j2 material;
+    fe_state committed;         /* at the end of the last accepted load step */
+    fe_state trial;             /* at the displacement last given to material() */
+    fe_tangent_number *tangent; /* point array of FE_TANGENT components, of trial */
+    double *full;               /* FE_STORAGE_FULL: the same of FE_FULL components; else NULL */
+    int elastic;                /* trial comes from material() in elastic mode: no element is softened */
+} fe_view;
+
+typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
+typedef enum fe_tangent { FE_TANGENT_CONSISTENT, FE_TANGENT_ELASTIC } fe_tangent;
+
+/* What a body of forces computes, a constant in each kernel; see fe_point_stress. */
+enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC };
+
+/* First and one past last element or owned node of a part. */
+static inline void fe_part_elements(const fe_view *v, fe_part part, int *first, int *last)
+{
+    *first = part == FE_INTERIOR ? 0 : v->n_elem_interior;
+    *last = part == FE_INTERIOR ? v->n_elem_interior : v->n_elem;
+}
+static inline void fe_part_nodes(const fe_view *v, fe_part part, int *first, int *last)
+{
+    *first = part == FE_INTERIOR ? 0 : v->n_node_interior;
+    *last = part == FE_INTERIOR ? v->n_node_interior : v->n_owned;
+}
+
+#endif

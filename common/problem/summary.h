@@ -1,0 +1,62 @@
+/* What a step's record holds of an element: integrals, extremes and mean fields; one body for both backends.
+ */
+#ifndef FE_SUMMARY_H
+#define FE_SUMMARY_H
+
+#include "common/physics/element.h"
+#include "common/problem/state.h"
+
+FE_BODY fe_real fe_mises(const fe_real s[6])
+{
+    const fe_real mean = (s[0] + s[1] + s[2]) / 3.0;
+    const fe_real d[6] = {s[0] - mean, s[1] - mean, s[2] - mean, s[3], s[4], s[5]};
+    return fe_sqrt(1.5 * fe_double_dot(d, d));
+}
+
+/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. */
+FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
+                                fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT])
+{
+    const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
+    for (int i = 0; i < FE_N_SUM; i++) sum[i] = zero;
+    for (int i = 0; i < FE_N_MAX; i++) largest[i] = zero;
+    for (int i = 0; i < FE_N_OUT; i++) out[i] = zero;
+    for (int k = 0; k < fe_planes(kind); k++) {
+        fe_plane gx[3], gu[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, u, k, gu);
+        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
+        {
+            const int q = p + 4 * k;
+            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], doubled[6], stress[6], old[FE_STATE],
+                state[FE_STATE];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, u, gu, k, p, G);
+            const fe_real volume = fe_point_strain(kind, J, G, strain);
+            fe_point_state(kind, &m->committed, e.committed, e, q, old);
+            fe_point_state(kind, &m->trial, e.trial, e, q, state);
+            fe_trace_free(state, plastic);
+            for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
+            for (int i = 0; i < 6; i++) doubled[i] = i < 3 ? elastic[i] : 2.0 * elastic[i];
+            fe_elastic_stress(&m->material, one, doubled, stress);
+            const fe_real mises = fe_mises(stress), alpha = state[5];
+            const fe_mask hardened = alpha > old[5];
+            const fe_real work = (m->material.sigma_y + m->material.hardening * alpha) * (alpha - old[5]);
+            sum[FE_SUM_VOLUME] += volume;
+            sum[FE_SUM_ELASTIC_ENERGY] += 0.5 * volume * fe_double_dot(stress, elastic);
+            sum[FE_SUM_PLASTIC_WORK] += volume * fe_select(hardened, work, zero);
+            sum[FE_SUM_PEEQ] += volume * alpha;
+            sum[FE_SUM_PLASTIC_POINTS] += fe_select(alpha > zero, one, zero);
+            largest[FE_MAX_PEEQ] = fe_max(alpha, largest[FE_MAX_PEEQ]);
+            largest[FE_MAX_MISES] = fe_max(mises, largest[FE_MAX_MISES]);
+            const double share = 1.0 / fe_points(kind);
+            for (int i = 0; i < 6; i++) out[FE_OUT_STRESS + i] += share * stress[i];
+            for (int i = 0; i < 6; i++) out[FE_OUT_PLASTIC_STRAIN + i] += share * plastic[i];
+            out[FE_OUT_PEEQ] += share * alpha;
+        }
+    }
+    out[FE_OUT_MISES] = fe_mises(out + FE_OUT_STRESS);
+    out[FE_OUT_PEEQ_MAX] = largest[FE_MAX_PEEQ];
+}
+
+#endif
