@@ -192,7 +192,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
     case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
-    case OPT_PRECONDITION: CHOICE(&o->precondition, "auto", "none", "block-jacobi", "chebyshev", "multigrid");
+    case OPT_PRECONDITION:
+        return option_choice(flag, text, fe_precondition_names, FE_N_PRECONDITION, &o->precondition);
     case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
     case OPT_TET_POINTS:
         FE_TRY(option_whole(flag, text, 1, 4, &o->tet_points));

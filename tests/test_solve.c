@@ -1,7 +1,7 @@
 /* `solve` as a user runs it: limit loads, signals and full disks keep the accepted steps, and every flag
  * leads to the same solution. All meshes have a few elements. */
-#include "tests/child.h"
 #include "have/metis.h"
+#include "tests/child.h"
 
 #include <glob.h>
 #include <math.h>
@@ -109,8 +109,9 @@ static void no_convergence_keeps_steps(void **state)
     assert_failed(root, 2, -2.2, 2);
     json_decref(root);
     child_must(1, "solve p.json --threads 1 --result r.json --krylov-iterations 1 --newton-iterations 9");
-    child_assert_said("Krylov", "solve",
-                      PARTS("load step 1: not converged: residual ", "linear solve: iteration limit"));
+    assert_non_null(strstr(child_said, "; again with the elastic Jacobian and multigrid\n"));
+    assert_non_null(strstr(child_said, "solve: load step 1: not converged: residual "));
+    assert_non_null(strstr(child_said, "linear solve: iteration limit"));
     root = result_load_checked("r.json", "not_converged", 0);
     assert_failed(root, 1, 1, 0);
     json_decref(root);

@@ -224,6 +224,7 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, quality, "duplicates", number(r->quality.duplicates));
     put(w, quality, "most_neighbors", integer(r->quality.most_neighbors));
     put(w, o, "partition_quality", quality);
+    put(w, o, "precondition", text(r->precondition));
     put(w, o, "command", text(r->command));
     put(w, o, "flags", text(r->flags));
     put(w, o, "commit", text(fe_commit()));

@@ -41,7 +41,8 @@ typedef struct fe_result {
     const fe_boundary *boundary;
     const char *mesh_name, *element,
         *status; /* status: converged | limit_load | not_converged | interrupted | fault */
-    const char *variant, *backend, *partition, *communication; /* communication: fe_comm's name */
+    const char *variant, *backend, *partition, *communication,
+        *precondition;           /* communication: fe_comm's name */
     const char *command, *flags; /* as typed: the whole line, and its flags alone */
     char device[128];
     int ranks, threads;

@@ -135,6 +135,16 @@ static void say_reduced(const fe_solver *s, const fe_step_result *record, const 
             record->step, fe_krylov_reason(linear), linear->iterations, linear->last / linear->first);
 }
 
+static void say_again(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear,
+                      const char *why)
+{
+    if (s->comm->rank) return;
+    fprintf(stderr,
+            "solve: load step %d: linear solve: %s (%d iterations, residual reduced to %.1e); again with the "
+            "elastic Jacobian and multigrid\n",
+            record->step, why, linear->iterations, linear->last / linear->first);
+}
+
 /* The first iteration linearises at the committed state with the elastic tangent, for at the end of a
  * plastic step every plastic point sits on f = 0 to rounding; the supports' motion enters as a load:
  * K step = f_ext - f_int(u) - K (v - u), then v += step. That load says nothing of how well a later residual
@@ -158,11 +168,17 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
     if (!isfinite(square)) return no_number(record);
     if (square > 0.0) {
         double forcing = s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance : 1e-4;
-        FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &linear));
-        record->krylov_iterations += linear.iterations;
-        FE_TRY(measure_step(s, &slope, &norm));
-        if (refusal(&linear, slope))
-            return no_direction(s, record, state->norm, &linear, refusal(&linear, slope));
+        int better = 0;
+        do {
+            FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &linear));
+            record->krylov_iterations += linear.iterations;
+            FE_TRY(measure_step(s, &slope, &norm));
+            const char *why = refusal(&linear, slope);
+            if (!why) break;
+            FE_TRY(fe_solver_better_preconditioner(s, &better));
+            if (!better) return no_direction(s, record, state->norm, &linear, why);
+            say_again(s, record, &linear, why);
+        } while (better);
         say_reduced(s, record, &linear);
         FE_TRY(d->ops->vector.axpy(d, s->n, 1.0, s->step, s->v));
         FE_TRY(record_taken(record, 1.0, norm, &linear));
@@ -229,13 +245,14 @@ static double forcing_term(const fe_solver *s, newton *state)
     return state->forcing = fmin(forcing, most_forcing);
 }
 
-/* A direction at v along which the energy falls, its slope and its norm. Where the chosen Jacobian has none,
- * the elastic one is asked, which is positive definite. */
+/* A direction at v along which the energy falls, its slope and its norm. Where the chosen Jacobian and
+ * preconditioner find none, the elastic one is asked, which is positive definite, with multigrid. */
 static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *state, fe_krylov_result *linear,
                                 double *slope, double *norm)
 {
     const double forcing = forcing_term(s, state);
     double square = 0.0;
+    int better;
     s->jacobian = s->options->jacobian;
     while (1) {
         const int elastic = s->jacobian == FE_JACOBIAN_ELASTIC;
@@ -247,12 +264,9 @@ static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *st
         FE_TRY(measure_step(s, slope, norm));
         const char *why = refusal(linear, *slope);
         if (!why) break;
-        if (elastic) return no_direction(s, record, state->norm, linear, why);
-        if (s->comm->rank == 0)
-            fprintf(stderr,
-                    "solve: load step %d: linear solve: %s (%d iterations, residual reduced to %.1e); again "
-                    "with the elastic Jacobian\n",
-                    record->step, why, linear->iterations, linear->last / linear->first);
+        FE_TRY(fe_solver_better_preconditioner(s, &better));
+        if (elastic && !better) return no_direction(s, record, state->norm, linear, why);
+        say_again(s, record, linear, why);
         s->jacobian = FE_JACOBIAN_ELASTIC;
     }
     say_reduced(s, record, linear);

@@ -111,15 +111,38 @@ static void print_hierarchy(const fe_multigrid *m)
         r->singular ? "; a part is free to move" : "");
 }
 
-fe_status fe_solver_open_preconditioner(fe_solver *s)
+/* Where set-up pays: brackets of 1400 to 1700 nodes take a fourth of the time in all, boxes of 700 as long.
+ */
+enum { WORTH_MULTIGRID = 1000 };
+const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
+                                                              "multigrid"};
+int fe_precondition_of(const fe_options *o, int n_node)
 {
-    s->precondition = s->options->precondition;
-    if (s->precondition == FE_PRECONDITION_AUTO) s->precondition = FE_PRECONDITION_BLOCK_JACOBI;
-    if (s->precondition < FE_PRECONDITION_CHEBYSHEV) return FE_OK;
+    if (o->precondition != FE_PRECONDITION_AUTO) return o->precondition;
+    return n_node >= WORTH_MULTIGRID ? FE_PRECONDITION_MULTIGRID : FE_PRECONDITION_BLOCK_JACOBI;
+}
+
+static fe_status open_multigrid(fe_solver *s)
+{
     FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed,
                              s->precondition == FE_PRECONDITION_MULTIGRID, &s->multigrid));
     if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->multigrid);
     return FE_OK;
+}
+
+fe_status fe_solver_open_preconditioner(fe_solver *s)
+{
+    s->precondition = fe_precondition_of(s->options, s->mesh_nodes);
+    return s->precondition < FE_PRECONDITION_CHEBYSHEV ? FE_OK : open_multigrid(s);
+}
+
+fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
+{
+    *better = s->precondition != FE_PRECONDITION_MULTIGRID;
+    if (!*better) return FE_OK;
+    s->precondition = FE_PRECONDITION_MULTIGRID;
+    FE_TRY(open_multigrid(s));
+    return fe_krylov_record(&s->krylov, s->options->graphs); /* what was recorded has the other one in it */
 }
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)

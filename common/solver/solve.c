@@ -67,6 +67,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     const fe_options *o = r->options;
     const fe_material *m = &r->problem->material;
     const int kind = r->mesh->kind == FE_TET4 && o->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
+    s->mesh_nodes = r->mesh->n_node;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
     FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
                            &s->problem));
@@ -450,6 +451,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;
     result->element = fe_kind_name(mesh->kind);
+    result->precondition = fe_precondition_names[fe_precondition_of(o, mesh->n_node)];
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
     result->communication = o->mpi.size ? "mpi" : "threads";

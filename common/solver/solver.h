@@ -30,6 +30,7 @@ typedef struct fe_solver {
     fe_problem problem;
     void *work;
     size_t n, length; /* owned entries, entries of a vector */
+    int mesh_nodes;   /* of all ranks */
 
     int n_fixed; /* owned constrained components, ascending */
     int *fixed;
@@ -72,6 +73,8 @@ fe_status fe_solver_residual(fe_solver *s, double *v, double *r);
 fe_status fe_solver_apply(void *context, double *x, double *y);
 /* Chooses the preconditioner, and sets it up where that is done once. */
 fe_status fe_solver_open_preconditioner(fe_solver *s);
+/* After a linear solve has failed: multigrid takes over. *better 0: it was in use. */
+fe_status fe_solver_better_preconditioner(fe_solver *s, int *better);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 
