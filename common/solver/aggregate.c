@@ -86,8 +86,16 @@ static int on_a_line(const groups *s, int group)
     return 1;
 }
 
-/* The neighbour with most links, of equals the first; -1: there is none. */
-static int best_neighbor(groups *s, int group)
+/* Whether to join a rather than b: one with room, then the one with more links, of equals the first. */
+static int better(const groups *s, int most, int a, int b)
+{
+    const int room_a = s->size[a] < most, room_b = s->size[b] < most;
+    if (room_a != room_b) return room_a;
+    return s->links[a] != s->links[b] ? s->links[a] > s->links[b] : a < b;
+}
+
+/* The neighbour to join, rather one of fewer than `most` nodes; -1: there is none. */
+static int best_neighbor(groups *s, int group, int most)
 {
     const fe_graph *g = s->g;
     int best = -1;
@@ -98,8 +106,7 @@ static int best_neighbor(groups *s, int group)
                 if (other < 0 || other == root(s, group)) continue;
                 if (pass == 0)
                     s->links[other]++;
-                else if (best < 0 || s->links[other] > s->links[best] ||
-                         (s->links[other] == s->links[best] && other < best))
+                else if (best < 0 || better(s, most, other, best))
                     best = other;
             }
     for (int k = s->first[group]; k < s->first[group + 1]; k++)
@@ -108,7 +115,7 @@ static int best_neighbor(groups *s, int group)
     return best;
 }
 
-static fe_status join(groups *s, int least, int flat)
+static fe_status join(groups *s, int most, int least, int flat)
 {
     FE_ALLOCATE(s->into, s->n, "aggregates");
     FE_ALLOCATE(s->size, s->n, "aggregates");
@@ -117,7 +124,7 @@ static fe_status join(groups *s, int least, int flat)
     for (int i = 0; i < s->n; i++) {
         const int whole = root(s, i);
         if (s->size[whole] >= least && !(flat && whole == i && on_a_line(s, i))) continue;
-        const int other = best_neighbor(s, i);
+        const int other = best_neighbor(s, i, most);
         if (other < 0) continue;
         s->into[whole] = other;
         s->size[other] += s->size[whole];
@@ -146,7 +153,7 @@ fe_status fe_aggregate(const fe_graph *g, int most, int least, int flat, int thr
     groups s = {.g = g, .of = of};
     fe_status status = bisect(&s, most, threads);
     if (status == FE_OK) status = split(&s);
-    if (status == FE_OK) status = join(&s, least, flat);
+    if (status == FE_OK) status = join(&s, most, least, flat);
     if (status == FE_OK) status = number(&s, n_aggregate);
     free(s.order), free(s.piece), free(s.node), free(s.first), free(s.into), free(s.size), free(s.links);
     return status;

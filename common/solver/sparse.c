@@ -42,6 +42,21 @@ static int ascending(const void *p, const void *q)
     return (a > b) - (a < b);
 }
 
+/* Short rows, as most are, by insertion. */
+static void sort(int *x, int n)
+{
+    if (n > 48) {
+        qsort(x, (size_t)n, sizeof *x, ascending);
+        return;
+    }
+    for (int i = 1; i < n; i++) {
+        const int value = x[i];
+        int at = i;
+        for (; at > 0 && x[at - 1] > value; at--) x[at] = x[at - 1];
+        x[at] = value;
+    }
+}
+
 /* c += a b; constants where it is inlined. */
 static inline __attribute__((always_inline)) void multiply(int m, int k, int n, const double *a,
                                                            const double *b, double *c)
@@ -109,7 +124,7 @@ fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads,
         int *mark = marks + (size_t)t * B->n_column;
         for (int i = from; i < to && status == FE_OK; i++) {
             const int n = find_columns(A, B, i, mark, C->column + C->first[i]);
-            qsort(C->column + C->first[i], (size_t)n, sizeof *C->column, ascending);
+            sort(C->column + C->first[i], n);
         }
         for (int i = from; i < to && status == FE_OK; i++) fill_row(A, B, i, mark, C);
     }
