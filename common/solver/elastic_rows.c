@@ -54,27 +54,45 @@ static int find_columns(const fe_view *m, int n_corner, int row, uint8_t *seen, 
     return n;
 }
 
-static fe_status build_columns(const fe_view *m, int n_corner, fe_sparse *A)
+/* A thread's part of the rows: counts into first, or columns. seen [n_local], column as long as a row can be.
+ */
+static void find_rows(const fe_view *m, int n_corner, int part, int parts, int fill, uint8_t *seen,
+                      int *column, fe_sparse *A)
+{
+    const int from = (int)((int64_t)A->n_row * part / parts),
+              to = (int)((int64_t)A->n_row * (part + 1) / parts);
+    for (int i = from; i < to; i++) {
+        const int n = find_columns(m, n_corner, i, seen, column);
+        if (!fill) {
+            A->first[i + 1] = n;
+            continue;
+        }
+        int *const row = A->column + A->first[i];
+        memcpy(row, column, (size_t)n * sizeof *row);
+        qsort(row, (size_t)n, sizeof *row, ascending);
+    }
+}
+
+static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_sparse *A)
 {
     uint8_t *seen = NULL;
     int *column = NULL, most = 0;
     *A = (fe_sparse){.n_row = m->n_owned, .n_column = m->n_local, .rows = 3, .columns = 3};
-    FE_ALLOCATE(A->first, (size_t)A->n_row + 1, "multigrid matrix");
     for (int i = 0; i < m->n_owned; i++) {
         const int valence = m->corner_first[i + 1] - m->corner_first[i];
         if (valence > most) most = valence;
     }
-    FE_ALLOCATE(seen, m->n_local, "multigrid matrix");
-    fe_status status = fe_allocate((size_t)n_corner * (size_t)most + 1, sizeof *column, "multigrid matrix",
-                                   (void **)&column);
-    for (int i = 0; i < m->n_owned && status == FE_OK; i++)
-        A->first[i + 1] = find_columns(m, n_corner, i, seen, column);
-    if (status == FE_OK) status = fe_sparse_open(A);
-    for (int i = 0; i < m->n_owned && status == FE_OK; i++) {
-        int *const row = A->column + A->first[i];
-        const int n = find_columns(m, n_corner, i, seen, column);
-        memcpy(row, column, (size_t)n * sizeof *row);
-        qsort(row, (size_t)n, sizeof *row, ascending);
+    const size_t longest = (size_t)n_corner * (size_t)most + 1;
+    FE_ALLOCATE(A->first, (size_t)A->n_row + 1, "multigrid matrix");
+    FE_ALLOCATE(seen, (size_t)threads * (size_t)m->n_local + 1, "multigrid matrix");
+    fe_status status =
+        fe_allocate((size_t)threads * longest, sizeof *column, "multigrid matrix", (void **)&column);
+    for (int fill = 0; fill < 2 && status == FE_OK; fill++) {
+        if (fill) status = fe_sparse_open(A);
+        const int parts = status == FE_OK ? threads : 0;
+        FE_PARALLEL_FOR(t, 0, parts, 1, threads)
+        find_rows(m, n_corner, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,
+                  column + (size_t)t * longest, A);
     }
     free(seen), free(column);
     return status;
@@ -133,17 +151,17 @@ static void assemble(int kind, const fe_view *m, int threads, fe_sparse *A, doub
 }
 
 /* Rows and columns of supports become zero. */
-static void constrain(const uint8_t *fixed, fe_sparse *A)
+static void constrain(const uint8_t *fixed, int threads, fe_sparse *A)
 {
-    for (int i = 0; i < A->n_row; i++)
-        for (int k = A->first[i]; k < A->first[i + 1]; k++) {
-            const int j = A->column[k];
-            double *block = fe_sparse_block(A, k);
-            for (int c = 0; c < 9; c++)
-                if (fixed[3 * (size_t)i + (size_t)(c / 3)] ||
-                    (j < A->n_row && fixed[3 * (size_t)j + (size_t)(c % 3)]))
-                    block[c] = 0.0;
-        }
+    FE_PARALLEL_FOR(i, 0, A->n_row, 1, threads)
+    for (int k = A->first[i]; k < A->first[i + 1]; k++) {
+        const int j = A->column[k];
+        double *block = fe_sparse_block(A, k);
+        for (int c = 0; c < 9; c++)
+            if (fixed[3 * (size_t)i + (size_t)(c / 3)] ||
+                (j < A->n_row && fixed[3 * (size_t)j + (size_t)(c % 3)]))
+                block[c] = 0.0;
+    }
 }
 
 static fe_status read_supports(const fe_problem *p, int n_fixed, const int *at, fe_elastic_rows *e)
@@ -165,11 +183,11 @@ fe_status fe_elastic_rows_open(const fe_problem *p, int n_fixed, const int *at, 
     const int n = p->view.n_owned;
     FE_TRY(copy_view(p, &e->view));
     FE_TRY(read_supports(p, n_fixed, at, e));
-    FE_TRY(build_columns(&e->view, fe_corners(p->kind), &e->A));
+    FE_TRY(build_columns(&e->view, fe_corners(p->kind), threads, &e->A));
     FE_ALLOCATE(e->surface, n, "surface of the mesh");
     FE_ALLOCATE(normal, n, "surface of the mesh");
     assemble(p->kind, &e->view, threads, &e->A, normal);
-    constrain(e->fixed, &e->A);
+    constrain(e->fixed, threads, &e->A);
     for (int i = 0; i < n; i++)
         e->surface[i] = fabs(normal[i][0]) + fabs(normal[i][1]) + fabs(normal[i][2]) > 1e-3 * normal[i][3];
     free(normal);

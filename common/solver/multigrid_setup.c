@@ -194,6 +194,7 @@ static fe_status build_tentative(const draft *k, fe_sparse *T)
     FE_ALLOCATE(T->first, (size_t)n + 1, "multigrid matrix");
     for (int i = 0; i < n; i++) T->first[i + 1] = k->of[i] >= 0;
     FE_TRY(fe_sparse_open(T));
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < n; i++) {
         if (k->of[i] < 0) continue;
         double *t = fe_sparse_block(T, T->first[i]);
@@ -280,24 +281,26 @@ static void complete_diagonal(const uint8_t *absent, fe_sparse *A)
     }
 }
 
-static fe_status upload_floats(fe_device *d, size_t n, const double *x, const char *what, float **out)
+static fe_status upload_floats(const draft *k, size_t n, const double *x, const char *what, float **out)
 {
     float *single = NULL;
     FE_ALLOCATE(single, n + 1, what);
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++) single[i] = (float)x[i];
-    const fe_status status = fe_device_upload(d, n, sizeof *single, single, what, (void **)out);
+    const fe_status status = fe_device_upload(k->d, n, sizeof *single, single, what, (void **)out);
     free(single);
     return status;
 }
 
-static fe_status upload_matrix(fe_device *d, const fe_sparse *A, fe_block_matrix *B)
+static fe_status upload_matrix(const draft *k, const fe_sparse *A, fe_block_matrix *B)
 {
+    fe_device *d = k->d;
     const size_t n = (size_t)A->first[A->n_row];
     *B = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
     FE_TRY(fe_device_upload(d, (size_t)A->n_row + 1, sizeof(int), A->first, "multigrid matrix",
                             (void **)&B->first));
     FE_TRY(fe_device_upload(d, n, sizeof(int), A->column, "multigrid matrix", (void **)&B->column));
-    return upload_floats(d, n * (size_t)(A->rows * A->columns), A->value, "multigrid matrix",
+    return upload_floats(k, n * (size_t)(A->rows * A->columns), A->value, "multigrid matrix",
                          (float **)&B->value);
 }
 
@@ -388,7 +391,7 @@ static fe_status build_dense(draft *k, fe_coarse_level *l)
                 M[(6 * (size_t)i + (size_t)(c / 6)) * n + 6 * (size_t)k->A.column[p] + (size_t)(c % 6)] =
                     fe_sparse_block(&k->A, p)[c];
     fe_status status = invert_dense(k, M);
-    if (status == FE_OK) status = upload_floats(k->d, n * n, M, "coarsest matrix", &l->dense);
+    if (status == FE_OK) status = upload_floats(k, n * n, M, "coarsest matrix", &l->dense);
     free(M);
     return status;
 }
@@ -411,11 +414,11 @@ static fe_status step_down(draft *k, int level)
         FE_TRY(status);
     }
     FE_TRY(build_prolongator(k));
-    FE_TRY(fe_sparse_transpose(&k->P, &k->R));
+    FE_TRY(fe_sparse_transpose(&k->P, k->threads, &k->R));
     FE_TRY(ranks ? fe_multigrid_galerkin(&share, &k->A, &k->P, &k->R, &next) : galerkin(k, &next));
     l->n = k->n_next;
-    FE_TRY(upload_matrix(k->d, &k->P, &l->P));
-    FE_TRY(upload_matrix(k->d, &k->R, &l->R));
+    FE_TRY(upload_matrix(k, &k->P, &l->P));
+    FE_TRY(upload_matrix(k, &k->R, &l->R));
     FE_TRY(level_vectors(k->d, l));
     complete_diagonal(k->next_absent, &next);
     m->report.n[level + 1] = l->n, m->report.n_level = level + 2;
@@ -433,31 +436,26 @@ static fe_status finish_level(draft *k, int level)
     fe_coarse_level *l = &k->m->coarse[level - 1];
     FE_TRY(invert_diagonal(k));
     FE_TRY(bound_spectrum(k, level));
-    FE_TRY(upload_matrix(k->d, &k->A, &l->A));
-    return upload_floats(k->d, (size_t)k->n * block_square(k), k->inverse, "multigrid level", &l->inverse);
+    FE_TRY(upload_matrix(k, &k->A, &l->A));
+    return upload_floats(k, (size_t)k->n * block_square(k), k->inverse, "multigrid level", &l->inverse);
 }
 
-/* Whether cells are long: the mean over nodes of longest over shortest distance to a neighbour. A cube's
- * corner has 1.7, cells of 3 : 1 : 1 about 4. */
-static double stretch_of(const fe_elastic_rows *e)
+/* Longest over shortest distance from a node to a neighbour: 1.7 in a cube's corner, 4 with cells of 3 : 1
+ * : 1. */
+static double stretch_at(const fe_elastic_rows *e, int i)
 {
-    double sum = 0.0;
     const fe_view *v = &e->view;
-    for (int i = 0; i < v->n_owned; i++) {
-        double least = INFINITY, most = 0.0;
-        for (int k = e->A.first[i]; k < e->A.first[i + 1]; k++) {
-            double square = 0.0;
-            for (int c = 0; c < 3; c++) {
-                const double r =
-                    v->x[3 * (size_t)e->A.column[k] + (size_t)c] - v->x[3 * (size_t)i + (size_t)c];
-                square += r * r;
-            }
-            if (square > most) most = square;
-            if (square > 0.0 && square < least) least = square;
+    double least = INFINITY, most = 0.0;
+    for (int k = e->A.first[i]; k < e->A.first[i + 1]; k++) {
+        double square = 0.0;
+        for (int c = 0; c < 3; c++) {
+            const double r = v->x[3 * (size_t)e->A.column[k] + (size_t)c] - v->x[3 * (size_t)i + (size_t)c];
+            square += r * r;
         }
-        if (most > 0.0) sum += sqrt(most / least);
+        if (square > most) most = square;
+        if (square > 0.0 && square < least) least = square;
     }
-    return sum;
+    return most > 0.0 ? sqrt(most / least) : 1.0;
 }
 
 /* Sizes of pieces and number of sweeps, alike on all ranks. */
@@ -465,10 +463,13 @@ static fe_status choose(draft *k, const fe_elastic_rows *e)
 {
     fe_multigrid *m = k->m;
     const fe_j2 *material = &e->view.material;
-    double sums[3] = {e->view.n_owned, 0.0, stretch_of(e)};
-    for (int i = 0; i < e->view.n_owned; i++) sums[1] += e->surface[i];
-    FE_TRY(fe_multigrid_sum(k->d, m->comm, 3, sums));
-    const int thin = sums[1] > 0.5 * sums[0], stretched = sums[2] > 5.0 * sums[0];
+    enum { SAMPLE = 997 };
+    const int n = e->view.n_owned;
+    double sums[4] = {n}; /* nodes, those on the surface, those of a sample, their stretch */
+    for (int i = 0; i < n; i++) sums[1] += e->surface[i];
+    for (int i = 0; i < n; i += 1 + n / SAMPLE) sums[2] += 1.0, sums[3] += stretch_at(e, i);
+    FE_TRY(fe_multigrid_sum(k->d, m->comm, 4, sums));
+    const int thin = sums[1] > 0.5 * sums[0], stretched = sums[3] > 5.0 * sums[2];
     const int stiff = material->bulk > 10.0 * material->shear; /* Poisson's ratio above 0.45 */
     m->report.most = thin || stretched || stiff ? SMALL_PIECE : PIECE;
     m->degree = m->report.degree = stiff || stretched || !k->coarser ? 4 : 2;
@@ -485,7 +486,7 @@ static fe_status upload_fine_inverse(draft *k)
     for (int i = 0; i < k->n; i++)
         for (int c = 0; c < 6; c++)
             six[6 * (size_t)i + (size_t)c] = k->inverse[9 * (size_t)i + (size_t)place[c]];
-    const fe_status status = upload_floats(k->d, 6 * (size_t)k->n, six, "multigrid level", &k->m->inverse);
+    const fe_status status = upload_floats(k, 6 * (size_t)k->n, six, "multigrid level", &k->m->inverse);
     free(six);
     return status;
 }

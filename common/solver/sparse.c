@@ -132,26 +132,34 @@ fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads,
     return status;
 }
 
-fe_status fe_sparse_transpose(const fe_sparse *A, fe_sparse *T)
+static void transpose_block(const fe_sparse *A, const double *a, double *t)
 {
-    int *next = NULL;
+    for (int r = 0; r < A->rows; r++)
+        for (int c = 0; c < A->columns; c++) t[c * A->rows + r] = a[r * A->columns + c];
+}
+
+fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
+{
+    int *next = NULL, *from = NULL; /* from: place in A of a block of T */
     *T = (fe_sparse){.n_row = A->n_column, .n_column = A->n_row, .rows = A->columns, .columns = A->rows};
     FE_ALLOCATE(T->first, (size_t)T->n_row + 1, "multigrid matrix");
-    for (int k = 0; k < A->first[A->n_row]; k++) T->first[A->column[k] + 1]++;
+    const int n = A->first[A->n_row];
+    for (int k = 0; k < n; k++) T->first[A->column[k] + 1]++;
     FE_TRY(fe_sparse_open(T));
     FE_ALLOCATE(next, (size_t)T->n_row + 1, "multigrid matrix");
     memcpy(next, T->first, ((size_t)T->n_row + 1) * sizeof *next);
-    for (int i = 0; i < A->n_row; i++)
+    const fe_status status = fe_allocate((size_t)n + 1, sizeof *from, "multigrid matrix", (void **)&from);
+    for (int i = 0; i < A->n_row && status == FE_OK; i++)
         for (int k = A->first[i]; k < A->first[i + 1]; k++) {
             const int to = next[A->column[k]]++;
-            const double *a = fe_sparse_block(A, k);
-            double *t = fe_sparse_block(T, to);
-            T->column[to] = i;
-            for (int r = 0; r < A->rows; r++)
-                for (int c = 0; c < A->columns; c++) t[c * A->rows + r] = a[r * A->columns + c];
+            T->column[to] = i, from[to] = k;
         }
-    free(next);
-    return FE_OK;
+    const int made = status == FE_OK ? n : 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int to = 0; to < made; to++)
+        transpose_block(A, fe_sparse_block(A, from[to]), fe_sparse_block(T, to));
+    free(next), free(from);
+    return status;
 }
 
 fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left)

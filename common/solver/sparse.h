@@ -27,7 +27,7 @@ int fe_sparse_find(const fe_sparse *A, int row, int column);
 
 /* C = A B, and T = A^T. */
 fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
-fe_status fe_sparse_transpose(const fe_sparse *A, fe_sparse *T);
+fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
 /* The first n columns alone. */
 fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left);
 /* y = A x */
