@@ -136,13 +136,14 @@ static void say_reduced(const fe_solver *s, const fe_step_result *record, const 
 }
 
 static void say_again(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear,
-                      const char *why)
+                      const char *why, int better)
 {
     if (s->comm->rank) return;
-    fprintf(stderr,
-            "solve: load step %d: linear solve: %s (%d iterations, residual reduced to %.1e); again with the "
-            "elastic Jacobian and multigrid\n",
-            record->step, why, linear->iterations, linear->last / linear->first);
+    fprintf(
+        stderr,
+        "solve: load step %d: linear solve: %s (%d iterations, residual reduced to %.1e); again with %s\n",
+        record->step, why, linear->iterations, linear->last / linear->first,
+        better ? "multigrid" : "the elastic Jacobian");
 }
 
 /* The first iteration linearises at the committed state with the elastic tangent, for at the end of a
@@ -177,7 +178,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
             if (!why) break;
             FE_TRY(fe_solver_better_preconditioner(s, &better));
             if (!better) return no_direction(s, record, state->norm, &linear, why);
-            say_again(s, record, &linear, why);
+            say_again(s, record, &linear, why, 1);
         } while (better);
         say_reduced(s, record, &linear);
         FE_TRY(d->ops->vector.axpy(d, s->n, 1.0, s->step, s->v));
@@ -245,8 +246,8 @@ static double forcing_term(const fe_solver *s, newton *state)
     return state->forcing = fmin(forcing, most_forcing);
 }
 
-/* A direction at v along which the energy falls, its slope and its norm. Where the chosen Jacobian and
- * preconditioner find none, the elastic one is asked, which is positive definite, with multigrid. */
+/* A direction at v along which the energy falls, its slope and its norm. Where none is found, multigrid takes
+ * over, and then the elastic Jacobian, which is positive definite. */
 static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *state, fe_krylov_result *linear,
                                 double *slope, double *norm)
 {
@@ -266,8 +267,8 @@ static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *st
         if (!why) break;
         FE_TRY(fe_solver_better_preconditioner(s, &better));
         if (elastic && !better) return no_direction(s, record, state->norm, linear, why);
-        say_again(s, record, linear, why);
-        s->jacobian = FE_JACOBIAN_ELASTIC;
+        say_again(s, record, linear, why, better);
+        if (!better) s->jacobian = FE_JACOBIAN_ELASTIC;
     }
     say_reduced(s, record, linear);
     return FE_OK;
