@@ -35,7 +35,7 @@ text = $(shell mkdir -p '$(dir $(1))'; printf '%s\n' '$(subst ','\'',$(2))' >'$(
     cmp -s '$(1).new' '$(1)' && rm '$(1).new' || mv '$(1).new' '$(1)')
 SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
     /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
-ifneq ($(filter-out help clean format deps test bench storage plots sanitize sanitize-threads,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads,$(or $(MAKECMDGOALS),all)),)
 $(call text,$(BUILD)/toolchain,$(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | \
     $(NCCL_HOME) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
     $(PKG_CONFIG_PATH) | $(PATH) | $(shell stat -c %Y $(SEARCHED) 2>/dev/null))
@@ -89,14 +89,14 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/scaling.c bench/options.c
-BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) tests/oracle.c
+BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
-TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c))
+TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots sanitize sanitize-threads format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
@@ -105,21 +105,26 @@ help:
 	@echo 'make            build what this machine can: programs under $(BUILD)/'
 	@echo 'make info       what was found, what is left out and how to get it'
 	@echo 'make test       install what is missing, build, run all tests'
-	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, in a few minutes'
-	@echo '                FULL=1: all sizes, node orders, shares of plastic elements, redundant element forms'
+	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, within a budget of minutes:'
+	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); again: it goes on where it ended'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
 	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
-	@echo '                in all, WEAK_host= WEAK_cuda= a rank; again after an interruption: it goes on'
+	@echo '                in all, WEAK_host= WEAK_cuda= a rank'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
+	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
-	@echo 'variables: BUILD=$(BUILD) ARCH=$(ARCH) CUDA_ARCHS="$(CUDA_ARCHS)" CUDA=yes|no SANITIZE=address,undefined'
-	@echo '           STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; tests are of the default)'
+	@echo 'variables, here or in the environment:'
+	@echo '  CC CXX NVCC MPICC         compilers; NVCC_CCBIN: the host compiler of nvcc; CPPFLAGS CFLAGS CXXFLAGS LDFLAGS: added'
+	@echo '  CUDA_HOME NCCL_HOME       folders of the CUDA Toolkit and NCCL, where they are not found; CUDA=no: without'
+	@echo '  CUDA_ARCHS="80 90 100"    GPU architectures (those of the GPUs that are there, else 90 and PTX)'
+	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
+	@echo '  STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; tests are of the default)'
 
 # A line for each thing that matters: found, or what is left out without it and how to get it.
 report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
@@ -147,16 +152,19 @@ $(call text,$(FLAGS_FILE),$(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVC
 $(call text,$(BUILD)/commit,$(COMMIT))
 endif
 
+# V=1 shows the commands.
+V ?=
+said = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$(subst $(BUILD)/obj/,,$(2))';)
 C_COMPILER = $(CC)
 $(BUILD)/obj/%.c.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(C_COMPILER) $(C_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+	$(call said,CC,$<)$(C_COMPILER) $(C_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -I. -I$(BUILD) $(LIBRARY_INCLUDES) -MMD -MP -c $< -o $@
+	$(call said,NVCC,$<)$(NVCC) $(NVCC_FLAGS) -I. -I$(BUILD) $(LIBRARY_INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+	$(call said,CXX,$<)$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(or $(CUDA_VERSION),none)"' \
@@ -164,47 +172,51 @@ $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DF
 
 ifneq ($(findstring thread,$(SANITIZE)),)
 # One thread works here, and most of the time: the oracle need not be watched.
-$(call object,tests/oracle.c tests/test_assembly.c): C_FLAGS += -O2 -fno-sanitize=thread
+$(call object,oracle/oracle.c $(addprefix tests/,scene.c rig.c mechanics.c test_assembly.c)): C_FLAGS += -O2 -fno-sanitize=thread
 endif
 
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call said,AR,$@)$(AR) rcs $@ $^
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
-	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/solve.c bench/options.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
-	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
-	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a
-	$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
+	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
-	$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
-.PRECIOUS: $(BUILD)/obj/%.o
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
+.PRECIOUS: $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o
 
 tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
-# Debian packages of everything that is used, by what would show that it is there.
-DEPS := gcc g++ libopenblas-dev liblapacke-dev libjansson-dev libmuparser-dev zlib1g-dev libmetis-dev \
-        libopenmpi-dev openmpi-bin libbenchmark-dev libcmocka-dev gnuplot-nox
+# Debian packages of what was not found.
+DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapacke-dev) $(if $(HAVE_JSON),,libjansson-dev) \
+    $(if $(HAVE_EXPRESSION),,libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_METIS),,libmetis-dev) \
+    $(if $(HAVE_MPI),,libopenmpi-dev openmpi-bin) $(if $(HAVE_BENCHMARK),,g++ libbenchmark-dev) \
+    $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) \
+    $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9))
 deps:
-	@sh packaging/install.sh $(DEPS) $(if $(WITH_TESTS),python3-vtk9)
+	@sh packaging/install.sh $(DEPS)
 
-# Found libraries are fixed when make starts, so what follows an installation runs in a make of its own.
+# Found libraries are fixed when make starts, so what follows an installation runs in a make of its own. What cannot be
+# installed is named and left out.
 test:
-	@$(MAKE) --no-print-directory deps WITH_TESTS=1
+	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory info
 	@$(MAKE) --no-print-directory -j"$$(nproc)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
-	@FE_BUILD=$(BUILD) sh tests/run.sh $(TESTS)
+	@FE_BUILD=$(BUILD) sh tests/run.sh $(TESTS) $(if $(SANITIZE),,tests/detection.sh)
 
 # Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over small kernels.
 sanitize:
-	@$(MAKE) --no-print-directory deps WITH_TESTS=1
+	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CUDA=no SANITIZE=address,undefined OPT=-O1 run-tests
 	@if command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory tests && \
@@ -216,17 +228,17 @@ sanitize:
 # as tests/openmp_order.c says; -O1 takes minutes for each file.
 sanitize-threads: threads := $(BUILD)/threads/tests
 sanitize-threads:
-	@$(MAKE) --no-print-directory deps WITH_TESTS=1
+	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CUDA=no SANITIZE=thread OPT=-O0 PROGRAMS= \
-	    TESTS='$(threads)/test_assembly $(threads)/test_ranks' tests
-	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly
+	    TESTS='$(threads)/test_assembly $(threads)/test_shares $(threads)/test_ranks' tests
+	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly $(threads)/test_shares
 	@for part in 'test_*' 'strip* element_color*'; do $(threads)/test_ranks "$$part" || exit 1; done
 
-# What cannot be installed is named and left out; the sweep says so where kernels is among it.
+# The budget of time begins here.
 bench:
-	-@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -j"$$(nproc)" programs
-	@BUILD='$(BUILD)' sh bench/sweep.sh
+	@start=$$(date +%s); $(MAKE) --no-print-directory deps; \
+	$(MAKE) --no-print-directory -j"$$(nproc)" programs && \
+	    BENCH_START=$$start BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
 
 # Builds of kernels that differ in what common/physics/view.h says of points.
 storage:
@@ -245,6 +257,9 @@ plots:
 	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
 	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
+
+tables:
+	@sh results/tables.sh
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')

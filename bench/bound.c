@@ -1,25 +1,16 @@
-/* bound on the host: one element a SIMD lane. */
+/* bound on the host: one element per SIMD lane. */
 #include "bench/bound.h"
-#include "bench/case_box.h"
+#include "bench/case.h"
 #include "common/problem/loops.h"
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads;
-    int first, last;
-    fe_part_elements(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(e, first, last, FE_LANES, threads)                                                       \
-    bench_bound_forces(KIND, OP, m, fe_lanes_from(e), v, y)
-    FE_FOR_OPERATION(p->kind, op, FORCES)
+    FE_PARALLEL_FOR (e, first, last, FE_LANES, threads)                                                      \
+    bench_bound_forces(KIND, OP, m, fe_lanes_from(e), displacement, y)
+FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
-    return FE_OK;
-}
-FE_FORCE_OPERATIONS(forces)
 
-static const fe_assembly bench_bound_host = {NULL, residual, fe_material_host, jacvec, NULL, 1};
+static const fe_assembly bench_bound_host = {
+    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .traits = FE_STORES};
 extern const fe_assembly bench_bound_cuda;
 
 const fe_variant bench_bound = {

@@ -9,15 +9,16 @@
 
 /* Forces of the elements e, looked at but not kept: y is written where they are not numbers, which the
  * compiler cannot rule out. */
-FE_BODY void bench_bound_forces(int kind, int op, const fe_view *m, fe_index e, const double *v, double *y)
+FE_BODY void bench_bound_forces(int kind, int op, const fe_view *m, fe_index e, const double *displacement,
+                                double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3], sum = fe_splat(FE_EMPTY);
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
-    fe_element_read(kind, node, v, f);
+    fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) sum +=
-        force[b][c];
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) sum += force[b][c];
     if (fe_any(sum != sum)) y[0] = NAN;
 }
 

@@ -3,7 +3,7 @@
 #include "common/backend/cuda.h"
 #include "common/report/row.h"
 
-enum { N_RUN = 9, THREADS = 256, CHAINS = 8, STEPS = 4096 };
+enum { N_RUN = 9, BLOCK_SIZE = 256, CHAINS = 8, STEPS = 4096 };
 
 __global__ void copy_all(size_t n, const double2 *from, double2 *to)
 {
@@ -52,17 +52,17 @@ static fe_status run(fe_device *d, int blocks, size_t n, double2 *from, double2 
     for (int i = -1; i < N_RUN; i++) { /* the first round warms up */
         double seconds;
         FE_TRY(bench_clock_start_cuda(d));
-        copy_all<<<32 * blocks, THREADS, 0, fe_cuda_stream(d)>>>(n, from, to);
+        copy_all<<<32 * blocks, BLOCK_SIZE, 0, fe_cuda_stream(d)>>>(n, from, to);
         FE_TRY(bench_clock_stop_cuda(d, &seconds));
         if (i >= 0) copies[i] = seconds;
         FE_TRY(bench_clock_start_cuda(d));
         for (int k = 0; k < 10; k++)
-            fma_chains<<<16 * blocks, THREADS, 0, fe_cuda_stream(d)>>>(0.999, 1e-9, (double *)to);
+            fma_chains<<<16 * blocks, BLOCK_SIZE, 0, fe_cuda_stream(d)>>>(0.999, 1e-9, (double *)to);
         FE_TRY(bench_clock_stop_cuda(d, &seconds));
         if (i >= 0) chains[i] = seconds;
     }
     *copy = 2.0 * (double)(n * sizeof(double2)) / fe_statistics_of(N_RUN, copies).median;
-    *flop = 10.0 * 2.0 * CHAINS * STEPS * 16.0 * blocks * THREADS / fe_statistics_of(N_RUN, chains).median;
+    *flop = 10.0 * 2.0 * CHAINS * STEPS * 16.0 * blocks * BLOCK_SIZE / fe_statistics_of(N_RUN, chains).median;
     return FE_OK;
 }
 

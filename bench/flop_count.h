@@ -19,8 +19,8 @@
 
 #define FE_LANES 1
 #define FE_FROM_LANES(M) fe_real(M(0))
-#define FE_UNROLL
-#define FE_UNROLL_LARGE
+#define FE_UNROLL_FOR(...) for (__VA_ARGS__)
+#define FE_UNROLL_LARGE_FOR(...) for (__VA_ARGS__)
 
 namespace flop_count
 {
@@ -97,7 +97,7 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
     if (m.value) p[offset + (size_t)i.lane[0]] = a.value;
 }
 
-#include "bench/case_box.h"
+#include "bench/case.h"
 #include "common/physics/element.h"
 
 namespace flop_count
@@ -111,8 +111,8 @@ inline int64_t of_element(int kind, bench_operation op, bool plastic)
     const int n_corner = fe_corners(kind);
     const size_t n = 8 * (size_t)FE_GROUP;
     double x[8 * 3], u[8 * 3];
-    std::vector<double> state(FE_STATE * n), trial(FE_STATE * n), full(FE_FULL * n, 0.5);
-    std::vector<fe_tangent_number> tangent(FE_TANGENT * n, 0.5);
+    std::vector<double> state(FE_N_STATE * n), trial(FE_N_STATE * n), full(FE_N_FULL * n, 0.5);
+    std::vector<fe_tangent_number> tangent(FE_N_TANGENT * n, 0.5);
     int conn[8];
     uint8_t committed = plastic ? FE_YIELDED : 0, now = plastic ? FE_YIELDED | FE_SOFTENED : 0;
     for (int a = 0; a < n_corner; a++) {
@@ -137,7 +137,7 @@ inline int64_t of_element(int kind, bench_operation op, bool plastic)
     switch (op) {
     case BENCH_RESIDUAL: fe_element_forces(kind, FE_RESIDUAL, &m, e, at, f, result); break;
     case BENCH_MATERIAL:
-        fe_element_material(kind, FE_TANGENT_CONSISTENT, &m, e, fe_mask{true}, at, f);
+        fe_element_material(kind, FE_LINEARIZATION_CONSISTENT, &m, e, fe_mask{true}, at, f);
         return operations;
     case BENCH_DIAGONAL:
         for (int b = 0; b < n_corner; b++) fe_element_diagonal(kind, &m, e, at, b, block);

@@ -5,8 +5,8 @@
 
 #include "bench/flop_count.h" /* first: it takes the place of fe_real */
 
-#include "bench/case_box.h"
 #include "bench/ceiling.h"
+#include "bench/verify.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
 
@@ -69,12 +69,12 @@ inline double flop(const group &g, bench_operation op)
  * results/README.md. */
 inline double bytes_moved(const group &g, bench_operation op)
 {
-    const fe_view &v = g.c.problem.view;
-    const double n_node = v.n_owned, n_elem = v.n_elem, point = 8.0 * fe_points(g.box.kind);
+    const fe_view &m = g.c.problem.view;
+    const double n_node = m.n_owned, n_elem = m.n_elem, point = 8.0 * fe_points(g.box.kind);
     const double conn = 4.0 * fe_corners(g.box.kind) + 1.0; /* and the flags */
-    const double yielded = point * FE_STATE * g.c.n_yielded, tangents = point / 8.0 * g.c.n_softened;
-    const double softened = tangents * FE_TANGENT * sizeof(fe_tangent_number);
-    const double full = FE_STORAGE == FE_STORAGE_FULL ? tangents * FE_FULL * sizeof(double) : 0.0;
+    const double yielded = point * FE_N_STATE * g.c.n_yielded, tangents = point / 8.0 * g.c.n_softened;
+    const double softened = tangents * FE_N_TANGENT * sizeof(fe_tangent_number);
+    const double full = FE_STORAGE == FE_STORAGE_FULL ? tangents * FE_N_FULL * sizeof(double) : 0.0;
     switch (op) {
     case BENCH_RESIDUAL: return n_node * (24 + 24 + 48) + n_elem * conn + yielded;
     case BENCH_MATERIAL: return n_node * (24 + 24) + n_elem * (conn + 1) + 2 * yielded + softened + full;

@@ -1,8 +1,8 @@
 /* The program `scaling`: what one strategy's operations, ghosts, sums and Krylov iterations take on the ranks
  * at hand, each of which makes and holds its own piece of a box. Rows like those of `kernels`, with their
  * ranks. */
-#include "bench/case_box.h"
 #include "bench/options.h"
+#include "bench/verify.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
@@ -140,7 +140,7 @@ static fe_status give_up(bench *b, const char *status)
 static fe_status call_exchange(bench *b, int argument)
 {
     (void)argument;
-    return fe_comm_exchange(b->comm, b->c.v);
+    return fe_comm_exchange(b->comm, b->c.direction);
 }
 
 static fe_status call_reduce(bench *b, int n) { return fe_comm_sum(b->comm, b->device, n, b->scalar); }
@@ -283,7 +283,7 @@ static fe_status run_on_case(bench *b)
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "right-hand side", &b->b));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "solution", &b->x));
     FE_TRY(fe_krylov_open(d, b->comm, n, length, a->restart, FE_ORTHOGONALIZATION_DCGS2, &b->krylov));
-    FE_TRY(d->ops->vector.copy(d, n, b->c.v, b->b));
+    FE_TRY(d->ops->vector.copy(d, n, b->c.direction, b->b));
     FE_TRY(fe_share_quality(&b->c.share, b->comm, d, &quality));
     if (b->comm->rank == 0)
         printf(

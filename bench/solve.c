@@ -33,7 +33,7 @@ static const char help[] =
     "difference;\n"
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
-    "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction an iteration)\n"
+    "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction per iteration)\n"
     "  --precondition KIND       auto (default), none, block-jacobi, chebyshev (four sweeps on "
     "block-jacobi), multigrid\n"
     "                            (smoothed aggregation)\n"

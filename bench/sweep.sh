@@ -16,6 +16,7 @@
 #
 # Environment (make bench takes the same names as arguments), with defaults:
 #   BUDGET=10               minutes, building included; 7 without a GPU; 0: no limit
+#   PASSES=                 all; "first sizes" for example takes these alone
 #   BUILD=build             where kernels and scaling are
 #   RESULTS=results         where the machine's folder is
 #   BACKENDS="host cuda"    those that are there
@@ -198,7 +199,7 @@ predict() {
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
         if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 2000000)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
-        else guess = n * (0.6 + 0.07 * $2 + size / 1000000)
+        else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
         took = from = 10
         while ((getline line < seen) > 0) {
             split(line, part, " ")
@@ -349,7 +350,7 @@ visit() {
     attempt
 }
 
-all_points >"$scratch/points" || full_disk
+all_points | awk -v passes="${PASSES:-}" 'passes == "" || index(" " passes " ", " " $1 " ")' >"$scratch/points" || full_disk
 total=$(cut -d' ' -f3- "$scratch/points" | sort -u | wc -l)
 budget=$((60 * BUDGET))
 echo "bench: $n_variant variants on $machine, commit $commit, into $folder"

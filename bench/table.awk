@@ -167,4 +167,8 @@ END {
         over("plastics", name[1], name[2], "clustered", "plastic ")
         over("plastics", name[1], name[2], "scattered", "plastic ")
     }
+    folder = FILENAME
+    sub(/[^\/]*$/, "", folder)
+    while ((getline point < (folder "left-out.txt")) > 0) left = left (left == "" ? "" : "; ") point
+    if (left != "") printf "\nLeft out for time: %s.\n", left
 }

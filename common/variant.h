@@ -17,22 +17,25 @@ typedef struct fe_problem {
     struct fe_device *device;
 } fe_problem;
 
-/* Nothing of an output is read: it need not be zero. Parts may run in any order, and at the same time. jacvec
- * reads a matrix that material() made: it is elastic only where the trial is. */
+/* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
+ * may run in any order, and at the same time. FE_ASSEMBLED: jacvec reads a matrix that material() made, so it is
+ * elastic only where the trial is. */
 enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4 };
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs, but those of residual and jacvec where the strategy stores every owned row itself;
- * interior and border part, in this order unless they are independent, together are the whole. */
+ * caller zeroes outputs, except those of residual and jacvec where FE_STORES is set. The interior part runs
+ * first, then the border part, unless FE_INDEPENDENT is set; both parts together are the whole. */
 typedef struct fe_assembly {
-    /* Once, timed apart; memory from fe_device_allocate. NULL where there is nothing to set up. */
+    /* Called once; timed separately. Memory comes from fe_device_allocate. NULL where there is nothing to set
+     * up. */
     fe_status (*setup)(fe_problem *p, void **work);
-    /* r += f_int(u), from the committed state, without side effect. */
-    fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
-    /* Trial state and tangent at u; sets view.elastic. */
-    fe_status (*material)(fe_problem *p, void *work, fe_tangent mode, const double *u);
-    /* y += K(trial) v */
-    fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *v, double *y);
+    /* r += f_int(displacement), from the committed state, without side effect. */
+    fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                          double *r);
+    /* Trial state and tangent at the displacement; sets view.elastic. */
+    fe_status (*material)(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
+    /* y += K(trial) direction */
+    fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *direction, double *y);
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
     fe_status (*diagonal)(const fe_problem *p, void *work, double *d);
     int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED */
@@ -46,15 +49,18 @@ typedef struct fe_variant {
     const fe_assembly *host, *cuda;
 } fe_variant;
 
-/* The table's residual and jacvec from one forces(p, work, op, part, v, y). */
+/* The table's residual and jacvec from one forces(p, work, op, part, displacement, y); the direction of
+ * jacvec is a displacement, too. */
 #define FE_FORCE_OPERATIONS(forces)                                                                          \
-    static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)     \
+    static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *displacement,     \
+                              double *r)                                                                     \
     {                                                                                                        \
-        return forces(p, work, FE_RESIDUAL, part, u, r);                                                     \
+        return forces(p, work, FE_RESIDUAL, part, displacement, r);                                          \
     }                                                                                                        \
-    static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)       \
+    static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction,          \
+                            double *y)                                                                       \
     {                                                                                                        \
-        return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part, v, y);                 \
+        return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part, direction, y);         \
     }
 
 #if FE_HAVE_CUDA

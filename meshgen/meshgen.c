@@ -246,7 +246,7 @@ static fe_status print_info(const fe_mesh *mesh)
     fe_quality q;
     int n_part, *part;
     FE_TRY(fe_mesh_quality(mesh, &q));
-    FE_TRY(fe_mesh_parts(mesh, &n_part, &part));
+    FE_TRY(fe_mesh_components(mesh, &n_part, &part));
     free(part);
     printf("mesh              %s\n", mesh->path);
     printf("element           %s\n", fe_kind_name(mesh->kind));

@@ -1,9 +1,8 @@
-/* Programs of this build as child processes, in a folder of their own, and what they leave behind. What fails
- * here fails the cmocka test that called. */
+/* Programs of this build as child processes, in a folder of their own. What fails here fails the cmocka test
+ * that called. */
 #ifndef CHILD_H
 #define CHILD_H
 
-#include <jansson.h>
 #include <sys/types.h>
 
 /* Fixtures of a group of tests: a new folder to work in, with p.json (the default problem), box.msh (Hex8)
@@ -11,9 +10,6 @@
  * be found. */
 int child_open(void **state);
 int child_close(void **state);
-
-void child_write(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void child_read(const char *path, size_t size, char *text);
 
 /* A shell command, with its output in the files out and err; SIGALRM ends it after child_seconds (60). */
 extern unsigned child_seconds;
@@ -35,14 +31,8 @@ typedef struct problem {
     const char *material, *supports, *loads, *factors;
 } problem;
 void child_write_problem(const char *path, problem p);
-
-json_t *result_load(const char *path);
-/* The same, with its status, and its steps numbered 1 to n_step. */
-json_t *result_load_checked(const char *path, const char *status, size_t n_step);
-json_t *result_at(const json_t *o, const char *key);
-double result_number(const json_t *o, const char *key);
-json_t *result_step(const json_t *root, size_t i);
-/* Component i of the displacement at (1, 1, 1). */
-double result_probe(const json_t *step, size_t i);
+/* Thousands of load steps, each with the load or half of it, of this material. */
+enum { LONG_PROBLEM = 5000 };
+void child_write_long_problem(const char *path, const char *material);
 
 #endif

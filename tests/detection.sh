@@ -11,12 +11,12 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 n=0
 passes() { n=$((n + 1)) && echo "ok $n - $1"; }
-fails() { n=$((n + 1)) && echo "not ok $n - $1" && sed 's/^/# /' "$work/log" | tail -n 20; }
+fails() { n=$((n + 1)) && echo "not ok $n - $1" && cat "$work/log" "$work/check" 2>/dev/null | sed 's/^/# /' | tail -n 20; }
 skips() { n=$((n + 1)) && echo "# skipped: $2" && echo "ok $n - $1 # SKIP"; }
 check() { # NAME COMMAND...: the command succeeds
     name=$1
     shift
-    if "$@" >"$work/log" 2>&1; then passes "$name"; else fails "$name"; fi
+    if "$@" >"$work/check" 2>&1; then passes "$name"; else fails "$name"; fi
 }
 
 # --- compilers that do not find a header -----------------------------------------------------------------
@@ -94,9 +94,11 @@ built() {
         esac
     done
 }
-copy_of() { # FOLDER NAME: the objects and what was found, without programs
+copy_of() { # FOLDER NAME [AS]: the objects and what was found, without programs; AS: what the folder was called when built
     rm -rf "$work/$2"
     cp -a "$1" "$work/$2" && for program in $programs libfebench.a tests; do rm -rf "${work:?}/$2/$program"; done
+    find "$work/$2/obj" -name '*.d' -exec sed -i "s|$1/|$work/$2/|g" {} +
+    [ -z "${3:-}" ] || find "$work/$2/obj" -name '*.d' -exec sed -i "s|\([ ^]\)$3/|\1$work/$2/|g" {} +
 }
 says_missing() { # TITLE: make info's line
     grep -q "^$1 *missing: " "$work/log"
@@ -105,7 +107,7 @@ says_missing() { # TITLE: make info's line
 library() {
     for how in hidden broken; do
         hide $how "$2"
-        copy_of "${4:-$work/base}" copy
+        copy_of "${4:-$work/base}" copy ${4:+"${FE_BUILD:-build}"}
         if build "$work/copy" info programs $variables && says_missing "$1" && built "$work/copy" "$3"; then
             passes "$1: header $how"
         else

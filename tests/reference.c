@@ -6,6 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- problems -------------------------------------------------------------------------------------- */
+
+fe_status validation_open(const char *problem, const char *mesh, validation *v)
+{
+    char path[256];
+    *v = (validation){0};
+    snprintf(path, sizeof path, VALIDATION_FOLDER "/problems/%s.json", problem);
+    FE_TRY(fe_case_read(path, &v->problem));
+    snprintf(path, sizeof path, VALIDATION_FOLDER "/meshes/%s", mesh);
+    FE_TRY(fe_mesh_read(path, 0, &v->mesh));
+    return fe_boundary_apply(&v->problem, &v->mesh, &v->boundary);
+}
+
+void validation_close(validation *v)
+{
+    fe_boundary_close(&v->boundary);
+    fe_mesh_close(&v->mesh);
+    fe_case_close(&v->problem);
+}
+
 /* --- reading --------------------------------------------------------------------------------------- */
 
 /* Lines of a CSV file after its header; 0 where there is no file. */

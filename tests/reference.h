@@ -10,6 +10,17 @@
 
 #define VALIDATION_FOLDER "tests/validation" /* seen from the repository's root, where tests run */
 
+/* A problem of the folder on one of its meshes. */
+typedef struct validation {
+    fe_case problem;
+    fe_mesh mesh;
+    fe_boundary boundary;
+} validation;
+
+/* Opens a problem and a mesh by their names, e.g. strip and strip_hex.msh. */
+fe_status validation_open(const char *problem, const char *mesh, validation *v);
+void validation_close(validation *v);
+
 struct json_t;
 
 typedef struct reference_displacement {

@@ -1,159 +1,28 @@
 /* Ranks as processes: `solve` under mpirun gives what one process gives, and a rank that stops, dies, fails
  * alone or is refused its memory ends all of them, in time, with its name and the accepted steps. Nothing
  * that is started here may stay behind. */
-#include "tests/child.h"
-
-#include "common/base/fe.h"
 #include "have/metis.h"
 #include "have/mpi.h"
+#include "tests/child.h"
+#include "tests/common.h"
+#include "tests/fields.h"
+#include "tests/process.h"
+#include "tests/result.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <glob.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include <cmocka.h>
+static char root[PATH_MAX]; /* of the repository */
+static const char *missing; /* why there are no processes here */
 
-static char root[PATH_MAX], folder[PATH_MAX]; /* of the repository, of these tests */
-static const char *missing;                   /* why there are no processes here */
-
-static void need_mpi(void)
-{
-    if (!missing) return;
-    print_message("skipped: ranks as processes: %s\n", missing);
-    skip();
-}
-
-/* --- processes --------------------------------------------------------------------------------------- */
-
-/* The first `size` bytes of /proc/PID/NAME; empty where it cannot be read. Returns the length. */
-static size_t read_proc(pid_t pid, const char *name, size_t size, char *text)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    FILE *file = fopen(path, "r");
-    const size_t n = file ? fread(text, 1, size - 1, file) : 0;
-    if (file) fclose(file);
-    text[n] = 0;
-    return n;
-}
-
-/* Whether a process works in our folder. One that has ended does not, whether its parent has noticed or not.
- */
-static int is_ours(pid_t pid)
-{
-    char path[64], place[PATH_MAX];
-    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
-    const ssize_t n = readlink(path, place, sizeof place - 1);
-    if (n < 0 || pid == getpid()) return 0;
-    place[n] = 0;
-    return !strcmp(place, folder);
-}
-
-/* What the launchers tell each process. */
-static int has_rank(pid_t pid, int rank)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
-    static char text[1 << 17];
-    const size_t n = read_proc(pid, "environ", sizeof text, text);
-    for (const char *word = text; word < text + n; word += strlen(word) + 1)
-        for (int i = 0; i < 3; i++) {
-            char wanted[64];
-            snprintf(wanted, sizeof wanted, "%s=%d", names[i], rank);
-            if (!strcmp(word, wanted)) return 1;
-        }
-    return 0;
-}
-
-enum { ANYONE = -1 };
-
-/* A process of ours: the program `solve` of one rank, or anyone. 0: there is none. */
-static pid_t find_process(int rank)
-{
-    pid_t found = 0;
-    DIR *processes = opendir("/proc");
-    assert_non_null(processes);
-    for (struct dirent *entry; !found && (entry = readdir(processes));) {
-        char name[32];
-        const pid_t pid = (pid_t)atoi(entry->d_name);
-        if (!isdigit(entry->d_name[0]) || !is_ours(pid)) continue;
-        read_proc(pid, "comm", sizeof name, name);
-        if (rank == ANYONE || (!strcmp(name, "solve\n") && has_rank(pid, rank))) found = pid;
-    }
-    closedir(processes);
-    return found;
-}
-
-static pid_t running; /* the command that was started last; 0: it has ended */
-
-__attribute__((format(printf, 1, 2))) static void start(const char *format, ...)
-{
-    char command[768];
-    va_list arguments;
-    va_start(arguments, format);
-    assert_in_range(vsnprintf(command, sizeof command, format, arguments), 1, sizeof command - 1);
-    va_end(arguments);
-    unlink("r.json");
-    running = child_start(command);
-}
-
-/* Its exit code, or minus the signal that ended it, once all processes are gone, which may take so long. */
-static int finish(double seconds)
-{
-    const double begin = fe_seconds();
-    int status;
-    for (; waitpid(running, &status, WNOHANG) == 0; usleep(10000))
-        if (fe_seconds() - begin > seconds) {
-            child_read("err", sizeof child_said, child_said);
-            fail_msg("the command runs after %g s: %s", seconds, child_said);
-        }
-    running = 0;
-    for (pid_t left; (left = find_process(ANYONE)); usleep(10000))
-        if (fe_seconds() - begin > seconds) fail_msg("process %d runs after %g s", (int)left, seconds);
-    child_read("err", sizeof child_said, child_said);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-enum { LONG = 300 }; /* seconds that a busy machine may take */
-
-/* Ends what a failed test left behind: by the launcher, which cleans up after itself, or by force. */
-static int clean_up(void **state)
-{
-    (void)state;
-    glob_t left;
-    if (running) kill(running, SIGTERM);
-    for (int i = 0; running && i < 1000; i++, usleep(10000))
-        if (waitpid(running, NULL, WNOHANG) == running) running = 0;
-    for (pid_t pid; (pid = find_process(ANYONE)); usleep(10000)) kill(pid, SIGKILL);
-    if (running) waitpid(running, NULL, 0);
-    running = 0;
-    if (glob("*.tmp", 0, NULL, &left) == 0) {
-        for (size_t i = 0; i < left.gl_pathc; i++) unlink(left.gl_pathv[i]);
-        globfree(&left);
-    }
-    return 0;
-}
-
-/* Steps that the result shows, 0 where it is not there yet. Whenever it is there, it is complete. */
-static size_t steps_so_far(void)
-{
-    if (access("r.json", R_OK)) return 0;
-    json_t *result = result_load("r.json");
-    const size_t n = json_array_size(result_at(result, "steps"));
-    json_decref(result);
-    return n;
-}
+static void need_mpi(void) { skip_if(missing, "ranks as processes"); }
 
 /* Waits for the result's first steps; returns how many there are. */
 static size_t wait_for_steps(void)
@@ -161,20 +30,17 @@ static size_t wait_for_steps(void)
     const double begin = fe_seconds();
     siginfo_t ended = {0};
     for (;; usleep(5000)) {
-        const size_t n = steps_so_far();
+        const size_t n = result_steps("r.json");
         if (n >= 2) return n;
         waitid(P_PID, (id_t)running, &ended, WEXITED | WNOHANG | WNOWAIT);
         if (ended.si_pid || fe_seconds() - begin > LONG) {
-            child_read("err", sizeof child_said, child_said);
+            read_into("err", sizeof child_said, child_said);
             fail_msg("%s before the second load step: %s", ended.si_pid ? "ended" : "hangs", child_said);
         }
     }
 }
 
-static void assert_said(const char *text)
-{
-    if (!strstr(child_said, text)) fail_msg("\"%s\" is not in: %s", text, child_said);
-}
+static void assert_said(const char *text) { assert_holds(child_said, text); }
 
 static void assert_said_once(const char *text)
 {
@@ -311,109 +177,6 @@ static void check_run(const json_t *result, int n_rank, const char *partition)
 
 /* --- the same fields --------------------------------------------------------------------------------- */
 
-/* Bytes of base64 text; returns how many. */
-static size_t decode(const char *text, size_t n_byte, unsigned char *byte)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n_byte; i++) {
-        const char *digit[2] = {strchr(digits, text[i / 3 * 4 + i % 3]),
-                                strchr(digits, text[i / 3 * 4 + i % 3 + 1])};
-        if (!digit[0] || !digit[1]) fail_msg("VTU: \"%.4s\" is not base64", text + i / 3 * 4);
-        const unsigned pair = (unsigned)(digit[0] - digits) << 6 | (unsigned)(digit[1] - digits);
-        byte[i] = (unsigned char)(pair >> (4 - 2 * (i % 3)));
-    }
-    return (n_byte + 2) / 3 * 4;
-}
-
-/* An array of a VTU file as common/mesh/vtu.c writes it. */
-typedef struct array {
-    char name[32], type[16];
-    size_t bytes;
-    unsigned char *data;
-} array;
-
-static void read_data(const char *text, array *a)
-{
-    uint64_t head[3];
-    decode(text, sizeof head, (unsigned char *)head);
-    const size_t n_head = (size_t)head[0] + 3;
-    uint64_t *header = calloc(n_head, sizeof *header);
-    assert_non_null(header);
-    text += decode(text, n_head * sizeof *header, (unsigned char *)header);
-    size_t packed_bytes = 0, at = 0;
-    for (size_t b = 3; b < n_head; b++) packed_bytes += header[b];
-    unsigned char *packed = malloc(packed_bytes + 1);
-    a->data = malloc(head[0] * head[1] + 1);
-    assert_true(packed && a->data);
-    decode(text, packed_bytes, packed);
-    a->bytes = 0;
-    for (size_t b = 3; b < n_head; b++) {
-        uLongf length = head[1];
-        assert_int_equal(uncompress(a->data + a->bytes, &length, packed + at, header[b]), Z_OK);
-        a->bytes += length, at += header[b];
-    }
-    free(packed), free(header);
-}
-
-enum { MOST_ARRAYS = 20 };
-
-static int read_arrays(const char *path, array list[MOST_ARRAYS])
-{
-    static char text[1 << 23];
-    int n = 0;
-    child_read(path, sizeof text, text);
-    const char *data = strstr(text, "<AppendedData encoding=\"base64\">\n_");
-    assert_non_null(data);
-    data = strchr(data, '_') + 1;
-    for (const char *at = text; (at = strstr(at, "<DataArray ")); at++) {
-        assert_true(n < MOST_ARRAYS);
-        array *a = &list[n++];
-        if (sscanf(at, "<DataArray type=\"%15[^\"]\" Name=\"%31[^\"]\"", a->type, a->name) != 2)
-            fail_msg("%s: %.60s", path, at);
-        read_data(data + strtoul(strstr(at, " offset=\"") + 9, NULL, 10), a);
-    }
-    return n;
-}
-
-/* Arrays of doubles may differ by `bound` of their largest number; ranks of elements are left out where there
- * is a bound, for then these are other ranks. */
-static void compare_array(const char *path, const array *a, const array *b, double bound)
-{
-    if (bound > 0 && !strcmp(a->name, "rank")) return;
-    assert_string_equal(a->name, b->name);
-    assert_int_equal(a->bytes, b->bytes);
-    if (strcmp(a->type, "Float64")) {
-        if (memcmp(a->data, b->data, a->bytes)) fail_msg("%s: %s is another", path, a->name);
-        return;
-    }
-    double largest = 0, difference = 0;
-    for (size_t i = 0; i < a->bytes; i += sizeof(double)) {
-        double x, y;
-        memcpy(&x, a->data + i, sizeof x), memcpy(&y, b->data + i, sizeof y);
-        largest = fmax(largest, fabs(y));
-        difference = x - y == 0 ? difference : fmax(difference, isnan(x - y) ? INFINITY : fabs(x - y));
-    }
-    if (difference > bound * largest)
-        fail_msg("%s: %s differs by %.2e of %.2e", path, a->name, difference, largest);
-}
-
-/* The last step's file of two folders. */
-static void compare_fields(const char *folder_a, const char *folder_b, const char *name, double bound)
-{
-    array list[2][MOST_ARRAYS];
-    char path[2][PATH_MAX];
-    const char *folders[2] = {folder_a, folder_b};
-    int n[2];
-    for (int i = 0; i < 2; i++) {
-        snprintf(path[i], sizeof path[i], "%s/%s_0002.vtu", folders[i], name);
-        n[i] = read_arrays(path[i], list[i]);
-    }
-    assert_int_equal(n[0], n[1]);
-    assert_true(n[0] >= 15);
-    for (int k = 0; k < n[0]; k++) compare_array(path[0], &list[0][k], &list[1][k], bound);
-    for (int k = 0; k < n[0]; k++) free(list[0][k].data), free(list[1][k].data);
-}
-
 /* Threads make the same sums in the same order, so they leave the same bits. */
 static void compare_with_threads(int i, int n_rank, const char *partition, const json_t *result)
 {
@@ -457,26 +220,17 @@ static void processes_agree(void **state)
 
 /* --- faults ------------------------------------------------------------------------------------------ */
 
-/* Some thousand elastic load steps, on any mesh, each with the load or half of it. */
-static void write_long_problem(void)
-{
-    char factors[5000 * 8];
-    for (int i = 0, used = 0; i < 5000; i++)
-        used +=
-            snprintf(factors + used, sizeof factors - (size_t)used, "%s%g", i ? ", " : "", i % 2 ? 1 : 0.5);
-    child_write_problem("long.json",
-                        (problem){.material = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 1e6, \"H\": 2000",
-                                  .factors = factors});
-}
+/* Some thousand load steps on any mesh stay elastic. */
+static const char elastic[] = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 1e6, \"H\": 2000";
 
 /* The result has this status, at least `least` steps and all that were shown, and they are right. */
 static void check_kept(const char *status, size_t least)
 {
     static char shown[1 << 20];
-    const size_t n = steps_so_far();
+    const size_t n = result_steps("r.json");
     size_t n_shown = 0;
-    assert_true(n >= least && n < 5000);
-    child_read("out", sizeof shown, shown);
+    assert_true(n >= least && n < LONG_PROBLEM);
+    read_into("out", sizeof shown, shown);
     for (const char *line = shown; line; line = strchr(line, '\n')) {
         while (isspace(*line)) line++;
         n_shown = isdigit(*line) ? strtoul(line, NULL, 10) : n_shown;
@@ -522,7 +276,7 @@ static size_t look(struct stat *file)
     size_t n;
     do {
         assert_int_equal(stat("r.json", file), 0);
-        n = steps_so_far();
+        n = result_steps("r.json");
         assert_int_equal(stat("r.json", &again), 0);
     } while (again.st_ino != file->st_ino || again.st_mtim.tv_nsec != file->st_mtim.tv_nsec);
     return n;
@@ -627,8 +381,7 @@ static void rank_without_memory_is_named(void **state)
     (void)state;
     need_mpi();
 #ifdef __SANITIZE_ADDRESS__
-    print_message("skipped: rank without memory: the address sanitizer cannot run under a limit\n");
-    skip();
+    skip_if("the address sanitizer cannot run under a limit", "rank without memory");
 #endif
     static const char solve[] = "solve p.json --mesh big.msh --threads 1 --result r.json --krylov gmres";
     char status[4096];
@@ -676,17 +429,17 @@ static int open_group(void **state)
     };
     char options[1024];
     const char *own = getenv("ASAN_OPTIONS");
-    if (!getcwd(root, sizeof root) || child_open(state) || !getcwd(folder, sizeof folder)) return -1;
+    if (!getcwd(root, sizeof root) || child_open(state)) return -1;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 1);
     snprintf(options, sizeof options, "%s%sdetect_leaks=0", own ? own : "", own ? ":" : "");
     setenv("ASAN_OPTIONS", options, 1);
-    setenv("TMPDIR", folder, 1); /* what a killed launcher leaves there goes with the folder */
+    setenv("TMPDIR", test_folder, 1); /* what a killed launcher leaves there goes with the folder */
     missing = !FE_HAVE_MPI                                  ? "this build has no MPI"
               : system("command -v mpirun >/dev/null 2>&1") ? "mpirun was not found"
                                                             : NULL;
     child_seconds = 2 * LONG;
     write_short_problems();
-    write_long_problem();
+    child_write_long_problem("long.json", elastic);
     return 0;
 }
 

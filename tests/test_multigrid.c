@@ -1,27 +1,14 @@
 /* The multigrid preconditioner: its aggregates, its cycle as an operator, and the iterations that conjugate
  * gradients need with it, on boxes and on the bracket. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mesh/mesh.h"
-#include "common/problem/parts.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
 #include "common/solver/aggregate.h"
 #include "common/solver/krylov.h"
 #include "common/solver/multigrid.h"
-
-static void must(fe_status status)
-{
-    if (status != FE_OK) fail_msg("%s", fe_message());
-}
+#include "tests/common.h"
 
 static double random_number(uint64_t i) /* in [-1, 1) */
 {
@@ -459,7 +446,7 @@ static void strategies(void **state)
         double *host = calloc(t->n, sizeof *host), error = 0, size = 0;
         assert_non_null(host);
         fill(t, 11, t->x); /* far beyond yield */
-        must(t->assembly->material(&t->problem, t->work, FE_TANGENT_CONSISTENT, t->x));
+        must(t->assembly->material(&t->problem, t->work, FE_LINEARIZATION_CONSISTENT, t->x));
         fill(t, 7, t->y);
         must(fe_multigrid_apply(&t->m, t->y, t->x));
         must(t->device->ops->memory.download(t->device, t->n * sizeof *host, t->x, host));

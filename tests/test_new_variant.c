@@ -1,77 +1,26 @@
 /* A variant is a folder and a line: in a copy of the sources a strategy is added that way, and nothing else
  * is touched. The tests and the programs of that copy then know it; and when it is broken, its tests fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "common/base/fe.h"
-
-static char folder[200]; /* of the copy, removed at the end */
-
-static int make_folder(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/febench-variant-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(folder) ? 0 : 1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
-
-/* What a command of the shell prints, errors included, and its exit code. */
-static int run(size_t size, char *text, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int run(size_t size, char *text, const char *format, ...)
-{
-    char command[1000], rest[4096];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    text[fread(text, 1, size - 1, pipe)] = 0;
-    while (fread(rest, 1, sizeof rest, pipe) == sizeof rest) continue;
-    const int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-static void write_file(const char *name, const char *mode, const char *text)
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, mode);
-    if (!file) fail_msg("%s cannot be written", path);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static char log_text[1 << 20];
+#include "tests/common.h"
 
 /* Tracked and new files of what a build needs, or all of them where git cannot tell. */
 static void copy_sources(void)
 {
-    const char *const parts = "Makefile bench common meshgen tests variants";
-    const int code =
-        run(sizeof log_text, log_text,
-            "{ git ls-files -zco --exclude-standard %s | xargs -0 cp --parents -t '%s'; } 2>&1 && "
-            "test -f '%s/Makefile' || cp -r %s '%s' 2>&1",
-            parts, folder, folder, parts, folder);
-    if (code) fail_msg("the sources cannot be copied: %s", log_text);
+    const char *const parts = "Makefile bench common meshgen packaging oracle tests variants";
+    free(read_success("{ { git ls-files -zco --exclude-standard %s | xargs -0 cp --parents -t '%s'; } && "
+                      "test -f '%s/Makefile' || cp -r %s '%s'; } 2>&1",
+                      parts, test_folder, test_folder, parts, test_folder));
+}
+
+/* The path of a file in the copy. */
+static const char *in_copy(const char *name)
+{
+    static char path[2 * FOLDER_LENGTH];
+    snprintf(path, sizeof path, "%s/%s", test_folder, name);
+    return path;
 }
 
 /* One thread adds up all elements, by element_atomic's body without atomics. */
@@ -101,7 +50,8 @@ static const char host[] =
     "    FE_FOR_KIND(p->kind, DIAGONAL)\n"
     "    return FE_OK;\n"
     "}\n"
-    "const fe_assembly toy_host = {NULL, residual, fe_material_host, jacvec, diagonal};\n";
+    "const fe_assembly toy_host = {.residual = residual, .material = fe_material_host, .jacvec = jacvec, "
+    ".diagonal = diagonal};\n";
 
 static const char variant[] =
     "#include \"common/variant.h\"\n"
@@ -111,27 +61,28 @@ static const char variant[] =
 
 static void write_toy(int lost)
 {
-    char text[4000];
-    snprintf(text, sizeof text, "#define TOY_LOST %d /* elements left out at the end of a part */\n%s", lost,
-             host);
-    write_file("variants/toy/host.c", "w", text);
+    write_file(in_copy("variants/toy/host.c"),
+               "#define TOY_LOST %d /* elements left out at the end of a part */\n%s", lost, host);
 }
 
 /* A build of its own, whatever this one was made with: fast to compile. */
 static void build(const char *targets)
 {
-    const int code =
-        run(sizeof log_text, log_text,
-            "cd '%s' && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -j2 BUILD=build CUDA=no OPT=-O0 "
-            "SANITIZE= %s >log 2>&1 || { tail -n 40 log; false; }",
-            folder, targets);
-    if (code) fail_msg("the copy does not build:\n%s", log_text);
+    free(read_success(
+        "cd '%s' && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -j2 BUILD=build CUDA=no OPT=-O0 "
+        "SANITIZE= %s >log 2>&1 || { tail -n 40 log; false; }",
+        test_folder, targets));
 }
+
+static char *log_text; /* of the toy's tests */
 
 static int test_toy(void)
 {
-    return run(sizeof log_text, log_text,
-               "cd '%s' && CMOCKA_MESSAGE_OUTPUT=TAP build/tests/test_assembly 'toy*' 2>&1", folder);
+    int code;
+    free(log_text);
+    log_text = read_command(
+        &code, "cd '%s' && CMOCKA_MESSAGE_OUTPUT=TAP build/tests/test_assembly 'toy*' 2>&1", test_folder);
+    return code;
 }
 
 /* A line "ok N - name" or "not ok N - name". */
@@ -148,13 +99,15 @@ static int reported(const char *result, const char *name)
 
 static void assert_listed(const char *program, const char *flag)
 {
-    if (run(sizeof log_text, log_text, "test ! -x '%s/build/%s'", folder, program) == 0) {
+    int code;
+    free(read_command(&code, "test -x '%s/build/%s'", test_folder, program));
+    if (code) {
         print_message("skipped: %s was not built\n", program);
         return;
     }
-    const int code = run(sizeof log_text, log_text, "'%s/build/%s' %s 2>&1", folder, program, flag);
-    if (code || !strstr(log_text, "\ntoy "))
-        fail_msg("%s %s, exit code %d:\n%s", program, flag, code, log_text);
+    char *list = read_success("'%s/build/%s' %s 2>&1", test_folder, program, flag);
+    assert_holds(list, "\ntoy ");
+    free(list);
 }
 
 static void test_a_folder_and_a_line(void **state)
@@ -163,13 +116,13 @@ static void test_a_folder_and_a_line(void **state)
     static const char *const operations[] = {"residual",     "material", "jacvec", "jacvec_elastic",
                                              "diagonal",     "ranks",    "bits",   "agreement",
                                              "side_effects", "mechanics"};
-    char path[300];
     copy_sources();
-    snprintf(path, sizeof path, "%s/variants/toy", folder);
-    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(mkdir(in_copy("variants/toy"), 0777), 0);
     write_toy(0);
-    write_file("variants/toy/variant.c", "w", variant);
-    write_file("variants/variants.def", "a", "FE_VARIANT(toy)\n");
+    write_file(in_copy("variants/toy/variant.c"), "%s", variant);
+    char *list = read_file(in_copy("variants/variants.def"), NULL);
+    write_file(in_copy("variants/variants.def"), "%sFE_VARIANT(toy)\n", list);
+    free(list);
     build("programs build/tests/test_assembly");
     if (test_toy()) fail_msg("the toy fails its tests:\n%s", log_text);
     for (int kind = 0; kind < FE_N_KIND; kind++)
@@ -197,5 +150,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_folder_and_a_line),
                                        cmocka_unit_test(test_a_broken_one_is_found)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

@@ -1,16 +1,10 @@
 /* The oracle checked against closed forms, symmetries and differences of itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/oracle.h"
+#include "oracle/oracle.h"
+#include "tests/common.h"
 
 /* Fails with the numbers unless |a - b| <= bound. */
 #define CLOSE(a, b, bound) close_to((a), (b), (bound), #a, __LINE__)
@@ -18,14 +12,6 @@ static void close_to(double a, double b, double bound, const char *what, int lin
 {
     if (fabs(a - b) <= bound) return;
     fail_msg("line %d: %s = %.17g, expected %.17g, off by %.2e > %.2e", line, what, a, b, fabs(a - b), bound);
-}
-
-/* Uniform in [-1, 1): a linear congruential generator (Knuth's MMIX constants). */
-static uint64_t seed = 1;
-static double uniform(void)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)seed * 0x1p-63;
 }
 
 /* --- a small box ----------------------------------------------------------------------------------- */
@@ -76,7 +62,7 @@ static void box_cells(box *b)
 static void box_open(box *b, const int kind[2])
 {
     memset(b, 0, sizeof *b);
-    seed = 7;
+    random_state = 7;
     for (int n = 0; n < N_NODE; n++) {
         const int at[3] = {n % EDGE, n / EDGE % EDGE, n / EDGE / EDGE};
         b->inner[n] = 1;

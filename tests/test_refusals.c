@@ -1,21 +1,17 @@
 /* What `solve` and `meshgen` say: one line for bad input, which leaves older results alone, and what --help,
  * --version and info print. */
-#include "tests/child.h"
 #include "have/cuda.h"
+#include "tests/child.h"
+#include "tests/common.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* One hexahedron, element 42. Groups "empty" and "nail" are named and have no member. */
 static void write_mesh(const char *path, const char *node_7, const char *element)
 {
-    child_write(
+    write_file(
         path,
         "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n5\n2 1 \"x0\"\n2 2 \"x1\"\n2 3 \"empty\"\n"
         "0 4 \"nail\"\n3 5 \"body\"\n$EndPhysicalNames\n$Nodes\n8\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n"
@@ -29,12 +25,12 @@ static void refused(const char *arguments, const char *const part[3])
 {
     char command[512], text[64];
     snprintf(command, sizeof command, "solve --result keep.json %s", arguments);
-    child_write("keep.json", "older\n");
+    write_file("keep.json", "older\n");
     child_must(2, command);
     child_assert_said(command, "solve", part);
-    child_read("keep.json", sizeof text, text);
+    read_into("keep.json", sizeof text, text);
     if (strcmp(text, "older\n")) fail_msg("%s: the older result was replaced", command);
-    child_read("out", sizeof text, text);
+    read_into("out", sizeof text, text);
     if (*text) fail_msg("%s printed %s", command, text);
 }
 
@@ -67,9 +63,9 @@ static void bad_problems(void **state)
         child_write_problem("bad.json", bad[i].p);
         refused("bad.json", PARTS("bad.json: ", bad[i].part[0], bad[i].part[1]));
     }
-    child_write("bad.json", "{\"name\": \"a\",\n \"elastic\": true,\n \"units\" \"mm\"}\n");
+    write_file("bad.json", "{\"name\": \"a\",\n \"elastic\": true,\n \"units\" \"mm\"}\n");
     refused("bad.json", PARTS("bad.json:3:", "':' expected near '\"mm\"'"));
-    child_write("bad.json", "{\"supports\": []}\n");
+    write_file("bad.json", "{\"supports\": []}\n");
     refused("bad.json", PARTS("bad.json: unknown key \"supports\"; known here: name, "));
     refused("missing.json", PARTS("missing.json: No such file or directory"));
     refused(".", PARTS(".: Is a directory"));
@@ -236,7 +232,7 @@ static void programs_explain_themselves(void **state)
     for (int i = 0; i < 4; i++) {
         child_must(0, all[i].command);
         assert_string_equal(child_said, "");
-        child_read("out", sizeof text, text);
+        read_into("out", sizeof text, text);
         for (const char *const *word = all[i].word; *word; word++)
             if (!names(text, *word)) fail_msg("%s: %s is not in it", all[i].command, *word);
     }
@@ -289,12 +285,12 @@ static void meshgen_box_and_info(void **state)
     child_must(0, "meshgen box -c 2,1,3 -l 1,1,3 -b -o y.msh");
     child_must(0, "meshgen info y.msh");
     assert_string_equal(child_said, "");
-    child_read("out", sizeof text, text);
+    read_into("out", sizeof text, text);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (!strstr(text, facts[i])) fail_msg("\"%s\" is not in %s", facts[i], text);
     /* Of 3 x 2 x 2 nodes of 2 cells, two ranks own half each: both compute both cells. */
     child_must(0, "meshgen parts -c 2,1,1 -r lexicographic -n 1,2");
-    child_read("out", sizeof text, text);
+    read_into("out", sizeof text, text);
     static const char *const costs[] = {"1.0000      0.000%       0.000%         0\n",
                                         "1.0000    100.000%     100.000%         1\n"};
     for (size_t i = 0; i < 2; i++)

@@ -2,18 +2,15 @@
  * leads to the same solution. All meshes have a few elements. */
 #include "have/metis.h"
 #include "tests/child.h"
+#include "tests/common.h"
+#include "tests/result.h"
 
 #include <glob.h>
 #include <math.h>
 #include <omp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ROLLERS                                                                                              \
     "{\"group\": \"x0\", \"u\": {\"x\": 0}}, {\"group\": \"y0\", \"u\": {\"y\": 0}}, "                       \
@@ -129,7 +126,7 @@ static size_t count_lines(void)
 {
     static char text[1 << 18];
     size_t n = 0;
-    child_read("out", sizeof text, text);
+    read_into("out", sizeof text, text);
     for (const char *c = text; *c; c++) n += *c == '\n';
     return n;
 }
@@ -139,13 +136,8 @@ static int interrupt(const char *command, int signal_number, size_t n_step)
 {
     unlink("r.json");
     const pid_t child = child_start(command);
-    for (int i = 0; i < 6000; i++, usleep(5000)) {
-        if (access("r.json", R_OK)) continue;
-        json_t *root = result_load("r.json");
-        const size_t n = json_array_size(result_at(root, "steps"));
-        json_decref(root);
-        if (n >= n_step) break;
-    }
+    for (int i = 0; i < 6000; i++, usleep(5000))
+        if (access("r.json", R_OK) == 0 && result_steps("r.json") >= n_step) break;
     kill(child, signal_number);
     return child_finish(child);
 }
@@ -153,22 +145,16 @@ static int interrupt(const char *command, int signal_number, size_t n_step)
 static void interruption_keeps_steps(void **state)
 {
     (void)state;
-    char factors[5000 * 8];
-    for (int i = 0, used = 0; i < 5000; i++)
-        used +=
-            snprintf(factors + used, sizeof factors - (size_t)used, "%s%g", i ? ", " : "", i % 2 ? 1 : 0.5);
-    child_write_problem("long.json", (problem){.factors = factors});
+    child_write_long_problem("long.json", NULL);
     for (int ranks = 1; ranks <= 2; ranks++) {
         char command[128];
         snprintf(command, sizeof command, "solve long.json --threads 1 --ranks %d --result r.json", ranks);
         assert_int_equal(interrupt(command, ranks == 1 ? SIGINT : SIGTERM, 2), 130);
         child_assert_said(command, "solve", PARTS("interrupted in load step "));
-        json_t *root = result_load("r.json");
-        const size_t n = json_array_size(result_at(root, "steps"));
-        json_decref(root);
-        assert_true(n >= 2 && n < 5000);
+        const size_t n = result_steps("r.json");
+        assert_true(n >= 2 && n < LONG_PROBLEM);
         assert_int_equal(count_lines(), n + 2 + (size_t)ranks); /* no step that was shown is missing */
-        root = result_load_checked("r.json", "interrupted", n);
+        json_t *root = result_load_checked("r.json", "interrupted", n);
         for (size_t i = 1; i < n; i++) { /* elastic: as the load */
             const double expected = result_probe(result_step(root, 0), 2) * (i % 2 ? 2 : 1);
             assert_near("u", result_probe(result_step(root, i), 2), expected, 1e-7 * expected);
@@ -193,10 +179,8 @@ static void full_disk(void **state)
     child_assert_said("/dev/full", "solve", PARTS("/dev/full: cannot be written: No space left on device"));
     child_must(1, "sh -c 'ulimit -f 8; trap \"\" XFSZ; exec solve p.json --threads 1 --result r.json'");
     child_assert_said("ulimit", "solve", PARTS("r.json: cannot be written: File too large"));
-    json_t *root = result_load("r.json");
-    const size_t n = json_array_size(result_at(root, "steps"));
+    const size_t n = result_steps("r.json");
     assert_true(n >= 1 && n < 3);
-    json_decref(root);
     /* The table is lost, the result is not. */
     child_must(1, "solve p.json --threads 1 --result r.json >/dev/full");
     child_assert_said(">/dev/full", "solve",
@@ -455,7 +439,7 @@ static void listed_variants_run(void **state)
     child_must(0, "solve p.json --threads 1 --result p.r.json");
     json_t *reference = result_load_checked("p.r.json", "converged", 3);
     child_must(0, "solve --list");
-    child_read("out", sizeof text, text);
+    read_into("out", sizeof text, text);
     for (char *line; (line = strsep(&rest, "\n")) && *line; n++) {
         char name[64] = "", summary[64] = "";
         assert_int_equal(sscanf(line, "%63s %63s", name, summary), 2);

@@ -3,19 +3,11 @@
  * An argument selects tests by name ("strip*"). Where FE_VALIDATION_TABLE names a file, each run leaves a row
  * of a Markdown table there. Displacements and reactions agree to 1e-6, equivalent plastic strains to 1e-5,
  * in the norms of reference.h; energies and stresses, whose errors follow, to 1e-6. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/backend/device.h"
 #include "common/variant.h"
-#include "have/cuda.h"
+#include "tests/common.h"
 #include "tests/reference.h"
 
 static const char *const problems[][3] = {
@@ -32,43 +24,34 @@ typedef struct run {
 } run;
 
 /* What is opened for a run. */
-typedef struct bench {
-    fe_case problem;
-    fe_mesh mesh;
-    fe_boundary boundary;
+typedef struct opened {
+    validation given;
     fe_result result;
     history history;
     reference reference;
-} bench;
+} opened;
 
-static void bench_close(bench *b)
+static void opened_close(opened *o)
 {
-    reference_close(&b->reference);
-    history_close(&b->history);
-    fe_result_close(&b->result);
-    fe_boundary_close(&b->boundary);
-    fe_mesh_close(&b->mesh);
-    fe_case_close(&b->problem);
+    reference_close(&o->reference);
+    history_close(&o->history);
+    fe_result_close(&o->result);
+    validation_close(&o->given);
 }
 
-static fe_status bench_run(const run *r, bench *b)
+static fe_status solve(const run *r, opened *o)
 {
-    char path[256];
-    snprintf(path, sizeof path, VALIDATION_FOLDER "/problems/%s.json", r->problem);
-    FE_TRY(fe_case_read(path, &b->problem));
-    snprintf(path, sizeof path, VALIDATION_FOLDER "/meshes/%s", r->mesh);
-    FE_TRY(fe_mesh_read(path, 0, &b->mesh));
-    FE_TRY(fe_boundary_apply(&b->problem, &b->mesh, &b->boundary));
-    FE_TRY(reference_open(r->problem, r->mesh, &b->reference));
-    FE_TRY(history_open(&b->mesh, &b->history));
+    FE_TRY(validation_open(r->problem, r->mesh, &o->given));
+    FE_TRY(reference_open(r->problem, r->mesh, &o->reference));
+    FE_TRY(history_open(&o->given.mesh, &o->history));
     fe_options options = fe_default_options();
     options.variant = r->variant;
     options.backend = r->backend;
     options.precondition = r->precondition;
     /* Reactions of a patch vanish: what is left of them, in N, is what is out of balance. */
     if (!strncmp(r->problem, "patch", 5)) options.tolerance = 1e-11;
-    const fe_observer observer = history_observer(&b->history);
-    return fe_solve(&b->problem, &b->mesh, &b->boundary, &options, &observer, &b->result);
+    const fe_observer observer = history_observer(&o->history);
+    return fe_solve(&o->given.problem, &o->given.mesh, &o->given.boundary, &options, &observer, &o->result);
 }
 
 static const char *table_path(void) { return getenv("FE_VALIDATION_TABLE"); }
@@ -128,22 +111,19 @@ static int count_failures(const run *r, const reference_errors *errors)
 static void test_run(void **state)
 {
     const run *r = *state;
-    if (r->why) {
-        print_message("skipped: %s: %s\n", r->name, r->why);
-        skip();
-    }
-    bench b = {0};
-    const fe_status status = bench_run(r, &b);
-    const int n_step = b.result.n_step, n_kept = b.history.n_step, n_call = b.history.n_call;
-    const int n_expected = b.reference.n_step;
+    skip_if(r->why, r->name);
+    opened o = {0};
+    const fe_status status = solve(r, &o);
+    const int n_step = o.result.n_step, n_kept = o.history.n_step, n_call = o.history.n_call;
+    const int n_expected = o.reference.n_step;
     int failures = 0;
     if (status != FE_OK) print_error("%s: %s\n", r->name, fe_message());
     if (status == FE_OK) {
-        const reference_errors errors = reference_compare(&b.reference, &b.result, &b.history);
+        const reference_errors errors = reference_compare(&o.reference, &o.result, &o.history);
         failures = count_failures(r, &errors);
-        table_row(r, &b.result, &errors);
+        table_row(r, &o.result, &errors);
     }
-    bench_close(&b);
+    opened_close(&o);
     assert_int_equal(status, FE_OK);
     assert_int_equal(n_step, n_expected);
     assert_int_equal(n_kept, n_expected);
@@ -185,16 +165,14 @@ int main(int argc, char **argv)
     int n = 0;
     for (int v = 0; v < n_variant; v++) {
         const fe_variant *variant = fe_variant_at(v);
-        const char *no_cuda = !FE_HAVE_CUDA            ? "built without CUDA"
-                              : !variant->cuda         ? "it has no CUDA twin"
-                              : fe_cuda_devices() <= 0 ? "no CUDA device found"
-                                                       : NULL;
-        n = add_runs(runs, n, variant->name, "host", 0, variant->host ? NULL : "it has no host twin");
-        n = add_runs(runs, n, variant->name, "cuda", 0, no_cuda);
-        for (int k = 1; k < FE_N_PRECONDITION && !strcmp(variant->name, "patch"); k++) {
-            n = add_runs(runs, n, variant->name, "host", k, variant->host ? NULL : "it has no host twin");
-            if (!no_cuda) n = add_runs(runs, n, variant->name, "cuda", k, NULL);
-        }
+        n = add_runs(runs, n, variant->name, "host", 0, variant_missing(variant, "host"));
+        n = add_runs(runs, n, variant->name, "cuda", 0, variant_missing(variant, "cuda"));
+        for (int k = 1; k < FE_N_PRECONDITION && !strcmp(variant->name, "patch"); k++)
+            for (int cuda = 0; cuda < 2; cuda++) {
+                const char *backend = cuda ? "cuda" : "host";
+                if (!variant_missing(variant, backend))
+                    n = add_runs(runs, n, variant->name, backend, k, NULL);
+            }
     }
     for (int i = 0; i < n; i++)
         tests[i] =

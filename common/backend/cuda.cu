@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 256 };
+enum { BLOCK_SIZE = 256 };
 
 extern "C" cudaStream_t fe_cuda_stream(fe_device *d) { return self(d)->stream; }
 
@@ -214,26 +214,26 @@ __global__ void linear(size_t n, double a, const double *a_scalar, const double 
 
 static fe_status cuda_axpy(fe_device *d, size_t n, double a, const double *x, double *y)
 {
-    FE_LAUNCH(d, n, THREADS, linear, n, a, NULL, x, 1.0, NULL, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, a, NULL, x, 1.0, NULL, y);
     return FE_OK;
 }
 
 static fe_status cuda_scale(fe_device *d, size_t n, double a, double *x)
 {
-    FE_LAUNCH(d, n, THREADS, linear, n, a, NULL, x, 0.0, NULL, x);
+    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, a, NULL, x, 0.0, NULL, x);
     return FE_OK;
 }
 
 static fe_status cuda_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x,
                                   double *y)
 {
-    FE_LAUNCH(d, n, THREADS, linear, n, sign, a, x, 1.0, NULL, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, sign, a, x, 1.0, NULL, y);
     return FE_OK;
 }
 
 static fe_status cuda_xpay_scalar(fe_device *d, size_t n, const double *x, const double *a, double *y)
 {
-    FE_LAUNCH(d, n, THREADS, linear, n, 1.0, NULL, x, 1.0, a, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, 1.0, NULL, x, 1.0, a, y);
     return FE_OK;
 }
 
@@ -245,7 +245,7 @@ __global__ void divide(size_t n, const double *x, const double *a, double *y)
 
 static fe_status cuda_divide(fe_device *d, size_t n, const double *x, const double *a, double *y)
 {
-    FE_LAUNCH(d, n, THREADS, divide, n, x, a, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, divide, n, x, a, y);
     return FE_OK;
 }
 
@@ -293,7 +293,7 @@ __global__ void put(int n, const int *at, double a, const double *values, double
 
 static fe_status cuda_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
 {
-    FE_LAUNCH(d, n, THREADS, put, n, at, a, values, x);
+    FE_LAUNCH(d, n, BLOCK_SIZE, put, n, at, a, values, x);
     return FE_OK;
 }
 
@@ -305,7 +305,7 @@ __global__ void take(int n, const int *at, const double *x, double *out)
 
 static fe_status cuda_take(fe_device *d, int n, const int *at, const double *x, double *out)
 {
-    FE_LAUNCH(d, n, THREADS, take, n, at, x, out);
+    FE_LAUNCH(d, n, BLOCK_SIZE, take, n, at, x, out);
     return FE_OK;
 }
 
@@ -317,7 +317,7 @@ __global__ void take_nodes(int n, const int *node, const double *x, double *out)
 
 static fe_status cuda_take_nodes(fe_device *d, int n, const int *node, const double *x, double *out)
 {
-    FE_LAUNCH(d, 3 * n, THREADS, take_nodes, n, node, x, out);
+    FE_LAUNCH(d, 3 * n, BLOCK_SIZE, take_nodes, n, node, x, out);
     return FE_OK;
 }
 
@@ -360,7 +360,7 @@ __global__ void fingerprint(size_t n, const uint64_t *word, unsigned long long *
 
 static fe_status cuda_fingerprint(fe_device *d, size_t n, const void *memory, uint64_t *out)
 {
-    FE_LAUNCH(d, 1 << 18, THREADS, fingerprint, n, (const uint64_t *)memory, (unsigned long long *)out);
+    FE_LAUNCH(d, 1 << 18, BLOCK_SIZE, fingerprint, n, (const uint64_t *)memory, (unsigned long long *)out);
     return FE_OK;
 }
 
@@ -375,7 +375,7 @@ __global__ void constrain_blocks(int n, const int *at, double *D)
 
 static fe_status cuda_block_constrain(fe_device *d, int n, const int *at, double *D)
 {
-    FE_LAUNCH(d, n, THREADS, constrain_blocks, n, at, D);
+    FE_LAUNCH(d, n, BLOCK_SIZE, constrain_blocks, n, at, D);
     return FE_OK;
 }
 
@@ -387,7 +387,7 @@ __global__ void invert_blocks(int n_node, double *D)
 
 static fe_status cuda_block_invert(fe_device *d, int n_node, double *D)
 {
-    FE_LAUNCH(d, n_node, THREADS, invert_blocks, n_node, D);
+    FE_LAUNCH(d, n_node, BLOCK_SIZE, invert_blocks, n_node, D);
     return FE_OK;
 }
 
@@ -399,7 +399,7 @@ __global__ void apply_blocks(int n_node, const double *D, const double *x, doubl
 
 static fe_status cuda_block_apply(fe_device *d, int n_node, const double *D, const double *x, double *y)
 {
-    FE_LAUNCH(d, n_node, THREADS, apply_blocks, n_node, D, x, y);
+    FE_LAUNCH(d, n_node, BLOCK_SIZE, apply_blocks, n_node, D, x, y);
     return FE_OK;
 }
 

@@ -18,20 +18,23 @@
 extern "C" {
 #endif
 cudaStream_t fe_cuda_stream(fe_device *d);
-/* A stream for exchanges beside the device's own, whose work goes first where both have some; and the events
- * at which it begins and has ended. */
+/* A second stream for exchanges, whose work goes first where both streams have some; and the events at which
+ * it begins and has ended. */
 fe_status fe_cuda_side_stream(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
 void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
 #ifdef __cplusplus
 }
 #endif
 
-static inline unsigned fe_grid(size_t n, int threads) { return (unsigned)((n + threads - 1) / threads); }
+static inline unsigned fe_grid(size_t n, int block_size)
+{
+    return (unsigned)((n + block_size - 1) / block_size);
+}
 
 /* Enqueues kernel(...) for n items. An empty launch is nothing. */
-#define FE_LAUNCH(device, n, threads, kernel, ...)                                                           \
+#define FE_LAUNCH(device, n, block_size, kernel, ...)                                                        \
     do {                                                                                                     \
-        if ((n) > 0) kernel<<<fe_grid(n, threads), threads, 0, fe_cuda_stream(device)>>>(__VA_ARGS__);       \
+        if ((n) > 0) kernel<<<fe_grid(n, block_size), block_size, 0, fe_cuda_stream(device)>>>(__VA_ARGS__); \
         CUDA_TRY(cudaGetLastError());                                                                        \
     } while (0)
 

@@ -18,7 +18,7 @@ struct allocation {
 struct cuda_device {
     fe_device base;
     int ordinal;
-    cudaStream_t stream, side; /* side: work beside it */
+    cudaStream_t stream, side; /* side: the side stream */
     cudaEvent_t forked, ended; /* where that begins and has ended */
     cublasHandle_t blas;
     allocation *memory;

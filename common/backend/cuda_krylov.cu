@@ -2,7 +2,7 @@
 #include "common/algebra/hessenberg.h"
 #include "common/backend/cuda_device.h"
 
-enum { THREADS = 256 };
+enum { BLOCK_SIZE = 256 };
 /* Sums of pairs: columns of a panel, blocks that a multiprocessor is to hold, blocks of a panel at most (all
  * that an H100 holds). */
 enum { PANEL = 16, PAIR_RESIDENT = 2, PAIR_BLOCKS = 264 };
@@ -32,9 +32,9 @@ template <int N> __device__ double warp_sums(double value[N])
 template <int W> __device__ double pair_lanes(size_t n, int k, int first, const double *V, size_t ld)
 {
     const double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
-    const size_t step = gridDim.x * (size_t)THREADS;
+    const size_t step = gridDim.x * (size_t)BLOCK_SIZE;
     double sum[2 * W] = {0.0};
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
+    for (size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x; i < n; i += step) {
         double v[W];
 #pragma unroll
         for (int j = 0; j < W; j++) v[j] = V[(size_t)min(first + j, k - 1) * ld + i];
@@ -46,22 +46,22 @@ template <int W> __device__ double pair_lanes(size_t n, int k, int first, const 
 }
 
 /* The warps' values of each lane, added in their order, in the first warp. */
-__device__ double add_warps(double value, double shared[THREADS / 32][32])
+__device__ double add_warps(double value, double shared[BLOCK_SIZE / 32][32])
 {
     __syncthreads();
     shared[threadIdx.x / 32][threadIdx.x % 32] = value;
     __syncthreads();
     double sum = 0.0;
-    for (int i = 0; i < THREADS / 32 && threadIdx.x < 32; i++) sum += shared[i][threadIdx.x];
+    for (int i = 0; i < BLOCK_SIZE / 32 && threadIdx.x < 32; i++) sum += shared[i][threadIdx.x];
     return sum;
 }
 
 /* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds up what all
  * have left in partial [panel][block][lane], in the order of blocks. */
-__global__ void __launch_bounds__(THREADS, PAIR_RESIDENT)
+__global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
     pair_sums(size_t n, int k, const double *V, size_t ld, double *partial, unsigned *finished, double *out)
 {
-    __shared__ double shared[THREADS / 32][32];
+    __shared__ double shared[BLOCK_SIZE / 32][32];
     __shared__ bool last;
     const int first = PANEL * blockIdx.y, columns = min(PANEL, k - first), lane = threadIdx.x % 32;
     const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(THREADS, PAIR_RESIDENT)
     __threadfence();
     sum = 0.0;
 #pragma unroll 8
-    for (int i = threadIdx.x / 32; i < gridDim.x; i += THREADS / 32) sum += __ldcg(panel + i * 32 + lane);
+    for (int i = threadIdx.x / 32; i < gridDim.x; i += BLOCK_SIZE / 32) sum += __ldcg(panel + i * 32 + lane);
     sum = add_warps(sum, shared);
     if (threadIdx.x == 0) finished[blockIdx.y] = 0;
     const int j = lane % 16 * width / 16;
@@ -91,7 +91,7 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
 {
     cuda_device *c = self(d);
     const int panels = (k + PANEL - 1) / PANEL;
-    const unsigned chunks = fe_grid(n, THREADS);
+    const unsigned chunks = fe_grid(n, BLOCK_SIZE);
     const dim3 grid(chunks < PAIR_BLOCKS ? chunks : PAIR_BLOCKS, panels);
     if (c->panels < panels) {
         c->panels = 0; /* the older ones stay: recordings may use them */
@@ -102,7 +102,7 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
         c->panels = panels;
     }
     if (n > 0)
-        pair_sums<<<grid, THREADS, 0, c->stream>>>(n, k, V, ld, c->partial, c->finished, out);
+        pair_sums<<<grid, BLOCK_SIZE, 0, c->stream>>>(n, k, V, ld, c->partial, c->finished, out);
     else
         FE_TRY(d->ops->memory.zero(d, 2 * (size_t)k * sizeof *out, out));
     CUDA_TRY(cudaGetLastError());
@@ -146,25 +146,25 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
 
 /* The first block makes the column of the small matrix while the others combine those of the basis, a row a
  * thread at a time, so that u and w are read before they are written. All find the factors for themselves. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BLOCK_SIZE)
     delayed_column(size_t n, int j, int restart, double *workspace, double *V, size_t ld, const double *pair)
 {
     extern __shared__ double memory[];
     const int k = j + 2, thread = threadIdx.x;
     double *dots = memory, *q = dots + 2 * k, *u = q + k, *rest = u + k; /* [2][k], [k], [k] */
-    for (int i = thread; i < 2 * k; i += THREADS) dots[i] = pair[i];
+    for (int i = thread; i < 2 * k; i += BLOCK_SIZE) dots[i] = pair[i];
     __syncthreads();
     const fe_delayed d = fe_delayed_of(j, dots);
     if (blockIdx.x == 0) {
         const size_t size = fe_delayed_size(restart);
         double *w = stage(workspace, size, rest);
-        fe_delayed_column(w, restart, j, dots, &d, thread, THREADS);
+        fe_delayed_column(w, restart, j, dots, &d, thread, BLOCK_SIZE);
         unstage(workspace, size, rest);
         return;
     }
-    for (int i = thread; i < k; i += THREADS) fe_delayed_factors(j, dots, &d, i, q + i, u + i);
+    for (int i = thread; i < k; i += BLOCK_SIZE) fe_delayed_factors(j, dots, &d, i, q + i, u + i);
     __syncthreads();
-    const size_t i = (blockIdx.x - 1) * (size_t)THREADS + thread;
+    const size_t i = (blockIdx.x - 1) * (size_t)BLOCK_SIZE + thread;
     if (i >= n) return;
     double qi = 0.0, ui = 0.0;
 #pragma unroll 8
@@ -185,13 +185,13 @@ __global__ void delayed_finish(int j, int restart, double *workspace, const doub
 
 extern "C" fe_status fe_cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace)
 {
-    FE_LAUNCH(d, THREADS, THREADS, hessenberg_column, j, restart, workspace);
+    FE_LAUNCH(d, BLOCK_SIZE, BLOCK_SIZE, hessenberg_column, j, restart, workspace);
     return FE_OK;
 }
 
 extern "C" fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y)
 {
-    FE_LAUNCH(d, THREADS, THREADS, hessenberg_solve, k, restart, workspace, y);
+    FE_LAUNCH(d, BLOCK_SIZE, BLOCK_SIZE, hessenberg_solve, k, restart, workspace, y);
     return FE_OK;
 }
 
@@ -201,8 +201,8 @@ extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int r
 {
     const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
     const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
-    delayed_column<<<1 + fe_grid(n, THREADS), THREADS, shared, self(d)->stream>>>(n, j, restart, workspace, V,
-                                                                                  ld, pair);
+    delayed_column<<<1 + fe_grid(n, BLOCK_SIZE), BLOCK_SIZE, shared, self(d)->stream>>>(
+        n, j, restart, workspace, V, ld, pair);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -210,6 +210,6 @@ extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int r
 extern "C" fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace,
                                             const double *s)
 {
-    FE_LAUNCH(d, THREADS, THREADS, delayed_finish, j, restart, workspace, s);
+    FE_LAUNCH(d, BLOCK_SIZE, BLOCK_SIZE, delayed_finish, j, restart, workspace, s);
     return FE_OK;
 }

@@ -1,4 +1,4 @@
-/* Output files that are either the old text or the new one, never half of it: written beside their name,
+/* Output files that are either the old text or the new one, never half of it: written under another name,
  * flushed to the disk, then renamed. Devices and pipes (/dev/stdout) are written in place. */
 #ifndef FE_FILE_H
 #define FE_FILE_H

@@ -2,9 +2,9 @@
  *
  * MSH 4.1 knows physical groups only through entities. Members that lie in the same groups form one entity
  * here, so that overlapping groups keep their members without repeating them. */
+#include "common/base/file.h"
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
-#include "common/base/file.h"
 
 #include <limits.h>
 #include <stdlib.h>

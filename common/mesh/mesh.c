@@ -85,7 +85,7 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-fe_status fe_mesh_parts(const fe_mesh *mesh, int *n_part, int **part)
+fe_status fe_mesh_components(const fe_mesh *mesh, int *n_part, int **part)
 {
     const int nc = fe_corners(mesh->kind);
     int *parent = NULL;

@@ -62,7 +62,7 @@ fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int
 fe_status fe_mesh_node_elements(const fe_mesh *mesh, int **first, int **elem);
 
 /* Connected components of the mesh through shared nodes: part [n_node], *n_part of them. */
-fe_status fe_mesh_parts(const fe_mesh *mesh, int *n_part, int **part);
+fe_status fe_mesh_components(const fe_mesh *mesh, int *n_part, int **part);
 
 /* Renumbers nodes in place (tags and groups follow) and sorts elements so that they follow their nodes.
  * Orders: as-is, lexicographic (by z, y, x of the coordinates), rcm (reverse Cuthill-McKee), morton

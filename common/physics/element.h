@@ -10,8 +10,7 @@
  * tensor's. */
 FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) {
         const int k = (i + 1) % 3;
         s[i] = G[i][0] * A[i][0] + G[i][1] * A[i][1] + G[i][2] * A[i][2];
         s[3 + i] = G[i][0] * A[k][0] + G[i][1] * A[k][1] + G[i][2] * A[k][2] + G[k][0] * A[i][0] +
@@ -23,20 +22,20 @@ FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6
 FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 {
     const fe_real half = 0.5 * inverse;
-    FE_UNROLL for (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
 }
 
 /* scale × stress after the return from a state. */
 FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6],
-                              const fe_real state[FE_STATE], fe_real stress[6])
+                              const fe_real state[FE_N_STATE], fe_real stress[6])
 {
     fe_return mapped;
     fe_return_map(m, strain, state, stress, &mapped);
-    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] *= scale;
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] *= scale;
 }
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
- * committed state. FE_JACVEC: C(trial) : strain(v), which is linear in v, so that det J is divided by once.
+ * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that det J is divided by once.
  * FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
  * registers, no flag is read.
  */
@@ -54,7 +53,7 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
             if (FE_STORAGE == FE_STORAGE_FULL && m->full) {
                 fe_point_full_stress(kind, m, softened, e, q, scale, strain, stress);
             } else {
-                fe_real tangent[FE_TANGENT];
+                fe_real tangent[FE_N_TANGENT];
                 fe_point_tangent(kind, m, softened, e, q, tangent);
                 fe_tangent_stress(&m->material, scale, tangent, strain, stress);
             }
@@ -62,7 +61,7 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
             fe_elastic_stress(&m->material, scale, strain, stress);
         }
     } else {
-        fe_real state[FE_STATE];
+        fe_real state[FE_N_STATE];
         fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
         fe_return_stress(&m->material, scale, strain, state, stress);
@@ -73,15 +72,15 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
 FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
-    FE_UNROLL for (int k = 0; k < 3; k++) FE_UNROLL for (int i = 0; i < 3; i++)
-        FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] += stress[place[i][k]] * A[k][j];
+    FE_UNROLL_FOR (int k = 0; k < 3; k++)
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) P[i][j] += stress[place[i][k]] * A[k][j];
 }
 
 /* The modes of a vector field at a Hex8's corners. */
 FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])
 {
-    FE_UNROLL_LARGE for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
         const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
         fe_modes_of(component, modes[c]);
     }
@@ -90,81 +89,75 @@ FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])
 /* A line of two points along an axis: derivatives along it of coordinates and field, and what the points add
  * to the transpose. */
 typedef struct fe_line {
-    fe_real x[3], v[3], sum[3];
+    fe_real x[3], u[3], sum[3];
 } fe_line;
 
 /* Opens the lines along all axes from the modes of coordinates and field. */
-FE_BODY void fe_lines_open(fe_real x[3][8], fe_real v[3][8], fe_line line[3][4])
+FE_BODY void fe_lines_open(fe_real x[3][8], fe_real u[3][8], fe_line line[3][4])
 {
-    FE_UNROLL_LARGE for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++)
-    {
-        fe_real gx[4], gv[4];
-        fe_modes_gradient(x[c], j, gx);
-        fe_modes_gradient(v[c], j, gv);
-        FE_UNROLL for (int i = 0; i < 4; i++)
-        {
-            line[j][i].x[c] = gx[i], line[j][i].v[c] = gv[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
+    FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++)
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) {
+            fe_real gx[4], gu[4];
+            fe_modes_gradient(x[c], j, gx);
+            fe_modes_gradient(u[c], j, gu);
+            FE_UNROLL_FOR (int i = 0; i < 4; i++) {
+                line[j][i].x[c] = gx[i], line[j][i].u[c] = gu[i], line[j][i].sum[c] = fe_splat(FE_EMPTY);
+            }
         }
-    }
 }
 
 /* fe_points_forces over all points of a Hex8. */
-FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real v[8][3],
+FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
                              fe_real y[8][3])
 {
-    fe_real x_modes[3][8], v_modes[3][8];
+    fe_real x_modes[3][8], u_modes[3][8];
     fe_line line[3][4];
     fe_modes_read(x, x_modes);
-    fe_modes_read(v, v_modes);
-    fe_lines_open(x_modes, v_modes, line);
-    FE_UNROLL_LARGE for (int q = 0; q < 8; q++)
-    {
+    fe_modes_read(u, u_modes);
+    fe_lines_open(x_modes, u_modes, line);
+    FE_UNROLL_LARGE_FOR (int q = 0; q < 8; q++) {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-        FE_UNROLL for (int j = 0; j < 3; j++)
-        {
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) {
             const fe_line *at = &line[j][fe_line_of(j, q)];
-            FE_UNROLL for (int c = 0; c < 3; c++) J[c][j] = at->x[c], G[c][j] = at->v[c],
-                                                  P[c][j] = at->sum[c];
+            FE_UNROLL_FOR (int c = 0; c < 3; c++)
+                J[c][j] = at->x[c], G[c][j] = at->u[c], P[c][j] = at->sum[c];
         }
         fe_point_stress(FE_HEX8, op, FE_MODES_WEIGHT, m, e, q, J, G, A, stress);
         fe_point_force(stress, A, P);
-        FE_UNROLL for (int j = 0; j < 3; j++) FE_UNROLL for (int c = 0; c < 3; c++) line[j][fe_line_of(j, q)]
-            .sum[c] = P[c][j];
+        FE_UNROLL_FOR (int j = 0; j < 3; j++)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) line[j][fe_line_of(j, q)].sum[c] = P[c][j];
     }
-    FE_UNROLL_LARGE for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
         fe_real along[3][4], component[8];
-        FE_UNROLL for (int j = 0; j < 3; j++) FE_UNROLL for (int i = 0; i < 4; i++) along[j][i] =
-            line[j][i].sum[c];
+        FE_UNROLL_FOR (int j = 0; j < 3; j++)
+            FE_UNROLL_FOR (int i = 0; i < 4; i++) along[j][i] = line[j][i].sum[c];
         fe_modes_scatter(along, component);
-        FE_UNROLL for (int a = 0; a < 8; a++) y[a][c] = component[a];
+        FE_UNROLL_FOR (int a = 0; a < 8; a++) y[a][c] = component[a];
     }
 }
 
 /* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the first points of an element:
  * n_point of each of n_plane planes. */
 FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, int n_point,
-                              fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
+                              fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
 {
     if (kind == FE_HEX8 && n_plane == 2 && n_point == 4) {
-        fe_modes_forces(op, m, e, x, v, y);
+        fe_modes_forces(op, m, e, x, u, y);
         return;
     }
     /* A plane's sums need more than one point to pay. */
     const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] =
-        fe_splat(FE_EMPTY);
-    FE_UNROLL for (int k = 0; k < n_plane; k++)
-    {
-        fe_plane gx[3], gv[3], t[3];
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = fe_splat(FE_EMPTY);
+    FE_UNROLL_FOR (int k = 0; k < n_plane; k++) {
+        fe_plane gx[3], gu[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
-        fe_gradient_plane(kind, v, k, gv);
+        fe_gradient_plane(kind, u, k, gu);
         fe_gradient_start(back, t);
-        FE_UNROLL for (int p = 0; p < n_point; p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < n_point; p++) {
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
-            fe_gradient_at(kind, v, gv, k, p, G);
+            fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
             fe_gradient_open(back, t, p, P);
             fe_point_force(stress, A, P);
@@ -176,17 +169,17 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
 
 /* The same over all of them. */
 FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real v[8][3], fe_real y[8][3])
+                               fe_real u[8][3], fe_real y[8][3])
 {
-    fe_points_forces(kind, op, m, e, fe_planes(kind), fe_plane_points(kind), x, v, y);
+    fe_points_forces(kind, op, m, e, fe_planes(kind), fe_plane_points(kind), x, u, y);
 }
 
 /* g = A times the reference gradient of corner a's shape function: det J grad N_a. */
 FE_BODY void fe_corner_gradient(int kind, fe_real A[3][3], int a, int q, fe_real g[3])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++) g[i] = A[i][0] * fe_shape_gradient(kind, a, q, 0) +
-                                                 A[i][1] * fe_shape_gradient(kind, a, q, 1) +
-                                                 A[i][2] * fe_shape_gradient(kind, a, q, 2);
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        g[i] = A[i][0] * fe_shape_gradient(kind, a, q, 0) + A[i][1] * fe_shape_gradient(kind, a, q, 1) +
+               A[i][2] * fe_shape_gradient(kind, a, q, 2);
 }
 
 /* y += stress g */
@@ -199,19 +192,17 @@ FE_BODY void fe_add_product(const fe_real stress[6], const fe_real g[3], fe_real
 
 /* The same for corner 0 alone: what a gather by node needs. */
 FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                             fe_real v[8][3], fe_real y[3])
+                             fe_real u[8][3], fe_real y[3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
-    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
-    {
-        fe_plane gx[3], gv[3];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
+        fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
-        fe_gradient_plane(kind, v, k, gv);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        fe_gradient_plane(kind, u, k, gu);
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
-            fe_gradient_at(kind, v, gv, k, p, G);
+            fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
             fe_corner_gradient(kind, A, 0, p + 4 * k, g);
             fe_add_product(stress, g, y);
@@ -231,19 +222,17 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
 
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
-FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m, fe_element e,
+FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_view *m, fe_element e,
                                      fe_mask active, fe_real x[8][3], fe_real u[8][3])
 {
-    fe_real next[8][FE_STATE], tangent[8][FE_TANGENT];
+    fe_real next[8][FE_N_STATE], tangent[8][FE_N_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
-    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
-            fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_STATE];
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+            fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_N_STATE];
             fe_return mapped;
             const int q = p + 4 * k;
             fe_gradient_at(kind, x, gx, k, p, J);
@@ -257,19 +246,18 @@ FE_BODY fe_index fe_element_material(int kind, fe_tangent mode, const fe_view *m
         }
     }
     yielded = yielded | softened;
-    FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
-    {
+    FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
         if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
-        if (mode == FE_TANGENT_CONSISTENT && fe_any(softened & active)) {
+        if (mode == FE_LINEARIZATION_CONSISTENT && fe_any(softened & active)) {
             fe_tangent_write(kind, m->tangent, e, q, softened & active, tangent[q]);
             if (FE_STORAGE == FE_STORAGE_FULL) {
-                fe_real full[FE_FULL];
+                fe_real full[FE_N_FULL];
                 fe_full_tangent(&m->material, tangent[q], full);
                 fe_full_write(kind, m->full, e, q, softened & active, full);
             }
         }
     }
-    return fe_flags_of(yielded, mode == FE_TANGENT_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
+    return fe_flags_of(yielded, mode == FE_LINEARIZATION_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
 }
 
 /* y = stress g */
@@ -286,9 +274,9 @@ FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, 
 {
     const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
     *theta = fe_splat(1.0);
-    FE_UNROLL for (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
     if (!fe_any(softened)) return 0;
-    fe_real tangent[FE_TANGENT];
+    fe_real tangent[FE_N_TANGENT];
     fe_point_tangent(kind, m, softened, e, q, tangent);
     *theta = tangent[0];
     fe_trace_free(tangent + 1, n);
@@ -306,8 +294,7 @@ FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, con
     const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     const fe_real along = bulk + shear / 3.0 * theta;
     const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};
-    FE_UNROLL for (int i = 0; i < 6; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) {
         fe_real entry = along * g[row[i]] * g[column[i]] - mg[row[i]] * mg[column[i]];
         if (i < 3) entry += isotropic;
         d[i] += scale * entry;
@@ -318,13 +305,11 @@ FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, con
 FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner,
                                  fe_real d[6])
 {
-    FE_UNROLL for (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
-    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], A[3][3], g[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
@@ -338,7 +323,8 @@ FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_re
 FE_BODY void fe_block_rows(const fe_real b[6], fe_real rows[3][3])
 {
     const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
-    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) rows[i][j] = b[place[i][j]];
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) rows[i][j] = b[place[i][j]];
 }
 
 #endif

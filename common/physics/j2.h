@@ -3,13 +3,13 @@
  * Symmetric tensors have six components in the order xx yy zz xy yz xz (tensor shears). A point's state is
  * six numbers: plastic strain xx yy xy yz xz (zz follows, the tensor is trace-free) and the equivalent
  * plastic strain. Simo & Hughes, Computational Inelasticity, box 3.2; with one invariant
- * q = sqrt(3/2 s:s) in place of |s|. */
+ * q = sqrt(3/2 s:s) instead of |s|. */
 #ifndef FE_J2_H
 #define FE_J2_H
 
 #include "common/physics/real.h"
 
-enum { FE_STATE = 6, FE_TANGENT = 6, FE_FULL = 21 };
+enum { FE_N_STATE = 6, FE_N_TANGENT = 6, FE_N_FULL = 21 };
 
 /* Elastic constants and yield stress sigma_y + hardening × equivalent plastic strain. sigma_y = infinity
  * is elasticity. Stresses in the problem's unit. */
@@ -51,7 +51,7 @@ typedef struct fe_return {
 
 /* Backward-Euler return from (plastic strain, alpha) to `strain`; writes the stress. f <= 0 is elastic;
  * else increment = f / (3 mu + H), and q(stress) = sigma_y + H (alpha + increment) to rounding. */
-FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_real state[FE_STATE],
+FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_real state[FE_N_STATE],
                            fe_real stress[6], fe_return *r)
 {
     fe_real plastic[6], elastic[6];
@@ -75,7 +75,7 @@ FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_rea
 }
 
 /* State after the return. */
-FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_STATE], fe_real next[FE_STATE])
+FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_N_STATE], fe_real next[FE_N_STATE])
 {
     const fe_real scale = 1.5 * r->increment / r->q;
     next[0] = state[0] + scale * r->deviator[0], next[1] = state[1] + scale * r->deviator[1];
@@ -86,7 +86,7 @@ FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_STATE], 
 /* Consistent tangent C = K I×I + 2 mu theta I_dev - m×m as six numbers: theta = 1 - 3 mu increment / q and
  * five components of m = sqrt(2 mu theta_bar) n, with n the unit deviator and
  * theta_bar = 3 mu / (3 mu + H) - 3 mu increment / q >= 0. Elastic: 1, 0 0 0 0 0. */
-FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real tangent[FE_TANGENT])
+FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real tangent[FE_N_TANGENT])
 {
     const double limit = 3.0 * m->shear / (3.0 * m->shear + m->hardening);
     const fe_real theta_bar = fe_max(limit - 1.0 + r->factor, fe_splat(0.0));
@@ -98,7 +98,7 @@ FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real t
 }
 
 /* scale × C:strain for a stored tangent: K tr(e) I + 2 mu theta dev(e) - (m:e) m */
-FE_BODY void fe_tangent_stress(const fe_j2 *m, fe_real scale, const fe_real tangent[FE_TANGENT],
+FE_BODY void fe_tangent_stress(const fe_j2 *m, fe_real scale, const fe_real tangent[FE_N_TANGENT],
                                const fe_real strain[6], fe_real stress[6])
 {
     fe_real n[6];
@@ -119,7 +119,7 @@ FE_BODY int fe_full_place(int i, int j)
     return row * 6 - row * (row - 1) / 2 + column - row;
 }
 /* The tangent's matrix in the components of symmetric tensors: C = K I×I + 2 mu theta I_dev - m×m. */
-FE_BODY void fe_full_tangent(const fe_j2 *m, const fe_real tangent[FE_TANGENT], fe_real full[FE_FULL])
+FE_BODY void fe_full_tangent(const fe_j2 *m, const fe_real tangent[FE_N_TANGENT], fe_real full[FE_N_FULL])
 {
     fe_real direction[6];
     fe_trace_free(tangent + 1, direction);
@@ -133,7 +133,7 @@ FE_BODY void fe_full_tangent(const fe_j2 *m, const fe_real tangent[FE_TANGENT], 
         }
 }
 /* scale × C:strain of that. */
-FE_BODY void fe_full_stress(fe_real scale, const fe_real full[FE_FULL], const fe_real strain[6],
+FE_BODY void fe_full_stress(fe_real scale, const fe_real full[FE_N_FULL], const fe_real strain[6],
                             fe_real stress[6])
 {
     for (int i = 0; i < 6; i++) {

@@ -66,8 +66,7 @@ FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first,
 {
     const int held = fe_corners(kind) / team;
     const fe_element e = fe_element_open(m, fe_team_element(team, first, last), fe_team_turn(team, held));
-    FE_UNROLL for (int b = 0; b < held; b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < held; b++) {
         node[b] = fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
     }
     return e;
@@ -76,7 +75,7 @@ FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first,
 /* A field at the lane's corners. */
 FE_BODY void fe_team_read(int held, const fe_index node[8], const double *field, fe_real f[8][3])
 {
-    FE_UNROLL for (int b = 0; b < held; b++) fe_read3(field, node[b], f[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) fe_read3(field, node[b], f[b]);
 }
 
 /* The same, and the coordinates there. */
@@ -91,11 +90,10 @@ FE_BODY fe_element fe_team_load(int kind, int team, const fe_view *m, int first,
 /* From the corners that each lane holds to all n of them: what is known doubles with every exchange. */
 FE_BODY void fe_team_spread(int n, int held, fe_real f[8][3])
 {
-    FE_UNROLL for (int b = 1; b < n; b++)
-    {
+    FE_UNROLL_FOR (int b = 1; b < n; b++) {
         const int axis = b < 2 ? 1 : b < 4 ? 2 : 4; /* the highest bit of b */
         if (axis < held) continue;
-        FE_UNROLL for (int c = 0; c < 3; c++) f[b][c] = fe_exchange(f[b - axis][c], axis / held);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) f[b][c] = fe_exchange(f[b - axis][c], axis / held);
     }
 }
 
@@ -103,27 +101,26 @@ FE_BODY void fe_team_spread(int n, int held, fe_real f[8][3])
  * halve with every exchange. */
 FE_BODY void fe_team_sum(int n, int held, fe_real y[8][3])
 {
-    FE_UNROLL for (int b = n - 1; b > 0; b--)
-    {
+    FE_UNROLL_FOR (int b = n - 1; b > 0; b--) {
         const int axis = b < 2 ? 1 : b < 4 ? 2 : 4;
         if (axis < held) continue;
-        FE_UNROLL for (int c = 0; c < 3; c++) y[b - axis][c] += fe_exchange(y[b][c], axis / held);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b - axis][c] += fe_exchange(y[b][c], axis / held);
     }
 }
 
-/* Forces on the lane's corners, from x and v there. Lanes compute their own points from all corners and sum
+/* Forces on the lane's corners, from x and u there. Lanes compute their own points from all corners and sum
  * over the team. Where there are fewer points than lanes (Tet4 with one), all compute it, each for its
  * corner. */
 FE_BODY void fe_team_forces(int kind, int op, int team, const fe_view *m, fe_element e, fe_real x[8][3],
-                            fe_real v[8][3], fe_real y[8][3])
+                            fe_real u[8][3], fe_real y[8][3])
 {
     const int n = fe_corners(kind), held = n / team, n_point = fe_points(kind) / team;
     fe_team_spread(n, held, x);
-    fe_team_spread(n, held, v);
+    fe_team_spread(n, held, u);
     if (n_point == 0) {
-        fe_corner_force(kind, op, m, e, x, v, y[0]);
+        fe_corner_force(kind, op, m, e, x, u, y[0]);
     } else {
-        fe_points_forces(kind, op, m, e, n_point > 4 ? 2 : 1, n_point > 4 ? 4 : n_point, x, v, y);
+        fe_points_forces(kind, op, m, e, n_point > 4 ? 2 : 1, n_point > 4 ? 4 : n_point, x, u, y);
         fe_team_sum(n, held, y);
     }
 }

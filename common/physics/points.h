@@ -64,12 +64,12 @@ FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
 /* Local nodes of the corners, and a field's values there. */
 FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
 {
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) node[b] =
-        fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        node[b] = fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
 }
 FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *field, fe_real f[8][3])
 {
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
 }
 
 /* Opens elements and reads their corners' nodes and coordinates. */
@@ -93,13 +93,13 @@ FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
     FE_BODY void fe_##what##_read(int kind, const number *__restrict__ array, fe_element e, int q,           \
                                   fe_real value[n])                                                          \
     {                                                                                                        \
-        FE_UNROLL for (int c = 0; c < n; c++) value[c] = array[fe_point_place(n, kind, e, q, c)];            \
+        FE_UNROLL_FOR (int c = 0; c < n; c++) value[c] = array[fe_point_place(n, kind, e, q, c)];            \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
                                    const fe_real value[n])                                                   \
     {                                                                                                        \
-        FE_UNROLL for (int c = 0; c < n; c++) if (where) array[fe_point_place(n, kind, e, q, c)] =           \
-            (number)value[c];                                                                                \
+        FE_UNROLL_FOR (int c = 0; c < n; c++)                                                                \
+            if (where) array[fe_point_place(n, kind, e, q, c)] = (number)value[c];                           \
     }
 #else
 /* Elements are handed on by address: a copy of lanes that were just written one by one waits for all of them.
@@ -144,44 +144,44 @@ FE_BODY int fe_point_wide(const fe_element *e)
         }                                                                                                    \
     }
 #endif
-FE_POINT_ACCESS(state, double, FE_STATE)
-FE_POINT_ACCESS(tangent, fe_tangent_number, FE_TANGENT)
-FE_POINT_ACCESS(full, double, FE_FULL)
+FE_POINT_ACCESS(state, double, FE_N_STATE)
+FE_POINT_ACCESS(tangent, fe_tangent_number, FE_N_TANGENT)
+FE_POINT_ACCESS(full, double, FE_N_FULL)
 #undef FE_POINT_ACCESS
 #undef FE_POINT_LANE
 
 /* State of a point; zero where the element has not yielded. */
 FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_element e, int q,
-                            fe_real state[FE_STATE])
+                            fe_real state[FE_N_STATE])
 {
-    FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_splat(0.0);
+    FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) state[c] = fe_splat(0.0);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
-        fe_real read[FE_STATE];
+        fe_real read[FE_N_STATE];
         fe_state_read(kind, s->point, e, q, read);
-        FE_UNROLL for (int c = 0; c < FE_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
+        FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) state[c] = fe_select(stored, read[c], state[c]);
     }
 }
 
 /* Tangent of a point; elastic in lanes whose element is not softened. */
 FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
-                              fe_real tangent[FE_TANGENT])
+                              fe_real tangent[FE_N_TANGENT])
 {
-    fe_real read[FE_TANGENT];
+    fe_real read[FE_N_TANGENT];
     fe_tangent_read(kind, m->tangent, e, q, read);
-    FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) tangent[c] =
-        fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
+    FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++)
+        tangent[c] = fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
 }
 
 /* scale × C:strain of a point from its full tangent; elastic in lanes whose element is not softened. */
 FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
                                   fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    fe_real full[FE_FULL], product[6];
+    fe_real full[FE_N_FULL], product[6];
     fe_full_read(kind, m->full, e, q, full);
     fe_full_stress(scale, full, strain, product);
     fe_elastic_stress(&m->material, scale, strain, stress);
-    FE_UNROLL for (int i = 0; i < 6; i++) stress[i] = fe_select(softened, product[i], stress[i]);
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] = fe_select(softened, product[i], stress[i]);
 }
 
 #endif

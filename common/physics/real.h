@@ -2,7 +2,7 @@
  *
  * On the device it is a double and a thread handles one item. On the host it is a short vector, one item
  * (element, node or point) a lane, as wide as the machine's registers. The functions here hide the
- * difference, so a body is written once. fe_index is one integer a lane. */
+ * difference, so a body is written once. fe_index is one integer per lane. */
 #ifndef FE_REAL_H
 #define FE_REAL_H
 
@@ -11,8 +11,8 @@
 #ifdef __CUDACC__
 
 #define FE_LANES 1
-#define FE_UNROLL _Pragma("unroll")
-#define FE_UNROLL_LARGE FE_UNROLL
+#define FE_UNROLL_FOR(...) _Pragma("unroll") for (__VA_ARGS__)
+#define FE_UNROLL_LARGE_FOR(...) FE_UNROLL_FOR (__VA_ARGS__)
 typedef double fe_real;
 typedef int fe_index;
 typedef bool fe_mask;
@@ -46,13 +46,13 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
 {
     if (m) p[offset + i] = a;
 }
-/* y[3i..] += f for the first `active` lanes; `shared` where other threads may add to the same node. */
-FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_real f[3])
+/* y[3i..] += f for the first `active` lanes; `contended` where other threads may add to the same node. */
+FE_BODY void fe_add3(double *y, fe_index i, int active, int contended, const fe_real f[3])
 {
     (void)active;
     double *p = y + 3 * (size_t)i;
     for (int c = 0; c < 3; c++) {
-        if (shared)
+        if (contended)
             atomicAdd(p + c, f[c]);
         else
             p[c] += f[c];
@@ -68,10 +68,10 @@ FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_rea
 #else
 #define FE_LANES 4
 #endif
-#define FE_UNROLL _Pragma("GCC unroll 8")
+#define FE_UNROLL_FOR(...) _Pragma("GCC unroll 8") for (__VA_ARGS__)
 /* Loops that a device needs unrolled, for its registers; a host would then run out of decoded instructions.
  */
-#define FE_UNROLL_LARGE _Pragma("GCC unroll 1")
+#define FE_UNROLL_LARGE_FOR(...) _Pragma("GCC unroll 1") for (__VA_ARGS__)
 typedef double fe_real __attribute__((vector_size(8 * FE_LANES)));
 typedef int64_t fe_mask __attribute__((vector_size(8 * FE_LANES)));
 typedef struct fe_index {
@@ -108,7 +108,7 @@ FE_BODY fe_index fe_lanes_from(int first)
     for (int l = 0; l < FE_LANES; l++) i.lane[l] = first + l;
     return i;
 }
-/* Neighbours in memory, one a lane, of either precision. */
+/* Neighbours in memory, one per lane, of either precision. */
 FE_BODY fe_real fe_load_double(const double *p)
 {
     fe_real a;
@@ -130,7 +130,7 @@ FE_BODY void fe_store_float(float *p, fe_real a)
 }
 #define fe_load(p) _Generic((p), const double * : fe_load_double, const float * : fe_load_float)(p)
 #define fe_store(p, a) _Generic((p), double * : fe_store_double, float * : fe_store_float)(p, a)
-/* Elements of one body call are usually neighbours: one wide load then, else a load a lane. */
+/* Elements of one body call are usually neighbours: one wide load then, else one load per lane. */
 FE_BODY int fe_consecutive(fe_index i)
 {
     int same = 1;
@@ -247,12 +247,12 @@ FE_BODY fe_mask fe_first_lanes(int active)
     for (int l = 0; l < FE_LANES; l++) m[l] = l < active ? -1 : 0;
     return m;
 }
-FE_BODY void fe_add3(double *y, fe_index i, int active, int shared, const fe_real f[3])
+FE_BODY void fe_add3(double *y, fe_index i, int active, int contended, const fe_real f[3])
 {
     for (int l = 0; l < FE_LANES && l < active; l++) {
         double *p = y + 3 * (size_t)i.lane[l];
         for (int c = 0; c < 3; c++) {
-            if (shared) {
+            if (contended) {
                 _Pragma("omp atomic") p[c] += f[c][l];
             } else {
                 p[c] += f[c][l];

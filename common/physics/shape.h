@@ -49,12 +49,11 @@ typedef struct fe_plane {
 FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
 {
     fe_real rise[4], here[4];
-    FE_UNROLL for (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
+    FE_UNROLL_FOR (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
     const fe_real x0 = here[1] - here[0], y0 = here[2] - here[0], twist = (here[3] - here[2]) - x0;
     g->along_x[0] = x0 + FE_FAR * twist, g->along_x[1] = x0 + FE_NEAR * twist;
     g->along_y[0] = y0 + FE_FAR * twist, g->along_y[1] = y0 + FE_NEAR * twist;
-    FE_UNROLL for (int i = 0; i < 2; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 2; i++) {
         const double t = fe_gauss(i);
         const fe_real low = rise[0] + t * (rise[1] - rise[0]), high = rise[2] + t * (rise[3] - rise[2]);
         g->along_z[i] = low + FE_FAR * (high - low), g->along_z[i + 2] = low + FE_NEAR * (high - low);
@@ -90,32 +89,30 @@ FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
 {
     fe_real here[4], rise[4], m[4], corner[4];
     fe_plane_modes(g, here, rise);
-    FE_UNROLL for (int side = 0; side < 2; side++)
-    {
-        FE_UNROLL for (int i = 0; i < 4; i++)
-        {
+    FE_UNROLL_FOR (int side = 0; side < 2; side++) {
+        FE_UNROLL_FOR (int i = 0; i < 4; i++) {
             m[i] = (side ? 0.25 : -0.25) * fe_mode_scale(i, 1) * rise[i];
             if (i) m[i] += 0.5 * (side ? s : 1.0 - s) * fe_mode_scale(i, 0) * here[i];
         }
         fe_face_of_modes(m, corner);
-        FE_UNROLL for (int c = 0; c < 4; c++) f[c + 4 * side] += corner[c];
+        FE_UNROLL_FOR (int c = 0; c < 4; c++) f[c + 4 * side] += corner[c];
     }
 }
 
 /* The same for all eight points at once, by way of a field's modes: mode b is 8 times the coefficient of the
  * product of those of xi, eta, zeta in [-1, 1] whose bits b has. Mode 0, of the mean, has no gradient: it is
  * neither set nor read. Derivatives are those along an edge of length 1/4, where no factor is left: the
- * weight is FE_MODES_WEIGHT. 47 instructions a component (a multiply-add is one) in place of a plane's 2 ×
+ * weight is FE_MODES_WEIGHT. 47 instructions per component (a multiply-add is one) instead of a plane's 2 ×
  * 28, and 51 for the transpose. */
 #define FE_MODES_WEIGHT (0.125 / 64.0)
 
 FE_BODY void fe_modes_of(const fe_real f[8], fe_real modes[8])
 {
     fe_real a[8], b[8];
-    FE_UNROLL for (int i = 0; i < 8; i += 2) a[i] = f[i] + f[i + 1], a[i + 1] = f[i + 1] - f[i];
-    FE_UNROLL for (int i = 0; i < 8; i++) if (!(i & 2)) b[i] = a[i] + a[i + 2], b[i + 2] = a[i + 2] - a[i];
-    FE_UNROLL for (int i = 0; i < 4; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 8; i += 2) a[i] = f[i] + f[i + 1], a[i + 1] = f[i + 1] - f[i];
+    FE_UNROLL_FOR (int i = 0; i < 8; i++)
+        if (!(i & 2)) b[i] = a[i] + a[i + 2], b[i + 2] = a[i + 2] - a[i];
+    FE_UNROLL_FOR (int i = 0; i < 4; i++) {
         if (i > 0) modes[i] = b[i] + b[i + 4];
         modes[i + 4] = b[i + 4] - b[i];
     }
@@ -133,8 +130,7 @@ FE_BODY void fe_modes_gradient(const fe_real modes[8], int j, fe_real along[4])
 {
     int b[3];
     fe_modes_along(j, b);
-    FE_UNROLL for (int i = 0; i < 2; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 2; i++) {
         const double at = i ? FE_GAUSS : -FE_GAUSS;
         const fe_real middle = modes[b[0]] + at * modes[b[1]], slope = modes[b[2]] + at * modes[7];
         along[i] = middle - FE_GAUSS * slope, along[i + 2] = middle + FE_GAUSS * slope;
@@ -145,8 +141,7 @@ FE_BODY void fe_modes_gradient(const fe_real modes[8], int j, fe_real along[4])
 FE_BODY void fe_modes_scatter(fe_real along[3][4], fe_real f[8])
 {
     fe_real m[8], a[8], b[8];
-    FE_UNROLL for (int j = 0; j < 3; j++)
-    {
+    FE_UNROLL_FOR (int j = 0; j < 3; j++) {
         int k[3];
         const fe_real *t = along[j], sum[2] = {t[0] + t[1], t[2] + t[3]},
                       rise[2] = {t[1] - t[0], t[3] - t[2]};
@@ -158,26 +153,23 @@ FE_BODY void fe_modes_scatter(fe_real along[3][4], fe_real f[8])
     }
     /* 3, 5, 6 are to be scaled by FE_GAUSS, 7 by its square: 5 and 6 here, what 3 and 7 came to below */
     a[0] = -m[4], a[4] = m[4];
-    FE_UNROLL for (int i = 1; i < 4; i++)
-    {
+    FE_UNROLL_FOR (int i = 1; i < 4; i++) {
         a[i] = m[i] - FE_GAUSS * m[i + 4], a[i + 4] = m[i] + FE_GAUSS * m[i + 4];
     }
-    FE_UNROLL for (int i = 0; i < 8; i++) if (!(i & 2))
-    {
-        const double scale = i & 1 ? FE_GAUSS : 1.0;
-        b[i] = a[i] - scale * a[i + 2], b[i + 2] = a[i] + scale * a[i + 2];
-    }
-    FE_UNROLL for (int i = 0; i < 8; i += 2) f[i] = b[i] - b[i + 1], f[i + 1] = b[i] + b[i + 1];
+    FE_UNROLL_FOR (int i = 0; i < 8; i++)
+        if (!(i & 2)) {
+            const double scale = i & 1 ? FE_GAUSS : 1.0;
+            b[i] = a[i] - scale * a[i + 2], b[i + 2] = a[i] + scale * a[i + 2];
+        }
+    FE_UNROLL_FOR (int i = 0; i < 8; i += 2) f[i] = b[i] - b[i + 1], f[i + 1] = b[i] + b[i + 1];
 }
 
 /* cofactor matrix of J (J^-T det J) and the determinant. */
 FE_BODY fe_real fe_cofactor(fe_real J[3][3], fe_real A[3][3])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) {
         const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-        FE_UNROLL for (int j = 0; j < 3; j++)
-        {
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) {
             const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
             A[i][j] = J[i1][j1] * J[i2][j2] - J[i1][j2] * J[i2][j1];
         }
@@ -194,8 +186,7 @@ FE_BODY int fe_plane_points(int kind) { return kind == FE_TET4 ? 1 : 4; }
 FE_BODY void fe_gradient_plane(int kind, fe_real f[8][3], int k, fe_plane g[3])
 {
     if (kind != FE_HEX8) return;
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
         fe_plane_gradient(component, fe_gauss(k), &g[c]);
     }
@@ -203,18 +194,16 @@ FE_BODY void fe_gradient_plane(int kind, fe_real f[8][3], int k, fe_plane g[3])
 
 FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int k, int p, fe_real G[3][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         if (kind == FE_HEX8) {
             G[c][0] = g[c].along_x[p >> 1], G[c][1] = g[c].along_y[p & 1], G[c][2] = g[c].along_z[p];
         } else if (kind == FE_HEX8_NAIVE) {
-            FE_UNROLL for (int j = 0; j < 3; j++)
-            {
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) {
                 G[c][j] = fe_splat(FE_EMPTY);
-                FE_UNROLL for (int a = 0; a < 8; a++) G[c][j] += fe_hex8_gradient(a, p + 4 * k, j) * f[a][c];
+                FE_UNROLL_FOR (int a = 0; a < 8; a++) G[c][j] += fe_hex8_gradient(a, p + 4 * k, j) * f[a][c];
             }
         } else {
-            FE_UNROLL for (int j = 0; j < 3; j++) G[c][j] = f[j + 1][c] - f[0][c];
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) G[c][j] = f[j + 1][c] - f[0][c];
         }
     }
 }
@@ -222,7 +211,8 @@ FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int 
 /* Where a point's P[c][j] starts that is added to no sums. */
 FE_BODY void fe_point_force_start(fe_real P[3][3])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) P[i][j] = fe_splat(FE_EMPTY);
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) P[i][j] = fe_splat(FE_EMPTY);
 }
 
 /* Transposes. The sums that point p's P[c][j] are added to stand in P before: of the plane, in t, or none.
@@ -233,20 +223,19 @@ FE_BODY void fe_gradient_open(int kind, const fe_plane t[3], int p, fe_real P[3]
         fe_point_force_start(P);
         return;
     }
-    FE_UNROLL for (int c = 0; c < 3; c++) P[c][0] = t[c].along_x[p >> 1], P[c][1] = t[c].along_y[p & 1],
-                                          P[c][2] = t[c].along_z[p];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++)
+        P[c][0] = t[c].along_x[p >> 1], P[c][1] = t[c].along_y[p & 1], P[c][2] = t[c].along_z[p];
 }
 FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[8][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         if (kind == FE_HEX8) {
             t[c].along_x[p >> 1] = P[c][0], t[c].along_y[p & 1] = P[c][1], t[c].along_z[p] = P[c][2];
         } else if (kind == FE_HEX8_NAIVE) {
-            FE_UNROLL for (int a = 0; a < 8; a++) FE_UNROLL for (int j = 0; j < 3; j++) y[a][c] +=
-                fe_hex8_gradient(a, p + 4 * k, j) * P[c][j];
+            FE_UNROLL_FOR (int a = 0; a < 8; a++)
+                FE_UNROLL_FOR (int j = 0; j < 3; j++) y[a][c] += fe_hex8_gradient(a, p + 4 * k, j) * P[c][j];
         } else {
-            FE_UNROLL for (int j = 0; j < 3; j++) y[j + 1][c] += P[c][j];
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) y[j + 1][c] += P[c][j];
             y[0][c] -= P[c][0] + P[c][1] + P[c][2];
         }
     }
@@ -255,22 +244,20 @@ FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane
 FE_BODY void fe_gradient_start(int kind, fe_plane t[3])
 {
     if (kind != FE_HEX8) return;
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        FE_UNROLL for (int i = 0; i < 2; i++) t[c].along_x[i] = t[c].along_y[i] = fe_splat(FE_EMPTY);
-        FE_UNROLL for (int i = 0; i < 4; i++) t[c].along_z[i] = fe_splat(FE_EMPTY);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        FE_UNROLL_FOR (int i = 0; i < 2; i++) t[c].along_x[i] = t[c].along_y[i] = fe_splat(FE_EMPTY);
+        FE_UNROLL_FOR (int i = 0; i < 4; i++) t[c].along_z[i] = fe_splat(FE_EMPTY);
     }
 }
 
 FE_BODY void fe_gradient_end(int kind, const fe_plane t[3], int k, fe_real y[8][3])
 {
     if (kind != FE_HEX8) return;
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real component[8];
-        FE_UNROLL for (int a = 0; a < 8; a++) component[a] = y[a][c];
+        FE_UNROLL_FOR (int a = 0; a < 8; a++) component[a] = y[a][c];
         fe_plane_scatter(&t[c], fe_gauss(k), component);
-        FE_UNROLL for (int a = 0; a < 8; a++) y[a][c] = component[a];
+        FE_UNROLL_FOR (int a = 0; a < 8; a++) y[a][c] = component[a];
     }
 }
 

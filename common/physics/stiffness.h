@@ -16,19 +16,18 @@ FE_BODY void fe_add_stiffness_at(int kind, const fe_view *m, fe_element e, int q
     const fe_real bulk = scale * m->material.bulk - 2.0 / 3.0 * shear;
     fe_corner_gradient(kind, A, 0, q, g);
     fe_product(t, g, mg);
-    FE_UNROLL for (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;
-    FE_UNROLL for (int b = 0; b < n; b++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;
+    FE_UNROLL_FOR (int b = 0; b < n; b++) {
         fe_real h[3], mh[3];
         fe_corner_gradient(kind, A, first + b, q, h);
         const fe_real both = shear_g[0] * h[0] + shear_g[1] * h[1] + shear_g[2] * h[2];
-        FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) K[b][3 * i + j] +=
-            bulk_g[i] * h[j] + h[i] * shear_g[j];
-        FE_UNROLL for (int i = 0; i < 3; i++) K[b][4 * i] += both;
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) K[b][3 * i + j] += bulk_g[i] * h[j] + h[i] * shear_g[j];
+        FE_UNROLL_FOR (int i = 0; i < 3; i++) K[b][4 * i] += both;
         if (softened) {
             fe_product(t, h, mh);
-            FE_UNROLL for (int i = 0; i < 3; i++) FE_UNROLL for (int j = 0; j < 3; j++) K[b][3 * i + j] -=
-                mg[i] * mh[j];
+            FE_UNROLL_FOR (int i = 0; i < 3; i++)
+                FE_UNROLL_FOR (int j = 0; j < 3; j++) K[b][3 * i + j] -= mg[i] * mh[j];
         }
     }
 }
@@ -40,8 +39,7 @@ FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, int k, f
 {
     fe_plane gx[3];
     fe_gradient_plane(kind, x, k, gx);
-    FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-    {
+    FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
         fe_real J[3][3], A[3][3];
         fe_gradient_at(kind, x, gx, k, p, J);
         const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);

@@ -4,12 +4,12 @@
 
 #include "common/physics/j2.h"
 
-/* What is stored of points, and where: a constant of the build (make STORAGE=...), to compare with
- *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: what all results are of
+/* What is stored of points, and where: a constant of the build (make STORAGE=...).
+ *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: the default
  *   FLOATS   tangents in single precision
- *   FULL     jacvec reads the 21 numbers of the symmetric tangent (but for element_color)
- *   RECORDS  the six numbers of a point side by side
- *   ARRAYS   one array a component, of 65536 elements; then the next */
+ *   FULL     jacvec reads the 21 numbers of the symmetric tangent (except in element_color)
+ *   RECORDS  the six numbers of a point next to each other
+ *   ARRAYS   one array per component, of 65536 elements; then the next */
 #define FE_STORAGE_GROUPS 0
 #define FE_STORAGE_FLOATS 1
 #define FE_STORAGE_FULL 2
@@ -24,12 +24,12 @@ typedef float fe_tangent_number;
 typedef double fe_tangent_number;
 #endif
 
-/* Material state of one instant. Point arrays have n = FE_POINT components a point and stand as
- * [e / 32][component][point][e % 32]: 32 elements side by side, and all of an element within one short
- * stretch of memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an element
- * without FE_SOFTENED are elastic. */
+/* Material state of one instant. Point arrays have n = FE_N_NUMBER components per point and stand as
+ * [e / 32][component][point][e % 32]: 32 elements next to each other, and all numbers of an element
+ * close together in memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an
+ * element without FE_SOFTENED are elastic. */
 enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
-enum { FE_POINT = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
+enum { FE_N_NUMBER = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
 FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)
 {
     const size_t group = (unsigned)e / FE_GROUP;
@@ -38,7 +38,7 @@ FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)
 }
 FE_BOTH size_t fe_point_index(int kind, int c, int q, int e)
 {
-    return fe_stored_index(FE_POINT, kind, c, q, e);
+    return fe_stored_index(FE_N_NUMBER, kind, c, q, e);
 }
 /* From one component of a point to the next. */
 FE_BOTH int fe_point_stride(int kind)
@@ -47,7 +47,7 @@ FE_BOTH int fe_point_stride(int kind)
 }
 
 typedef struct fe_state {
-    double *point;  /* point array of FE_STATE components */
+    double *point;  /* point array of FE_N_STATE components */
     uint8_t *flags; /* [ld] */
 } fe_state;
 
@@ -67,27 +67,27 @@ typedef struct fe_view {
     fe_j2 material;
     fe_state committed;         /* at the end of the last accepted load step */
     fe_state trial;             /* at the displacement last given to material() */
-    fe_tangent_number *tangent; /* point array of FE_TANGENT components, of trial */
-    double *full;               /* FE_STORAGE_FULL: the same of FE_FULL components; else NULL */
+    fe_tangent_number *tangent; /* point array of FE_N_TANGENT components, of trial */
+    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
     int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
-typedef enum fe_tangent { FE_TANGENT_CONSISTENT, FE_TANGENT_ELASTIC } fe_tangent;
+typedef enum fe_linearization { FE_LINEARIZATION_CONSISTENT, FE_LINEARIZATION_ELASTIC } fe_linearization;
 
 /* What a body of forces computes, a constant in each kernel; see fe_point_stress. */
 enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC };
 
 /* First and one past last element or owned node of a part. */
-static inline void fe_part_elements(const fe_view *v, fe_part part, int *first, int *last)
+static inline void fe_part_elements(const fe_view *m, fe_part part, int *first, int *last)
 {
-    *first = part == FE_INTERIOR ? 0 : v->n_elem_interior;
-    *last = part == FE_INTERIOR ? v->n_elem_interior : v->n_elem;
+    *first = part == FE_INTERIOR ? 0 : m->n_elem_interior;
+    *last = part == FE_INTERIOR ? m->n_elem_interior : m->n_elem;
 }
-static inline void fe_part_nodes(const fe_view *v, fe_part part, int *first, int *last)
+static inline void fe_part_nodes(const fe_view *m, fe_part part, int *first, int *last)
 {
-    *first = part == FE_INTERIOR ? 0 : v->n_node_interior;
-    *last = part == FE_INTERIOR ? v->n_node_interior : v->n_owned;
+    *first = part == FE_INTERIOR ? 0 : m->n_node_interior;
+    *last = part == FE_INTERIOR ? m->n_node_interior : m->n_owned;
 }
 
 #endif

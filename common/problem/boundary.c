@@ -168,7 +168,7 @@ static fe_status apply_supports(work *w, fe_boundary *b)
 static fe_status check_parts(work *w)
 {
     int n_part = 0;
-    FE_TRY(fe_mesh_parts(w->mesh, &n_part, &w->part));
+    FE_TRY(fe_mesh_components(w->mesh, &n_part, &w->part));
     FE_ALLOCATE(w->held, n_part, "parts of the mesh");
     for (int n = 0; n < w->mesh->n_node; n++)
         for (int i = 0; i < 3; i++) w->held[w->part[n]] |= w->is_fixed[3 * (size_t)n + (size_t)i];

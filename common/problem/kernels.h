@@ -8,12 +8,12 @@
 #include "common/variant.h"
 
 /* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */
-#define FE_LAUNCH_KIND(p, n, threads, kernel, ...)                                                           \
+#define FE_LAUNCH_KIND(p, n, block_size, kernel, ...)                                                        \
     switch ((p)->kind) {                                                                                     \
-        FE_EACH_KIND(FE_LAUNCH_CASE, p, n, threads, kernel, __VA_ARGS__)                                     \
+        FE_EACH_KIND(FE_LAUNCH_CASE, p, n, block_size, kernel, __VA_ARGS__)                                  \
     }
-#define FE_LAUNCH_CASE(KIND, name, p, n, threads, kernel, ...)                                               \
-    case KIND: FE_LAUNCH((p)->device, n, threads, kernel##_##name, __VA_ARGS__); break;
+#define FE_LAUNCH_CASE(KIND, name, p, n, block_size, kernel, ...)                                            \
+    case KIND: FE_LAUNCH((p)->device, n, block_size, kernel##_##name, __VA_ARGS__); break;
 
 /* X(KIND, name, OPERATION, operation) for each body of forces, and the launch of the one that op asks for:
  * PREFIX_residual_tet4 … */
@@ -21,12 +21,12 @@
     X(KIND, name, FE_RESIDUAL, residual)                                                                     \
     X(KIND, name, FE_JACVEC, jacvec)                                                                         \
     X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)
-#define FE_LAUNCH_OPERATION(p, op, n, threads, prefix, ...)                                                  \
+#define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
     if ((op) == FE_RESIDUAL)                                                                                 \
-        FE_LAUNCH_KIND(p, n, threads, prefix##_residual, __VA_ARGS__)                                        \
+        FE_LAUNCH_KIND(p, n, block_size, prefix##_residual, __VA_ARGS__)                                     \
     else if ((op) == FE_JACVEC)                                                                              \
-        FE_LAUNCH_KIND(p, n, threads, prefix##_jacvec, __VA_ARGS__)                                          \
+        FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec, __VA_ARGS__)                                       \
     else                                                                                                     \
-        FE_LAUNCH_KIND(p, n, threads, prefix##_jacvec_elastic, __VA_ARGS__)
+        FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__)
 
 #endif

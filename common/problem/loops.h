@@ -11,7 +11,7 @@
 #define FE_PARALLEL_FOR(i, first, last, step, threads)                                                       \
     _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = first; i < last; i += step)
 
-/* statement(KIND), or statement(KIND, OPERATION), with constants in place of the run's kind and operation:
+/* statement(KIND), or statement(KIND, OPERATION), with constants instead of the run's kind and operation:
  * bodies are compiled for each. A statement may be a parallel loop. */
 #define FE_FOR_KIND(kind, statement)                                                                         \
     switch (kind) {                                                                                          \
@@ -34,5 +34,32 @@
         else                                                                                                 \
             statement(KIND, FE_JACVEC_ELASTIC);                                                              \
         break;
+
+/* The functions of a table whose loops need no work memory. `forces`, and with it residual and jacvec, runs
+ * statement(KIND, OPERATION) over a part, fe_part_elements or fe_part_nodes; `diagonal` runs statement(KIND)
+ * over all elements (n_elem) or owned nodes (n_owned). Statements see the view m, the items [first, last),
+ * the number of threads, and what they read and write: displacement and y, or d. */
+#define FE_HOST_FORCES(items_of_part, statement)                                                             \
+    static fe_status forces(const fe_problem *p, void *work, int op, fe_part part,                           \
+                            const double *displacement, double *y)                                           \
+    {                                                                                                        \
+        const fe_view *m = &p->view;                                                                         \
+        const int threads = p->device->threads;                                                              \
+        int first, last;                                                                                     \
+        (void)work;                                                                                          \
+        items_of_part(m, part, &first, &last);                                                               \
+        FE_FOR_OPERATION(p->kind, op, statement)                                                             \
+        return FE_OK;                                                                                        \
+    }                                                                                                        \
+    FE_FORCE_OPERATIONS(forces)
+#define FE_HOST_DIAGONAL(n_item, statement)                                                                  \
+    static fe_status diagonal(const fe_problem *p, void *work, double *d)                                    \
+    {                                                                                                        \
+        const fe_view *m = &p->view;                                                                         \
+        const int threads = p->device->threads, first = 0, last = m->n_item;                                 \
+        (void)work;                                                                                          \
+        FE_FOR_KIND(p->kind, statement)                                                                      \
+        return FE_OK;                                                                                        \
+    }
 
 #endif

@@ -7,7 +7,8 @@
 #if FE_HAVE_METIS
 #include <metis.h>
 
-/* Beyond so many nodes METIS parts clusters of consecutive ones: its time and its 32-bit indices end there.
+/* Beyond so many nodes METIS partitions clusters of consecutive ones: its time and its 32-bit indices end
+ * there.
  */
 enum { MOST_VERTICES = 4000000 };
 

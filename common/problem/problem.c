@@ -52,25 +52,25 @@ static fe_status corner_rows(const fe_share *s, int n_corner, int ld, local_arra
     return FE_OK;
 }
 
-static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_device *d, fe_view *v)
+static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_device *d, fe_view *m)
 {
-    const size_t points = (size_t)fe_points(kind) * v->ld;
-    FE_TRY(fe_device_upload(d, 3 * (size_t)s->n_local, sizeof(double), a->x, "coordinates", (void **)&v->x));
-    FE_TRY(fe_device_upload(d, (size_t)fe_corners(kind) * v->ld, sizeof(int), a->conn, "elements",
-                            (void **)&v->conn));
+    const size_t points = (size_t)fe_points(kind) * m->ld;
+    FE_TRY(fe_device_upload(d, 3 * (size_t)s->n_local, sizeof(double), a->x, "coordinates", (void **)&m->x));
+    FE_TRY(fe_device_upload(d, (size_t)fe_corners(kind) * m->ld, sizeof(int), a->conn, "elements",
+                            (void **)&m->conn));
     FE_TRY(fe_device_upload(d, (size_t)s->n_owned + 1, sizeof(int), a->first, "node rows",
-                            (void **)&v->corner_first));
+                            (void **)&m->corner_first));
     FE_TRY(fe_device_upload(d, (size_t)a->first[s->n_owned], sizeof(int), a->corner, "node rows",
-                            (void **)&v->corner));
-    fe_state *states[2] = {&v->committed, &v->trial};
+                            (void **)&m->corner));
+    fe_state *states[2] = {&m->committed, &m->trial};
     for (int i = 0; i < 2; i++) {
-        FE_TRY(fe_device_allocate(d, FE_STATE * points, sizeof(double), "material state",
+        FE_TRY(fe_device_allocate(d, FE_N_STATE * points, sizeof(double), "material state",
                                   (void **)&states[i]->point));
-        FE_TRY(fe_device_allocate(d, (size_t)v->ld, 1, "material state", (void **)&states[i]->flags));
+        FE_TRY(fe_device_allocate(d, (size_t)m->ld, 1, "material state", (void **)&states[i]->flags));
     }
     if (FE_STORAGE == FE_STORAGE_FULL)
-        FE_TRY(fe_device_allocate(d, FE_FULL * points, sizeof(double), "full tangent", (void **)&v->full));
-    return fe_device_allocate(d, FE_TANGENT * points, sizeof *v->tangent, "tangent", (void **)&v->tangent);
+        FE_TRY(fe_device_allocate(d, FE_N_FULL * points, sizeof(double), "full tangent", (void **)&m->full));
+    return fe_device_allocate(d, FE_N_TANGENT * points, sizeof *m->tangent, "tangent", (void **)&m->tangent);
 }
 
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j2 material, fe_device *d,
@@ -103,11 +103,12 @@ void fe_problem_accept(fe_problem *p)
     p->view.elastic = 0; /* trial is an older state now */
 }
 
-fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
                      double *totals, double *out)
 {
 #if FE_HAVE_CUDA
-    if (p->device->ops == &fe_backend_cuda) return fe_summary_cuda(p, u, counted, partial, totals, out);
+    if (p->device->ops == &fe_backend_cuda)
+        return fe_summary_cuda(p, displacement, counted, partial, totals, out);
 #endif
-    return fe_summary_host(p, u, counted, partial, totals, out);
+    return fe_summary_host(p, displacement, counted, partial, totals, out);
 }

@@ -1,4 +1,4 @@
-/* Gathering rows on the host: one corner of the CSR a lane, so that lanes stay full whatever the valences.
+/* Gathering rows on the host: one corner of the CSR per lane, so that lanes stay full whatever the valences.
  * A thread owns blocks of rows and adds the lanes to them in the CSR's order. */
 #ifndef FE_ROWS_H
 #define FE_ROWS_H

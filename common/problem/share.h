@@ -2,8 +2,8 @@
 #ifndef FE_SHARE_H
 #define FE_SHARE_H
 
-#include "common/ranks/comm.h"
 #include "common/mesh/mesh.h"
+#include "common/ranks/comm.h"
 #include "common/variant.h"
 
 #ifdef __cplusplus
@@ -57,7 +57,7 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
 /* Accepts a load step: trial becomes committed. */
 void fe_problem_accept(fe_problem *p);
 /* fe_summary_host or _cuda by the problem's device. */
-fe_status fe_summary(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
+fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
                      double *totals, double *out);
 
 #ifdef __cplusplus

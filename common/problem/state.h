@@ -29,20 +29,20 @@ enum {
 extern "C" {
 #endif
 
-/* Trial state and tangent of all local elements at u: the `material` of every strategy that computes points
- * where they are needed. No work memory is used. */
-fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u);
+/* Trial state and tangent of all local elements at a displacement: the `material` of every strategy that
+ * computes points where they are needed. No work memory is used. */
+fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 
-/* Sums and extremes over elements with counted[e] set, from u and the trial state, in a fixed order:
- * totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] where not NULL. partial: scratch of
+/* Sums and extremes over elements with counted[e] set, from the displacement and the trial state, in a fixed
+ * order: totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] where not NULL. partial: scratch of
  * fe_summary_scratch(n_elem) doubles. All in backend memory. */
 size_t fe_summary_scratch(int n_elem);
-fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
-                          double *totals, double *out);
+fe_status fe_summary_host(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                          double *partial, double *totals, double *out);
 /* On the device; only in a build with CUDA. */
-fe_status fe_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u);
-fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
-                          double *totals, double *out);
+fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
+fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                          double *partial, double *totals, double *out);
 
 #ifdef __cplusplus
 }

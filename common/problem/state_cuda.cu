@@ -1,45 +1,49 @@
-/* Material update and step summary on the device: one element a thread. */
+/* Material update and step summary on the device: one element per thread. */
 #include "common/problem/kernels.h"
 #include "common/problem/summary.h"
 
-enum { THREADS = 128, WIDTH = FE_N_SUM + FE_N_MAX };
+enum { BLOCK_SIZE = 128, WIDTH = FE_N_SUM + FE_N_MAX };
 
-FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, const double *u)
+FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, int e,
+                           const double *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3];
     const fe_element element = fe_element_open(m, e, fe_no_turn());
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
-    fe_element_read(kind, node, u, f);
+    fe_element_read(kind, node, displacement, f);
     m->trial.flags[e] = (uint8_t)fe_element_material(kind, mode, m, element, true, x, f);
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS) material_##name(fe_view m, int elastic, const double *u)      \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        material_##name(fe_view m, int elastic, const double *displacement)                                  \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
         if (e < m.n_elem)                                                                                    \
-            material_body(KIND, elastic ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, &m, e, u);             \
+            material_body(KIND, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, &m, e,     \
+                          displacement);                                                                     \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u)
+extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearization mode,
+                                      const double *displacement)
 {
     (void)work;
-    p->view.elastic = mode == FE_TANGENT_ELASTIC;
-    const int elastic = mode == FE_TANGENT_ELASTIC;
-    FE_LAUNCH_KIND(p, p->view.n_elem, THREADS, material, p->view, elastic, u);
+    p->view.elastic = mode == FE_LINEARIZATION_ELASTIC;
+    const int elastic = mode == FE_LINEARIZATION_ELASTIC;
+    FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);
     return FE_OK;
 }
 
 /* Block reduction of WIDTH values by a tree in shared memory: the order is fixed. */
 FE_BODY void reduce(const double value[WIDTH], double *out)
 {
-    __shared__ double shared[WIDTH][THREADS];
+    __shared__ double shared[WIDTH][BLOCK_SIZE];
     for (int i = 0; i < WIDTH; i++) shared[i][threadIdx.x] = value[i];
-    for (int half = THREADS / 2; half > 0; half /= 2) {
+    for (int half = BLOCK_SIZE / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half)
             for (int i = 0; i < WIDTH; i++) {
@@ -51,8 +55,8 @@ FE_BODY void reduce(const double value[WIDTH], double *out)
     if (threadIdx.x < WIDTH) out[threadIdx.x] = shared[threadIdx.x][0];
 }
 
-FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, const uint8_t *counted,
-                          double *partial, double *out)
+FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displacement,
+                          const uint8_t *counted, double *partial, double *out)
 {
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
@@ -61,7 +65,7 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, co
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
-        fe_element_read(kind, node, u, f);
+        fe_element_read(kind, node, displacement, f);
         fe_element_summary(kind, m, element, x, f, sum, largest, fields);
         if (out)
             for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e] = fields[c];
@@ -74,18 +78,18 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *u, co
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        summary_##name(fe_view m, const double *u, const uint8_t *counted, double *partial, double *out)     \
+    __global__ void __launch_bounds__(BLOCK_SIZE) summary_##name(                                            \
+        fe_view m, const double *displacement, const uint8_t *counted, double *partial, double *out)         \
     {                                                                                                        \
-        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, u, counted, partial, out);              \
+        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, counted, partial, out);   \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-__global__ void __launch_bounds__(THREADS) summary_total(int n, const double *partial, double *totals)
+__global__ void __launch_bounds__(BLOCK_SIZE) summary_total(int n, const double *partial, double *totals)
 {
     double total[WIDTH] = {0};
-    for (int b = threadIdx.x; b < n; b += THREADS)
+    for (int b = threadIdx.x; b < n; b += BLOCK_SIZE)
         for (int i = 0; i < WIDTH; i++) {
             const double value = partial[(size_t)b * WIDTH + i];
             total[i] = i < FE_N_SUM ? total[i] + value : fmax(total[i], value);
@@ -93,11 +97,11 @@ __global__ void __launch_bounds__(THREADS) summary_total(int n, const double *pa
     reduce(total, totals);
 }
 
-extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *u, const uint8_t *counted,
+extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
                                      double *partial, double *totals, double *out)
 {
     const int n = p->view.n_elem;
-    FE_LAUNCH_KIND(p, n, THREADS, summary, p->view, u, counted, partial, out);
-    FE_LAUNCH(p->device, THREADS, THREADS, summary_total, (int)fe_grid(n, THREADS), partial, totals);
+    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, counted, partial, out);
+    FE_LAUNCH(p->device, BLOCK_SIZE, BLOCK_SIZE, summary_total, (int)fe_grid(n, BLOCK_SIZE), partial, totals);
     return FE_OK;
 }

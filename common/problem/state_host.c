@@ -1,26 +1,28 @@
-/* Material update and step summary on the host: one element a SIMD lane. */
+/* Material update and step summary on the host: one element per SIMD lane. */
 #include "common/problem/loops.h"
 #include "common/problem/summary.h"
 
-FE_BODY void material_body(int kind, fe_tangent mode, const fe_view *m, int e, int n, const double *u)
+FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, int e, int n,
+                           const double *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3];
     const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
-    fe_element_read(kind, node, u, f);
+    fe_element_read(kind, node, displacement, f);
     const fe_index flags = fe_element_material(kind, mode, m, element, fe_first_lanes(n - e), x, f);
     for (int l = 0; l < FE_LANES && e + l < n; l++) m->trial.flags[e + l] = (uint8_t)flags.lane[l];
 }
 
-fe_status fe_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u)
+fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     (void)work;
-    p->view.elastic = mode == FE_TANGENT_ELASTIC;
+    p->view.elastic = mode == FE_LINEARIZATION_ELASTIC;
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads;
-#define MATERIAL(KIND) FE_PARALLEL_FOR(e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, u)
+#define MATERIAL(KIND)                                                                                       \
+    FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, displacement)
     FE_FOR_KIND(p->kind, MATERIAL)
 #undef MATERIAL
     return FE_OK;
@@ -31,7 +33,7 @@ enum { BLOCK = 512 }; /* elements of one partial sum */
 size_t fe_summary_scratch(int n_elem) { return ((size_t)n_elem / 128 + 1) * (FE_N_SUM + FE_N_MAX); }
 
 /* Elements [e, e + BLOCK) of n into partial. */
-FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *u,
+FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *displacement,
                           const uint8_t *counted, double *partial, double *out)
 {
     double totals[FE_N_SUM + FE_N_MAX] = {0};
@@ -41,7 +43,7 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
         const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
-        fe_element_read(kind, node, u, f);
+        fe_element_read(kind, node, displacement, f);
         fe_element_summary(kind, m, element, x, f, sum, largest, fields);
         for (int l = 0; l < FE_LANES && e + l < n; l++) {
             if (out)
@@ -55,14 +57,14 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
     for (int i = 0; i < FE_N_SUM + FE_N_MAX; i++) partial[i] = totals[i];
 }
 
-fe_status fe_summary_host(const fe_problem *p, const double *u, const uint8_t *counted, double *partial,
-                          double *totals, double *out)
+fe_status fe_summary_host(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                          double *partial, double *totals, double *out)
 {
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads, width = FE_N_SUM + FE_N_MAX;
 #define SUMMARY(KIND)                                                                                        \
-    FE_PARALLEL_FOR(e, 0, n, BLOCK, threads)                                                                 \
-    summary_body(KIND, m, e, n, u, counted, partial + (size_t)(e / BLOCK) * width, out)
+    FE_PARALLEL_FOR (e, 0, n, BLOCK, threads)                                                                \
+    summary_body(KIND, m, e, n, displacement, counted, partial + (size_t)(e / BLOCK) * width, out)
     FE_FOR_KIND(p->kind, SUMMARY)
 #undef SUMMARY
     for (int i = 0; i < width; i++) totals[i] = 0.0;

@@ -25,11 +25,10 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             const int q = p + 4 * k;
-            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], doubled[6], stress[6], old[FE_STATE],
-                state[FE_STATE];
+            fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], doubled[6], stress[6],
+                old[FE_N_STATE], state[FE_N_STATE];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
             const fe_real volume = fe_point_strain(kind, J, G, strain);

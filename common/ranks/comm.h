@@ -1,5 +1,5 @@
-/* What ranks say to each other: refresh ghosts, sum, largest. One rank takes the same path with no
- * neighbours.
+/* Communication between ranks: they refresh ghosts and reduce sums and maxima. One rank takes the same path,
+ * without neighbours.
  *
  * Ranks are threads of this process, or processes of MPI; NCCL carries device memory for either. Every rank
  * makes the same calls in the same order. Once one has aborted, or makes no call for as long as

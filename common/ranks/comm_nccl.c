@@ -1,4 +1,4 @@
-/* NCCL: device memory between GPUs, one a rank, over a communicator of threads or processes for all else.
+/* NCCL: device memory between GPUs, one per rank, over a communicator of threads or processes for all else.
  *
  * An exchange packs on the device's stream, and sends and receives on a second one, so that interior work
  * runs beside it. Ghosts of a neighbour stand side by side and are received in place. */

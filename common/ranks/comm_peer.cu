@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 256, SLOT = 256 };
+enum { BLOCK_SIZE = 256, SLOT = 256 };
 
 /* What a rank shows to the others: device memory. Flags [size] hold the turn that each rank has announced. */
 typedef struct mailbox {
@@ -123,7 +123,7 @@ static fe_status exchange_begin(fe_comm *c, double *x)
 {
     comm_peer *p = self(c);
     const int n = p->n_send > 0 ? 3 * p->n_send : 1;
-    FE_LAUNCH(p->device, n, THREADS, send, p->n_send, p->send_node, p->sent_to, x, p->exchange_turn,
+    FE_LAUNCH(p->device, n, BLOCK_SIZE, send, p->n_send, p->send_node, p->sent_to, x, p->exchange_turn,
               p->finished, p->n_neighbor, p->peers);
     return FE_OK;
 }
@@ -131,8 +131,9 @@ static fe_status exchange_begin(fe_comm *c, double *x)
 static fe_status exchange_end(fe_comm *c, double *x)
 {
     comm_peer *p = self(c);
-    FE_LAUNCH(p->device, 3 * p->n_ghost, THREADS, land, p->n_ghost, p->comes_from, p->peers, p->exchange_turn,
-              p->stop, p->own->landing[0], p->own->landing[1], x + 3 * (size_t)p->first_ghost);
+    FE_LAUNCH(p->device, 3 * p->n_ghost, BLOCK_SIZE, land, p->n_ghost, p->comes_from, p->peers,
+              p->exchange_turn, p->stop, p->own->landing[0], p->own->landing[1],
+              x + 3 * (size_t)p->first_ghost);
     return FE_OK;
 }
 
@@ -140,8 +141,8 @@ static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n,
 {
     comm_peer *p = self(c);
     if (reduction != FE_REDUCE_SUM || n > SLOT) return p->nccl->ops->reduce(p->nccl, d, reduction, n, x);
-    FE_LAUNCH(d, THREADS, THREADS, sum_all, n, c->rank, c->size, x, p->slots, p->sum_flags, p->own->sum_flag,
-              p->sum_turn, p->stop);
+    FE_LAUNCH(d, BLOCK_SIZE, BLOCK_SIZE, sum_all, n, c->rank, c->size, x, p->slots, p->sum_flags,
+              p->own->sum_flag, p->sum_turn, p->stop);
     return FE_OK;
 }
 

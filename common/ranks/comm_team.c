@@ -33,7 +33,7 @@ typedef struct comm_team {
     fe_device *device;
     const fe_halo *halo;
     int *send_node;
-    int turn; /* which pack the exchange at hand uses */
+    int turn; /* which pack the current exchange uses */
 } comm_team;
 
 fe_status fe_team_open(int size, fe_team **out)

@@ -17,7 +17,7 @@ enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER };
 typedef struct fe_ranks {
     const fe_backend *backend;
     int n_rank, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
-    fe_mpi mpi;         /* ranks are its processes where its size is not 0 */
+    fe_mpi mpi;          /* ranks are its processes where its size is not 0 */
     int transport;
     int abandoned; /* out: a thread hangs, or MPI may still use a context; the program should end */
 } fe_ranks;
@@ -34,7 +34,8 @@ fe_status fe_ranks_run(fe_ranks *r, fe_rank_body body, void *context);
 /* Waits for a thread to end, for so long at most; whether it did. */
 int fe_join_within(pthread_t thread, double seconds);
 
-/* Whether any run of ranks was abandoned: the program has to end by _exit, for what was given up may use all of it.
+/* Whether any run of ranks was abandoned: the program has to end by _exit, for what was given up may use all
+ * of it.
  */
 int fe_ranks_stranded(void);
 

@@ -1,4 +1,4 @@
-/* Anderson acceleration of the outer iteration v → v + step(v), depth m.
+/* Anderson acceleration of the outer iteration u → u + step(u) of displacements, depth m.
  *
  * With differences D of the last steps and X of the last displacements, the mixed step is
  * step - (X + D) gamma, gamma = argmin |step - D gamma|. Walker & Ni, SIAM J. Numer. Anal. 49 (2011). */
@@ -20,7 +20,8 @@ fe_status fe_anderson_open(fe_solver *s, int depth)
                               (void **)&a->displacements));
     FE_TRY(
         fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history", (void **)&a->last_step));
-    FE_TRY(fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history", (void **)&a->last_u));
+    FE_TRY(fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history",
+                              (void **)&a->last_displacement));
     return fe_device_allocate(s->device, (size_t)(depth + 1) * depth, sizeof(double), "Anderson matrix",
                               (void **)&a->small);
 }
@@ -38,13 +39,13 @@ static fe_status push(fe_solver *s, const double *step)
         double *X = a->displacements + (size_t)a->next * s->krylov.length;
         FE_TRY(d->ops->vector.copy(d, s->n, step, D));
         FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, a->last_step, D));
-        FE_TRY(d->ops->vector.copy(d, s->n, s->v, X));
-        FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, a->last_u, X));
+        FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, X));
+        FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, a->last_displacement, X));
         a->next = (a->next + 1) % a->depth;
     }
     if (a->filled < a->depth) a->filled++;
     FE_TRY(d->ops->vector.copy(d, s->n, step, a->last_step));
-    return d->ops->vector.copy(d, s->n, s->v, a->last_u);
+    return d->ops->vector.copy(d, s->n, s->displacement, a->last_displacement);
 }
 
 /* gamma of the normal equations D^T D gamma = D^T step, least norm where they are near singular. */

@@ -90,9 +90,9 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
     for (int fill = 0; fill < 2 && status == FE_OK; fill++) {
         if (fill) status = fe_sparse_open(A);
         const int parts = status == FE_OK ? threads : 0;
-        FE_PARALLEL_FOR(t, 0, parts, 1, threads)
-        find_rows(m, n_corner, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,
-                  column + (size_t)t * longest, A);
+        FE_PARALLEL_FOR (t, 0, parts, 1, threads)
+            find_rows(m, n_corner, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,
+                      column + (size_t)t * longest, A);
     }
     free(seen), free(column);
     return status;
@@ -102,18 +102,16 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
  * is on the surface. */
 FE_BODY void volume_gradient(int kind, fe_element e, fe_real x[8][3], fe_real g[3])
 {
-    FE_UNROLL for (int i = 0; i < 3; i++) g[i] = fe_splat(0.0);
-    FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) g[i] = fe_splat(0.0);
+    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], A[3][3], h[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_cofactor(J, A);
             fe_corner_gradient(kind, A, 0, p + 4 * k, h);
-            FE_UNROLL for (int i = 0; i < 3; i++) g[i] += fe_weight(kind) * fe_turn_sign(kind, e.turn) * h[i];
+            FE_UNROLL_FOR (int i = 0; i < 3; i++) g[i] += fe_weight(kind) * fe_turn_sign(kind, e.turn) * h[i];
         }
     }
 }
@@ -127,7 +125,7 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, fe_s
         fe_real x[8][3], K[8][9], g[3];
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(0.0);
-        FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+        FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++)
             fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
         volume_gradient(kind, e, x, g);
         for (int l = 0; l < c.active; l++) {
@@ -144,7 +142,7 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, fe_s
 static void assemble(int kind, const fe_view *m, int threads, fe_sparse *A, double (*normal)[4])
 {
 #define ASSEMBLE(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, 0, m->n_owned, FE_ROW_BLOCK, threads)                                                 \
+    FE_PARALLEL_FOR (i, 0, m->n_owned, FE_ROW_BLOCK, threads)                                                \
     assemble_rows(KIND, m, i, fe_row_block_end(i, m->n_owned), A, normal)
     FE_FOR_KIND(kind, ASSEMBLE)
 #undef ASSEMBLE
@@ -153,15 +151,15 @@ static void assemble(int kind, const fe_view *m, int threads, fe_sparse *A, doub
 /* Rows and columns of supports become zero. */
 static void constrain(const uint8_t *fixed, int threads, fe_sparse *A)
 {
-    FE_PARALLEL_FOR(i, 0, A->n_row, 1, threads)
-    for (int k = A->first[i]; k < A->first[i + 1]; k++) {
-        const int j = A->column[k];
-        double *block = fe_sparse_block(A, k);
-        for (int c = 0; c < 9; c++)
-            if (fixed[3 * (size_t)i + (size_t)(c / 3)] ||
-                (j < A->n_row && fixed[3 * (size_t)j + (size_t)(c % 3)]))
-                block[c] = 0.0;
-    }
+    FE_PARALLEL_FOR (i, 0, A->n_row, 1, threads)
+        for (int k = A->first[i]; k < A->first[i + 1]; k++) {
+            const int j = A->column[k];
+            double *block = fe_sparse_block(A, k);
+            for (int c = 0; c < 9; c++)
+                if (fixed[3 * (size_t)i + (size_t)(c / 3)] ||
+                    (j < A->n_row && fixed[3 * (size_t)j + (size_t)(c % 3)]))
+                    block[c] = 0.0;
+        }
 }
 
 static fe_status read_supports(const fe_problem *p, int n_fixed, const int *at, fe_elastic_rows *e)

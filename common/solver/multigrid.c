@@ -1,6 +1,6 @@
 /* The cycle. */
 #include "common/solver/multigrid.h"
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 
 /* Saad, Iterative Methods, algorithm 12.1. */
 void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *sweep)
@@ -19,7 +19,7 @@ fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
 {
     fe_problem elastic = *m->problem;
     elastic.view.elastic = 1;
-    return fe_both_parts(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec, FE_N_PHASE, x, y);
+    return fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec, FE_N_PHASE, x, y);
 }
 
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,

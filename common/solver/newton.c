@@ -8,7 +8,7 @@
 typedef struct newton {
     double norm, previous; /* of the residual now and one iteration ago */
     double forcing;
-    double first_increment; /* |v - u| after the elastic first step */
+    double first_increment; /* |displacement - accepted| after the elastic first step */
 } newton;
 
 static fe_status record_residual(fe_solver *s, fe_step_result *record, double norm)
@@ -20,7 +20,7 @@ static fe_status record_residual(fe_solver *s, fe_step_result *record, double no
     return FE_OK;
 }
 
-/* A step that was taken: v += length × a direction of this norm. */
+/* A step that was taken: displacement += length × a direction of this norm. */
 static fe_status record_taken(fe_step_result *record, double length, double norm,
                               const fe_krylov_result *linear)
 {
@@ -32,15 +32,16 @@ static fe_status record_taken(fe_step_result *record, double length, double norm
     return FE_OK;
 }
 
-/* Residual at v, its product with the direction `step` (NULL: none), and the scale that it is held against:
- * the forces of accepted steps and those here. An iterate's own reactions do not outlive it, for with
- * supports just moved they are far too large. */
-static fe_status evaluate(fe_solver *s, double *v, double *r, const double *step, double *norm, double *slope)
+/* Residual at a displacement, its product with the direction `step` (NULL: none), and the scale that it is
+ * held against: the forces of accepted steps and those here. An iterate's own reactions do not outlive it,
+ * for with supports just moved they are far too large. */
+static fe_status evaluate(fe_solver *s, double *displacement, double *r, const double *step, double *norm,
+                          double *slope)
 {
     fe_device *d = s->device;
     double sums[3] = {0};
     const int n = step ? 3 : 2;
-    FE_TRY(fe_solver_residual(s, v, r));
+    FE_TRY(fe_solver_residual(s, displacement, r));
     FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
     FE_TRY(d->ops->column.dots(d, s->n, 1, r, s->length, r, s->scalar));
     FE_TRY(d->ops->column.dots(d, (size_t)s->n_fixed, 1, s->scratch, s->length, s->scratch, s->scalar + 1));
@@ -59,15 +60,16 @@ static int accepted(const fe_solver *s, double norm)
     return norm <= s->options->tolerance * s->reach && isfinite(s->reach);
 }
 
-/* f_ext at the load factors, and v = u with the supports moved to theirs. */
+/* f_ext at the load factors, and the accepted displacement with the supports moved to theirs. */
 static fe_status apply_factors(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
     FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->external));
-    FE_TRY(d->ops->vector.copy(d, s->n, s->u, s->v));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->accepted, s->displacement));
     for (int p = 0; p < s->boundary->n_path; p++) {
         if (s->load[p]) FE_TRY(d->ops->vector.axpy(d, s->n, to[p], s->load[p], s->external));
-        FE_TRY(d->ops->vector.put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value, s->v));
+        FE_TRY(d->ops->vector.put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value,
+                                  s->displacement));
     }
     double square;
     FE_TRY(fe_solver_dot(s, s->external, s->external, &square));
@@ -75,13 +77,13 @@ static fe_status apply_factors(fe_solver *s, const double *to)
     return FE_OK;
 }
 
-/* Trial state and tangent at x, whose ghosts are refreshed. */
-static fe_status linearize(fe_solver *s, fe_tangent mode, double *x)
+/* Trial state and tangent at a displacement, whose ghosts are refreshed. */
+static fe_status linearize(fe_solver *s, fe_linearization mode, double *displacement)
 {
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_EXCHANGE));
-    FE_TRY(fe_comm_exchange(s->comm, x));
+    FE_TRY(fe_comm_exchange(s->comm, displacement));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
-    return s->assembly->material(&s->problem, s->work, mode, x);
+    return s->assembly->material(&s->problem, s->work, mode, displacement);
 }
 
 /* residual · step, minus the slope of the incremental energy along the step, and |step|. */
@@ -148,21 +150,21 @@ static void say_again(const fe_solver *s, const fe_step_result *record, const fe
 
 /* The first iteration linearises at the committed state with the elastic tangent, for at the end of a
  * plastic step every plastic point sits on f = 0 to rounding; the supports' motion enters as a load:
- * K step = f_ext - f_int(u) - K (v - u), then v += step. That load says nothing of how well a later residual
- * is predicted: `previous` is without it. */
+ * K step = f_ext - f_int(accepted) - K (displacement - accepted), then displacement += step. That load says
+ * nothing of how well a later residual is predicted: `previous` is without it. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *state)
 {
     fe_device *d = s->device;
     fe_krylov_result linear;
     double square, slope, norm;
     s->jacobian = FE_JACOBIAN_ELASTIC;
-    FE_TRY(linearize(s, FE_TANGENT_ELASTIC, s->u));
-    FE_TRY(fe_solver_residual(s, s->u, s->residual));
+    FE_TRY(linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted));
+    FE_TRY(fe_solver_residual(s, s->accepted, s->residual));
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     state->previous = sqrt(square);
     if (state->previous > s->scale) s->scale = state->previous;
-    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->u, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->accepted, s->trial));
     FE_TRY(fe_solver_apply(s, s->trial, s->scratch));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->scratch, s->residual));
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
@@ -181,28 +183,29 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
             say_again(s, record, &linear, why, 1);
         } while (better);
         say_reduced(s, record, &linear);
-        FE_TRY(d->ops->vector.axpy(d, s->n, 1.0, s->step, s->v));
+        FE_TRY(d->ops->vector.axpy(d, s->n, 1.0, s->step, s->displacement));
         FE_TRY(record_taken(record, 1.0, norm, &linear));
     }
-    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
-    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->u, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, s->trial));
+    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->accepted, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
     state->first_increment = sqrt(square);
     return FE_OK;
 }
 
-/* Residual at v + length step, into r; *slope = r · step, the slope of minus the incremental energy. */
+/* Residual at displacement + length × step, into r; *slope = r · step, the slope of minus the incremental
+ * energy. */
 static fe_status try_length(fe_solver *s, double length, double *r, double *norm, double *slope)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->trial));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, s->trial));
     FE_TRY(d->ops->vector.axpy(d, s->n, length, s->step, s->trial));
     return evaluate(s, s->trial, r, s->step, norm, slope);
 }
 
 /* The incremental energy is convex, so its slope along the step falls monotonically: a step that passes the
  * minimum is shortened by regula falsi (Illinois) until the slope is half its first size, start > 0. On
- * return v, the residual and its norm are those of the accepted length. */
+ * return the displacement, the residual and its norm are those of the accepted length. */
 static fe_status search_line(fe_solver *s, double start, newton *state, double *length)
 {
     fe_device *d = s->device;
@@ -226,7 +229,7 @@ static fe_status search_line(fe_solver *s, double start, newton *state, double *
         }
     }
     state->previous = state->norm, state->norm = norm;
-    return d->ops->vector.copy(d, s->n, s->trial, s->v);
+    return d->ops->vector.copy(d, s->n, s->trial, s->displacement);
 }
 
 /* Products of a difference have errors of about 1.5e-8 |K| |x|, some hundred times 1.5e-8 |K x|. */
@@ -246,7 +249,7 @@ static double forcing_term(const fe_solver *s, newton *state)
     return state->forcing = fmin(forcing, most_forcing);
 }
 
-/* A direction at v along which the energy falls, its slope and its norm. Where none is found, multigrid takes
+/* A direction along which the energy falls, its slope and its norm. Where none is found, multigrid takes
  * over, and then the elastic Jacobian, which is positive definite. */
 static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *state, fe_krylov_result *linear,
                                 double *slope, double *norm)
@@ -257,9 +260,11 @@ static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *st
     s->jacobian = s->options->jacobian;
     while (1) {
         const int elastic = s->jacobian == FE_JACOBIAN_ELASTIC;
-        FE_TRY(linearize(s, elastic ? FE_TANGENT_ELASTIC : FE_TANGENT_CONSISTENT, s->v));
-        if (s->jacobian == FE_JACOBIAN_DIFFERENCE) FE_TRY(fe_solver_dot(s, s->v, s->v, &square));
-        s->difference_u = sqrt(square);
+        FE_TRY(
+            linearize(s, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, s->displacement));
+        if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
+            FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
+        s->displacement_norm = sqrt(square);
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
         record->krylov_iterations += linear->iterations;
         FE_TRY(measure_step(s, slope, norm));
@@ -312,8 +317,8 @@ static fe_status ran_away(fe_solver *s, const newton *state, int *yes)
     double square;
     *yes = 0;
     if (s->problem_file->material.H != 0.0 || s->problem_file->n_load == 0) return FE_OK;
-    FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->v, s->trial));
-    FE_TRY(s->device->ops->vector.axpy(s->device, s->n, -1.0, s->u, s->trial));
+    FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->displacement, s->trial));
+    FE_TRY(s->device->ops->vector.axpy(s->device, s->n, -1.0, s->accepted, s->trial));
     FE_TRY(fe_solver_dot(s, s->trial, s->trial, &square));
     *yes = state->first_increment > 0.0 && !(sqrt(square) < 200.0 * state->first_increment);
     return FE_OK;
@@ -325,10 +330,10 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     *limit_load = 0;
     FE_TRY(fe_solver_interrupted(s));
     FE_TRY(apply_factors(s, to));
-    FE_TRY(evaluate(s, s->v, s->residual, NULL, &state.norm, NULL));
+    FE_TRY(evaluate(s, s->displacement, s->residual, NULL, &state.norm, NULL));
     if (!accepted(s, state.norm)) {
         FE_TRY(elastic_step(s, record, &state));
-        FE_TRY(evaluate(s, s->v, s->residual, NULL, &state.norm, NULL));
+        FE_TRY(evaluate(s, s->displacement, s->residual, NULL, &state.norm, NULL));
     }
     FE_TRY(record_residual(s, record, state.norm));
     if (s->options->anderson) fe_anderson_reset(s);
@@ -349,6 +354,6 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     }
     s->scale = s->reach;
     /* Trial state of the accepted displacement, with ghosts. */
-    FE_TRY(linearize(s, FE_TANGENT_ELASTIC, s->v));
+    FE_TRY(linearize(s, FE_LINEARIZATION_ELASTIC, s->displacement));
     return s->device->ops->phase(s->device, FE_PHASE_OTHER);
 }

@@ -1,5 +1,5 @@
 /* What the solver asks of a variant: residual and Jacobian with ghosts refreshed and supports applied. */
-#include "common/problem/parts.h"
+#include "common/problem/apply.h"
 #include "common/solver/solver.h"
 
 #include <float.h>
@@ -10,9 +10,9 @@ static fe_status mask(fe_solver *s, double *x)
     return s->device->ops->vector.put(s->device, s->n_fixed, s->fixed, 0.0, NULL, x);
 }
 
-static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *x, double *y)
+static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displacement, double *y)
 {
-    return fe_both_parts(&s->problem, s->assembly, s->work, s->comm, forces, phase, x, y);
+    return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, displacement, y);
 }
 
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
@@ -28,40 +28,40 @@ fe_status fe_solver_interrupted(const fe_solver *s)
     return fe_interrupted() ? fe_fail(FE_INTERRUPTED, "interrupted in load step %d", s->load_step) : FE_OK;
 }
 
-fe_status fe_solver_residual(fe_solver *s, double *v, double *r)
+fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r)
 {
     fe_device *d = s->device;
-    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_RESIDUAL, v, s->internal));
+    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_RESIDUAL, displacement, s->internal));
     FE_TRY(d->ops->vector.copy(d, s->n, s->external, r));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, r));
     FE_TRY(mask(s, r));
     return d->ops->phase(d, FE_PHASE_OTHER);
 }
 
-/* y = [f_int(v + eps x) - f_int(v)] / eps with eps = sqrt(machine epsilon) |v| / |x|, or where v = 0
- * sqrt(machine epsilon); `internal` holds
- * f_int(v) and is kept. Knoll & Keyes, J. Comput. Phys. 193 (2004), section 2.3. */
-static fe_status apply_difference(fe_solver *s, double *x, double *y)
+/* With u the displacement and v the direction: y = [f_int(u + eps v) - f_int(u)] / eps, where
+ * eps = sqrt(machine epsilon) |u| / |v|, or without |u| / |v| where u is zero. `internal` holds f_int(u) and
+ * is kept. Knoll & Keyes, J. Comput. Phys. 193 (2004), section 2.3. */
+static fe_status apply_difference(fe_solver *s, double *direction, double *y)
 {
     fe_device *d = s->device;
     double square = 0.0;
-    FE_TRY(fe_solver_dot(s, x, x, &square));
-    const double size = s->difference_u > 0.0 ? s->difference_u : sqrt(square);
+    FE_TRY(fe_solver_dot(s, direction, direction, &square));
+    const double size = s->displacement_norm > 0.0 ? s->displacement_norm : sqrt(square);
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
-    FE_TRY(d->ops->vector.copy(d, s->n, s->v, s->direction));
-    FE_TRY(d->ops->vector.axpy(d, s->n, eps, x, s->direction));
-    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->direction, y));
+    FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, s->perturbed));
+    FE_TRY(d->ops->vector.axpy(d, s->n, eps, direction, s->perturbed));
+    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->perturbed, y));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, y));
     return d->ops->vector.scale(d, s->n, 1.0 / eps, y);
 }
 
-fe_status fe_solver_apply(void *context, double *x, double *y)
+fe_status fe_solver_apply(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
-        FE_TRY(apply_difference(s, x, y));
+        FE_TRY(apply_difference(s, direction, y));
     else
-        FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, x, y));
+        FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, direction, y));
     return mask(s, y);
 }
 
@@ -71,9 +71,9 @@ static fe_status poll(void *context) { return fe_solver_interrupted(context); }
  * tangent is read. A difference depends on norms, too. */
 static int version(const fe_solver *s)
 {
-    const fe_view *v = &s->problem.view;
+    const fe_view *m = &s->problem.view;
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE) return 0;
-    return 1 + (v->trial.point < v->committed.point) + 2 * v->elastic;
+    return 1 + (m->trial.point < m->committed.point) + 2 * m->elastic;
 }
 
 static fe_status apply_blocks(void *context, double *x, double *y)

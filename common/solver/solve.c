@@ -43,12 +43,12 @@ fe_options fe_default_options(void)
 static fe_status open_vectors(fe_solver *s)
 {
     const int n_local = s->share->n_local;
-    double **vectors[] = {&s->u,        &s->v,    &s->external, &s->internal,
-                          &s->residual, &s->step, &s->trial,    &s->scratch};
+    double **vectors[] = {&s->accepted, &s->displacement, &s->external, &s->internal,
+                          &s->residual, &s->step,         &s->trial,    &s->scratch};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", vectors[i]));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE)
-        FE_TRY(fe_device_vector(s->device, n_local, "solution vector", &s->direction));
+        FE_TRY(fe_device_vector(s->device, n_local, "solution vector", &s->perturbed));
     FE_TRY(fe_device_allocate(s->device, 64, sizeof(double), "scalars", (void **)&s->scalar));
     FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks",
                               (void **)&s->blocks));
@@ -94,9 +94,9 @@ static fe_status summarize(fe_solver *s, fe_step_result *record, double plastic_
     enum { WIDTH = FE_N_SUM + FE_N_MAX };
     fe_device *d = s->device;
     double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->v, s->counted, s->partial, s->scalar, s->fields));
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields));
     FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
-    FE_TRY(d->ops->vector.largest(d, s->n, s->v, s->scalar + WIDTH));
+    FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
     FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
     FE_TRY(d->ops->memory.download(d, sizeof totals, s->scalar, totals));
     FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
@@ -104,7 +104,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record, double plastic_
     record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
     record->plastic_work = plastic_work + totals[FE_SUM_PLASTIC_WORK];
     record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
-    FE_TRY(fe_solver_dot(s, s->v, s->v, &square));
+    FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
     record->norm_u = sqrt(square);
     for (int i = 0; i < s->boundary->n_reaction; i++) {
         FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
@@ -121,7 +121,7 @@ static fe_status read_probes(fe_solver *s, fe_step_result *record)
         const int local = s->share->local[s->boundary->probe[i]];
         FE_TRY(d->ops->memory.zero(d, 3 * sizeof(double), s->scalar));
         if (local >= 0 && local < s->share->n_owned)
-            FE_TRY(d->ops->vector.copy(d, 3, s->v + 3 * (size_t)local, s->scalar));
+            FE_TRY(d->ops->vector.copy(d, 3, s->displacement + 3 * (size_t)local, s->scalar));
         FE_TRY(fe_comm_sum(s->comm, d, 3, s->scalar));
         FE_TRY(d->ops->memory.download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
     }
@@ -159,7 +159,7 @@ static fe_status gather_fields(fe_solver *s, run *r)
     FE_ALLOCATE(landing, vector > fields ? vector : fields, "output fields");
     fe_device *d = s->device;
     double *targets[2] = {r->displacement, r->reaction_force};
-    const double *sources[2] = {s->v, s->internal};
+    const double *sources[2] = {s->displacement, s->internal};
     fe_status status = FE_OK;
     for (int f = 0; f < 2 && status == FE_OK; f++) {
         status = d->ops->memory.download(d, vector * sizeof *landing, sources[f], landing);
@@ -251,11 +251,11 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     return s->comm->ops->barrier(s->comm);
 }
 
-/* Accepts v: displacement and state. */
+/* Accepts the displacement and the trial state. */
 static fe_status accept(fe_solver *s)
 {
     fe_problem_accept(&s->problem);
-    return s->device->ops->vector.copy(s->device, s->length, s->v, s->u);
+    return s->device->ops->vector.copy(s->device, s->length, s->displacement, s->accepted);
 }
 
 enum { MOST_HALVINGS = 8 };

@@ -16,7 +16,7 @@ typedef struct fe_fixed {
 typedef struct fe_anderson {
     int depth, filled, next;
     double *steps, *displacements; /* [depth][length] differences of steps and of displacements */
-    double *last_step, *last_u, *small;
+    double *last_step, *last_displacement, *small;
 } fe_anderson;
 
 typedef struct fe_solver {
@@ -40,10 +40,10 @@ typedef struct fe_solver {
     int *n_reaction;
     uint8_t *counted; /* [n_elem] resident */
 
-    double *u; /* committed displacement */
-    double *v; /* current */
+    double *accepted;     /* displacement at the end of the last accepted load step */
+    double *displacement; /* Newton's iterate */
     double *external, *internal, *residual, *step, *trial, *scratch;
-    double *direction; /* of the finite difference, u + eps v */
+    double *perturbed; /* displacement + eps × direction, of the finite difference */
     double *blocks;    /* [n_local][3][3] block-Jacobi */
     double *scalar;    /* [64] */
     double *partial;   /* summary scratch */
@@ -53,12 +53,12 @@ typedef struct fe_solver {
     int precondition;       /* FE_PRECONDITION_…, none of them auto */
     fe_multigrid multigrid; /* where that is in use */
 
-    int load_step;       /* the one under way, from 1 */
-    int jacobian;        /* of the next linear solve */
-    double difference_u; /* |u| for the finite difference's step */
-    double load_norm;    /* |f_ext| of the load factors at hand */
-    double scale;        /* acceptance: largest external force, reaction or first residual so far, */
-    double reach;        /* and the same with the iterate at hand */
+    int load_step;            /* the one under way, from 1 */
+    int jacobian;             /* of the next linear solve */
+    double displacement_norm; /* |displacement| for the finite difference's step */
+    double load_norm;         /* |f_ext| of the load factors in force */
+    double scale;             /* acceptance: largest external force, reaction or first residual so far, */
+    double reach;             /* and the same with the current iterate */
 } fe_solver;
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */
@@ -67,10 +67,10 @@ fe_status fe_solver_boundary(fe_solver *s);
 /* FE_INTERRUPTED, with the load step, once a signal has come. */
 fe_status fe_solver_interrupted(const fe_solver *s);
 
-/* r = f_ext - f_int(v) over free components; internal holds f_int. */
-fe_status fe_solver_residual(fe_solver *s, double *v, double *r);
-/* K(trial) x with constrained rows zero, for Krylov solvers: fe_operator's apply with a fe_solver context. */
-fe_status fe_solver_apply(void *context, double *x, double *y);
+/* r = f_ext - f_int(displacement) over free components; internal holds f_int. */
+fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
+/* y = K(trial) direction with constrained rows zero: fe_operator's apply with a fe_solver context. */
+fe_status fe_solver_apply(void *context, double *direction, double *y);
 /* Chooses the preconditioner, and sets it up where that is done once. */
 fe_status fe_solver_open_preconditioner(fe_solver *s);
 /* After a linear solve has failed: multigrid takes over. *better 0: it was in use. */
@@ -81,13 +81,15 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
 /* sum over ranks of x·y, to the host */
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out);
 
-/* One backward-Euler increment from u to load factors `to` [n_path]. On FE_OK v and trial are the converged
- * state, not yet accepted. FE_FAILED with *limit_load set where the load cannot be carried. */
+/* One backward-Euler increment from s->accepted to load factors `to` [n_path]. On FE_OK displacement and
+ * trial state are the converged state, not yet accepted. FE_FAILED with *limit_load set where the load cannot
+ * be carried. */
 fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, int *limit_load);
 
 fe_status fe_anderson_open(fe_solver *s, int depth);
 void fe_anderson_reset(fe_solver *s);
-/* Mixes the step of the fixed-point map v → v + step with the last ones; step becomes the mixed step. */
+/* Mixes the step of the fixed-point map displacement → displacement + step with the last ones; step becomes
+ * the mixed step. */
 fe_status fe_anderson_mix(fe_solver *s, double *step);
 
 #endif

@@ -1,8 +1,8 @@
-/* assembled_bsr on the device: one block row a thread, slices of a warp. */
+/* assembled_bsr on the device: one block row per thread, slices of a warp. */
 #include "common/backend/cuda.h"
 #include "variants/assembled_bsr/matrix.h"
 
-enum { SHIFT = 5, SLICE = 1 << SHIFT, THREADS = 128 };
+enum { SHIFT = 5, SLICE = 1 << SHIFT, BLOCK_SIZE = 128 };
 
 static fe_status setup(fe_problem *p, void **work)
 {
@@ -10,8 +10,9 @@ static fe_status setup(fe_problem *p, void **work)
     return bsr_open(p, SHIFT, (bsr_matrix *)*work);
 }
 
-/* Blocks are read once and pass by the cache, which is left to v. */
-FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ v, double *__restrict__ y)
+/* Blocks are read once and pass by the cache, which is left to direction. */
+FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ direction,
+                         double *__restrict__ y)
 {
     const int first = r->first[i / SLICE], end = r->first[i / SLICE + 1];
     const int *__restrict__ column = r->column + (size_t)first * SLICE + i % SLICE;
@@ -20,28 +21,32 @@ FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ v,
 #pragma unroll 2
     for (int place = first; place < end; place++) {
         double x[3], K[9];
-        fe_read3(v, __ldcs(column), x);
-        FE_UNROLL for (int c = 0; c < 9; c++) K[c] = __ldcs(value + c * SLICE);
-        FE_UNROLL for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++) sum[c] +=
-            K[3 * c + j] * x[j];
+        fe_read3(direction, __ldcs(column), x);
+        FE_UNROLL_FOR (int c = 0; c < 9; c++) K[c] = __ldcs(value + c * SLICE);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) sum[c] += K[3 * c + j] * x[j];
         column += SLICE, value += 9 * SLICE;
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)(r->row + i) + c] = sum[c];
 }
 
-__global__ void __launch_bounds__(THREADS)
-    assembled_bsr_product(bsr_rows r, const double *__restrict__ v, double *__restrict__ y)
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    assembled_bsr_product(bsr_rows r, const double *__restrict__ direction, double *__restrict__ y)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < r.n_row) row_product(&r, i, v, y);
+    if (i < r.n_row) row_product(&r, i, direction, y);
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
 {
     const bsr_rows r = ((const bsr_matrix *)work)->part[part];
-    FE_LAUNCH(p->device, r.n_row, THREADS, assembled_bsr_product, r, v, y);
+    FE_LAUNCH(p->device, r.n_row, BLOCK_SIZE, assembled_bsr_product, r, direction, y);
     return FE_OK;
 }
 
-extern "C" const fe_assembly assembled_bsr_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
-                                                   jacvec, bsr_diagonal_cuda, FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED};
+extern "C" const fe_assembly assembled_bsr_cuda = {.setup = setup,
+                                                   .residual = bsr_residual_cuda,
+                                                   .material = bsr_material_cuda,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = bsr_diagonal_cuda,
+                                                   .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED};

@@ -12,18 +12,18 @@ static fe_status setup(fe_problem *p, void **work)
     return bsr_open(p, SHIFT, *work);
 }
 
-FE_BODY void slice_product(const bsr_rows *r, int slice, const double *v, double *y)
+FE_BODY void slice_product(const bsr_rows *r, int slice, const double *direction, double *y)
 {
     fe_real sum[VECTORS][3];
-    FE_UNROLL for (int i = 0; i < 3 * VECTORS; i++) sum[i / 3][i % 3] = fe_splat(0.0);
+    FE_UNROLL_FOR (int i = 0; i < 3 * VECTORS; i++) sum[i / 3][i % 3] = fe_splat(0.0);
     for (int place = r->first[slice]; place < r->first[slice + 1]; place++)
-        FE_UNROLL for (int i = 0; i < VECTORS; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < VECTORS; i++) {
             const fe_index lanes = fe_lanes_from(i * FE_LANES);
             fe_real x[3];
-            fe_read3(v, fe_read_index(r->column, lanes, bsr_column_at(r, place, 0)), x);
-            FE_UNROLL for (int c = 0; c < 3; c++) FE_UNROLL for (int j = 0; j < 3; j++) sum[i][c] +=
-                fe_read(r->value, lanes, bsr_value_at(r, place, 3 * c + j, 0)) * x[j];
+            fe_read3(direction, fe_read_index(r->column, lanes, bsr_column_at(r, place, 0)), x);
+            FE_UNROLL_FOR (int c = 0; c < 3; c++)
+                FE_UNROLL_FOR (int j = 0; j < 3; j++)
+                    sum[i][c] += fe_read(r->value, lanes, bsr_value_at(r, place, 3 * c + j, 0)) * x[j];
         }
     for (int i = 0; i < VECTORS; i++) {
         const int first = SLICE * slice + i * FE_LANES;
@@ -31,14 +31,18 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const double *v, double
     }
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
 {
     const bsr_matrix *matrix = work;
     const bsr_rows *r = &matrix->part[part];
     const int threads = p->device->threads, n_slice = (r->n_row + SLICE - 1) / SLICE;
-    FE_PARALLEL_FOR(slice, 0, n_slice, 1, threads) slice_product(r, slice, v, y);
+    FE_PARALLEL_FOR (slice, 0, n_slice, 1, threads) slice_product(r, slice, direction, y);
     return FE_OK;
 }
 
-const fe_assembly assembled_bsr_host = {setup, bsr_residual_host, bsr_material_host, jacvec,
-                                        bsr_diagonal_host, FE_ASSEMBLED};
+const fe_assembly assembled_bsr_host = {.setup = setup,
+                                        .residual = bsr_residual_host,
+                                        .material = bsr_material_host,
+                                        .jacvec = jacvec,
+                                        .diagonal = bsr_diagonal_host,
+                                        .traits = FE_ASSEMBLED};

@@ -9,8 +9,8 @@ typedef struct draft {
     int n_corner;
     int *conn, *corner_first, *corner; /* the view's, on the host */
     uint8_t *seen;                     /* [n_local] set for the nodes in `node` */
-    int *node;                         /* columns of the row at hand */
-    int *first, *column, *diagonal;    /* of the part at hand: see bsr_rows */
+    int *node;                         /* columns of the current row */
+    int *first, *column, *diagonal;    /* of the current part: see bsr_rows */
 } draft;
 
 static fe_status read_view(draft *k, fe_device *d)

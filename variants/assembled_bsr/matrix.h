@@ -2,8 +2,8 @@
  * that computes blocks.
  *
  * Block rows are owned nodes; columns are the nodes of their elements, ascending, ghosts among them. Rows are
- * stored in slices, a row a lane. A `place` of a slice holds one block of each of its rows. Slices of one row
- * are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
+ * stored in slices, one row per lane. A `place` of a slice holds one block of each of its rows. Slices of one
+ * row are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
 #ifndef ASSEMBLED_BSR_MATRIX_H
 #define ASSEMBLED_BSR_MATRIX_H
 
@@ -34,11 +34,13 @@ fe_status bsr_open(const fe_problem *p, int shift, bsr_matrix *matrix);
 
 /* Operations of both strategies; work begins with a bsr_matrix. `material` is the common update followed by
  * the assembly, `residual` that of node_csr, and the diagonal is read from the matrix. */
-fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
-fe_status bsr_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u);
+fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                            double *r);
+fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d);
-fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *u, double *r);
-fe_status bsr_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u);
+fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                            double *r);
+fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d);
 #ifdef __cplusplus
 }

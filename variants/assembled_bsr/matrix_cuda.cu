@@ -1,11 +1,11 @@
-/* Assembly on the device: one block of the matrix a thread. It visits the elements at its row's node and adds
- * those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
+/* Assembly on the device: one block of the matrix per thread. It visits the elements at its row's node and
+ * adds those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
 /* A block of threads takes ROWS rows, whose elements it finds in the cache; a warp takes one block of each of
  * them at a time. */
-enum { ROWS = 32, TEAM = 8, THREADS = ROWS * TEAM, DIAGONAL_THREADS = 256 };
+enum { ROWS = 32, TEAM = 8, BLOCK_SIZE = ROWS * TEAM, DIAGONAL_BLOCK_SIZE = 256 };
 /* Blocks of threads that a multiprocessor is to hold: a thread gets at most 128 registers. */
 enum { RESIDENT = 2 };
 
@@ -50,7 +50,7 @@ FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(THREADS, RESIDENT) bsr_assemble_##name(fe_view m, bsr_rows r)          \
+    __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT) bsr_assemble_##name(fe_view m, bsr_rows r)       \
     {                                                                                                        \
         const int i = blockIdx.x * ROWS + threadIdx.x % ROWS;                                                \
         if (i < r.n_row) assemble_row(KIND, &m, &r, i);                                                      \
@@ -58,7 +58,7 @@ FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-__global__ void __launch_bounds__(DIAGONAL_THREADS) bsr_diagonal(bsr_rows r, double *d)
+__global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_rows r, double *d)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= r.n_row) return;
@@ -66,21 +66,22 @@ __global__ void __launch_bounds__(DIAGONAL_THREADS) bsr_diagonal(bsr_rows r, dou
     for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_value_at(&r, place, c, lane)];
 }
 
-extern "C" fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *u,
-                                       double *r)
+extern "C" fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part,
+                                       const double *displacement, double *r)
 {
     (void)work;
-    return node_csr_cuda.residual(p, NULL, part, u, r);
+    return node_csr_cuda.residual(p, NULL, part, displacement, r);
 }
 
-extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_tangent mode, const double *u)
+extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode,
+                                       const double *displacement)
 {
     const bsr_matrix *matrix = (const bsr_matrix *)work;
-    FE_TRY(fe_material_cuda(p, NULL, mode, u));
+    FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
-        const size_t n = (size_t)fe_grid(r.n_row, ROWS) * THREADS;
-        FE_LAUNCH_KIND(p, n, THREADS, bsr_assemble, p->view, r)
+        const size_t n = (size_t)fe_grid(r.n_row, ROWS) * BLOCK_SIZE;
+        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r)
     }
     return FE_OK;
 }
@@ -90,7 +91,7 @@ extern "C" fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *
     const bsr_matrix *matrix = (const bsr_matrix *)work;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
-        FE_LAUNCH(p->device, r.n_row, DIAGONAL_THREADS, bsr_diagonal, r, d);
+        FE_LAUNCH(p->device, r.n_row, DIAGONAL_BLOCK_SIZE, bsr_diagonal, r, d);
     }
     return FE_OK;
 }

@@ -1,5 +1,5 @@
-/* Assembly on the host: one corner of the CSR a SIMD lane; each thread owns blocks of rows and adds the lanes
- * to them in the CSR's order. */
+/* Assembly on the host: one corner of the CSR per SIMD lane; each thread owns blocks of rows and adds the
+ * lanes to them in the CSR's order. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
@@ -43,29 +43,30 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
         fe_real x[8][3], K[8][9];
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(FE_EMPTY);
-        FE_UNROLL for (int k = 0; k < fe_planes(kind); k++)
+        FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++)
             fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
         for (int b = 0; b < fe_corners(kind); b++) add_blocks(r, &c, &node[b], K[b]);
     }
 }
 
-fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                            double *r)
 {
     (void)work;
-    return node_csr_host.residual(p, NULL, part, u, r);
+    return node_csr_host.residual(p, NULL, part, displacement, r);
 }
 
-fe_status bsr_material_host(fe_problem *p, void *work, fe_tangent mode, const double *u)
+fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     const bsr_matrix *matrix = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
-    FE_TRY(fe_material_host(p, NULL, mode, u));
+    FE_TRY(fe_material_host(p, NULL, mode, displacement));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows *r = &matrix->part[part];
         const int last = r->row + r->n_row;
 #define ASSEMBLE(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, r->row, last, FE_ROW_BLOCK, threads)                                                  \
+    FE_PARALLEL_FOR (i, r->row, last, FE_ROW_BLOCK, threads)                                                 \
     assemble_rows(KIND, m, r, i, fe_row_block_end(i, last))
         FE_FOR_KIND(p->kind, ASSEMBLE)
 #undef ASSEMBLE
@@ -79,10 +80,10 @@ fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows *r = &matrix->part[part];
-        FE_PARALLEL_FOR(i, 0, r->n_row, 1, threads)
-        for (int c = 0; c < 9; c++)
-            d[9 * (size_t)(r->row + i) + c] +=
-                r->value[bsr_value_at(r, r->first[bsr_slice(r, i)] + r->diagonal[i], c, bsr_lane(r, i))];
+        FE_PARALLEL_FOR (i, 0, r->n_row, 1, threads)
+            for (int c = 0; c < 9; c++)
+                d[9 * (size_t)(r->row + i) + c] +=
+                    r->value[bsr_value_at(r, r->first[bsr_slice(r, i)] + r->diagonal[i], c, bsr_lane(r, i))];
     }
     return FE_OK;
 }

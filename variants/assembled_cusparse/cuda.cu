@@ -21,15 +21,15 @@ static const double one = 1.0, zero = 0.0;
 
 typedef struct library_rows {
     cusparseSpMatDescr_t matrix;
-    cusparseDnVecDescr_t v, y;
+    cusparseDnVecDescr_t direction, product;
     void *workspace;
 } library_rows;
 
 static void close_rows(library_rows *l)
 {
     if (l->matrix) cusparseDestroySpMat(l->matrix);
-    if (l->v) cusparseDestroyDnVec(l->v);
-    if (l->y) cusparseDestroyDnVec(l->y);
+    if (l->direction) cusparseDestroyDnVec(l->direction);
+    if (l->product) cusparseDestroyDnVec(l->product);
 }
 
 /* Vectors need an address before there are any: that of the values. */
@@ -40,21 +40,22 @@ static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const 
     CUSPARSE_TRY(cusparseCreateBsr(&l->matrix, r->n_row, p->view.n_local, r->n_place, 3, 3, (void *)r->first,
                                    (void *)r->column, r->value, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
                                    CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F, CUSPARSE_ORDER_ROW));
-    CUSPARSE_TRY(cusparseCreateDnVec(&l->v, n_column, r->value, CUDA_R_64F));
-    CUSPARSE_TRY(cusparseCreateDnVec(&l->y, n_row, r->value, CUDA_R_64F));
-    CUSPARSE_TRY(cusparseSpMV_bufferSize(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix, l->v,
-                                         &zero, l->y, CUDA_R_64F, CUSPARSE_SPMV_BSR_ALG1, &bytes));
+    CUSPARSE_TRY(cusparseCreateDnVec(&l->direction, n_column, r->value, CUDA_R_64F));
+    CUSPARSE_TRY(cusparseCreateDnVec(&l->product, n_row, r->value, CUDA_R_64F));
+    CUSPARSE_TRY(cusparseSpMV_bufferSize(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix,
+                                         l->direction, &zero, l->product, CUDA_R_64F, CUSPARSE_SPMV_BSR_ALG1,
+                                         &bytes));
     return fe_device_allocate(p->device, bytes, 1, "cuSPARSE", &l->workspace);
 }
 
 static fe_status product(cusparseHandle_t library, const fe_problem *p, const bsr_rows *r,
-                         const library_rows *l, const double *v, double *y)
+                         const library_rows *l, const double *direction, double *y)
 {
     (void)p, (void)r;
-    CUSPARSE_TRY(cusparseDnVecSetValues(l->v, (void *)v));
-    CUSPARSE_TRY(cusparseDnVecSetValues(l->y, y));
-    CUSPARSE_TRY(cusparseSpMV(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix, l->v, &zero, l->y,
-                              CUDA_R_64F, CUSPARSE_SPMV_BSR_ALG1, l->workspace));
+    CUSPARSE_TRY(cusparseDnVecSetValues(l->direction, (void *)direction));
+    CUSPARSE_TRY(cusparseDnVecSetValues(l->product, y));
+    CUSPARSE_TRY(cusparseSpMV(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix, l->direction, &zero,
+                              l->product, CUDA_R_64F, CUSPARSE_SPMV_BSR_ALG1, l->workspace));
     return FE_OK;
 }
 
@@ -77,11 +78,11 @@ static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const 
 }
 
 static fe_status product(cusparseHandle_t library, const fe_problem *p, const bsr_rows *r,
-                         const library_rows *l, const double *v, double *y)
+                         const library_rows *l, const double *direction, double *y)
 {
     CUSPARSE_TRY(cusparseDbsrmv(library, CUSPARSE_DIRECTION_ROW, CUSPARSE_OPERATION_NON_TRANSPOSE, r->n_row,
                                 p->view.n_local, r->n_place, &one, l->matrix, r->value, r->first, r->column,
-                                3, v, &zero, y));
+                                3, direction, &zero, y));
     return FE_OK;
 }
 
@@ -113,13 +114,17 @@ static fe_status setup(fe_problem *p, void **work)
     return FE_OK;
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
 {
     const assembled_cusparse *w = (const assembled_cusparse *)work;
     const bsr_rows *r = &w->matrix.part[part];
     if (r->n_row == 0) return FE_OK;
-    return product(w->library, p, r, &w->part[part], v, y + 3 * (size_t)r->row);
+    return product(w->library, p, r, &w->part[part], direction, y + 3 * (size_t)r->row);
 }
 
-extern "C" const fe_assembly assembled_cusparse_cuda = {setup,  bsr_residual_cuda, bsr_material_cuda,
-                                                        jacvec, bsr_diagonal_cuda, FE_STORES | FE_ASSEMBLED};
+extern "C" const fe_assembly assembled_cusparse_cuda = {.setup = setup,
+                                                        .residual = bsr_residual_cuda,
+                                                        .material = bsr_material_cuda,
+                                                        .jacvec = jacvec,
+                                                        .diagonal = bsr_diagonal_cuda,
+                                                        .traits = FE_STORES | FE_ASSEMBLED};

@@ -8,24 +8,28 @@ static fe_status setup(fe_problem *p, void **work)
     return bsr_open(p, 0, *work);
 }
 
-static void row_product(const bsr_rows *r, int i, const double *v, double *y)
+static void row_product(const bsr_rows *r, int i, const double *direction, double *y)
 {
     double sum[3] = {0.0, 0.0, 0.0};
     for (int place = r->first[i]; place < r->first[i + 1]; place++) {
-        const double *K = r->value + 9 * (size_t)place, *x = v + 3 * (size_t)r->column[place];
+        const double *K = r->value + 9 * (size_t)place, *x = direction + 3 * (size_t)r->column[place];
         for (int c = 0; c < 3; c++) sum[c] += K[3 * c] * x[0] + K[3 * c + 1] * x[1] + K[3 * c + 2] * x[2];
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)(r->row + i) + c] += sum[c];
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
 {
     const bsr_matrix *matrix = work;
     const bsr_rows *r = &matrix->part[part];
     const int threads = p->device->threads;
-    FE_PARALLEL_FOR(i, 0, r->n_row, 1, threads) row_product(r, i, v, y);
+    FE_PARALLEL_FOR (i, 0, r->n_row, 1, threads) row_product(r, i, direction, y);
     return FE_OK;
 }
 
-const fe_assembly assembled_cusparse_host = {setup, bsr_residual_host, bsr_material_host, jacvec,
-                                             bsr_diagonal_host, FE_ASSEMBLED};
+const fe_assembly assembled_cusparse_host = {.setup = setup,
+                                             .residual = bsr_residual_host,
+                                             .material = bsr_material_host,
+                                             .jacvec = jacvec,
+                                             .diagonal = bsr_diagonal_host,
+                                             .traits = FE_ASSEMBLED};

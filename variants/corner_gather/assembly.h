@@ -54,21 +54,21 @@ FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_el
     const fe_mask all = fe_splat(1.0) > 0.0;
     fe_index at = fe_corner_place(b, e.turn, m->ld, e.e);
     if (CORNER_GATHER_BY_NODE) at = fe_read_index(w->place, at, 0);
-    FE_UNROLL for (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
+    FE_UNROLL_FOR (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
 }
 
 /* Slots of the corners of elements first, first + 1, … < last that one warp takes = forces on them. */
 FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
-                                  int last, const double *v)
+                                  int last, const double *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(held, node, m->x, x);
-    fe_team_read(held, node, v, f);
+    fe_team_read(held, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b]);
 }
 
 /* The same with diagonal blocks; a lane visits all points for its own corners. */
@@ -80,8 +80,7 @@ FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gat
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(held, node, m->x, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL_LARGE for (int b = 0; b < held; b++)
-    {
+    FE_UNROLL_LARGE_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         corner_gather_store(m, w, element, b, 6, block);
     }

@@ -1,8 +1,8 @@
-/* corner_gather on the device: one element a thread, then one row a thread. */
+/* corner_gather on the device: one element per thread, then one row per thread. */
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 
-enum { THREADS = 128, ROW_THREADS = 256 };
+enum { BLOCK_SIZE = 128, ROW_BLOCK_SIZE = 256 };
 
 /* Sums over the slots of a row. Eight corners at a time keep enough loads under way. */
 FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int width, double sum[])
@@ -18,11 +18,11 @@ FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int widt
             const int corner = m->corner[first + k];
             at = (corner & 7) * m->ld + (corner >> 3);
         }
-        FE_UNROLL for (int c = 0; c < width; c++) sum[c] += w->value[c * w->n_slot + at];
+        FE_UNROLL_FOR (int c = 0; c < width; c++) sum[c] += w->value[c * w->n_slot + at];
     }
 }
 
-__global__ void __launch_bounds__(ROW_THREADS)
+__global__ void __launch_bounds__(ROW_BLOCK_SIZE)
     corner_gather_rows(fe_view m, corner_gather w, int first, int last, double *y)
 {
     const int row = first + blockIdx.x * blockDim.x + threadIdx.x;
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
-__global__ void __launch_bounds__(ROW_THREADS) corner_gather_blocks(fe_view m, corner_gather w, double *d)
+__global__ void __launch_bounds__(ROW_BLOCK_SIZE) corner_gather_blocks(fe_view m, corner_gather w, double *d)
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= m.n_owned) return;
@@ -44,15 +44,15 @@ __global__ void __launch_bounds__(ROW_THREADS) corner_gather_blocks(fe_view m, c
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        corner_gather_##operation##_##name(fe_view m, corner_gather w, int first, int last, const double *v) \
+    __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_##operation##_##name(                        \
+        fe_view m, corner_gather w, int first, int last, const double *displacement)                         \
     {                                                                                                        \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, v);                                    \
+        if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, displacement);                         \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(THREADS) corner_gather_diagonal_##name(fe_view m, corner_gather w)     \
+    __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_diagonal_##name(fe_view m, corner_gather w)  \
     {                                                                                                        \
         const int e = fe_warp_first(corner_gather_elements(KIND));                                           \
         if (e < m.n_elem) corner_gather_diagonal(KIND, &m, &w, e, m.n_elem);                                 \
@@ -64,14 +64,16 @@ FE_EACH_KIND(KERNEL)
 /* Lanes of n elements. */
 static size_t lanes(const fe_problem *p, int n) { return (size_t)n * corner_gather_team(p->kind); }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const corner_gather *w = (const corner_gather *)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, lanes(p, last - first), THREADS, corner_gather, p->view, *w, first, last, v)
+    FE_LAUNCH_OPERATION(p, op, lanes(p, last - first), BLOCK_SIZE, corner_gather, p->view, *w, first, last,
+                        displacement)
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH(p->device, last - first, ROW_THREADS, corner_gather_rows, p->view, *w, first, last, y);
+    FE_LAUNCH(p->device, last - first, ROW_BLOCK_SIZE, corner_gather_rows, p->view, *w, first, last, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -79,10 +81,14 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     const corner_gather *w = (const corner_gather *)work;
-    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), THREADS, corner_gather_diagonal, p->view, *w);
-    FE_LAUNCH(p->device, p->view.n_owned, ROW_THREADS, corner_gather_blocks, p->view, *w, d);
+    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), BLOCK_SIZE, corner_gather_diagonal, p->view, *w);
+    FE_LAUNCH(p->device, p->view.n_owned, ROW_BLOCK_SIZE, corner_gather_blocks, p->view, *w, d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly corner_gather_cuda = {
-    corner_gather_setup, residual, fe_material_cuda, jacvec, diagonal, FE_STORES};
+extern "C" const fe_assembly corner_gather_cuda = {.setup = corner_gather_setup,
+                                                   .residual = residual,
+                                                   .material = fe_material_cuda,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = diagonal,
+                                                   .traits = FE_STORES};

@@ -1,4 +1,4 @@
-/* corner_gather on the host: one element a SIMD lane, then one row a lane. */
+/* corner_gather on the host: one element per SIMD lane, then one row per lane. */
 #include "common/problem/loops.h"
 #include "variants/corner_gather/assembly.h"
 
@@ -9,13 +9,13 @@ FE_BODY void sum_rows(const fe_view *m, const corner_gather *w, int row, int las
     if (CORNER_GATHER_BY_NODE) {
         const int *slice = w->slice + row / CORNER_GATHER_SLICE;
         for (int at = slice[0]; at < slice[1]; at += CORNER_GATHER_SLICE)
-            FE_UNROLL for (int c = 0; c < width; c++) sum[c] +=
-                fe_read(w->value, fe_lanes_from(at + row % CORNER_GATHER_SLICE), c * w->n_slot);
+            FE_UNROLL_FOR (int c = 0; c < width; c++)
+                sum[c] += fe_read(w->value, fe_lanes_from(at + row % CORNER_GATHER_SLICE), c * w->n_slot);
     } else {
         for (int l = 0; l < FE_LANES && row + l < last; l++)
             for (int k = m->corner_first[row + l]; k < m->corner_first[row + l + 1]; k++) {
                 const int at = (m->corner[k] & 7) * m->ld + (m->corner[k] >> 3);
-                FE_UNROLL for (int c = 0; c < width; c++) sum[c][l] += w->value[c * w->n_slot + at];
+                FE_UNROLL_FOR (int c = 0; c < width; c++) sum[c][l] += w->value[c * w->n_slot + at];
             }
     }
 }
@@ -39,7 +39,8 @@ FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, do
         for (int i = 0; i < 9; i++) d[9 * (size_t)(row + l) + i] = rows[i / 3][i % 3][l];
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const fe_view *m = &p->view;
     const corner_gather *w = work;
@@ -47,13 +48,13 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     fe_part_elements(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(e, first, last, corner_gather_elements(KIND), threads)                                   \
-    corner_gather_forces(KIND, OP, m, w, e, last, v)
+    FE_PARALLEL_FOR (e, first, last, corner_gather_elements(KIND), threads)                                  \
+    corner_gather_forces(KIND, OP, m, w, e, last, displacement)
     FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
     fe_part_nodes(m, part, &first, &last);
-    FE_PARALLEL_FOR(row, first / FE_LANES * FE_LANES, last, FE_LANES, threads)
-    rows_forces(m, w, row, first, last, y);
+    FE_PARALLEL_FOR (row, first / FE_LANES * FE_LANES, last, FE_LANES, threads)
+        rows_forces(m, w, row, first, last, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -64,13 +65,16 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const corner_gather *w = work;
     const int threads = p->device->threads, n = m->n_elem;
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR(e, 0, n, corner_gather_elements(KIND), threads)                                          \
-    corner_gather_diagonal(KIND, m, w, e, n)
+    FE_PARALLEL_FOR (e, 0, n, corner_gather_elements(KIND), threads) corner_gather_diagonal(KIND, m, w, e, n)
     FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
-    FE_PARALLEL_FOR(row, 0, m->n_owned, FE_LANES, threads) rows_diagonal(m, w, row, d);
+    FE_PARALLEL_FOR (row, 0, m->n_owned, FE_LANES, threads) rows_diagonal(m, w, row, d);
     return FE_OK;
 }
 
-const fe_assembly corner_gather_host = {
-    corner_gather_setup, residual, fe_material_host, jacvec, diagonal, FE_STORES};
+const fe_assembly corner_gather_host = {.setup = corner_gather_setup,
+                                        .residual = residual,
+                                        .material = fe_material_host,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .traits = FE_STORES};

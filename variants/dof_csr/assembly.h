@@ -22,30 +22,28 @@ FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
 FE_BODY void dof_csr_read(int kind, const fe_index node[8], const double *field, const fe_real own[3],
                           fe_real f[8][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++) f[0][c] = own[c];
-    FE_UNROLL for (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) f[0][c] = own[c];
+    FE_UNROLL_FOR (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
 }
 
-/* Force on corner 0 of the turned elements along the axis. own: x and v there. */
+/* Force on corner 0 of the turned elements along the axis. own: x and displacement there. */
 FE_BODY fe_real dof_csr_force(int kind, int op, const fe_view *m, fe_index e, fe_index turn, int axis,
-                              const double *v, fe_real own[2][3])
+                              const double *displacement, fe_real own[2][3])
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force = fe_splat(FE_EMPTY);
     const fe_element element = fe_element_open(m, e, turn);
     fe_element_nodes(kind, m, element, node);
     dof_csr_read(kind, node, m->x, own[0], x);
-    dof_csr_read(kind, node, v, own[1], f);
-    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
-    {
-        fe_plane gx[3], gv[3];
+    dof_csr_read(kind, node, displacement, own[1], f);
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
+        fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
-        fe_gradient_plane(kind, f, k, gv);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        fe_gradient_plane(kind, f, k, gu);
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6], row[3];
             fe_gradient_at(kind, x, gx, k, p, J);
-            fe_gradient_at(kind, f, gv, k, p, G);
+            fe_gradient_at(kind, f, gu, k, p, G);
             fe_point_stress(kind, op, fe_weight(kind), m, element, p + 4 * k, J, G, A, stress);
             fe_corner_gradient(kind, A, 0, p + 4 * k, g);
             dof_csr_row(axis, stress, row);

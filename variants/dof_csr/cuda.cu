@@ -1,17 +1,18 @@
-/* dof_csr on the device: one entry of the vector a thread, the three of a node side by side. */
+/* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
 #include "common/problem/kernels.h"
 #include "variants/dof_csr/assembly.h"
 
-enum { THREADS = 128 };
+enum { BLOCK_SIZE = 128 };
 
-FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const double *v, double *y)
+FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const double *displacement,
+                         double *y)
 {
     double sum = 0.0, own[2][3];
     fe_read3(m->x, row, own[0]);
-    fe_read3(v, row, own[1]);
+    fe_read3(displacement, row, own[1]);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-        sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, v, own);
+        sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, displacement, own);
     }
     y[3 * (size_t)row + axis] = sum;
 }
@@ -30,15 +31,15 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, doubl
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        dof_csr_##operation##_##name(fe_view m, int first, int n, const double *v, double *y)                \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        dof_csr_##operation##_##name(fe_view m, int first, int n, const double *displacement, double *y)     \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
-        if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, v, y);                      \
+        if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(THREADS) dof_csr_diagonal_##name(fe_view m, double *d)                 \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, double *d)              \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)m.n_owned) entry_diagonal(KIND, &m, i / 3, i % 3, d);                          \
@@ -47,13 +48,14 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
     const size_t entries = 3 * (size_t)(last - first);
-    FE_LAUNCH_OPERATION(p, op, entries, THREADS, dof_csr, p->view, first, last - first, v, y)
+    FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -61,9 +63,12 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, THREADS, dof_csr_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, dof_csr_diagonal, p->view, d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly dof_csr_cuda = {NULL,   residual, fe_material_cuda,
-                                             jacvec, diagonal, FE_STORES | FE_INDEPENDENT};
+extern "C" const fe_assembly dof_csr_cuda = {.residual = residual,
+                                             .material = fe_material_cuda,
+                                             .jacvec = jacvec,
+                                             .diagonal = diagonal,
+                                             .traits = FE_STORES | FE_INDEPENDENT};

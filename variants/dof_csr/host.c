@@ -1,19 +1,19 @@
-/* dof_csr on the host: one corner of the CSR a SIMD lane, one direction after the other. */
+/* dof_csr on the host: one corner of the CSR per SIMD lane, one direction after the other. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/dof_csr/assembly.h"
 
 /* Entries `axis` of y's rows [first, last) += forces on their corners. */
-FE_BODY void rows_forces(int kind, int op, const fe_view *m, int axis, int first, int last, const double *v,
-                         double *y)
+FE_BODY void rows_forces(int kind, int op, const fe_view *m, int axis, int first, int last,
+                         const double *displacement, double *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real own[2][3];
         fe_read3(m->x, c.row, own[0]);
-        fe_read3(v, c.row, own[1]);
-        const fe_real force = dof_csr_force(kind, op, m, c.e, c.corner, axis, v, own);
+        fe_read3(displacement, c.row, own[1]);
+        const fe_real force = dof_csr_force(kind, op, m, c.e, c.corner, axis, displacement, own);
         for (int l = 0; l < c.active; l++) y[3 * (size_t)c.row.lane[l] + axis] += force[l];
     }
 }
@@ -31,35 +31,19 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int 
     }
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads;
-    int first, last;
-    fe_part_nodes(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(i, first, last, FE_ROW_BLOCK, threads)                                                   \
-    FE_UNROLL_LARGE for (int axis = 0; axis < 3; axis++)                                                           \
-        rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), v, y)
-    FE_FOR_OPERATION(p->kind, op, FORCES)
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
+        FE_UNROLL_LARGE_FOR (int axis = 0; axis < 3; axis++)                                                       \
+    rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), displacement, y)
+FE_HOST_FORCES(fe_part_nodes, FORCES)
 #undef FORCES
-    return FE_OK;
-}
-FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads, last = m->n_owned;
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, 0, last, FE_ROW_BLOCK, threads)                                                       \
-    FE_UNROLL_LARGE for (int axis = 0; axis < 3; axis++)                                                           \
-        rows_diagonal(KIND, m, axis, i, fe_row_block_end(i, last), d)
-    FE_FOR_KIND(p->kind, DIAGONAL)
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
+        FE_UNROLL_LARGE_FOR (int axis = 0; axis < 3; axis++)                                                       \
+    rows_diagonal(KIND, m, axis, i, fe_row_block_end(i, last), d)
+FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
-    return FE_OK;
-}
 
-const fe_assembly dof_csr_host = {NULL, residual, fe_material_host, jacvec, diagonal};
+const fe_assembly dof_csr_host = {
+    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal};

@@ -5,29 +5,28 @@
 #include "common/physics/element.h"
 
 /* y[node] += corner forces of the elements e, for the first `active` lanes. */
-FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index e, int active, int shared,
-                                   const double *v, double *y)
+FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index e, int active, int contended,
+                                   const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
-    fe_element_read(kind, node, v, f);
+    fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) fe_add3(y, node[b], active, shared, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) fe_add3(y, node[b], active, contended, force[b]);
 }
 
 /* d[node] += diagonal blocks of the elements e. */
-FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int shared,
+FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int contended,
                                      double *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
-    FE_UNROLL_LARGE for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_LARGE_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int i = 0; i < 3; i++) fe_add3(d, fe_times3(node[b], i), active, shared, rows[i]);
+        FE_UNROLL_FOR (int i = 0; i < 3; i++) fe_add3(d, fe_times3(node[b], i), active, contended, rows[i]);
     }
 }
 

@@ -1,11 +1,11 @@
-/* element_atomic on the device: one element a thread. */
+/* element_atomic on the device: one element per thread. */
 #include "common/problem/kernels.h"
 #include "variants/element_atomic/assembly.h"
 
 /* Tet4 that follow each other share nodes, and additions of one instruction to one node wait for each other:
  * the lanes of a warp take elements TET4_APART apart, and the warps of a block those between. */
 enum { TET4_APART = 6 };
-#define THREADS(kind) ((kind) == FE_TET4 ? 32 * TET4_APART : 128)
+#define BLOCK_SIZE(kind) ((kind) == FE_TET4 ? 32 * TET4_APART : 128)
 FE_BODY int element_atomic_element(int kind)
 {
     const int t = threadIdx.x, start = blockIdx.x * blockDim.x;
@@ -13,15 +13,15 @@ FE_BODY int element_atomic_element(int kind)
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(THREADS(KIND))                                                         \
-        element_atomic_##operation##_##name(fe_view m, int first, int last, const double *v, double *y)      \
+    __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_##operation##_##name(                 \
+        fe_view m, int first, int last, const double *displacement, double *y)                               \
     {                                                                                                        \
         const int e = first + element_atomic_element(KIND);                                                  \
-        if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, v, y);                                    \
+        if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, displacement, y);                         \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(THREADS(KIND)) element_atomic_diagonal_##name(fe_view m, double *d)    \
+    __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_diagonal_##name(fe_view m, double *d) \
     {                                                                                                        \
         const int e = element_atomic_element(KIND);                                                          \
         if (e < m.n_elem) element_atomic_diagonal(KIND, &m, e, 1, 1, d);                                     \
@@ -30,12 +30,14 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     (void)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, last - first, THREADS(p->kind), element_atomic, p->view, first, last, v, y)
+    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE(p->kind), element_atomic, p->view, first, last,
+                        displacement, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -43,9 +45,12 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, p->view.n_elem, THREADS(p->kind), element_atomic_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE(p->kind), element_atomic_diagonal, p->view, d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_atomic_cuda = {NULL,   residual, fe_material_cuda,
-                                                    jacvec, diagonal, FE_INDEPENDENT};
+extern "C" const fe_assembly element_atomic_cuda = {.residual = residual,
+                                                    .material = fe_material_cuda,
+                                                    .jacvec = jacvec,
+                                                    .diagonal = diagonal,
+                                                    .traits = FE_INDEPENDENT};

@@ -30,9 +30,9 @@ fe_status element_color_setup(fe_problem *p, void **work);
 /* The view with places in the elements' stead; states stay in the elements' order. */
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {
-    fe_view v = p->view;
-    v.conn = order->conn, v.trial.flags = order->flags, v.tangent = order->tangent, v.full = NULL;
-    return v;
+    fe_view m = p->view;
+    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = order->tangent, m.full = NULL;
+    return m;
 }
 
 /* Brings the flags and component c of point q of the tangent to place i. */
@@ -47,32 +47,32 @@ FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_
 }
 
 /* y[node] += f for the first `active` lanes. Nodes differ, but the compiler cannot know: on the device all
- * sums are read before one is written, lest each waits for the last. */
+ * sums are read before one is written, so that none waits for the one before. */
 #ifdef __CUDACC__
 FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
 {
     fe_real sum[8][3];
     (void)active;
-    FE_UNROLL for (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
-    FE_UNROLL for (int b = 0; b < n; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] =
-        sum[b][c] + f[b][c];
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
+    FE_UNROLL_FOR (int b = 0; b < n; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] = sum[b][c] + f[b][c];
 }
 #else
 FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
 {
-    FE_UNROLL for (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
 }
 #endif
 
 /* y[node] += corner forces of the elements at places i. The residual reads the committed state. */
 FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int *elem, fe_index i, int active,
-                                  const double *v, double *y)
+                                  const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
     if (op == FE_RESIDUAL) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
-    fe_element_read(kind, node, v, f);
+    fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
     element_color_add(fe_corners(kind), node, active, force, y);
 }
@@ -83,11 +83,10 @@ FE_BODY void element_color_diagonal(int kind, const fe_view *m, fe_index i, int 
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
-    FE_UNROLL_LARGE for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_LARGE_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int r = 0; r < 3; r++) fe_add3(d, fe_times3(node[b], r), active, 0, rows[r]);
+        FE_UNROLL_FOR (int r = 0; r < 3; r++) fe_add3(d, fe_times3(node[b], r), active, 0, rows[r]);
     }
 }
 

@@ -140,7 +140,7 @@ static fe_status build_order(coloring *k, const fe_problem *p, int **elem, int *
     FE_TRY(fe_device_upload(d, k->ld, sizeof **elem, *elem, "elements by colour", (void **)&order->elem));
     FE_TRY(fe_device_upload(d, n, sizeof **sorted, *sorted, "elements by colour", (void **)&order->conn));
     FE_TRY(fe_device_allocate(d, k->ld, sizeof *order->flags, "flags by colour", (void **)&order->flags));
-    return fe_device_allocate(d, (size_t)FE_TANGENT * fe_points(p->kind) * k->ld, sizeof *order->tangent,
+    return fe_device_allocate(d, (size_t)FE_N_TANGENT * fe_points(p->kind) * k->ld, sizeof *order->tangent,
                               "tangent by colour", (void **)&order->tangent);
 }
 

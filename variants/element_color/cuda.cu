@@ -2,18 +2,18 @@
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
-enum { THREADS = 128 };
+enum { BLOCK_SIZE = 128 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(THREADS) element_color_##operation##_##name(                           \
-        fe_view m, const int *elem, int first, int last, const double *v, double *y)                         \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_color_##operation##_##name(                        \
+        fe_view m, const int *elem, int first, int last, const double *displacement, double *y)              \
     {                                                                                                        \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
-        if (i < last) element_color_forces(KIND, OP, &m, elem, i, 1, v, y);                                  \
+        if (i < last) element_color_forces(KIND, OP, &m, elem, i, 1, displacement, y);                       \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(THREADS)                                                               \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         element_color_diagonal_##name(fe_view m, int first, int last, double *d)                             \
     {                                                                                                        \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
@@ -23,7 +23,7 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(BLOCK_SIZE)
     element_color_material(int kind, fe_view m, element_color_order order, int n_row)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -33,22 +33,24 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* The common update, then what jacvec reads in the order of the places. */
-static fe_status material(fe_problem *p, void *work, fe_tangent mode, const double *u)
+static fe_status material(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     const element_color_order order = *(const element_color_order *)work;
-    const int n_row = mode == FE_TANGENT_ELASTIC ? 1 : FE_TANGENT * fe_points(p->kind);
-    FE_TRY(fe_material_cuda(p, NULL, mode, u));
-    FE_LAUNCH(p->device, p->view.ld, THREADS, element_color_material, p->kind, p->view, order, n_row);
+    const int n_row = mode == FE_LINEARIZATION_ELASTIC ? 1 : FE_N_TANGENT * fe_points(p->kind);
+    FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
+    FE_LAUNCH(p->device, p->view.ld, BLOCK_SIZE, element_color_material, p->kind, p->view, order, n_row);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const element_color_order *order = (const element_color_order *)work;
     const fe_view view = element_color_view(p, order);
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
-        FE_LAUNCH_OPERATION(p, op, last - first, THREADS, element_color, view, order->elem, first, last, v, y)
+        FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_color, view, order->elem, first, last,
+                            displacement, y)
     }
     return FE_OK;
 }
@@ -61,9 +63,13 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
-            FE_LAUNCH_KIND(p, last - first, THREADS, element_color_diagonal, view, first, last, d)
+            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last, d)
         }
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_color_cuda = {element_color_setup, residual, material, jacvec, diagonal};
+extern "C" const fe_assembly element_color_cuda = {.setup = element_color_setup,
+                                                   .residual = residual,
+                                                   .material = material,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = diagonal};

@@ -3,19 +3,21 @@
 #include "variants/element_color/assembly.h"
 
 /* The common update, then what jacvec reads in the order of the places: one array after the other. */
-static fe_status material(fe_problem *p, void *work, fe_tangent mode, const double *u)
+static fe_status material(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     const element_color_order *order = work;
-    const int n_point = fe_points(p->kind), n_row = mode == FE_TANGENT_ELASTIC ? 1 : FE_TANGENT * n_point,
+    const int n_point = fe_points(p->kind),
+              n_row = mode == FE_LINEARIZATION_ELASTIC ? 1 : FE_N_TANGENT * n_point,
               threads = p->device->threads;
-    FE_TRY(fe_material_host(p, NULL, mode, u));
-    FE_PARALLEL_FOR(k, 0, n_row, 1, threads)
-    for (int i = 0; i < p->view.ld; i++)
-        element_color_sort(p->kind, &p->view, order, k / n_point, k % n_point, i);
+    FE_TRY(fe_material_host(p, NULL, mode, displacement));
+    FE_PARALLEL_FOR (k, 0, n_row, 1, threads)
+        for (int i = 0; i < p->view.ld; i++)
+            element_color_sort(p->kind, &p->view, order, k / n_point, k % n_point, i);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const element_color_order *order = work;
     const fe_view m = element_color_view(p, order);
@@ -23,8 +25,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(i, first, last, FE_LANES, threads)                                                       \
-    element_color_forces(KIND, OP, &m, order->elem, fe_lanes_from(i), last - i, v, y)
+    FE_PARALLEL_FOR (i, first, last, FE_LANES, threads)                                                      \
+    element_color_forces(KIND, OP, &m, order->elem, fe_lanes_from(i), last - i, displacement, y)
         FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
     }
@@ -41,7 +43,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, first, last, FE_LANES, threads)                                                       \
+    FE_PARALLEL_FOR (i, first, last, FE_LANES, threads)                                                      \
     element_color_diagonal(KIND, &m, fe_lanes_from(i), last - i, d)
             FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
@@ -49,4 +51,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly element_color_host = {element_color_setup, residual, material, jacvec, diagonal};
+const fe_assembly element_color_host = {.setup = element_color_setup,
+                                        .residual = residual,
+                                        .material = material,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal};

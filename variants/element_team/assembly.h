@@ -6,7 +6,7 @@
 
 #include "common/physics/lanes.h"
 
-/* Lanes of an element: 8, 4 or 2 for Hex8; 4 or 1 for Tet4, whose one point cannot be shared. */
+/* Lanes of an element: 8, 4 or 2 for Hex8; 4 or 1 for Tet4, whose one point cannot be contended. */
 enum { HEX8_TEAM = 8, TET4_TEAM = 1 };
 FE_BOTH int element_team_lanes(int kind)
 {
@@ -27,8 +27,7 @@ FE_BODY fe_real element_team_neighbour(int held, int axis, const fe_real a[], in
  * corner. Both maps are symmetric. */
 FE_BODY void element_team_step(int held, int axis, const fe_real a[], fe_real d[], fe_real s[])
 {
-    FE_UNROLL for (int h = 0; h < held; h++)
-    {
+    FE_UNROLL_FOR (int h = 0; h < held; h++) {
         d[h] = element_team_neighbour(held, axis, a, h) - a[h];
         s[h] = a[h] + FE_FAR * d[h];
     }
@@ -38,9 +37,9 @@ FE_BODY void element_team_step(int held, int axis, const fe_real a[], fe_real d[
 FE_BODY void element_team_transpose(int held, int axis, const fe_real d[], const fe_real s[], fe_real y[])
 {
     fe_real away[2];
-    FE_UNROLL for (int h = 0; h < held; h++) away[h] = d[h] + FE_FAR * s[h];
-    FE_UNROLL for (int h = 0; h < held; h++) y[h] =
-        element_team_neighbour(held, axis, away, h) + (FE_NEAR * s[h] - d[h]);
+    FE_UNROLL_FOR (int h = 0; h < held; h++) away[h] = d[h] + FE_FAR * s[h];
+    FE_UNROLL_FOR (int h = 0; h < held; h++)
+        y[h] = element_team_neighbour(held, axis, away, h) + (FE_NEAR * s[h] - d[h]);
 }
 
 enum { AXIS_X = 1, AXIS_Y = 2, AXIS_Z = 4 };
@@ -49,47 +48,46 @@ enum { AXIS_X = 1, AXIS_Y = 2, AXIS_Z = 4 };
  * component. */
 FE_BODY void element_team_gradient(int held, fe_real f[8][3], fe_real G[2][3][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real a[2], z[2], at_z[2], y[2], at_yz[2], z_at_y[2], g[3][2], unused[2];
-        FE_UNROLL for (int h = 0; h < held; h++) a[h] = f[h][c];
+        FE_UNROLL_FOR (int h = 0; h < held; h++) a[h] = f[h][c];
         element_team_step(held, AXIS_Z, a, z, at_z);
         element_team_step(held, AXIS_Y, at_z, y, at_yz);
         element_team_step(held, AXIS_Y, z, unused, z_at_y);
         element_team_step(held, AXIS_X, at_yz, g[0], unused);
         element_team_step(held, AXIS_X, y, unused, g[1]);
         element_team_step(held, AXIS_X, z_at_y, unused, g[2]);
-        FE_UNROLL for (int h = 0; h < held; h++) FE_UNROLL for (int j = 0; j < 3; j++) G[h][c][j] = g[j][h];
+        FE_UNROLL_FOR (int h = 0; h < held; h++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) G[h][c][j] = g[j][h];
     }
 }
 
 /* Its transpose, from the points' P[h][c][j] to the forces on the held corners: 6 exchanges again. */
 FE_BODY void element_team_scatter(int held, fe_real P[2][3][3], fe_real force[8][3])
 {
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real p[3][2], x[2], y[2], z[2], plane[2], z_at_y[2], a[2], unused[2];
-        FE_UNROLL for (int h = 0; h < held; h++) FE_UNROLL for (int j = 0; j < 3; j++) p[j][h] = P[h][c][j];
+        FE_UNROLL_FOR (int h = 0; h < held; h++)
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) p[j][h] = P[h][c][j];
         element_team_step(held, AXIS_X, p[0], x, unused);
         element_team_step(held, AXIS_X, p[1], unused, y);
         element_team_step(held, AXIS_X, p[2], unused, z);
         element_team_transpose(held, AXIS_Y, y, x, plane);
         element_team_step(held, AXIS_Y, z, unused, z_at_y);
         element_team_transpose(held, AXIS_Z, z_at_y, plane, a);
-        FE_UNROLL for (int h = 0; h < held; h++) force[h][c] = a[h];
+        FE_UNROLL_FOR (int h = 0; h < held; h++) force[h][c] = a[h];
     }
 }
 
 /* Forces on the held corners of a Hex8. Point h is seen from its own corner, turned by h more. */
 FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real v[8][3], fe_real force[8][3])
+                               fe_real u[8][3], fe_real force[8][3])
 {
     fe_real J[2][3][3], G[2][3][3], P[2][3][3], A[3][3], stress[6];
     const fe_index turn = e.turn;
     element_team_gradient(held, x, J);
-    element_team_gradient(held, v, G);
-    FE_UNROLL for (int h = 0; h < held; h++)
-    {
+    element_team_gradient(held, u, G);
+    FE_UNROLL_FOR (int h = 0; h < held; h++) {
         e.turn = fe_turn_more(turn, h);
         fe_point_stress(FE_HEX8, op, fe_weight(FE_HEX8), m, e, 0, J[h], G[h], A, stress);
         fe_point_force_start(P[h]);
@@ -103,64 +101,61 @@ FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e,
  * component k % 3 of lane k / 3. */
 enum { TOGETHER = 1 };
 #ifdef __CUDACC__
-FE_BODY void element_team_add(double *y, fe_index node, int active, int shared, const fe_real f[3])
+FE_BODY void element_team_add(double *y, fe_index node, int active, int contended, const fe_real f[3])
 {
     const int lane = fe_lane();
     double sent[3];
     if (TOGETHER) {
-        FE_UNROLL for (int c = 0; c < 3; c++)
-        {
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             const int round = (2 * c + lane) % 3; /* in which component c of a lane comes to this one */
             sent[c] = __shfl_sync(0xffffffffu, f[c], (FE_WARP * round + lane - c) / 3);
         }
-        FE_UNROLL for (int i = 0; i < 3; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < 3; i++) {
             const int k = FE_WARP * i + lane, c = k % 3;
             const int to = __shfl_sync(0xffffffffu, node, k / 3);
             if (k / 3 < active)
                 atomicAdd(y + 3 * (size_t)to + c, c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]);
         }
     } else if (lane < active) {
-        fe_add3(y, node, 1, shared, f);
+        fe_add3(y, node, 1, contended, f);
     }
 }
 #else
-FE_BODY void element_team_add(double *y, fe_index node, int active, int shared, const fe_real f[3])
+FE_BODY void element_team_add(double *y, fe_index node, int active, int contended, const fe_real f[3])
 {
-    fe_add3(y, node, active, shared, f);
+    fe_add3(y, node, active, contended, f);
 }
 #endif
 
 /* y[node] += corner forces of the elements first, first + 1, … < last that one warp takes. */
-FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int shared,
-                                 const double *v, double *y)
+FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int contended,
+                                 const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
-    fe_team_read(held, node, v, f);
+    fe_team_read(held, node, displacement, f);
     if (kind == FE_HEX8 && held <= 2)
         element_team_hex8(held, op, m, element, x, f, force);
     else
         fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < held; b++) element_team_add(y, node[b], active, shared, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) element_team_add(y, node[b], active, contended, force[b]);
 }
 
 /* d[node] += diagonal blocks of the same elements: a lane visits all points for its own corners. */
-FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int shared, double *d)
+FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended, double *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL_LARGE for (int b = 0; b < held; b++)
-    {
+    FE_UNROLL_LARGE_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int i = 0; i < 3; i++)
-            element_team_add(d, fe_times3(node[b], i), active, shared, rows[i]);
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
+            element_team_add(d, fe_times3(node[b], i), active, contended, rows[i]);
     }
 }
 

@@ -3,18 +3,18 @@
 #include "variants/element_team/assembly.h"
 
 /* 80 registers with 8 lanes a Hex8, 128 with 4 and 168 with 2: as many as they use without spilling. */
-enum { THREADS = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 };
+enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(THREADS, BLOCKS)                                                       \
-        element_team_##operation##_##name(fe_view m, int first, int last, const double *v, double *y)        \
+    __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS) element_team_##operation##_##name(                 \
+        fe_view m, int first, int last, const double *displacement, double *y)                               \
     {                                                                                                        \
         const int e = first + fe_warp_first(element_team_elements(KIND));                                    \
-        if (e < last) element_team_forces(KIND, OP, &m, e, last, 1, v, y);                                   \
+        if (e < last) element_team_forces(KIND, OP, &m, e, last, 1, displacement, y);                        \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(THREADS) element_team_diagonal_##name(fe_view m, double *d)            \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_team_diagonal_##name(fe_view m, double *d)         \
     {                                                                                                        \
         const int e = fe_warp_first(element_team_elements(KIND));                                            \
         if (e < m.n_elem) element_team_diagonal(KIND, &m, e, m.n_elem, 1, d);                                \
@@ -26,13 +26,14 @@ FE_EACH_KIND(KERNEL)
 /* Lanes of n elements. */
 static size_t lanes(const fe_problem *p, int n) { return (size_t)n * element_team_lanes(p->kind); }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     (void)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
     const size_t n = lanes(p, last - first);
-    FE_LAUNCH_OPERATION(p, op, n, THREADS, element_team, p->view, first, last, v, y)
+    FE_LAUNCH_OPERATION(p, op, n, BLOCK_SIZE, element_team, p->view, first, last, displacement, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -40,9 +41,12 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), THREADS, element_team_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), BLOCK_SIZE, element_team_diagonal, p->view, d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_team_cuda = {NULL,   residual, fe_material_cuda,
-                                                  jacvec, diagonal, FE_INDEPENDENT};
+extern "C" const fe_assembly element_team_cuda = {.residual = residual,
+                                                  .material = fe_material_cuda,
+                                                  .jacvec = jacvec,
+                                                  .diagonal = diagonal,
+                                                  .traits = FE_INDEPENDENT};

@@ -1,5 +1,5 @@
 /* element_warp: a warp computes one element. Lane q computes point q from all corners, the forces are summed
- * over the lanes by shuffles, and one lane a corner and component adds them to the nodes with atomics. */
+ * over the lanes by shuffles, and one lane per corner and component adds them to the nodes with atomics. */
 #ifndef ELEMENT_WARP_ASSEMBLY_H
 #define ELEMENT_WARP_ASSEMBLY_H
 
@@ -11,46 +11,45 @@ FE_BOTH int element_warp_lanes(int kind) { return fe_corners(kind) < FE_WARP ? f
 /* y[node] += f of the first `team` lanes. On the device the repetitions share the work: team c adds component
  * c, 24 lanes of a Hex8 at once. */
 #ifdef __CUDACC__
-FE_BODY void element_warp_add(int team, double *y, fe_index node, int shared, const fe_real f[3])
+FE_BODY void element_warp_add(int team, double *y, fe_index node, int contended, const fe_real f[3])
 {
     const int c = fe_lane() / team;
-    (void)shared;
+    (void)contended;
     if (c < 3) atomicAdd(y + 3 * (size_t)node + c, c == 0 ? f[0] : c == 1 ? f[1] : f[2]);
 }
 #else
-FE_BODY void element_warp_add(int team, double *y, fe_index node, int shared, const fe_real f[3])
+FE_BODY void element_warp_add(int team, double *y, fe_index node, int contended, const fe_real f[3])
 {
-    fe_add3(y, node, team, shared, f);
+    fe_add3(y, node, team, contended, f);
 }
 #endif
 
 /* y[node] += corner forces of element e. */
-FE_BODY void element_warp_forces(int kind, int op, const fe_view *m, int e, int shared, const double *v,
-                                 double *y)
+FE_BODY void element_warp_forces(int kind, int op, const fe_view *m, int e, int contended,
+                                 const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = element_warp_lanes(kind), held = fe_corners(kind) / team;
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
-    fe_team_read(held, node, v, f);
+    fe_team_read(held, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL for (int b = 0; b < held; b++) element_warp_add(team, y, node[b], shared, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) element_warp_add(team, y, node[b], contended, force[b]);
 }
 
 /* d[node] += diagonal blocks of element e: a lane visits all points for its own corner. */
-FE_BODY void element_warp_diagonal(int kind, const fe_view *m, int e, int shared, double *d)
+FE_BODY void element_warp_diagonal(int kind, const fe_view *m, int e, int contended, double *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];
     const int team = element_warp_lanes(kind), held = fe_corners(kind) / team;
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL_LARGE for (int b = 0; b < held; b++)
-    {
+    FE_UNROLL_LARGE_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
         fe_block_rows(block, rows);
-        FE_UNROLL for (int i = 0; i < 3; i++)
-            element_warp_add(team, d, fe_times3(node[b], i), shared, rows[i]);
+        FE_UNROLL_FOR (int i = 0; i < 3; i++)
+            element_warp_add(team, d, fe_times3(node[b], i), contended, rows[i]);
     }
 }
 

@@ -22,30 +22,32 @@ typedef struct hybrid {
     char note[160];
 } hybrid;
 
-static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_part part, const double *v,
-                      double *y)
+static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_part part,
+                      const double *displacement, double *y)
 {
-    return (use == RESIDUAL ? h->table[i]->residual : h->table[i]->jacvec)(p, h->work[i], part, v, y);
+    return (use == RESIDUAL ? h->table[i]->residual : h->table[i]->jacvec)(p, h->work[i], part, displacement,
+                                                                           y);
 }
 
 /* As its caller will: y is zeroed first, for whatever is chosen. */
-static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use, const double *v, double *y)
+static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use, const double *displacement,
+                           double *y)
 {
     FE_TRY(p->device->ops->memory.zero(p->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
-    FE_TRY(call(h, p, i, use, FE_INTERIOR, v, y));
-    return call(h, p, i, use, FE_BORDER, v, y);
+    FE_TRY(call(h, p, i, use, FE_INTERIOR, displacement, y));
+    return call(h, p, i, use, FE_BORDER, displacement, y);
 }
 
 /* Seconds of the fastest round. */
-static fe_status measure(const hybrid *h, const fe_problem *p, int i, int use, const double *v, double *y,
-                         double *seconds)
+static fe_status measure(const hybrid *h, const fe_problem *p, int i, int use, const double *displacement,
+                         double *y, double *seconds)
 {
     fe_device *d = p->device;
     *seconds = INFINITY;
     for (int round = 0; round <= ROUNDS; round++) {
         FE_TRY(d->ops->wait(d));
         const double start = fe_seconds();
-        for (int k = 0; k < CALLS; k++) FE_TRY(call_both(h, p, i, use, v, y));
+        for (int k = 0; k < CALLS; k++) FE_TRY(call_both(h, p, i, use, displacement, y));
         FE_TRY(d->ops->wait(d));
         if (round > 0) *seconds = fmin(*seconds, (fe_seconds() - start) / CALLS); /* the first one warms up */
     }
@@ -62,7 +64,8 @@ static fe_status write_flags(fe_problem *p, const uint8_t *committed, const uint
 }
 
 /* Each use in the state that it is chosen for: every point has yielded, or is elastic. */
-static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y, uint8_t *none, uint8_t *all)
+static fe_status choose(hybrid *h, fe_problem *p, const double *displacement, double *y, uint8_t *none,
+                        uint8_t *all)
 {
     double best[N_USE] = {INFINITY, INFINITY, INFINITY};
     memset(all, FE_YIELDED | FE_SOFTENED, (size_t)p->view.ld);
@@ -72,7 +75,7 @@ static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y, ui
         for (int i = 0; i < N_TRIED; i++) {
             double seconds;
             if (!h->table[i]) continue;
-            FE_TRY(measure(h, p, i, use, v, y, &seconds));
+            FE_TRY(measure(h, p, i, use, displacement, y, &seconds));
             if (seconds < best[use]) best[use] = seconds, h->choice[use] = i;
         }
     }
@@ -81,7 +84,7 @@ static fe_status choose(hybrid *h, fe_problem *p, const double *v, double *y, ui
 }
 
 /* The flags as they were stand again afterwards. */
-static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *v, double *y)
+static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *displacement, double *y)
 {
     fe_device *d = p->device;
     const size_t bytes = (size_t)p->view.ld;
@@ -89,7 +92,7 @@ static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *v, d
     FE_ALLOCATE(flags, 4 * bytes, "hybrid");
     fe_status status = d->ops->memory.download(d, bytes, p->view.committed.flags, flags);
     if (status == FE_OK) status = d->ops->memory.download(d, bytes, p->view.trial.flags, flags + bytes);
-    if (status == FE_OK) status = choose(h, p, v, y, flags + 2 * bytes, flags + 3 * bytes);
+    if (status == FE_OK) status = choose(h, p, displacement, y, flags + 2 * bytes, flags + 3 * bytes);
     if (status == FE_OK) status = write_flags(p, flags, flags + bytes);
     free(flags);
     return status;
@@ -98,7 +101,7 @@ static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *v, d
 static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_problem *p, void **work)
 {
     fe_device *d = p->device;
-    double *v = NULL, *y = NULL;
+    double *displacement = NULL, *y = NULL;
     FE_TRY(fe_device_keep(d, sizeof(hybrid), "hybrid", work));
     hybrid *h = *work;
     int n = 0;
@@ -110,10 +113,10 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
         else if (status != FE_OUT_OF_MEMORY || (i == N_TRIED - 1 && n == 0))
             return status;
     }
-    fe_status status = fe_device_vector(d, p->view.n_local, "hybrid", &v);
+    fe_status status = fe_device_vector(d, p->view.n_local, "hybrid", &displacement);
     if (status == FE_OK) status = fe_device_vector(d, p->view.n_local, "hybrid", &y);
-    if (status == FE_OK) status = choose_and_restore(h, p, v, y);
-    if (v) d->ops->memory.release(d, v);
+    if (status == FE_OK) status = choose_and_restore(h, p, displacement, y);
+    if (displacement) d->ops->memory.release(d, displacement);
     if (y) d->ops->memory.release(d, y);
     snprintf(h->note, sizeof h->note, "residual by %s, jacvec by %s (elastic) and %s (plastic)",
              tried[h->choice[RESIDUAL]], tried[h->choice[ELASTIC]], tried[h->choice[PLASTIC]]);
@@ -122,17 +125,18 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
 
 static const char *note(const void *work) { return ((const hybrid *)work)->note; }
 
-static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *u, double *r)
+static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                          double *r)
 {
     const hybrid *h = work;
-    return call(h, p, h->choice[RESIDUAL], RESIDUAL, part, u, r);
+    return call(h, p, h->choice[RESIDUAL], RESIDUAL, part, displacement, r);
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *v, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
 {
     const hybrid *h = work;
     const int use = p->view.elastic ? ELASTIC : PLASTIC;
-    return call(h, p, h->choice[use], use, part, v, y);
+    return call(h, p, h->choice[use], use, part, direction, y);
 }
 
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
@@ -142,19 +146,29 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return h->table[i]->diagonal(p, h->work[i], d);
 }
 
-static const fe_assembly *host_of(const fe_variant *v) { return v->host; }
+static const fe_assembly *host_of(const fe_variant *variant) { return variant->host; }
 static fe_status setup_host(fe_problem *p, void **work) { return setup(host_of, p, work); }
-static const fe_assembly hybrid_host = {setup_host, residual, fe_material_host, jacvec, diagonal, 0, note};
+static const fe_assembly hybrid_host = {.setup = setup_host,
+                                        .residual = residual,
+                                        .material = fe_material_host,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .note = note};
 #if FE_HAVE_CUDA
-static const fe_assembly *cuda_of(const fe_variant *v) { return v->cuda; }
+static const fe_assembly *cuda_of(const fe_variant *variant) { return variant->cuda; }
 static fe_status setup_cuda(fe_problem *p, void **work) { return setup(cuda_of, p, work); }
-static const fe_assembly hybrid_cuda = {setup_cuda,     residual, fe_material_cuda, jacvec, diagonal,
-                                        FE_INDEPENDENT, note};
+static const fe_assembly hybrid_cuda = {.setup = setup_cuda,
+                                        .residual = residual,
+                                        .material = fe_material_cuda,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .traits = FE_INDEPENDENT,
+                                        .note = note};
 #endif
 
 const fe_variant fe_variant_hybrid = {
     .name = "hybrid",
-    .summary = "times some of the others on the mesh at hand and takes the fastest for each operation",
+    .summary = "times four of the others at set-up and takes the fastest for each operation",
     .deterministic = 0,
     .host = &hybrid_host,
     .cuda = FE_CUDA_TABLE(hybrid_cuda),

@@ -18,8 +18,8 @@ typedef struct node_csr_entry {
 typedef struct node_csr_lists {
     const int *slice;
     const node_csr_entry *entry;
-    const double *x; /* [3][n] */
-    double *v;       /* [3][n] */
+    const double *x;      /* [3][n] */
+    double *displacement; /* [3][n] */
     size_t n;
 } node_csr_lists;
 
@@ -31,13 +31,13 @@ extern "C"
     node_csr_setup(fe_problem *p, void **work);
 
 /* Force on corner 0 of the turned elements. */
-FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn, const double *v,
-                             fe_real force[3])
+FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn,
+                             const double *displacement, fe_real force[3])
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3];
     const fe_element element = fe_element_load(kind, m, e, turn, node, x);
-    fe_element_read(kind, node, v, f);
+    fe_element_read(kind, node, displacement, f);
     fe_corner_force(kind, op, m, element, x, f, force);
 }
 

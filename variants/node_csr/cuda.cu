@@ -1,22 +1,23 @@
-/* node_csr on the device: one owned node a thread. */
+/* node_csr on the device: one owned node per thread. */
 #include "common/problem/kernels.h"
 #include "variants/node_csr/assembly.h"
 
-enum { THREADS = 128 };
+enum { BLOCK_SIZE = 128 };
 
-FE_BODY void add_corner(int kind, int op, const fe_view *m, int corner, const double *v, double sum[3])
+FE_BODY void add_corner(int kind, int op, const fe_view *m, int corner, const double *displacement,
+                        double sum[3])
 {
     double force[3];
-    node_csr_corner(kind, op, m, corner >> 3, corner & 7, v, force);
+    node_csr_corner(kind, op, m, corner >> 3, corner & 7, displacement, force);
     for (int c = 0; c < 3; c++) sum[c] += force[c];
 }
 
-FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const double *v, double *y)
+FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const double *displacement, double *y)
 {
     double sum[3] = {0.0, 0.0, 0.0};
     const int first = m->corner_first[row], end = m->corner_first[row + 1];
 #pragma unroll 1
-    for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], v, sum);
+    for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], displacement, sum);
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
@@ -35,15 +36,15 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, double *d)
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(THREADS)                                                               \
-        node_csr_##operation##_##name(fe_view m, int first, int last, const double *v, double *y)            \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        node_csr_##operation##_##name(fe_view m, int first, int last, const double *displacement, double *y) \
     {                                                                                                        \
         const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
-        if (row < last) row_forces(KIND, OP, &m, row, v, y);                                                 \
+        if (row < last) row_forces(KIND, OP, &m, row, displacement, y);                                      \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(THREADS) node_csr_diagonal_##name(fe_view m, double *d)                \
+    __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_diagonal_##name(fe_view m, double *d)             \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < m.n_owned) row_diagonal(KIND, &m, row, d);                                                 \
@@ -52,21 +53,19 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-/* Force on corner 0 of one turned Tet4 of a list. own: x and v at the node. */
+/* Force on corner 0 of one turned Tet4 of a list. own: coordinates and displacement of the node. */
 FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, node_csr_entry entry,
                          const double own[2][3], double force[3])
 {
-    fe_real x[8][3], v[8][3];
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        x[0][c] = own[0][c], v[0][c] = own[1][c];
-        FE_UNROLL for (int b = 1; b < 4; b++)
-        {
+    fe_real x[8][3], u[8][3];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        x[0][c] = own[0][c], u[0][c] = own[1][c];
+        FE_UNROLL_FOR (int b = 1; b < 4; b++) {
             x[b][c] = fe_read(w->x, entry.node[b - 1], c * w->n);
-            v[b][c] = fe_read(w->v, entry.node[b - 1], c * w->n);
+            u[b][c] = fe_read(w->displacement, entry.node[b - 1], c * w->n);
         }
     }
-    fe_corner_force(FE_TET4, op, m, fe_element_open(m, entry.corner >> 3, entry.corner & 7), x, v, force);
+    fe_corner_force(FE_TET4, op, m, fe_element_open(m, entry.corner >> 3, entry.corner & 7), x, u, force);
 }
 
 FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int row, double *y)
@@ -74,7 +73,7 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
     double sum[3] = {0.0, 0.0, 0.0}, own[2][3];
     const int n = m->corner_first[row + 1] - m->corner_first[row];
     const int4 *entry = (const int4 *)w->entry + w->slice[row / NODE_CSR_SLICE] + row % NODE_CSR_SLICE;
-    for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->v[c * w->n + row];
+    for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->displacement[c * w->n + row];
 #pragma unroll 2
     for (int k = 0; k < n; k++) {
         const int4 at = __ldcs(entry + NODE_CSR_SLICE * k);
@@ -86,7 +85,7 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
 }
 
 #define LISTS(KIND, name, OP, operation)                                                                     \
-    __global__ void __launch_bounds__(THREADS)                                                               \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         node_csr_##operation##_lists(fe_view m, node_csr_lists w, int last, double *y)                       \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
@@ -95,36 +94,39 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
 FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
 #undef LISTS
 
-/* w->v = v by component at the owned nodes. */
-__global__ void __launch_bounds__(THREADS) node_csr_split(node_csr_lists w, int n_owned, const double *v)
+/* w->displacement = displacement by component at the owned nodes. */
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    node_csr_split(node_csr_lists w, int n_owned, const double *displacement)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < 3 * n_owned) w.v[i % 3 * w.n + i / 3] = v[i];
+    if (i < 3 * n_owned) w.displacement[i % 3 * w.n + i / 3] = displacement[i];
 }
 
 /* Rows of the interior, which see owned nodes only. */
-static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op, const double *v,
-                                 double *y)
+static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op,
+                                 const double *displacement, double *y)
 {
     const fe_view *m = &p->view;
     const int last = m->n_node_interior;
-    FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, THREADS, node_csr_split, *w, m->n_owned, v);
+    FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned, displacement);
     if (op == FE_RESIDUAL)
-        FE_LAUNCH(p->device, last, THREADS, node_csr_residual_lists, *m, *w, last, y);
+        FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_residual_lists, *m, *w, last, y);
     else if (op == FE_JACVEC)
-        FE_LAUNCH(p->device, last, THREADS, node_csr_jacvec_lists, *m, *w, last, y);
+        FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_jacvec_lists, *m, *w, last, y);
     else
-        FE_LAUNCH(p->device, last, THREADS, node_csr_jacvec_elastic_lists, *m, *w, last, y);
+        FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_jacvec_elastic_lists, *m, *w, last, y);
     return FE_OK;
 }
 
 /* The border does without lists: it may run at the same time. */
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
-    if (work && part == FE_INTERIOR) return forces_by_lists(p, (const node_csr_lists *)work, op, v, y);
+    if (work && part == FE_INTERIOR)
+        return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, last - first, THREADS, node_csr, p->view, first, last, v, y)
+    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, node_csr, p->view, first, last, displacement, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -132,9 +134,13 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, p->view.n_owned, THREADS, node_csr_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, p->view.n_owned, BLOCK_SIZE, node_csr_diagonal, p->view, d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly node_csr_cuda = {node_csr_setup, residual, fe_material_cuda,
-                                              jacvec,         diagonal, FE_STORES | FE_INDEPENDENT};
+extern "C" const fe_assembly node_csr_cuda = {.setup = node_csr_setup,
+                                              .residual = residual,
+                                              .material = fe_material_cuda,
+                                              .jacvec = jacvec,
+                                              .diagonal = diagonal,
+                                              .traits = FE_STORES | FE_INDEPENDENT};

@@ -51,7 +51,8 @@ static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
     fe_device *d = p->device;
     const size_t corners = 4 * (size_t)m->ld, n = (size_t)m->n_local;
     FE_ALLOCATE(k->first, m->n_owned + 1, "node_csr: lists");
-    FE_TRY(d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
+    FE_TRY(
+        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
     const size_t n_corner = (size_t)k->first[m->n_owned];
     FE_ALLOCATE(k->corner, n_corner, "node_csr: lists");
     FE_ALLOCATE(k->conn, corners, "node_csr: lists");
@@ -72,7 +73,8 @@ static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
         fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists", (void **)&w->entry));
     FE_TRY(fe_device_upload(d, 3 * w->n, sizeof *k->component, k->component, "node_csr: coordinates",
                             (void **)&w->x));
-    FE_TRY(fe_device_allocate(d, 3 * w->n, sizeof *w->v, "node_csr: input by component", (void **)&w->v));
+    FE_TRY(fe_device_allocate(d, 3 * w->n, sizeof *w->displacement, "node_csr: input by component",
+                              (void **)&w->displacement));
     return d->ops->wait(d);
 }
 

@@ -1,17 +1,18 @@
-/* node_csr on the host: one corner of the CSR a SIMD lane, so that lanes stay full whatever the valences;
+/* node_csr on the host: one corner of the CSR per SIMD lane, so that lanes stay full whatever the valences;
  * each thread owns blocks of rows and adds the lanes to them in the CSR's order. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/node_csr/assembly.h"
 
 /* y rows [first, last) += forces on their corners. */
-FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last, const double *v, double *y)
+FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last, const double *displacement,
+                         double *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real force[3];
-        node_csr_corner(kind, op, m, c.e, c.corner, v, force);
+        node_csr_corner(kind, op, m, c.e, c.corner, displacement, force);
         fe_add3(y, c.row, c.active, 0, force);
     }
 }
@@ -27,33 +28,17 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int first, int last, doub
     }
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads;
-    int first, last;
-    fe_part_nodes(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(i, first, last, FE_ROW_BLOCK, threads)                                                   \
-    rows_forces(KIND, OP, m, i, fe_row_block_end(i, last), v, y)
-    FE_FOR_OPERATION(p->kind, op, FORCES)
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
+    rows_forces(KIND, OP, m, i, fe_row_block_end(i, last), displacement, y)
+FE_HOST_FORCES(fe_part_nodes, FORCES)
 #undef FORCES
-    return FE_OK;
-}
-FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
-{
-    (void)work;
-    const fe_view *m = &p->view;
-    const int threads = p->device->threads, last = m->n_owned;
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR(i, 0, last, FE_ROW_BLOCK, threads)                                                       \
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
     rows_diagonal(KIND, m, i, fe_row_block_end(i, last), d)
-    FE_FOR_KIND(p->kind, DIAGONAL)
+FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
-    return FE_OK;
-}
 
-const fe_assembly node_csr_host = {NULL, residual, fe_material_host, jacvec, diagonal};
+const fe_assembly node_csr_host = {
+    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal};

@@ -9,7 +9,7 @@
 
 /* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
  * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements
- * six nodes are read and summed in place of twelve. */
+ * six nodes are read and summed instead of twelve. */
 enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
 /* Elements of a patch: one Hex8 for each of 128 threads, or for pairs of them; about as many fans of Tet4. */
@@ -35,7 +35,7 @@ FE_BOTH int patch_corner(int kind, int i, int b)
 }
 
 /* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
- * in place of four of Tet4 from about 205 on). */
+ * instead of four of Tet4 from about 205 on). */
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
 
@@ -58,7 +58,7 @@ typedef struct patch_head {
  *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
  *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
- *   share      int      [n_node] row of `shares` where the sum goes, if it is ~node (ordered)
+ *   partial    int      [n_node] row of `partial_sums` where the sum goes, if it is ~node (ordered)
  *
  * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one. */
 typedef struct patch_plan {
@@ -67,13 +67,13 @@ typedef struct patch_plan {
     int node, elem, ascending, x, conn, first, corner;
     int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
-    /* Without atomics: patches store their shares of border nodes, and a second pass sums them in the
+    /* Without atomics: patches store their partial sums of border nodes, and a second pass adds them in the
      * patches' order. Otherwise ordered is 0 and the rest NULL. */
-    int ordered, share;
+    int ordered, partial;
     const int *border; /* [n_border] nodes that several patches add to, and those of none */
     int n_border;
-    const int *share_first, *share_row; /* [n_border + 1] rows of: the shares of a node */
-    double *shares;                     /* [rows][3], or [rows][9] for the diagonal */
+    const int *partial_first, *partial_row; /* [n_border + 1] rows of: the partial sums of a node */
+    double *partial_sums;                   /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;
 
 /* The local node of an entry of `node`. */

@@ -20,8 +20,7 @@ FE_BOTH int patch_rounds(int kind) { return fe_corners(kind) == 8 ? 2 : 4; }
 FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
 {
     const int fours = PATCH_WIDTH / 4;
-    FE_UNROLL for (int i = 0; i < fours; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < fours; i++) {
         const uint2 four = ((const uint2 *)conn)[fours * slot + i];
         node[4 * i] = four.x & 0xffff, node[4 * i + 1] = four.x >> 16;
         node[4 * i + 2] = four.y & 0xffff, node[4 * i + 3] = four.y >> 16;
@@ -30,16 +29,17 @@ FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
 
 /* Forces on the corners of element i of a fan. */
 FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_here *p, int slot, int i,
-                               fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
+                               fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
 {
     if (!patch_fetches(kind, op)) {
-        fe_element_forces(kind, op, m, fe_element_open(m, p->elem[PATCH_FAN * slot + i], 0), x, v, y);
+        fe_element_forces(kind, op, m, fe_element_open(m, p->elem[PATCH_FAN * slot + i], 0), x, u, y);
         return;
     }
     fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-    FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
+    FE_UNROLL_FOR (int b = 0; b < 4; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
     fe_gradient_at(kind, x, NULL, 0, 0, J);
-    fe_gradient_at(kind, v, NULL, 0, 0, G);
+    fe_gradient_at(kind, u, NULL, 0, 0, G);
     patch_point_stress(kind, op, fe_weight(kind), m, patch_fan_place(kind, p, slot, i), J, G, A, stress);
     fe_point_force_start(P);
     fe_point_force(stress, A, P);
@@ -49,7 +49,7 @@ FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_h
 FE_BODY void patch_keep_force(int kind, const patch_here *p, int slot, int node, const fe_real y[3])
 {
     const int row = patch_form_of(kind).row;
-    FE_UNROLL for (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
 }
 
 /* Forces on the nodes of a fan. Its elements follow each other around the edge, corners 0 and 1; each leaves
@@ -58,25 +58,22 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
                               int slot)
 {
     fe_index node[8];
-    fe_real x[8][3], v[8][3], y[4][3], f[8][3];
+    fe_real x[8][3], u[8][3], y[4][3], f[8][3];
     patch_slot_nodes(p->rest + plan->conn, slot, node);
-    FE_UNROLL for (int b = 0; b < 3; b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < 3; b++) {
         fe_read3((const double *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
-        fe_read3(p->value, node[patch_corner(kind, 0, b)], v[b]);
-        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = 0.0;
+        fe_read3(p->value, node[patch_corner(kind, 0, b)], u[b]);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = 0.0;
     }
-    FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < PATCH_FAN; i++) {
         fe_read3((const double *)(p->rest + plan->x), node[i + 1], x[3]);
-        fe_read3(p->value, node[i + 1], v[3]);
-        patch_tet4_forces(kind, op, m, p, slot, i, x, v, f);
-        FE_UNROLL for (int c = 0; c < 3; c++)
-        {
+        fe_read3(p->value, node[i + 1], u[3]);
+        patch_tet4_forces(kind, op, m, p, slot, i, x, u, f);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             y[0][c] += f[0][c], y[1][c] += f[1][c], y[2][c] += f[2][c], y[3][c] = f[3][c];
         }
         patch_keep_force(kind, p, slot, i, y[2]);
-        FE_UNROLL for (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) x[2][c] = x[3][c], u[2][c] = u[3][c], y[2][c] = y[3][c];
         if (i + 1 == PATCH_FAN || p->elem[PATCH_FAN * slot + i + 1] == -1) {
             patch_keep_force(kind, p, slot, i + 1, y[2]);
             break;
@@ -90,33 +87,31 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
  * points of plane k = 0 and 1. Both read the same corners at a time; the plane's position is a number at run
  * time. */
 FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, int slot, int round, int k,
-                                fe_real x[8][3], fe_real v[8][3], fe_real y[8][3])
+                                fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
 {
-    const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * PATCH_ELEMENTS(FE_HEX8) / PATCH_THREADS;
+    const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * PATCH_ELEMENTS(FE_HEX8) / PATCH_BLOCK_SIZE;
     double *at[2] = {patch_plane_place(FE_HEX8, p)};
-    at[1] = at[0] + FE_POINT * patch_form_of(FE_HEX8).row;
+    at[1] = at[0] + FE_N_NUMBER * patch_form_of(FE_HEX8).row;
     const fe_element e = fe_element_open(m, p->elem[slot], 0);
-    fe_plane gx[3], gv[3], t[3];
+    fe_plane gx[3], gu[3], t[3];
     const double s = fe_gauss(k);
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         const fe_real xc[8] = {x[0][c], x[1][c], x[2][c], x[3][c], x[4][c], x[5][c], x[6][c], x[7][c]},
-                      vc[8] = {v[0][c], v[1][c], v[2][c], v[3][c], v[4][c], v[5][c], v[6][c], v[7][c]};
+                      uc[8] = {u[0][c], u[1][c], u[2][c], u[3][c], u[4][c], u[5][c], u[6][c], u[7][c]};
         fe_plane_gradient(xc, s, &gx[c]);
-        fe_plane_gradient(vc, s, &gv[c]);
+        fe_plane_gradient(uc, s, &gu[c]);
     }
     fe_gradient_start(FE_HEX8, t);
-    FE_UNROLL for (int q = 0; q < 4; q++)
-    {
+    FE_UNROLL_FOR (int q = 0; q < 4; q++) {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
-        fe_gradient_at(FE_HEX8, v, gv, 0, q, G);
+        fe_gradient_at(FE_HEX8, u, gu, 0, q, G);
         if (!fetched) {
             fe_point_stress(FE_HEX8, op, 1.0, m, e, q + 4 * k, J, G, A, stress);
         } else {
             __pipeline_wait_prior(round == 0 && q < 2 ? 2 : 1); /* later copies may still be on their way */
             patch_point_stress(FE_HEX8, op, 1.0, m, at[q & 1], J, G, A, stress);
-            const int more = q < 2 ? slot : slot + PATCH_THREADS / 2, there = q < 2 || round + 1 < rounds;
+            const int more = q < 2 ? slot : slot + PATCH_BLOCK_SIZE / 2, there = q < 2 || round + 1 < rounds;
             patch_fetch_point(FE_HEX8, op, m, there ? p->elem[more] : -1, (q + 2) % 4 + 4 * k, at[q & 1]);
         }
         fe_gradient_open(FE_HEX8, t, q, P);
@@ -124,19 +119,17 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_gradient_close(FE_HEX8, P, 0, q, t, y);
     }
     const double weight = fe_weight(FE_HEX8);
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real here[4], rise[4], modes[4], corner[4];
         fe_plane_modes(&t[c], here, rise);
-        FE_UNROLL for (int i = 0; i < 4; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < 4; i++) {
             const double both = 0.5 * weight * fe_mode_scale(i, 0), up = 0.25 * weight * fe_mode_scale(i, 1);
             fe_real mine = (k ? up : -up) * rise[i], theirs = -mine;
             if (i) mine += FE_NEAR * both * here[i], theirs = both * here[i] - mine;
             modes[i] = mine + __shfl_xor_sync(0xffffffffu, theirs, 1);
         }
         fe_face_of_modes(modes, corner);
-        FE_UNROLL for (int b = 0; b < 4; b++) y[b][c] = corner[b];
+        FE_UNROLL_FOR (int b = 0; b < 4; b++) y[b][c] = corner[b];
     }
 }
 
@@ -146,8 +139,7 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
 {
     const patch_form form = patch_form_of(kind);
     const int team = patch_team(kind), held = form.nodes / team;
-    FE_UNROLL for (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_THREADS)
-    {
+    FE_UNROLL_FOR (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_BLOCK_SIZE) {
         const int slot = (t + r) / team, k = (t + r) % team;
         if (team == 1 && slot >= p->head->n_slot) break;
         if (patch_fanned(kind)) {
@@ -155,55 +147,51 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
             continue;
         }
         fe_index node[8];
-        fe_real x[8][3], v[8][3], y[8][3];
+        fe_real x[8][3], u[8][3], y[8][3];
         patch_slot_nodes(p->rest + plan->conn, slot, node);
-        FE_UNROLL for (int b = 0; b < form.nodes; b++)
-        {
+        FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
-            fe_read3(p->value, node[b], v[b]);
+            fe_read3(p->value, node[b], u[b]);
         }
         if (team == 2)
-            patch_plane_forces(op, m, p, slot, r / PATCH_THREADS, k, x, v, y);
+            patch_plane_forces(op, m, p, slot, r / PATCH_BLOCK_SIZE, k, x, u, y);
         else
-            fe_element_forces(kind, op, m, fe_element_open(m, p->elem[slot], 0), x, v, y);
-        FE_UNROLL for (int b = 0; b < held; b++) patch_keep_force(kind, p, slot, b + held * k, y[b]);
+            fe_element_forces(kind, op, m, fe_element_open(m, p->elem[slot], 0), x, u, y);
+        FE_UNROLL_FOR (int b = 0; b < held; b++) patch_keep_force(kind, p, slot, b + held * k, y[b]);
     }
 }
 
 /* Three entries of an element's diagonal blocks at its corners: xx yy zz, or xy yz xz. */
 FE_BODY void patch_blocks(int kind, int half, const fe_view *m, int elem, fe_real x[8][3], fe_real d[8][3])
 {
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_real block[6];
         fe_element_diagonal(kind, m, fe_element_open(m, elem, 0), x, b, block);
-        FE_UNROLL for (int c = 0; c < 3; c++) d[b][c] = half ? block[3 + c] : block[c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) d[b][c] = half ? block[3 + c] : block[c];
     }
 }
 FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const patch_plan *plan,
                                    const patch_here *p)
 {
     const patch_form form = patch_form_of(kind);
-    for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_THREADS) {
+    for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_BLOCK_SIZE) {
         fe_index node[8];
         fe_real x[8][3], sum[8][3], corner[8][3], d[8][3];
         patch_slot_nodes(p->rest + plan->conn, slot, node);
-        FE_UNROLL for (int b = 0; b < form.nodes; b++)
-        {
+        FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
             fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
-            FE_UNROLL for (int c = 0; c < 3; c++) sum[b][c] = 0.0;
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[b][c] = 0.0;
         }
-        FE_UNROLL for (int i = 0; i < form.together; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < form.together; i++) {
             const int elem = p->elem[form.together * slot + i];
             if (elem < 0) break;
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
-                corner[b][c] = x[patch_corner(kind, i, b)][c];
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+                FE_UNROLL_FOR (int c = 0; c < 3; c++) corner[b][c] = x[patch_corner(kind, i, b)][c];
             patch_blocks(kind, half, m, elem, corner, d);
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
-                sum[patch_corner(kind, i, b)][c] += d[b][c];
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+                FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[patch_corner(kind, i, b)][c] += d[b][c];
         }
-        FE_UNROLL for (int b = 0; b < form.nodes; b++) patch_keep_force(kind, p, slot, b, sum[b]);
+        FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) patch_keep_force(kind, p, slot, b, sum[b]);
     }
 }
 
@@ -229,36 +217,35 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
     }
 }
 
-/* Sums the corners of each node: a node a thread or, where that is faster, a component a thread: on Tet4, but
- * for the residual, whose many numbers leave few registers (H100, 6.4 M DoF, a component a thread:
- * jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
+/* Sums the corners of each node: one node per thread or, where that is faster, one component per thread: on
+ * Tet4, but for the residual, whose many numbers leave few registers (H100, 6.4 M DoF, one component per
+ * thread: jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
 FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
     const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind, op);
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
-    const int *share = (const int *)(p->rest + plan->share), width = op == PATCH_DIAGONAL ? 9 : 3;
-    for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_THREADS) {
+    const int *partial = (const int *)(p->rest + plan->partial), width = op == PATCH_DIAGONAL ? 9 : 3;
+    for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_BLOCK_SIZE) {
         const int i = t / lanes, from = t % lanes, inner = p->node[i] >= 0, end = first[i + 1];
         double sum[3] = {0.0, 0.0, 0.0};
         uint2 next = *(const uint2 *)(corner + first[i]);
         for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
             const uint2 four = next;
             next = *(const uint2 *)(corner + k + PATCH_TOGETHER); /* one further than the last is there */
-            FE_UNROLL for (int c = 0; c < 3 / lanes; c++)
-            {
+            FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) {
                 const double *force = p->force + (from + c) * row;
                 sum[c] += force[four.x & 0xffff] + force[four.x >> 16] +
                           (force[four.y & 0xffff] + force[four.y >> 16]);
             }
         }
-        double *to = plan->ordered && !inner ? plan->shares + (size_t)width * share[i]
+        double *to = plan->ordered && !inner ? plan->partial_sums + (size_t)width * partial[i]
                                              : y + (size_t)width * patch_node(p->node[i]);
         if (inner || plan->ordered) {
-            FE_UNROLL for (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
+            FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
         } else {
-            FE_UNROLL for (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 0, from + c, sum[c], to);
+            FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 0, from + c, sum[c], to);
         }
     }
 }
@@ -277,7 +264,7 @@ FE_BODY patch_span patch_span_of(int kind, int block, patch_span all)
 }
 
 FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *plan, patch_span span,
-                        const double *v, double *y)
+                        const double *displacement, double *y)
 {
     const patch_memory s = patch_memory_open(kind, plan);
     const int halves = op == PATCH_DIAGONAL ? 2 : 1, fetched = patch_fetches(kind, op);
@@ -291,7 +278,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncthreads();
-    if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, v);
+    if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, displacement);
     __pipeline_commit();
     patch_here here = patch_open(&s, plan, 0);
     if (fetched && patch < last) patch_look_ahead(kind, op, m, &here, ahead);
@@ -300,7 +287,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
         __syncthreads();
         here = patch_open(&s, plan, i);
         if (fetched) patch_fetch_start(kind, op, m, &here, ahead);
-        if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, patch + step, last, v);
+        if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, patch + step, last, displacement);
         patch_fetch_rest(&s, plan, i + 1, patch + step, last);
         patch_fetch_head(&s, plan, i + 2, patch + 2 * step, last);
         __pipeline_commit();
@@ -323,10 +310,10 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
 }
 
 #define BODY(KIND, OP, kernel)                                                                               \
-    __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS(KIND, OP))                                 \
-        kernel(fe_view m, patch_plan plan, patch_span span, const double *v, double *y)                      \
+    __global__ void __launch_bounds__(PATCH_BLOCK_SIZE, PATCH_BLOCKS(KIND, OP))                              \
+        kernel(fe_view m, patch_plan plan, patch_span span, const double *displacement, double *y)           \
     {                                                                                                        \
-        patch_body(KIND, OP, &m, &plan, patch_span_of(KIND, blockIdx.x, span), v, y);                        \
+        patch_body(KIND, OP, &m, &plan, patch_span_of(KIND, blockIdx.x, span), displacement, y);             \
     }
 #define OPERATION(KIND, name, OP, operation) BODY(KIND, OP, patch_##operation##_##name)
 #define KERNEL(KIND, name)                                                                                   \
@@ -378,52 +365,55 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     for (int i = 0; i < PATCH_N_OPERATION; i++) {
         int blocks = 0; /* the limit belongs to the kernel, not to this plan */
         CUDA_TRY(cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
-        CUDA_TRY(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS, w->shared));
+        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_BLOCK_SIZE,
+                                                               w->shared));
         w->blocks[i] = blocks * processors;
     }
     return FE_OK;
 }
 
 static fe_status launch(const fe_problem *p, const patch_work *w, int operation, int first, int last,
-                        const double *v, double *y)
+                        const double *displacement, double *y)
 {
     const int n = last - first, step = n < w->blocks[operation] ? n : w->blocks[operation];
     if (n == 0) return FE_OK;
     const patch_span span = {first, last, step};
     const int group = step * patch_rounds(p->kind), rest = n % group;
     const int blocks = n / group * step + (rest < step ? rest : step);
-    w->kernel[operation]<<<blocks, PATCH_THREADS, w->shared, fe_cuda_stream(p->device)>>>(p->view, w->plan,
-                                                                                          span, v, y);
+    w->kernel[operation]<<<blocks, PATCH_BLOCK_SIZE, w->shared, fe_cuda_stream(p->device)>>>(
+        p->view, w->plan, span, displacement, y);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
-/* The second pass: a number of a border row a thread. */
-__global__ void __launch_bounds__(PATCH_THREADS) patch_sum_shares(patch_plan plan, int width, double *y)
+/* The second pass: one number of a border row per thread. */
+__global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
+    patch_add_partial_sums(patch_plan plan, int width, double *y)
 {
     const int i = (blockIdx.x * blockDim.x + threadIdx.x) / width,
               c = (blockIdx.x * blockDim.x + threadIdx.x) % width;
     double sum = 0.0;
     if (i >= plan.n_border) return;
-    for (int k = plan.share_first[i]; k < plan.share_first[i + 1]; k++)
-        sum += plan.shares[(size_t)width * plan.share_row[k] + c];
+    for (int k = plan.partial_first[i]; k < plan.partial_first[i + 1]; k++)
+        sum += plan.partial_sums[(size_t)width * plan.partial_row[k] + c];
     y[(size_t)width * plan.border[i] + c] = sum;
 }
-static fe_status sum_shares(const fe_problem *p, const patch_plan *plan, int width, double *y)
+static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, double *y)
 {
-    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_THREADS, patch_sum_shares, *plan, width, y);
+    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums, *plan,
+              width, y);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const patch_work *w = (const patch_work *)work;
     const patch_plan *plan = &w->plan;
     int first, last;
     patch_range(plan, part, &first, &last);
-    FE_TRY(launch(p, w, op, first, last, v, y));
-    return plan->ordered && last == plan->n_patch ? sum_shares(p, plan, 3, y) : FE_OK;
+    FE_TRY(launch(p, w, op, first, last, displacement, y));
+    return plan->ordered && last == plan->n_patch ? add_partial_sums(p, plan, 3, y) : FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
@@ -431,12 +421,20 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 {
     const patch_work *w = (const patch_work *)work;
     FE_TRY(launch(p, w, PATCH_DIAGONAL, 0, w->plan.n_patch, NULL, d));
-    return w->plan.ordered ? sum_shares(p, &w->plan, 9, d) : FE_OK;
+    return w->plan.ordered ? add_partial_sums(p, &w->plan, 9, d) : FE_OK;
 }
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-extern "C" const fe_assembly patch_cuda = {setup,  residual, fe_material_cuda,
-                                           jacvec, diagonal, FE_INDEPENDENT};
-extern "C" const fe_assembly patch_ordered_cuda = {setup_ordered, residual, fe_material_cuda,
-                                                   jacvec,        diagonal, FE_STORES};
+extern "C" const fe_assembly patch_cuda = {.setup = setup,
+                                           .residual = residual,
+                                           .material = fe_material_cuda,
+                                           .jacvec = jacvec,
+                                           .diagonal = diagonal,
+                                           .traits = FE_INDEPENDENT};
+extern "C" const fe_assembly patch_ordered_cuda = {.setup = setup_ordered,
+                                                   .residual = residual,
+                                                   .material = fe_material_cuda,
+                                                   .jacvec = jacvec,
+                                                   .diagonal = diagonal,
+                                                   .traits = FE_STORES};

@@ -1,4 +1,4 @@
-/* patch on the host: one patch a thread at a time, with its nodes and sums in the thread's own cache. */
+/* patch on the host: one patch per thread at a time, with its nodes and sums in the thread's own cache. */
 #include "common/problem/loops.h"
 #include "variants/patch/assembly.h"
 
@@ -9,16 +9,16 @@
 enum { ROW = 4, ROWS = PATCH_MOST_NODES + 1, LINE = 64 }; /* the last: bytes that memory brings at a time */
 typedef struct patch_nodes {
     const double *x;
-    _Alignas(64) double v[ROW * ROWS], y[ROW * ROWS];
+    _Alignas(64) double u[ROW * ROWS], y[ROW * ROWS];
 } patch_nodes;
 
-/* Nodes of the slots from s on, one a lane: the starts of their rows of `row` numbers. */
+/* Nodes of the slots from s on, one per lane: the starts of their rows of `row` numbers. */
 FE_BODY void slots_at(int kind, const uint16_t *conn, int s, int row, fe_index at[8])
 {
     const patch_form form = patch_form_of(kind);
     conn += s * PATCH_WIDTH;
-    FE_UNROLL for (int b = 0; b < form.nodes; b++) for (int l = 0; l < FE_LANES; l++) at[b].lane[l] =
-        row * conn[b * FE_LANES + l];
+    FE_UNROLL_FOR (int b = 0; b < form.nodes; b++)
+        for (int l = 0; l < FE_LANES; l++) at[b].lane[l] = row * conn[b * FE_LANES + l];
 }
 
 /* Element i of the slots from s on. `here` masks those that have one; the others get one of another slot. */
@@ -66,15 +66,15 @@ FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, c
     }
 }
 
-/* The same, where a second pass sums shares. */
+/* The same, where a second pass adds partial sums. */
 FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const double *sum, double *y)
 {
     int n;
     const int *node = patch_nodes_of(plan, plan->record, patch, &n),
-              *share = (const int *)(plan->record + (size_t)patch * plan->stride + plan->share);
+              *partial = (const int *)(plan->record + (size_t)patch * plan->stride + plan->partial);
     for (int i = 0; i < n; i++) {
         double *restrict to =
-            node[i] < 0 ? plan->shares + (size_t)width * share[i] : y + (size_t)width * node[i];
+            node[i] < 0 ? plan->partial_sums + (size_t)width * partial[i] : y + (size_t)width * node[i];
         for (int c = 0; c < width; c++) to[c] = sum[apart * i + c];
     }
 }
@@ -88,15 +88,15 @@ FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart,
 }
 
 /* The second pass. */
-static void sum_shares(const patch_plan *plan, int width, int threads, double *y)
+static void add_partial_sums(const patch_plan *plan, int width, int threads, double *y)
 {
-    FE_PARALLEL_FOR(i, 0, plan->n_border, 1, threads)
-    for (int c = 0; c < width; c++) {
-        double sum = 0.0;
-        for (int k = plan->share_first[i]; k < plan->share_first[i + 1]; k++)
-            sum += plan->shares[(size_t)width * plan->share_row[k] + c];
-        y[(size_t)width * plan->border[i] + c] = sum;
-    }
+    FE_PARALLEL_FOR (i, 0, plan->n_border, 1, threads)
+        for (int c = 0; c < width; c++) {
+            double sum = 0.0;
+            for (int k = plan->partial_first[i]; k < plan->partial_first[i + 1]; k++)
+                sum += plan->partial_sums[(size_t)width * plan->partial_row[k] + c];
+            y[(size_t)width * plan->border[i] + c] = sum;
+        }
 }
 
 /* Adds the forces on the Hex8 of the slots from s on; those behind n_slot add to a row of their own. */
@@ -104,15 +104,13 @@ FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, i
                           fe_index at[8], patch_nodes *p)
 {
     fe_mask here;
-    fe_real x[8][3], v[8][3], y[8][3];
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    fe_real x[8][3], u[8][3], y[8][3];
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_read_rows(p->x, 1, at[b], x[b]);
-        fe_read_rows(p->v, 1, at[b], v[b]);
+        fe_read_rows(p->u, 1, at[b], u[b]);
     }
-    fe_element_forces(kind, op, m, slots_element(kind, m, elem, s, 0, &here), x, v, y);
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
-    {
+    fe_element_forces(kind, op, m, slots_element(kind, m, elem, s, 0, &here), x, u, y);
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         for (int l = n_slot - s; l < FE_LANES; l++) at[b].lane[l] = ROW * PATCH_MOST_NODES;
         fe_add4(p->y, at[b], y[b]);
     }
@@ -125,26 +123,25 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
 {
     const fe_real none = fe_splat(0.0);
     fe_mask here;
-    fe_real x[8][3], v[8][3], y[4][3], f[8][3];
-    FE_UNROLL for (int b = 0; b < 3; b++)
-    {
+    fe_real x[8][3], u[8][3], y[4][3], f[8][3];
+    FE_UNROLL_FOR (int b = 0; b < 3; b++) {
         fe_read_rows(p->x, 1, at[patch_corner(kind, 0, b)], x[b]);
-        fe_read_rows(p->v, 1, at[patch_corner(kind, 0, b)], v[b]);
-        FE_UNROLL for (int c = 0; c < 3; c++) y[b][c] = none;
+        fe_read_rows(p->u, 1, at[patch_corner(kind, 0, b)], u[b]);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = none;
     }
     fe_element e = slots_element(kind, m, elem, s, 0, &here);
     int i = 0;
     do {
         fe_read_rows(p->x, 1, at[i + 1], x[3]);
-        fe_read_rows(p->v, 1, at[i + 1], v[3]);
-        fe_element_forces(kind, op, m, e, x, v, f);
-        FE_UNROLL for (int b = 0; b < 4; b++) FE_UNROLL for (int c = 0; c < 3; c++)
-        {
-            f[b][c] = fe_select(here, f[b][c], none);
-            y[b][c] = b < 3 ? y[b][c] + f[b][c] : f[b][c];
-        }
+        fe_read_rows(p->u, 1, at[i + 1], u[3]);
+        fe_element_forces(kind, op, m, e, x, u, f);
+        FE_UNROLL_FOR (int b = 0; b < 4; b++)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+                f[b][c] = fe_select(here, f[b][c], none);
+                y[b][c] = b < 3 ? y[b][c] + f[b][c] : f[b][c];
+            }
         fe_add4(p->y, at[i], y[2]);
-        FE_UNROLL for (int c = 0; c < 3; c++) x[2][c] = x[3][c], v[2][c] = v[3][c], y[2][c] = y[3][c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) x[2][c] = x[3][c], u[2][c] = u[3][c], y[2][c] = y[3][c];
         i++;
         if (i < PATCH_FAN) e = slots_element(kind, m, elem, s, i, &here);
     } while (i < PATCH_FAN && fe_any(here)); /* the shortest fans are the last */
@@ -170,7 +167,7 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
         e = elem[i];
         if (e < 0 || (follows && e % (LINE / (int)sizeof(double)) > 0)) continue;
         if (!(flags[e] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED))) continue;
-        for (int c = 0; c < FE_POINT; c++)
+        for (int c = 0; c < FE_N_NUMBER; c++)
             for (int q = 0; q < fe_points(kind); q++) {
                 const size_t at = fe_point_index(kind, c, q, e);
                 const void *number =
@@ -180,22 +177,22 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     }
 }
 
-/* Asks for the rows of v and y at the nodes of `next`: a share of them with each vector of slots in the
- * second half of n, when the record's nodes have come. */
-FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n, const double *v,
-                            const double *y)
+/* Asks for the rows of displacement and y at the nodes of `next`: some of them with each vector of slots
+ * in the second half of n, when the record's nodes have come. */
+FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n,
+                            const double *displacement, const double *y)
 {
     int n_node;
     const int *node = patch_nodes_of(plan, next, 0, &n_node);
     const int from = n_node * (2 * s - n) / n, to = n_node * (2 * (s + FE_LANES) - n) / n;
     for (int i = from > 0 ? from : 0; i < to && i < n_node; i++) {
         const size_t at = 3 * (size_t)patch_node(node[i]);
-        __builtin_prefetch(v + at, 0, 2), __builtin_prefetch(y + at, 1, 2);
+        __builtin_prefetch(displacement + at, 0, 2), __builtin_prefetch(y + at, 1, 2);
     }
 }
 
 FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *work, int patch, int last,
-                          const double *v, double *y)
+                          const double *displacement, double *y)
 {
     const patch_plan *plan = &work->plan;
     const char *record = plan->record + (size_t)patch * plan->stride;
@@ -207,14 +204,15 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
     p.x = (const double *)(record + plan->x);
     /* rows of three are read as four: something follows the last one */
     for (int i = 0; i < head->n_node; i++) {
-        fe_store_four(p.v + ROW * i, fe_load_four(v + 3 * (size_t)patch_node(node[i])));
+        fe_store_four(p.u + ROW * i, fe_load_four(displacement + 3 * (size_t)patch_node(node[i])));
         fe_store_four(p.y + ROW * i, (fe_four){0});
     }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index at[8];
         if (next) {
             prefetch_slots(kind, op, m, plan, next, s);
-            if (2 * (s + FE_LANES) > head->n_slot) prefetch_nodes(plan, next, s, head->n_slot, v, y);
+            if (2 * (s + FE_LANES) > head->n_slot)
+                prefetch_nodes(plan, next, s, head->n_slot, displacement, y);
         }
         slots_at(kind, conn, s, ROW, at);
         if (patch_fanned(kind))
@@ -241,17 +239,16 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
             fe_index at[8];
             fe_mask here;
             fe_real x[8][3], block[6], rows[3][3];
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
-            FE_UNROLL for (int b = 0; b < fe_corners(kind); b++)
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
                 fe_read_rows((const double *)(record + plan->x), ROW, at[b], x[b]);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
             if (!fe_any(here)) break; /* the shortest fans are the last */
-            FE_UNROLL_LARGE for (int b = 0; b < fe_corners(kind); b++)
-            {
+            FE_UNROLL_LARGE_FOR (int b = 0; b < fe_corners(kind); b++) {
                 fe_element_diagonal(kind, m, e, x, b, block);
-                FE_UNROLL for (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));
+                FE_UNROLL_FOR (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));
                 fe_block_rows(block, rows);
-                FE_UNROLL for (int j = 0; j < 3; j++)
+                FE_UNROLL_FOR (int j = 0; j < 3; j++)
                     fe_add3(sum, fe_times3(at[b], j), head->n_slot - s, 0, rows[j]);
             }
         }
@@ -260,11 +257,11 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
 }
 
 FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work *work, fe_part part,
-                           int thread, int threads, const double *v, double *y)
+                           int thread, int threads, const double *displacement, double *y)
 {
     int from, to;
     thread_range(&work->plan, part, thread, threads, &from, &to);
-    for (int i = from; i < to; i++) patch_forces(kind, op, m, work, i, to - 1, v, y);
+    for (int i = from; i < to; i++) patch_forces(kind, op, m, work, i, to - 1, displacement, y);
 }
 
 FE_BODY void thread_diagonal(int kind, const fe_view *m, const patch_work *work, fe_part part, int thread,
@@ -275,18 +272,20 @@ FE_BODY void thread_diagonal(int kind, const fe_view *m, const patch_work *work,
     for (int i = from; i < to; i++) patch_diagonal(kind, m, work, i, d);
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const patch_work *w = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
 #define FORCES(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(t, 0, threads, 1, threads) thread_forces(KIND, OP, m, w, part, t, threads, v, y)
+    FE_PARALLEL_FOR (t, 0, threads, 1, threads)                                                              \
+    thread_forces(KIND, OP, m, w, part, t, threads, displacement, y)
     FE_FOR_OPERATION(p->kind, op, FORCES)
 #undef FORCES
     int first, last;
     patch_range(&w->plan, part, &first, &last);
-    if (w->plan.ordered && last == w->plan.n_patch) sum_shares(&w->plan, 3, threads, y);
+    if (w->plan.ordered && last == w->plan.n_patch) add_partial_sums(&w->plan, 3, threads, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -298,10 +297,10 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads;
 #define DIAGONAL(KIND)                                                                                       \
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)                                                  \
-    FE_PARALLEL_FOR(t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
+        FE_PARALLEL_FOR (t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
     FE_FOR_KIND(p->kind, DIAGONAL)
 #undef DIAGONAL
-    if (w->plan.ordered) sum_shares(&w->plan, 9, threads, d);
+    if (w->plan.ordered) add_partial_sums(&w->plan, 9, threads, d);
     return FE_OK;
 }
 
@@ -349,6 +348,14 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 }
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-const fe_assembly patch_host = {setup, residual, fe_material_host, jacvec, diagonal};
-const fe_assembly patch_ordered_host = {setup_ordered, residual, fe_material_host,
-                                        jacvec,        diagonal, FE_STORES};
+const fe_assembly patch_host = {.setup = setup,
+                                .residual = residual,
+                                .material = fe_material_host,
+                                .jacvec = jacvec,
+                                .diagonal = diagonal};
+const fe_assembly patch_ordered_host = {.setup = setup_ordered,
+                                        .residual = residual,
+                                        .material = fe_material_host,
+                                        .jacvec = jacvec,
+                                        .diagonal = diagonal,
+                                        .traits = FE_STORES};

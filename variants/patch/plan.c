@@ -258,7 +258,7 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->conn = place(plan, &at, slots * PATCH_WIDTH * sizeof(uint16_t));
     if (gathers(plan)) plan->first = place(plan, &at, (n + 1) * sizeof(uint16_t));
     if (gathers(plan)) plan->corner = place(plan, &at, corners * sizeof(uint16_t));
-    if (plan->ordered) plan->share = place(plan, &at, n * sizeof(int));
+    if (plan->ordered) plan->partial = place(plan, &at, n * sizeof(int));
     plan->stride = at;
 }
 
@@ -288,8 +288,8 @@ static fe_status find_border(const draft *k, const char *record, border_lists *b
     return FE_OK;
 }
 
-/* Numbers the patches' shares of border nodes, and lists them by node. */
-static fe_status list_shares(const draft *k, char *record, border_lists *b)
+/* Numbers the patches' partial sums of border nodes, and lists them by node. */
+static fe_status list_partial_sums(const draft *k, char *record, border_lists *b)
 {
     const patch_plan *plan = k->plan;
     int n;
@@ -304,11 +304,11 @@ static fe_status list_shares(const draft *k, char *record, border_lists *b)
     int row = 0;
     for (int i = 0; i < plan->n_patch; i++) {
         const int *node = patch_nodes_of(plan, record, i, &n);
-        int *share = (int *)(record + (size_t)i * plan->stride + plan->share);
+        int *partial = (int *)(record + (size_t)i * plan->stride + plan->partial);
         for (int j = 0; j < n; j++) {
             if (node[j] >= 0) continue;
             b->row[b->first[b->place[~node[j]] + 1]++] = row;
-            share[j] = row++;
+            partial[j] = row++;
         }
     }
     return FE_OK;
@@ -321,13 +321,13 @@ static fe_status upload_border(const draft *k, fe_device *d, char *record, borde
     FE_TRY(find_border(k, record, b));
     plan->n_border = b->n;
     FE_TRY(fe_device_upload(d, (size_t)b->n, sizeof *b->node, b->node, "patches", (void **)&plan->border));
-    FE_TRY(list_shares(k, record, b));
+    FE_TRY(list_partial_sums(k, record, b));
     FE_TRY(fe_device_upload(d, (size_t)b->n + 1, sizeof *b->first, b->first, "patches",
-                            (void **)&plan->share_first));
-    FE_TRY(
-        fe_device_upload(d, (size_t)b->n_row, sizeof *b->row, b->row, "patches", (void **)&plan->share_row));
-    return fe_device_allocate(d, 9 * (size_t)b->n_row, sizeof *plan->shares,
-                              "patches: shares of border nodes", (void **)&plan->shares);
+                            (void **)&plan->partial_first));
+    FE_TRY(fe_device_upload(d, (size_t)b->n_row, sizeof *b->row, b->row, "patches",
+                            (void **)&plan->partial_row));
+    return fe_device_allocate(d, 9 * (size_t)b->n_row, sizeof *plan->partial_sums,
+                              "patches: partial sums of border nodes", (void **)&plan->partial_sums);
 }
 
 static fe_status write_records(const draft *k, fe_device *d)

@@ -10,7 +10,7 @@
 
 /* A thread computes a fan of Tet4; two threads share a factored Hex8. */
 FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
-enum { PATCH_THREADS = 128 };
+enum { PATCH_BLOCK_SIZE = 128 };
 
 /* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
  * records. */
@@ -44,7 +44,7 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
 {
     const patch_form form = patch_form_of(kind);
-    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_THREADS)
+    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_BLOCK_SIZE)
         s->force[i * form.row + form.slots] = 0.0;
 }
 
@@ -89,14 +89,14 @@ FE_BODY void patch_fetch_rest(const patch_memory *s, const patch_plan *plan, int
                    patch_rest_place(s, plan, i));
 }
 FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, int i, int patch, int last,
-                                const double *v)
+                                const double *displacement)
 {
     if (patch >= last) return;
     const char *head = patch_head_place(s, plan, i);
     const int n = ((const patch_head *)head)->n_node, *node = (const int *)(head + plan->node);
     double *to = patch_value_place(s, plan, i);
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
-        const double *from = v + 3 * (size_t)patch_node(node[k]);
+        const double *from = displacement + 3 * (size_t)patch_node(node[k]);
         for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, 8);
     }
 }
@@ -116,15 +116,21 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
 
 /* --- numbers of points: states or tangents ----------------------------------------------------------------
  *
- * They are on their way to shared memory before they are needed, to where corner forces will be laid later,
- * so that they need no room of their own. Those of a thread's next two points of Hex8 come while it computes
- * the point at hand, to where it will lay the forces of its last slot: nobody else sees them. Those of Tet4
- * come for the whole patch in the order of its elements' numbers, for fans' elements stand scattered: to the
- * fan's own places, of which each element has left the first ones behind when forces are laid there. Whether
- * an element has numbers is known a patch ahead. */
-static_assert(PATCH_FAN * FE_POINT <= 3 * PATCH_FAN_NODES,
+ * They are copied to shared memory before they are needed. They need no room of their own, because they stand
+ * where corner forces are stored later.
+ *
+ * Hex8: while a thread computes one point, the numbers of its next two points arrive. They stand where the
+ * thread stores the forces of its last slot, and are private to the thread.
+ *
+ * Tet4: the numbers of the whole patch arrive at once, in the order of its elements' numbers, because the
+ * elements of a fan are scattered in memory. They stand in the fan's own places. An element has read its
+ * numbers before forces are stored over them.
+ *
+ * Whether an element has numbers is known one patch ahead. */
+static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
-static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_THREADS, "threads look after all elements of a patch");
+static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
+              "threads look after all elements of a patch");
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
@@ -132,19 +138,18 @@ FE_BODY int patch_fetches(int kind, int op)
            (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
-/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_THREADS; of
- * Hex8 that in the one or the other of two neighbours' two slots. */
+/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_BLOCK_SIZE;
+ * of Hex8 that in the one or the other of two neighbours' two slots. */
 FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 {
-    if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_THREADS / 2);
-    const int k = threadIdx.x + i * PATCH_THREADS;
+    if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_BLOCK_SIZE / 2);
+    const int k = threadIdx.x + i * PATCH_BLOCK_SIZE;
     return k < p->head->n_elem ? p->ascending[k] : -1;
 }
 FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_here *p, int ahead[PATCH_FAN])
 {
     const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
-    FE_UNROLL for (int i = 0; i < patch_form_of(kind).together; i++)
-    {
+    FE_UNROLL_FOR (int i = 0; i < patch_form_of(kind).together; i++) {
         const int entry = patch_entry(kind, p, i);
         ahead[i] = entry < 0 ? -1 : p->elem[entry];
         if (ahead[i] >= 0 && !(flags[ahead[i]] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED)))
@@ -155,12 +160,12 @@ FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_he
 /* Place of the numbers of a Tet4, and of a thread's next point of a Hex8 and the one after it. */
 FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
 {
-    return p->force + FE_POINT * patch_form_of(kind).row * i + slot;
+    return p->force + FE_N_NUMBER * patch_form_of(kind).row * i + slot;
 }
 FE_BODY double *patch_plane_place(int kind, const patch_here *p)
 {
     const patch_form form = patch_form_of(kind);
-    const int team = patch_team(kind), last = form.slots * team - PATCH_THREADS + threadIdx.x;
+    const int team = patch_team(kind), last = form.slots * team - PATCH_BLOCK_SIZE + threadIdx.x;
     return p->force + 3 * (form.nodes / team) * (last % team) * form.row + last / team;
 }
 FE_BODY int patch_number_bytes(int op)
@@ -173,11 +178,10 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
     if (e >= 0) {
         const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
         from += bytes * fe_point_index(kind, 0, q, e);
-        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
+        FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
             __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
     } else if (e == PATCH_ELASTIC) {
-        FE_UNROLL for (int c = 0; c < FE_POINT; c++)
-        {
+        FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++) {
             const int one = op == FE_JACVEC && c == 0;
             if (bytes == sizeof(float))
                 *(float *)(to + c * row) = one;
@@ -193,8 +197,7 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
                                const int ahead[PATCH_FAN])
 {
     if (patch_fanned(kind)) {
-        FE_UNROLL for (int i = 0; i < PATCH_FAN; i++)
-        {
+        FE_UNROLL_FOR (int i = 0; i < PATCH_FAN; i++) {
             const int entry = patch_entry(kind, p, i);
             patch_fetch_point(kind, op, m, ahead[i], 0,
                               patch_fan_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN));
@@ -205,9 +208,9 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
     double *to = patch_plane_place(kind, p);
     p->elem[patch_entry(kind, p, 0)] = ahead[0];
     __syncwarp();
-    FE_UNROLL for (int i = 0; i < 2; i++)
+    FE_UNROLL_FOR (int i = 0; i < 2; i++)
         patch_fetch_point(kind, op, m, slot < p->head->n_slot ? p->elem[slot] : -1, 4 * (threadIdx.x % 2) + i,
-                          to + FE_POINT * row * i);
+                          to + FE_N_NUMBER * row * i);
 }
 
 /* fe_point_stress of a point whose numbers are in shared memory, at `at`; those of an elastic one are there
@@ -216,17 +219,17 @@ FE_BODY void patch_point_stress(int kind, int op, double weight, const fe_view *
                                 fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     const int row = patch_form_of(kind).row;
-    fe_real strain[6], number[FE_POINT];
+    fe_real strain[6], number[FE_N_NUMBER];
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_symmetric_gradient(G, A, strain);
     if (op == FE_RESIDUAL) {
         fe_strain(inverse, strain);
-        FE_UNROLL for (int c = 0; c < FE_STATE; c++) number[c] = at[c * row];
+        FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) number[c] = at[c * row];
         fe_return_stress(&m->material, weight, strain, number, stress);
     } else {
         const fe_tangent_number *tangent = (const fe_tangent_number *)at;
         const int apart = row * (int)(sizeof *at / sizeof *tangent);
-        FE_UNROLL for (int c = 0; c < FE_TANGENT; c++) number[c] = tangent[c * apart];
+        FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++) number[c] = tangent[c * apart];
         fe_tangent_stress(&m->material, weight * inverse, number, strain, stress);
     }
 }

@@ -12,7 +12,7 @@ const fe_variant fe_variant_patch = {
 
 const fe_variant fe_variant_patch_ordered = {
     .name = "patch_ordered",
-    .summary = "patch, with its border summed by a second pass in place of atomics",
+    .summary = "patch, with its border summed by a second pass instead of atomics",
     .deterministic = 1,
     .host = &patch_ordered_host,
     .cuda = FE_CUDA_TABLE(patch_ordered_cuda),

@@ -13,7 +13,7 @@
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
 enum { TWO_PHASE_STORE = 9 };
-/* Phase 1 of the diagonal, beside the bodies of forces. */
+/* Phase 1 of the diagonal; the other operations are FE_RESIDUAL and so on. */
 enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
 
 /* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. With one point an
@@ -94,21 +94,21 @@ FE_BODY void two_phase_gradient(int kind, fe_real f[8][3], fe_real G[3][3])
     fe_gradient_at(kind, f, g, 0, 0, G);
 }
 
-/* Stores the stress of point q of elements e, turned by q, whose corners stand at x and have the values v. */
+/* Stores the stress of point q of elements e, turned by q, whose corners stand at x and have the values u. */
 FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
-                              fe_real x[8][3], fe_real v[8][3])
+                              fe_real x[8][3], fe_real u[8][3])
 {
     fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
     two_phase_gradient(kind, x, J);
-    two_phase_gradient(kind, v, G);
+    two_phase_gradient(kind, u, G);
     fe_point_stress(kind, op, fe_weight(kind), m, e, 0, J, G, A, stress);
     if (TWO_PHASE_STORE == 9) {
         fe_point_force_start(P);
         fe_point_force(stress, A, P);
-        FE_UNROLL for (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, P[i / 3][i % 3]);
+        FE_UNROLL_FOR (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, P[i / 3][i % 3]);
     } else {
         const fe_real sign = fe_turn_sign(kind, e.turn);
-        FE_UNROLL for (int i = 0; i < 6; i++) two_phase_write(kind, w, i, q, e.e, sign * stress[i]);
+        FE_UNROLL_FOR (int i = 0; i < 6; i++) two_phase_write(kind, w, i, q, e.e, sign * stress[i]);
     }
 }
 
@@ -119,16 +119,16 @@ FE_BODY void two_phase_geometry(int kind, const two_phase *w, fe_element e, int 
     two_phase_gradient(kind, x, J);
     const fe_real det = fe_turn_sign(kind, e.turn) * fe_cofactor(J, A);
     const fe_real scale = fe_sqrt(fe_weight(kind) / det);
-    FE_UNROLL for (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, scale * A[i / 3][i % 3]);
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, scale * A[i / 3][i % 3]);
 }
 
 FE_BODY void two_phase_point(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
-                             fe_real x[8][3], fe_real v[8][3])
+                             fe_real x[8][3], fe_real u[8][3])
 {
     if (op == TWO_PHASE_DIAGONAL)
         two_phase_geometry(kind, w, e, q, x);
     else
-        two_phase_stress(kind, op, m, w, e, q, x, v);
+        two_phase_stress(kind, op, m, w, e, q, x, u);
 }
 
 /* --- phase 2 ----------------------------------------------------------------------------------------------
@@ -156,12 +156,11 @@ FE_BODY void two_phase_add_force(int kind, const two_phase *w, fe_index e, fe_in
 {
     fe_real g[3];
     two_phase_shape(kind, fe_turn_more(corner, q), g);
-    FE_UNROLL for (int j = 0; j < 3; j++)
-    {
+    FE_UNROLL_FOR (int j = 0; j < 3; j++) {
         /* Three of four corners of Tet4 need one column alone. */
         if (fe_corners(kind) == 8 || fe_any(g[j] != fe_splat(0.0)))
-            FE_UNROLL for (int c = 0; c < 3; c++) force[c] +=
-                g[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
+            FE_UNROLL_FOR (int c = 0; c < 3; c++)
+                force[c] += g[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
     }
 }
 
@@ -172,23 +171,21 @@ FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_
     fe_index node[8];
     fe_real x[8][3];
     fe_element_load(kind, m, e, turn, node, x);
-    FE_UNROLL for (int c = 0; c < 3; c++) force[c] = fe_splat(0.0);
-    FE_UNROLL_LARGE for (int k = 0; k < fe_planes(kind); k++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) force[c] = fe_splat(0.0);
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL for (int p = 0; p < fe_plane_points(kind); p++)
-        {
+        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             const fe_index q = fe_points(kind) == 1 ? fe_no_turn() : fe_turn_more(turn, p + 4 * k);
             fe_real J[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_cofactor(J, A);
             fe_corner_gradient(kind, A, 0, p + 4 * k, g);
-            FE_UNROLL for (int i = 0; i < 6; i++) stress[i] = two_phase_read(kind, w, i, q, e);
+            FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] = two_phase_read(kind, w, i, q, e);
             fe_add_product(stress, g, force);
         }
     }
-    FE_UNROLL for (int c = 0; c < 3; c++) force[c] *= fe_turn_sign(kind, turn);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) force[c] *= fe_turn_sign(kind, turn);
 }
 
 /* block += what point q of elements e gives to the diagonal blocks of their corners. */
@@ -197,11 +194,10 @@ FE_BODY void two_phase_add_block(int kind, const fe_view *m, const two_phase *w,
 {
     fe_real shape[3], g[3];
     two_phase_shape(kind, fe_turn_more(corner, q), shape);
-    FE_UNROLL for (int c = 0; c < 3; c++)
-    {
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         g[c] = fe_splat(0.0);
-        FE_UNROLL for (int j = 0; j < 3; j++) g[c] +=
-            shape[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
+        FE_UNROLL_FOR (int j = 0; j < 3; j++)
+            g[c] += shape[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
     }
     fe_point_block(kind, m, fe_element_open(m, e, fe_no_turn()), q, g, fe_splat(1.0), block);
 }

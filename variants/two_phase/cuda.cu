@@ -1,52 +1,51 @@
-/* two_phase on the device: one point a thread, then one row a thread. */
+/* two_phase on the device: one point per thread, then one row per thread. */
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Elements of several points: a warp a point, a block of threads a block of elements. */
-#define POINT_THREADS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
-enum { BLOCK = TWO_PHASE_BLOCK, ROW_THREADS = 256, ROW_CORNERS = 8 };
+/* Elements of several points: one warp per point, one block of threads per block of elements. */
+#define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
+enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
 /* Where an element's nine numbers stand together, the three components of a row have a thread each: side by
  * side they read the 24 bytes of a column, and more corners at a time. */
 enum { COLUMN_CORNERS = 16 };
 #define ROW_LANES(kind) (fe_points(kind) == 1 && TWO_PHASE_STORE == 9 ? 3 : 1)
 
 /* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
- * its own number, in place of all eight. */
-FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q, const double *v,
-                           fe_real x[8][3], fe_real f[8][3])
+ * its own number, instead of all eight. */
+FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q,
+                           const double *displacement, fe_real x[8][3], fe_real f[8][3])
 {
     __shared__ double shared[2][3][8][BLOCK];
     const int lane = threadIdx.x % BLOCK;
     const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
-    const double *const field[2] = {m->x, v};
-    FE_UNROLL for (int i = 0; i < n_field; i++)
-    {
+    const double *const field[2] = {m->x, displacement};
+    FE_UNROLL_FOR (int i = 0; i < n_field; i++) {
         double at[3];
         fe_read3(field[i], node, at);
         for (int c = 0; c < 3; c++) shared[i][c][q][lane] = at[c];
     }
     __syncthreads();
-    FE_UNROLL for (int b = 0; b < fe_corners(kind); b++) FE_UNROLL for (int c = 0; c < 3; c++)
-    {
-        x[b][c] = shared[0][c][b ^ q][lane];
-        if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
-    }
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+            x[b][c] = shared[0][c][b ^ q][lane];
+            if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
+        }
 }
 
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
-                        const double *v)
+                        const double *displacement)
 {
     fe_real x[8][3], f[8][3];
     if (fe_points(kind) == 1) {
         /* Nine numbers a thread, stored side by side: they leave the block in one row. */
-        __shared__ double out[POINT_THREADS(FE_TET4) * TWO_PHASE_WIDTH];
+        __shared__ double out[POINT_BLOCK_SIZE(FE_TET4) * TWO_PHASE_WIDTH];
         const int start = first + blockIdx.x * blockDim.x, e = start + threadIdx.x;
         const int n = (last - start < (int)blockDim.x ? last - start : blockDim.x) * TWO_PHASE_WIDTH;
         const two_phase block = {out - (size_t)TWO_PHASE_WIDTH * start};
         if (e < last) {
             fe_index node[8];
             const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
-            if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, v, f);
+            if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, displacement, f);
             two_phase_point(kind, op, m, &block, element, 0, x, f);
         }
         __syncthreads();
@@ -55,7 +54,7 @@ FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, 
     } else {
         const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x % BLOCK;
         const int q = threadIdx.x / BLOCK;
-        share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, v, x, f);
+        share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, displacement, x, f);
         two_phase_point(kind, op, m, w, fe_element_open(m, e, q), q, x, f);
     }
 }
@@ -68,11 +67,11 @@ FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row,
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
         int corner[ROW_CORNERS];
-        FE_UNROLL for (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+        FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
 #pragma unroll 1
         for (int q = 0; q < fe_points(kind); q++)
-            FE_UNROLL for (int i = 0; i < ROW_CORNERS; i++) if (corner[i] >= 0)
-                two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
+            FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
+                if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
@@ -83,13 +82,14 @@ FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c,
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += COLUMN_CORNERS) {
         int corner[COLUMN_CORNERS];
-        FE_UNROLL for (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
-        FE_UNROLL for (int i = 0; i < COLUMN_CORNERS; i++) if (corner[i] >= 0)
-        {
-            const double *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
-            const int b = corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
-            sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
-        }
+        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++)
+            if (corner[i] >= 0) {
+                const double *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
+                const int b =
+                    corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
+                sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
+            }
     }
     y[3 * (size_t)row + c] = sum;
 }
@@ -121,15 +121,15 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
 }
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(POINT_THREADS(KIND))                                                   \
-        two_phase_##operation##_##name(fe_view m, two_phase w, int first, int last, const double *v)         \
+    __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND)) two_phase_##operation##_##name(                \
+        fe_view m, two_phase w, int first, int last, const double *displacement)                             \
     {                                                                                                        \
-        point_body(KIND, OP, &m, &w, first, last, v);                                                        \
+        point_body(KIND, OP, &m, &w, first, last, displacement);                                             \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
     POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
-    __global__ void __launch_bounds__(ROW_THREADS)                                                           \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_rows_##name(fe_view m, two_phase w, int first, int last, double *y)                        \
     {                                                                                                        \
         const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
@@ -141,7 +141,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
         else                                                                                                 \
             row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
     }                                                                                                        \
-    __global__ void __launch_bounds__(ROW_THREADS)                                                           \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_diagonal_##name(fe_view m, two_phase w, double *d)                                         \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
@@ -151,17 +151,19 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef POINTS
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const two_phase *w = (const two_phase *)work;
     int first, last;
     two_phase_part_blocks(&p->view, part, &first, &last);
     first *= BLOCK, last *= BLOCK;
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
-    FE_LAUNCH_OPERATION(p, op, points, POINT_THREADS(p->kind), two_phase, p->view, *w, first, last, v)
+    FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
+                        displacement)
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_THREADS, two_phase_rows, p->view, *w,
-                   first, last, y)
+    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_BLOCK_SIZE, two_phase_rows, p->view,
+                   *w, first, last, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -171,10 +173,14 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const two_phase *w = (const two_phase *)work;
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
     const size_t points = (size_t)last * fe_points(p->kind);
-    FE_LAUNCH_KIND(p, points, POINT_THREADS(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL)
-    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_THREADS, two_phase_diagonal, p->view, *w, d)
+    FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL)
+    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly two_phase_cuda = {two_phase_setup, residual, fe_material_cuda,
-                                               jacvec,          diagonal, FE_STORES};
+extern "C" const fe_assembly two_phase_cuda = {.setup = two_phase_setup,
+                                               .residual = residual,
+                                               .material = fe_material_cuda,
+                                               .jacvec = jacvec,
+                                               .diagonal = diagonal,
+                                               .traits = FE_STORES};

@@ -1,19 +1,18 @@
-/* two_phase on the host: one point a SIMD lane, then one corner of the CSR a lane. */
+/* two_phase on the host: one point per SIMD lane, then one corner of the CSR per lane. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/two_phase/assembly.h"
 
 /* Phase 1 for some elements: their corners are read once and turned for each point. */
-FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e, const double *v)
+FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e,
+                    const double *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], turned_x[8][3], turned_f[8][3];
     fe_element_load(kind, m, e, fe_no_turn(), node, x);
-    if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, v, f);
-    FE_UNROLL for (int q = 0; q < fe_points(kind); q++)
-    {
-        FE_UNROLL for (int i = 0; i < 3 * fe_corners(kind); i++)
-        {
+    if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, displacement, f);
+    FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
+        FE_UNROLL_FOR (int i = 0; i < 3 * fe_corners(kind); i++) {
             turned_x[i / 3][i % 3] = x[i / 3 ^ q][i % 3];
             if (op != TWO_PHASE_DIAGONAL) turned_f[i / 3][i % 3] = f[i / 3 ^ q][i % 3];
         }
@@ -21,10 +20,11 @@ FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_i
     }
 }
 
-FE_BODY void block_points(int kind, int op, const fe_view *m, const two_phase *w, int block, const double *v)
+FE_BODY void block_points(int kind, int op, const fe_view *m, const two_phase *w, int block,
+                          const double *displacement)
 {
     for (int i = 0; i < TWO_PHASE_BLOCK; i += FE_LANES)
-        points(kind, op, m, w, fe_lanes_from(TWO_PHASE_BLOCK * block + i), v);
+        points(kind, op, m, w, fe_lanes_from(TWO_PHASE_BLOCK * block + i), displacement);
 }
 
 /* Phase 2: y rows [first, last) += forces on their corners. */
@@ -55,7 +55,8 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, const two_phase *w, int f
     }
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *v, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
+                        double *y)
 {
     const fe_view *m = &p->view;
     const two_phase *w = work;
@@ -64,9 +65,10 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     two_phase_part_blocks(m, part, &block_first, &block_last);
     fe_part_nodes(m, part, &first, &last);
 #define POINTS(KIND, OP)                                                                                     \
-    FE_PARALLEL_FOR(block, block_first, block_last, 1, threads) block_points(KIND, OP, m, w, block, v)
+    FE_PARALLEL_FOR (block, block_first, block_last, 1, threads)                                             \
+    block_points(KIND, OP, m, w, block, displacement)
 #define ROWS(KIND)                                                                                           \
-    FE_PARALLEL_FOR(i, first, last, FE_ROW_BLOCK, threads)                                                   \
+    FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
     rows_forces(KIND, m, w, i, fe_row_block_end(i, last), y)
     FE_FOR_OPERATION(p->kind, op, POINTS)
     FE_FOR_KIND(p->kind, ROWS)
@@ -83,9 +85,9 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads, last = m->n_owned;
     const int n_block = (m->n_elem + TWO_PHASE_BLOCK - 1) / TWO_PHASE_BLOCK;
 #define POINTS(KIND)                                                                                         \
-    FE_PARALLEL_FOR(block, 0, n_block, 1, threads) block_points(KIND, TWO_PHASE_DIAGONAL, m, w, block, NULL)
+    FE_PARALLEL_FOR (block, 0, n_block, 1, threads) block_points(KIND, TWO_PHASE_DIAGONAL, m, w, block, NULL)
 #define ROWS(KIND)                                                                                           \
-    FE_PARALLEL_FOR(i, 0, last, FE_ROW_BLOCK, threads)                                                       \
+    FE_PARALLEL_FOR (i, 0, last, FE_ROW_BLOCK, threads)                                                      \
     rows_diagonal(KIND, m, w, i, fe_row_block_end(i, last), d)
     FE_FOR_KIND(p->kind, POINTS)
     FE_FOR_KIND(p->kind, ROWS)
@@ -94,4 +96,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly two_phase_host = {two_phase_setup, residual, fe_material_host, jacvec, diagonal};
+const fe_assembly two_phase_host = {.setup = two_phase_setup,
+                                    .residual = residual,
+                                    .material = fe_material_host,
+                                    .jacvec = jacvec,
+                                    .diagonal = diagonal};

@@ -1,0 +1,53 @@
+/* Sizes of benchmark boxes and the piece of one that a rank holds; see box.h. */
+#include "bench/box.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int bench_box_cells(int n_dof)
+{
+    const int cells = (int)lround(cbrt(n_dof / 3.0)) - 1;
+    return cells < 2 ? 2 : cells;
+}
+
+int64_t bench_box_dofs(int cells) { return 3 * (int64_t)(cells + 1) * (cells + 1) * (cells + 1); }
+
+void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof)
+{
+    *n_dof = 3;
+    for (int i = 0; i < 3; i++) {
+        cells[i] = bench_box_cells(box->n_dof) * (box->weak ? box->grid[i] : 1);
+        *n_dof *= cells[i] + 1;
+    }
+}
+
+/* The first of n nodes of an axis that rank r of g owns: node i belongs to rank i g / n. */
+static int first_owned(int64_t r, int64_t g, int64_t n) { return (int)((r * n + g - 1) / g); }
+
+fe_status bench_box_piece(const bench_box *b, int rank, fe_mesh *mesh, fe_partition *p)
+{
+    fe_box box = {.kind = fe_corners(b->kind) == 4 ? FE_TET4 : FE_HEX8, .distort = 0.2, .seed = 1};
+    int first[3], last[3];
+    int64_t n_dof;
+    bench_box_shape(b, box.cells, &n_dof);
+    p->n_rank = 1;
+    for (int i = 0; i < 3; i++) {
+        const int g = b->grid[i], n = box.cells[i] + 1, place = rank % g;
+        const int low = first_owned(place, g, n), high = first_owned(place + 1, g, n);
+        first[i] = low > 0 ? low - 1 : 0, last[i] = high < n ? high : n - 1;
+        box.length[i] = (double)box.cells[i] / bench_box_cells(b->n_dof);
+        rank /= g, p->n_rank *= g;
+    }
+    FE_TRY(fe_mesh_box_piece(&box, first, last, mesh));
+    if (b->order != FE_ORDER_LEXICOGRAPHIC) FE_TRY(fe_mesh_reorder(mesh, b->order, 1)); /* is so */
+    FE_ALLOCATE(p->owner, mesh->n_node, "owners");
+    for (int k = 0; k < mesh->n_node; k++) {
+        int64_t number = mesh->node_tag[k] - 1;
+        for (int i = 0, stride = 1; i < 3; i++) {
+            const int n = box.cells[i] + 1;
+            p->owner[k] += stride * (int)(number % n * b->grid[i] / n);
+            number /= n, stride *= b->grid[i];
+        }
+    }
+    return FE_OK;
+}

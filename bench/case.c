@@ -1,0 +1,97 @@
+/* Opens a benchmark case and runs operations on it; see case.h. */
+#include "bench/case.h"
+#include "bench/fields.h"
+#include "bench/sample.h"
+#include "common/backend/device.h"
+#include "common/problem/apply.h"
+
+#include <stdlib.h>
+
+const char *const bench_operation_names[BENCH_N_OPERATION] = {"residual", "material", "jacvec_elastic",
+                                                              "jacvec", "diagonal"};
+
+static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
+{
+    const fe_j2 material = fe_j2_of(BENCH_YOUNG, BENCH_POISSON, BENCH_YIELD, BENCH_HARDENING);
+    const int n_local = c->share.n_local;
+    const size_t before = c->device->bytes_resident;
+    FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, material, c->device, &c->problem));
+    c->bytes = c->device->bytes_resident - before;
+    FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->displacement));
+    FE_TRY(fe_device_vector(c->device, n_local, "direction", &c->direction));
+    FE_TRY(
+        fe_device_allocate(c->device, 9 * (size_t)n_local + 8, sizeof(double), "output", (void **)&c->out));
+    return bench_upload_fields(c, mesh);
+}
+
+static fe_status open_on_device(bench_case *c, fe_mesh *mesh, fe_partition *p)
+{
+    const int rank = c->comm ? c->comm->rank : 0;
+    FE_TRY(bench_box_piece(&c->box, rank, mesh, p));
+    FE_TRY(fe_share_build(mesh, p, rank, &c->share));
+    if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, &c->share.halo));
+    FE_TRY(open_problem(c, mesh));
+    FE_TRY(bench_oracle_open(c, mesh));
+    FE_TRY(bench_count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
+    return bench_count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &c->n_softened);
+}
+
+static fe_status open_case(bench_case *c)
+{
+    fe_mesh mesh = {0};
+    fe_partition p = {0};
+    for (int i = 0; i < 3; i++)
+        if (c->box.grid[i] == 0) c->box.grid[i] = 1;
+    c->cells = bench_box_cells(c->box.n_dof);
+    const fe_status status = open_on_device(c, &mesh, &p);
+    fe_partition_close(&p);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+fe_status bench_case_open(const bench_box *box, bench_case *c)
+{
+    *c = (bench_case){.box = *box, .owns_device = 1};
+    FE_TRY(box->backend->open(0, box->threads, &c->device));
+    return open_case(c);
+}
+
+fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c)
+{
+    *c = (bench_case){.box = *box, .comm = comm, .device = device};
+    return open_case(c);
+}
+
+void bench_case_close(bench_case *c)
+{
+    if (c->owns_device && c->device) c->device->ops->close(c->device);
+    bench_oracle_close(c->oracle);
+    fe_share_close(&c->share);
+    *c = (bench_case){0};
+}
+
+fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+{
+    if (op == BENCH_RESIDUAL || op == BENCH_MATERIAL) return FE_OK;
+    return a->material(&c->problem, work,
+                       op == BENCH_JACVEC_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT,
+                       c->displacement);
+}
+
+fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
+                       double *y)
+{
+    return fe_apply(&c->problem, a, work, c->comm, op == BENCH_RESIDUAL ? a->residual : a->jacvec, FE_N_PHASE,
+                    x, y);
+}
+
+fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+{
+    if (op == BENCH_MATERIAL)
+        return a->material(&c->problem, work, FE_LINEARIZATION_CONSISTENT, c->displacement);
+    if (op != BENCH_DIAGONAL)
+        return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->displacement : c->direction, c->out);
+    FE_TRY(
+        c->device->ops->memory.zero(c->device, bench_entries(op, c->share.n_local) * sizeof(double), c->out));
+    return a->diagonal(&c->problem, work, c->out);
+}

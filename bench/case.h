@@ -1,0 +1,66 @@
+/* A benchmark case: a distorted box with a chosen share of plastic elements, or one rank's piece of it,
+ * resident on a device, and operations on it. fields.h says how it is deformed, verify.h checks results. */
+#ifndef BENCH_CASE_H
+#define BENCH_CASE_H
+
+#include "bench/box.h"
+#include "common/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bench_operation {
+    BENCH_RESIDUAL,
+    BENCH_MATERIAL,       /* consistent */
+    BENCH_JACVEC_ELASTIC, /* after material in elastic mode: no tangent is read */
+    BENCH_JACVEC,
+    BENCH_DIAGONAL,
+    BENCH_N_OPERATION
+} bench_operation;
+extern const char *const bench_operation_names[BENCH_N_OPERATION];
+
+struct bench_oracle;
+typedef struct bench_case {
+    bench_box box;
+    int cells; /* an axis of the cube [0, 1]³ */
+    fe_device *device;
+    int owns_device;
+    fe_comm *comm; /* NULL without ranks: nothing is exchanged */
+    fe_share share;
+    fe_problem problem;
+    double *displacement, *direction,
+        *out;     /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
+    size_t bytes; /* resident: mesh, state and tangent, without vectors */
+    int n_yielded, n_softened; /* elements: committed, and at u */
+    struct bench_oracle *oracle;
+} bench_case;
+
+/* Not a strategy: what one would reach if sums cost nothing. It has no result to check, and neither diagonal
+ * nor a material update of its own. bound.h */
+extern const fe_variant bench_bound;
+
+/* Numbers in the result of an operation: rows of n_node nodes. */
+static inline size_t bench_entries(bench_operation op, int n_node)
+{
+    return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)n_node;
+}
+
+fe_status bench_case_open(const bench_box *box, bench_case *c);
+/* One rank's piece: no rank makes the whole box. comm and device stay the caller's and outlive the case. */
+fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c);
+void bench_case_close(bench_case *c);
+
+/* Brings trial state and tangent into the form that the operation starts from. */
+fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+/* One call as a solver makes it: output zeroed unless the strategy stores it, then the operation on the whole
+ * share, whose interior runs while ghosts travel. Enqueues only. */
+fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+/* The same from x to y, [n_local][3] each, for residual and jacvec. */
+fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
+                       double *y);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,128 @@
+/* What the nodes of a box do and how plastic its elements are; see fields.h. */
+#include "bench/fields.h"
+#include "common/backend/device.h"
+#include "common/problem/state.h"
+#include "have/cuda.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bench_random_vector(int64_t node, uint64_t seed, double out[3])
+{
+    uint64_t state = fe_mix(seed) ^ fe_mix((uint64_t)node + 1);
+    for (int i = 0; i < 3; i++) {
+        state = fe_mix(state);
+        out[i] = 0x1p-52 * (double)(state >> 11) - 1.0;
+    }
+}
+
+static double yield_strain(void) /* engineering strain, in shear */
+{
+    return BENCH_YIELD * 2.0 * (1.0 + BENCH_POISSON) / BENCH_YOUNG / sqrt(3.0);
+}
+
+void bench_displacement(const bench_box *box, int cells, int step, int64_t node, const double x[3],
+                        double u[3])
+{
+    static const double direction[3] = {1.0, 0.5, 0.25};
+    const double yield = yield_strain();
+    const double height = box->plastic * (box->weak ? box->grid[2] : 1);
+    const double slab = !box->scatter && x[2] < height ? height - x[2] : 0.0;
+    bench_random_vector(node, 1 + (uint64_t)step, u);
+    for (int i = 0; i < 3; i++)
+        u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
+}
+
+void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_N_STATE])
+{
+    memset(state, 0, FE_N_STATE * sizeof *state);
+    if (0x1p-53 * (double)(fe_mix(fe_mix(4) ^ fe_mix((uint64_t)e + 1)) >> 11) >= box->plastic) return;
+    const double amount = -3.0 * yield_strain();
+    double normal[3], shear[3];
+    bench_random_vector(e, 5 + (uint64_t)q, normal);
+    bench_random_vector(e, 13 + (uint64_t)q, shear);
+    state[0] = amount * 0.05 * normal[0], state[1] = amount * 0.05 * normal[1]; /* xx yy */
+    state[2] = amount * 0.05 * shear[0];                                        /* xy */
+    state[3] = amount * (0.25 + 0.05 * shear[1]);                               /* yz */
+    state[4] = amount * (0.50 + 0.05 * shear[2]);                               /* xz */
+    state[5] = -amount / sqrt(3.0);
+}
+
+/* Brings it into the case, some groups of elements at a time. */
+static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
+{
+    enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };
+    const fe_view *m = &c->problem.view;
+    const fe_backend *ops = c->device->ops;
+    const int kind = c->box.kind, n_point = fe_points(kind);
+    const size_t width = (size_t)FE_N_NUMBER * n_point;
+    double *point = NULL;
+    uint8_t *flags = NULL;
+    fe_status status = FE_OK;
+    FE_ALLOCATE(point, CHUNK * width, "scattered state");
+    FE_ALLOCATE(flags, m->ld, "scattered state");
+    for (int first = 0; first < m->ld && status == FE_OK; first += CHUNK) {
+        const int n = m->ld - first < CHUNK ? m->ld - first : CHUNK;
+        for (int e = first; e < first + n && e < m->n_elem; e++)
+            for (int q = 0; q < n_point; q++) {
+                double state[FE_N_STATE];
+                bench_scattered_state(&c->box, mesh->elem_tag[c->share.elem[e]], q, state);
+                for (int i = 0; i < FE_N_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
+                flags[e] = state[FE_N_STATE - 1] > 0.0 ? FE_YIELDED : 0;
+            }
+        status = ops->memory.upload(c->device, (size_t)n * width * sizeof *point, point,
+                                    m->committed.point + (size_t)first * width);
+        if (status == FE_OK) status = ops->wait(c->device);
+    }
+    if (status == FE_OK) status = ops->memory.upload(c->device, (size_t)m->ld, flags, m->committed.flags);
+    if (status == FE_OK) status = ops->wait(c->device);
+    free(point), free(flags);
+    return status;
+}
+
+/* State at u, as every strategy has to compute it. */
+static fe_status common_material(bench_case *c)
+{
+#if FE_HAVE_CUDA
+    if (c->device->ops == &fe_backend_cuda)
+        return fe_material_cuda(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);
+#endif
+    return fe_material_host(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);
+}
+
+/* Ghosts of fields come from their owners. */
+static fe_status refresh(bench_case *c, double *x) { return c->comm ? fe_comm_exchange(c->comm, x) : FE_OK; }
+
+fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
+{
+    fe_device *d = c->device;
+    const fe_share *s = &c->share;
+    const size_t bytes = 3 * (size_t)s->n_local * sizeof(double);
+    double *field = NULL;
+    fe_status status = FE_OK;
+    FE_ALLOCATE(field, 3 * (size_t)s->n_local, "fields");
+    for (size_t i = 3 * (size_t)s->n_owned; i < 3 * (size_t)s->n_local; i++) field[i] = NAN;
+    for (int pass = 0; pass < 3 && status == FE_OK; pass++) {
+        double *x = pass < 2 ? c->displacement : c->direction;
+        for (int i = 0; i < s->n_owned; i++) {
+            const int node = s->node[i];
+            if (pass < 2)
+                bench_displacement(&c->box, c->cells, pass, mesh->node_tag[node], mesh->x + 3 * (size_t)node,
+                                   field + 3 * (size_t)i);
+            else
+                bench_random_vector(mesh->node_tag[node], 3, field + 3 * (size_t)i);
+        }
+        status = d->ops->memory.upload(d, bytes, field, x);
+        if (status == FE_OK) status = refresh(c, x);
+        if (status != FE_OK || pass == 2) continue;
+        if (pass == 0 && c->box.scatter) {
+            status = upload_scattered(c, mesh);
+            continue;
+        }
+        status = common_material(c);
+        if (status == FE_OK && pass == 0) fe_problem_accept(&c->problem);
+    }
+    free(field);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* What the oracle says of a benchmark case: the elements at some of its nodes as a mesh of their own. */
+#ifndef BENCH_SAMPLE_H
+#define BENCH_SAMPLE_H
+
+#include "bench/case.h"
+#include "oracle/oracle.h"
+
+/* The sampled nodes, the elements at them as a mesh of their own, and the oracle's results there. */
+typedef struct bench_oracle {
+    oracle_mesh mesh;
+    int n_sample, width; /* width: history values of an element, points × FE_N_STATE */
+    int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] local numbers; sampled nodes come first */
+    int64_t *elem_tag;   /* [mesh.n_elem] */
+    double *x;
+    int *conn;
+    double *u[2], *v; /* [n_node][3]: committed, trial, direction */
+    oracle_state *committed, *trial;
+    double (*tangent)[6][6], (*elastic)[6][6];
+    double *result[BENCH_N_OPERATION], *scale[BENCH_N_OPERATION]; /* [n_node][3 or 9]; none for material */
+    double *first[BENCH_N_OPERATION];                             /* the first strategy's result, all rows */
+    int *place;     /* device: entries of trial.point of the sampled elements */
+    double *taken;  /* device */
+    uint64_t *hash; /* device */
+    uint8_t *flags; /* [n_elem of the share] */
+} bench_oracle;
+
+/* Samples owned nodes of the case, half of them at its border, and lets the oracle compute every operation
+ * there. mesh: the piece that the case was made of. */
+fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh);
+void bench_oracle_close(bench_oracle *o);
+
+/* How many elements of the case have a flag set; the flags stay in oracle->flags. */
+fe_status bench_count_flags(const bench_case *c, const uint8_t *flags, int flag, int *count);
+
+#endif

@@ -1,0 +1,33 @@
+/* Checks of the results on a benchmark case: right, and the same in every run. */
+#ifndef BENCH_VERIFY_H
+#define BENCH_VERIFY_H
+
+#include "bench/case.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A result whose error is above this is recorded with its error and without a time. Tangents in single
+ * precision are exact to 6e-8. */
+#define BENCH_TOLERANCE (FE_STORAGE == FE_STORAGE_FLOATS ? 1e-6 : 1e-12)
+/* A strategy whose output has the same bits in so many runs more counts as deterministic. */
+#define BENCH_RUNS 20
+
+/* Runs the operation on cleared state and output, and measures its error: the largest of
+ * |difference from the oracle| / (sum over elements of |element contribution|), over rows (or points) of a
+ * random sample of nodes, and |difference from the first strategy that was checked| / (the largest such sum),
+ * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
+ * infinity where a flag is wrong. */
+fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error);
+
+/* After bench_verify: runs the operation again from the same input. *other is the first of the runs whose
+ * output (of material: state, flags and tangent) has other bits than the run that was checked, 0 where none
+ * has. Bits are compared by a hash of 64 bits, on the device. */
+fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+                       int *other);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,75 @@
+/* Both parts of an operation on a rank: one after the other, or the border and its exchange on the side
+ * stream while the interior runs. */
+#include "common/problem/apply.h"
+
+typedef struct application {
+    const fe_problem *problem;
+    const fe_assembly *assembly;
+    void *work;
+    fe_comm *comm;
+    fe_forces forces;
+    double *displacement, *y;
+} application;
+
+static fe_status compute(const application *p, fe_part part)
+{
+    return p->forces(p->problem, p->work, part, p->displacement, p->y);
+}
+
+static fe_status clear(const application *p)
+{
+    fe_device *d = p->problem->device;
+    if (p->assembly->traits & FE_STORES) return FE_OK;
+    return d->ops->memory.zero(d, 3 * (size_t)p->problem->view.n_local * sizeof *p->y, p->y);
+}
+
+static fe_status enter(fe_device *d, int phase)
+{
+    return phase < FE_N_PHASE ? d->ops->phase(d, phase) : FE_OK;
+}
+
+/* begin or end of the exchange */
+static fe_status exchange(const application *p, fe_status (*step)(fe_comm *, double *), int phase)
+{
+    FE_TRY(enter(p->problem->device, phase < FE_N_PHASE ? FE_PHASE_EXCHANGE : phase));
+    FE_TRY(step(p->comm, p->displacement));
+    return enter(p->problem->device, phase);
+}
+
+static fe_status in_turn(const application *p, int border, int phase)
+{
+    if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_begin, phase));
+    FE_TRY(clear(p));
+    FE_TRY(compute(p, FE_INTERIOR));
+    if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_end, phase));
+    return border ? compute(p, FE_BORDER) : FE_OK;
+}
+
+static fe_status exchange_and_border(const application *p)
+{
+    if (p->comm) FE_TRY(fe_comm_exchange(p->comm, p->displacement));
+    return compute(p, FE_BORDER);
+}
+
+static fe_status side_by_side(const application *p)
+{
+    fe_device *d = p->problem->device;
+    FE_TRY(clear(p)); /* both add to it */
+    FE_TRY(d->ops->side.begin(d));
+    const fe_status status = exchange_and_border(p), ended = d->ops->side.end(d);
+    FE_TRY(status);
+    FE_TRY(ended);
+    FE_TRY(compute(p, FE_INTERIOR));
+    return d->ops->side.join(d);
+}
+
+fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
+                   int phase, double *displacement, double *y)
+{
+    const fe_view *m = &p->view;
+    const int border = m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior,
+              beside = border && a->traits & FE_INDEPENDENT && p->device->ops->side.begin;
+    const application all = {p, a, work, comm, forces, displacement, y};
+    FE_TRY(enter(p->device, phase));
+    return beside ? side_by_side(&all) : in_turn(&all, border, phase);
+}

@@ -1,0 +1,28 @@
+/* One operation of a strategy on its rank: both parts, and the refresh of the ghosts that the second reads.
+ */
+#ifndef FE_APPLY_H
+#define FE_APPLY_H
+
+#include "common/ranks/comm.h"
+#include "common/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The residual or jacvec of a strategy's table. */
+typedef fe_status (*fe_forces)(const fe_problem *p, void *work, fe_part part, const double *displacement,
+                               double *y);
+
+/* y = forces(displacement, or the direction of jacvec); ghost rows of y are undefined. The input's ghosts are
+ * refreshed, or left as they are where comm is NULL.
+ * The interior is computed while they travel. The border runs after it, or on the side stream where the
+ * strategy and the backend allow that. Time counts for `phase` (FE_PHASE_...), and for FE_PHASE_EXCHANGE what
+ * the stream spends on the exchange before and behind the interior; with FE_N_PHASE no phase is entered. */
+fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
+                   int phase, double *displacement, double *y);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,566 @@
+# Rewrites the generated parts of one Markdown file; results/tables.sh calls it and names all inputs by variables:
+#   run   line of results/current.csv that a file belongs to
+#   file  what it is: variants, current, kernels.csv, scaling.csv, storage.csv, machine.csv, ..., document
+#   document, up, check   the Markdown file, the way from it to the root, 1: only compare
+#
+# A part is  <!-- rows: NAME ARGUMENTS -->  to  <!-- end -->,  or in a line  <!--n:CARD ELEMENT VARIANT OPERATION-->value<!--/n-->.
+# Numbers are medians with their 95 % intervals. What a part needs and no row has ends the program with exit 1.
+BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " "); elements[1] = "hex8"; elements[2] = "tet4" }
+function fault(text) { print "results/tables.sh: " document ": " text >"/dev/stderr"; failed = 1; exit 1 }
+function get(name) { return $(column[name]) }
+FNR == 1 && file ~ /\.csv$/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
+
+# --- inputs ---------------------------------------------------------------------------------------------------
+file == "variants" && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); variant[++n_variant] = $0; next }
+file == "variants" { next }
+file == "current" {
+    if (FNR == 1) next
+    machine[++n_run] = $1; folder[n_run] = "results/" $1 "/" $2; commit[n_run] = $3; proves[n_run] = $4
+    n = split($4, word, " ")
+    for (i = 1; i <= n; i++) has_word[n_run, word[i]] = 1
+    if (!headline && (n_run, "kernels") in has_word) headline = n_run
+    next
+}
+file == "machine.csv" { fact[run, $1] = $2; next }
+file == "kernels.csv" {
+    b = get("backend"); e = get("element"); o = get("order"); d = get("n_dof") + 0; v = get("variant"); p = get("operation")
+    device[run, b] = get("device"); threads[run, b] = get("threads")
+    if (!((run, b) in has_backend)) { has_backend[run, b] = 1 }
+    n_rows[run]++; n_samples[run, get("repetitions") + 0]++
+    if (get("status") == "ok") n_ok[run]++
+    if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")
+    if (get("plastic") + 0 != 1 || ("plastic_pattern" in column) && get("plastic_pattern") != "clustered") next
+    if (!((run, b, e, o, d) in has_size)) {
+        has_size[run, b, e, o, d] = 1
+        size[run, b, e, o, ++n_size[run, b, e, o]] = d
+        if (d > largest[run, b, e, o] + 0) largest[run, b, e, o] = d
+    }
+    present[run, b, v] = 1
+    at = run SUBSEP b SUBSEP e SUBSEP o SUBSEP d SUBSEP v SUBSEP p
+    state[at] = get("status")
+    if (get("deterministic") == "0") changes[run, b, v] = 1
+    setup[run, b, e, o, d, v] = 1e3 * get("setup_s"); own[run, b, e, o, d, v] = get("bytes_work") / d
+    held[run, b, e, o, d, v] = get("bytes") / d
+    flop[run, e, p] = get("flop") / get("n_elem"); moved[run, e, p] = get("bytes_moved") / d
+    if (state[at] != "ok") next
+    repetitions[at] = get("repetitions")
+    unit = b == "host" ? 1e-6 : 1e-9
+    mid[at] = unit * d / get("median_s"); low[at] = unit * d / get("ci95_high_s"); high[at] = unit * d / get("ci95_low_s")
+    next
+}
+file == "storage.csv" {
+    if (get("status") != "ok") next
+    storage_about[run] = get("order") ", " millions(get("n_dof")) " degrees of freedom"
+    at = run SUBSEP get("element") SUBSEP get("variant") SUBSEP get("storage") SUBSEP get("operation")
+    mid[at] = 1e-9 * get("n_dof") / get("median_s")
+    low[at] = 1e-9 * get("n_dof") / get("ci95_high_s"); high[at] = 1e-9 * get("n_dof") / get("ci95_low_s")
+    if (!((get("storage")) in has_storage)) { has_storage[get("storage")] = 1; storage[++n_storage] = get("storage") }
+    next
+}
+file == "scaling.csv" {
+    if (get("status") != "ok") next
+    split(get("case"), part, "-")
+    d = part[1] == "weak" ? sprintf("%d", get("n_dof") / get("ranks") + 0.5) : get("n_dof")
+    box = part[4] # of weak boxes the cells of all ranks: told apart by the cells of one rank
+    if (part[1] == "weak") { split(part[2], grid, "x"); sub(/^box/, "", box); split(box, side, "x"); box = side[1] / grid[1] "x" side[2] / grid[2] "x" side[3] / grid[3] }
+    s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box
+    if (!(s in n_ranks)) { scene[++n_scene] = s; scene_dof[s] = d }
+    if (!((s, get("ranks")) in has_ranks)) { has_ranks[s, get("ranks")] = 1; ranks[s, ++n_ranks[s]] = get("ranks") }
+    at = s SUBSEP get("ranks") SUBSEP get("variant") SUBSEP get("operation")
+    mid[at] = 1e3 * get("median_s"); low[at] = 1e3 * get("ci95_low_s"); high[at] = 1e3 * get("ci95_high_s")
+    scaling_device[run] = get("device"); scaling_repetitions[run, get("repetitions")] = 1
+    next
+}
+file == "profile.md" {
+    if (/^## /) { profiled = $0; sub(/^## /, "", profiled); sub(/,.*/, "", profiled); profile_dof = $0; sub(/^[^,]*, /, "", profile_dof); sub(/ .*/, "", profile_dof) }
+    if (/^\| `/) { line = $0; gsub(/^\| `/, "", line); profile[run, ++n_profile[run]] = profiled SUBSEP line; profile_dofs[run] = profile_dof }
+    next
+}
+file == "validation.md" {
+    n = split($0, field, / *\| */)
+    if (field[2] == "variant" || field[2] ~ /^-/ || n < 10) next
+    at = run SUBSEP field[4] SUBSEP field[5]
+    if (!(at in has_problem)) { has_problem[at] = 1; problem[++n_problem] = at }
+    for (i = 6; i <= 8; i++) if (field[i] + 0 > problem_error[at, i] + 0) problem_error[at, i] = field[i]
+    if (!((run, field[2] " " field[3]) in has_pair)) { has_pair[run, field[2] " " field[3]] = 1; n_pair[run, field[3]]++ }
+    next
+}
+file == "box405.log" {
+    if (/ nodes, /) { big_nodes = $0; sub(/^[^:]*: /, "", big_nodes); split(big_nodes, w, " "); big_n = w[1]; sub(/;.*/, "", big_nodes) }
+    if (/^ *1 +[0-9]/) { split($0, w, " "); big_newton = w[2]; big_krylov = w[3]; big_s = w[7]; big_run = run }
+    next
+}
+file ~ /^bracket-/ { # a result of solve: one key a line
+    text = $0
+    if (text ~ /"step":/) { gsub(/[^0-9]/, "", text); bracket_step = text + 0 }
+    if (text ~ /"max_peeq":/) { gsub(/[^0-9.e+-]/, " ", text); split(text, w, " "); bracket_peeq[run, file, bracket_step] = w[split(text, w, " ")] }
+    if (text ~ /"iterations":/) { gsub(/[^0-9]/, "", text); bracket_newton[run, file] += text }
+    if (text ~ /"krylov_iterations":/) { gsub(/[^0-9]/, "", text); bracket_krylov[run, file] += text }
+    next
+}
+
+# --- text -----------------------------------------------------------------------------------------------------
+function out(text) { new = new text "\n" }
+function digits(x,    a) { a = x < 0 ? -x : x; return sprintf(a >= 100 ? "%.0f" : a >= 10 ? "%.1f" : "%.2f", x) }
+function interval(at) { return digits(mid[at]) " (" digits(low[at]) "–" digits(high[at]) ")" }
+function width(text) { gsub(/[\200-\277]/, "", text); return length(text) }
+function wrap(text, indent,    n, w, i, line) { # to at most 118 characters
+    n = split(text, w, " "); line = w[1]
+    for (i = 2; i <= n; i++)
+        if (width(line " " w[i]) > 118) { out(line); line = indent w[i] } else line = line " " w[i]
+    out(line)
+}
+function short(r,    t) {
+    t = machine[r]
+    return t ~ /h100/ ? "H100" : t ~ /h200/ ? "H200" : t ~ /b200/ ? "B200" : t ~ /a100/ ? "A100" : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : t
+}
+function place(r, b,    t) { # the card, or the processor
+    if (b != "host") return short(r)
+    t = fact[r, "cpu"]; gsub(/\([RT]M?\)/, "", t)
+    return "host " t ", " threads[r, b] " threads"
+}
+function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
+function millions(d) { return digits(d / 1e6) " M" }
+function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
+function machine_name(r) { return fact[r, "gpu"] != "" ? fact[r, "gpu"] : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : short(r) }
+function main_order(r, b, e) { return (r, b, e, "lexicographic") in largest ? "lexicographic" : "bisection" }
+# The row of a strategy at the largest size, in the order that most rows are of.
+function row(r, b, e, v, p, o, d) {
+    if (o == "") o = main_order(r, b, e)
+    if (d == "") d = largest[r, b, e, o]
+    return r SUBSEP b SUBSEP e SUBSEP o SUBSEP d SUBSEP v SUBSEP p
+}
+function need(at,    w) {
+    if (state[at] == "ok") return at
+    split(at, w, SUBSEP)
+    fault(folder[w[1]] "/kernels.csv has no row" (state[at] == "" ? "" : " with times (its status is " state[at] ")") \
+        " of " w[6] " " w[7] " on " w[2] ", " w[3] ", order " w[4] ", n_dof " w[5] ", plastic 1")
+}
+function cell(at) { return state[at] == "ok" ? interval(at) : state[at] == "" ? "" : state[at] }
+function ratio(a, b) { return digits(mid[a] / mid[b]) " (" digits(low[a] / high[b]) "–" digits(high[a] / low[b]) ")" }
+# The fastest strategy of an operation, and whether intervals say so; steady: of those that were reproducible.
+function fastest(r, b, e, p, o, d, steady,    i, at, best) {
+    best = ""; sure = 1
+    for (i = 1; i <= n_variant; i++) {
+        if (variant[i] == "hybrid" || steady && (r, b, variant[i]) in changes) continue
+        at = row(r, b, e, variant[i], p, o, d)
+        if (state[at] == "ok" && (best == "" || mid[at] > mid[row(r, b, e, best, p, o, d)])) best = variant[i]
+    }
+    for (i = 1; i <= n_variant; i++) {
+        if (variant[i] == best || variant[i] == "hybrid" || steady && (r, b, variant[i]) in changes) continue
+        at = row(r, b, e, variant[i], p, o, d)
+        if (state[at] == "ok" && high[at] >= low[row(r, b, e, best, p, o, d)]) sure = 0
+    }
+    return best
+}
+function names(best) { return "`" best "`" (sure ? "" : " (intervals overlap)") }
+function rows_link(r) { return "[rows](" up folder[r] "/kernels.csv)" }
+function table_link(r) { return "[table](" up folder[r] "/table.md)" }
+
+# --- parts ----------------------------------------------------------------------------------------------------
+function figure(    r, b, name, o, n, first, last, e) {
+    r = headline; b = (r, "cuda") in has_backend ? "cuda" : "host"; e = "hex8"; o = main_order(r, b, e); n = n_size[r, b, e, o]
+    name = (n > 1 ? "throughput-" : "operations-") b ".svg"
+    out("![" (n > 1 ? "Throughput of tangent products over problem size" : "Throughput of all operations") " on " about(r, b) "](" up folder[r] "/" name ")")
+    out("")
+    for (i = 1; i <= n; i++) if (!first || size[r, b, e, o, i] < first) first = size[r, b, e, o, i]
+    last = largest[r, b, e, o]
+    wrap("*" (n > 1 ? "Tangent products on distorted boxes of " millions(first) " to " : "All operations on distorted boxes of ") millions(last) \
+        " degrees of freedom, all elements plastic, double precision, on one " about(r, b) ", commit " commit[r] "." \
+        " Elastic products (`jacvec_elastic`) read no stored tangents. `bound` is the element kernel of `element_atomic` without any sums. " \
+        rows_link(r) ", " table_link(r) ".*", "")
+}
+# Text cells are kept; the cells of numbers after them are made anew.
+function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
+    b = (headline, "cuda") in has_backend ? "cuda" : "host"
+    n = split(old, lines, "\n")
+    for (i = 1; i < n; i++) {
+        k = split(lines[i], w, / *\| */)
+        text = "|"
+        for (j = 2; j <= keep + 1; j++) text = text (lines[i] ~ /^\|--/ ? w[j] : " " w[j] " ") "|"
+        if (lines[i] ~ /^\|--/) { out(text "---:|---:|---:|---:|"); continue }
+        if (match(lines[i], /`[a-z_]+`/) == 0) {
+            out(text " Hex8 elastic | Hex8 tangents | Tet4 elastic | Tet4 tangents |")
+            continue
+        }
+        v = substr(lines[i], RSTART + 1, RLENGTH - 2); known = known " " v " "
+        if (!((headline, b, v) in present)) { out(text " not in this run | | | |"); continue }
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+            at = row(headline, b, elements[e], v, ops[p])
+            text = text " " cell(state[at] == "" ? need(at) : at) " |"
+        }
+        out(text)
+    }
+    for (i = 1; i <= n_variant; i++) if (!index(known, " " variant[i] " ")) fault("the table of strategies has no line of " variant[i])
+}
+function strategies_about(    b, o, i, e, p, n, least, most) {
+    b = (headline, "cuda") in has_backend ? "cuda" : "host"; o = main_order(headline, b, "hex8")
+    for (i = 1; i <= n_variant; i++) for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+        n = repetitions[row(headline, b, elements[e], variant[i], ops[p])] + 0
+        if (n && (!least || n < least)) least = n
+        if (n > most) most = n
+    }
+    wrap("Throughput: " (b == "host" ? "MDoF/s" : "GDoF/s") " (" (b == "host" ? "million" : "billion") " degrees of freedom per second) of one tangent product at " \
+        millions(largest[headline, b, "hex8", o]) " degrees of freedom on " about(headline, b) ", " o " order, median of " (least == most ? most : least " to " most) \
+        " samples with its 95 % interval, commit " commit[headline] " (" table_link(headline) ").", "")
+}
+function finding_baseline(    r, text) {
+    text = "- **`patch` compared with an assembled matrix** (`assembled_bsr`), throughput of tangent products on Hex8 and Tet4:"
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
+        text = text " on an " short(r) " at " millions(largest[r, "cuda", "hex8", main_order(r, "cuda", "hex8")]) " degrees of freedom " gain(r, "hex8", "jacvec_elastic") \
+            " and " gain(r, "tet4", "jacvec_elastic") " times where all points are elastic, " gain(r, "hex8", "jacvec") " and " gain(r, "tet4", "jacvec") \
+            " times where stored tangents are read (" table_link(r) ");"
+    }
+    sub(/;$/, ".", text)
+    wrap(text, "  ")
+}
+function gain(r, e, p) { return ratio(need(row(r, "cuda", e, "patch", p)), need(row(r, "cuda", e, "assembled_bsr", p))) }
+function finding_fastest(    r, e, i, j, k, p, o, text, d, list, n, t, name, first, b) {
+    text = "- **The fastest strategy by card and size** (M degrees of freedom)."; b = "cuda"
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
+        text = text " " short(r) ":"
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+            o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
+            for (i = 1; i <= n; i++) list[i] = size[r, b, elements[e], o, i]
+            sort(list, n)
+            text = text " " title(elements[e]) (p == 3 ? " elastic" : " with tangents"); name = ""
+            for (i = 1; i <= n + 1; i++) {
+                k = i > n ? "" : names(fastest(r, b, elements[e], ops[p], o, list[i], 0))
+                if (k != name && name != "") text = text " " name " (" (first == list[i - 1] ? "" : digits(first / 1e6) "–") digits(list[i - 1] / 1e6) "),"
+                if (k != name) { name = k; first = list[i] }
+            }
+        }
+        sub(/,$/, " (", text)
+        text = text table_link(r) ")."
+    }
+    wrap(text " [More tables](" up "docs/findings.md).", "  ")
+}
+function sort(list, n,    i, j, t) {
+    for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+}
+function finding_bits(    r, e, text, best, steady) {
+    text = "- **Bitwise reproducible sums have a price**: elastic products of the fastest reproducible strategy, as a fraction of the fastest of all:"
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
+        text = text " on an " short(r)
+        for (e = 1; e <= 2; e++) {
+            best = fastest(r, "cuda", elements[e], "jacvec_elastic", "", "", 0); steady = fastest(r, "cuda", elements[e], "jacvec_elastic", "", "", 1)
+            text = text (e == 2 ? " and " : " ") ratio(row(r, "cuda", elements[e], steady, "jacvec_elastic"), row(r, "cuda", elements[e], best, "jacvec_elastic")) \
+                " on " title(elements[e]) " (`" steady "`)"
+        }
+        text = text ";"
+    }
+    sub(/;$/, ".", text)
+    wrap(text " [How it is measured](" up "docs/method.md).", "  ")
+}
+function finding_order(    r, text, n) {
+    text = "- **The order of nodes and elements matters**: with `bisection` instead of the lexicographic order, the throughput changes: "
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "orders") in has_word)) continue
+        n++
+        text = text "`patch` with tangents on Hex8 " changed(r, "hex8", "patch", "jacvec") " times, elastic on Tet4 `node_csr` " changed(r, "tet4", "node_csr", "jacvec_elastic") \
+            " times and `element_atomic` " changed(r, "tet4", "element_atomic", "jacvec_elastic") " times (" short(r) ", " table_link(r) "),"
+    }
+    sub(/,$/, ".", text)
+    if (n) wrap(text, "  ")
+}
+function changed(r, e, v, p,    d) {
+    d = largest[r, "cuda", e, "bisection"]
+    return ratio(need(row(r, "cuda", e, v, p, "bisection", d)), need(row(r, "cuda", e, v, p, "lexicographic", d)))
+}
+# The run and box of most ranks of a kind.
+function widest(e, kind,    i, w, best, most) {
+    for (i = 1; i <= n_scene; i++) {
+        split(scene[i], w, SUBSEP)
+        if (w[2] != e || w[3] != kind || !((scene[i], 1) in has_ranks)) continue
+        if (top(scene[i]) > most || top(scene[i]) == most && scene_dof[scene[i]] > scene_dof[best] + 0) { most = top(scene[i]); best = scene[i] }
+    }
+    return best
+}
+function top(s,    i, n) { for (i = 1; i <= n_ranks[s]; i++) if (ranks[s, i] + 0 > n) n = ranks[s, i] + 0; return n }
+function finding_ranks(    s, t, w) {
+    s = widest("hex8", "weak"); t = widest("tet4", "weak")
+    if (s == "") fault("no current run has weak scaling of hex8")
+    split(s, w, SUBSEP)
+    wrap("- **Several GPUs**: on " top(s) " " short(w[1]) " with " millions(scene_dof[s]) " degrees of freedom each, an iteration of GMRES with `patch` has a parallel" \
+        " efficiency of " efficiency(s, "gmres_dcgs2_graph") " on Hex8 and " efficiency(t, "gmres_dcgs2_graph") " on Tet4 ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
+}
+function efficiency(s, op,    a, b, w, n) {
+    n = top(s); a = s SUBSEP 1 SUBSEP "patch" SUBSEP op; b = s SUBSEP n SUBSEP "patch" SUBSEP op
+    split(s, w, SUBSEP)
+    if (!(a in mid) || !(b in mid)) fault(folder[w[1]] "/scaling.csv has no row of patch " op " on 1 and " n " ranks, " w[2] ", " w[3] ", box " w[4])
+    return ratio(a, b)
+}
+function runs(    r) {
+    out("| machine | run | commit | proves |"); out("|---|---|---|---|")
+    for (r = 1; r <= n_run; r++) out("| " machine[r] " | [" substr(folder[r], length("results/" machine[r] "/") + 1) "](" up folder[r] "/) | " commit[r] " | " proves[r] " |")
+}
+function machines(    r) {
+    out("| machine | copy, GB/s | FP64 multiply-add, GFLOP/s | driver | CUDA | compiler |"); out("|---|---:|---:|---|---|---|")
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "kernels") in has_word)) continue
+        if (fact[r, "gpu"] != "") out("| " fact[r, "gpu"] " | " fact[r, "cuda_copy_gb_per_s"] " | " fact[r, "cuda_fma_gflop_per_s"] " | " fact[r, "driver"] " | " fact[r, "cuda"] " | nvcc |")
+        if ((r, "host") in has_backend) out("| " fact[r, "cpu"] ", " fact[r, "host_threads"] " threads | " fact[r, "host_copy_gb_per_s"] " | " fact[r, "host_fma_gflop_per_s"] " | | | " fact[r, "compiler"] " |")
+    }
+}
+function work_model(    e, p) {
+    out("| element | operation | modelled bytes per degree of freedom | counted flop per element |"); out("|---|---|---:|---:|")
+    for (e = 1; e <= 2; e++) for (p = 1; p <= n_op; p++)
+        out("| " title(elements[e]) " | `" ops[p] "` | " digits(moved[headline, elements[e], ops[p]]) " | " digits(flop[headline, elements[e], ops[p]]) " |")
+}
+function checks(    r, k, w, reps, n, i) {
+    out("| run | rows | with times | samples per row | largest error against the oracle |"); out("|---|---:|---:|---|---:|")
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "kernels") in has_word)) continue
+        reps = ""
+        for (i = 1; i <= 99; i++) if ((r, i) in n_samples) reps = reps (reps == "" ? "" : ", ") i
+        out("| [" machine[r] ", " commit[r] "](" up folder[r] "/table.md) | " n_rows[r] " | " n_ok[r] " | " reps " | " worst[r] " |")
+    }
+}
+function validation(    i, w, r, text) {
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "validation") in has_word)) continue
+        text = ""
+        if (n_pair[r, "host"]) text = n_pair[r, "host"] " strategies on the host"
+        if (n_pair[r, "cuda"]) text = text (text == "" ? "" : ", ") n_pair[r, "cuda"] " on CUDA"
+        wrap("Largest error over all load steps and strategies; " machine[r] ", commit " commit[r] ", " text " ([all rows](" up folder[r] "/validation.md)):", "")
+        out(""); out("| problem | mesh | displacement | reaction | equivalent plastic strain |"); out("|---|---|---:|---:|---:|")
+        for (i = 1; i <= n_problem; i++) {
+            split(problem[i], w, SUBSEP)
+            if (w[1] == r) out("| " w[2] " | `" w[3] "` | " shown(problem_error[problem[i], 6]) " | " shown(problem_error[problem[i], 7]) " | " shown(problem_error[problem[i], 8]) " |")
+        }
+        seen_validation = 1
+    }
+    if (!seen_validation) fault("no run of results/current.csv proves 'validation'")
+}
+function shown(x) { return x == "" ? "0" : x }
+function bracket(    r, f, k) {
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "bracket") in has_word)) continue
+        out("| mesh | run | largest equivalent plastic strain, step 7 | step 8 | Newton iterations | Krylov iterations |"); out("|---|---|---:|---:|---:|---:|")
+        for (k = 1; k <= 2; k++) {
+            f = "bracket-" elements[k] ".json"
+            out("| " title(elements[k]) " | [" short(r) ", " commit[r] "](" up folder[r] "/" f ") | " sprintf("%.4f", bracket_peeq[r, f, 7]) " | " sprintf("%.4f", bracket_peeq[r, f, 8]) \
+                " | " bracket_newton[r, f] " | " bracket_krylov[r, f] " |")
+        }
+        return
+    }
+    out("No current run holds the bracket.")
+}
+# One strategy on all current machines, or two that share a folder.
+function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
+    n = split(list, v, " "); split("cuda host", backends, " ")
+    out("| machine | element | strategy | `residual` | `jacvec_elastic` | `jacvec` | `diagonal` | own B/DoF | set-up, ms |"); out("|---|---|---|---:|---:|---:|---:|---:|---:|")
+    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
+        b = backends[k]
+        if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
+        for (e = 1; e <= 2; e++) for (i = 1; i <= n; i++) {
+            if (!((r, b, v[i]) in present)) continue # newer than the run
+            if (b == "host" && state[row(r, b, elements[e], v[i], "jacvec")] == "") continue # a budget may leave hosts out
+            o = main_order(r, b, elements[e])
+            text = "| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
+            for (p = 1; p <= n_op; p++) if (ops[p] != "material") text = text " | " cell(row(r, b, elements[e], v[i], ops[p]))
+            if (state[row(r, b, elements[e], v[i], "jacvec")] == "") need(row(r, b, elements[e], v[i], "jacvec"))
+            out(text " | " sprintf("%.0f", own[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " digits(setup[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " |")
+        }
+    }
+    out("")
+    wrap("GDoF/s on GPUs, MDoF/s on hosts: medians with 95 % intervals, all elements plastic, lexicographic order, the largest size of it. The first column links to the run's table.", "")
+}
+function profile_table(prefix,    r, i, w, c, n, before) {
+    before = new
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "profile") in has_word)) continue
+        out("| kernel | µs | registers | spilled accesses per thread | shared memory per block, B | warps active | memory, B/DoF | FP64, flop/DoF | atomic lanes/DoF |"); out("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+        for (i = 1; i <= n_profile[r]; i++) {
+            split(profile[r, i], w, SUBSEP)
+            if (index(w[2], prefix) != 1) continue
+            split(w[2], c, / *\| */); sub(/`.*/, "", c[1])
+            n++
+            out("| `" c[1] "`" (c[1] ~ /_(hex8|tet4)$/ ? "" : ", " title(w[1])) " | " c[2] " | " c[3] " | " c[4] " | " c[5] " | " c[7] " | " c[8] " | " c[10] " | " c[11] " |")
+        }
+        out("")
+        wrap("Nsight Compute on an " short(r) ", " millions(profile_dofs[r]) " degrees of freedom, lexicographic order, commit " commit[r] " ([all kernels](" up folder[r] "/profile.md)).", "")
+    }
+    if (!n) { new = before; out("No current run has a profile of these kernels.") }
+}
+function prices(    r, e, p, b, k, best, steady, text, backends, at) {
+    out("| machine | element | operation | fastest | share of `bound` | reproducible | its share of the fastest |"); out("|---|---|---|---|---:|---|---:|")
+    split("cuda host", backends, " ")
+    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
+        b = backends[k]
+        if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
+        for (e = 1; e <= 2; e++) for (p = 1; p <= n_op; p++) {
+            if (ops[p] == "material") continue
+            best = fastest(r, b, elements[e], ops[p], "", "", 0)
+            if (best == "") continue
+            text = names(best) " " interval(row(r, b, elements[e], best, ops[p]))
+            at = row(r, b, elements[e], "bound", ops[p])
+            steady = fastest(r, b, elements[e], ops[p], "", "", 1)
+            out("| [" place(r, b) "](" up folder[r] "/table.md) | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
+                " | " (steady == "" ? "" : "`" steady "`") " | " (steady == "" ? "" : steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
+        }
+    }
+}
+function over_sizes(    r, e, o, b, i, j, n, list, t, text, v, any) {
+    b = "cuda"
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "sizes") in has_word)) continue
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+            o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
+            if (n < 2) fault(folder[r] " proves 'sizes', but kernels.csv has one size of " elements[e] " on " b)
+            for (i = 1; i <= n; i++) list[i] = size[r, b, elements[e], o, i]
+            sort(list, n)
+            out(""); out(title(elements[e]) ", `" ops[p] "`, GDoF/s on an " short(r) ":"); out("")
+            text = "| strategy |"; for (i = 1; i <= n; i++) text = text " " millions(list[i]) " |"
+            out(text); text = "|---|"; for (i = 1; i <= n; i++) text = text "---:|"
+            out(text)
+            for (v = 1; v <= n_variant + 1; v++) {
+                text = "| `" (v > n_variant ? "bound" : variant[v]) "` |"
+                for (i = 1; i <= n; i++) text = text " " cell(row(r, b, elements[e], v > n_variant ? "bound" : variant[v], ops[p], o, list[i])) " |"
+                out(text)
+            }
+        }
+        any = 1
+    }
+    if (!any) out("No current run holds several sizes.")
+}
+function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
+    b = "cuda"; n = split("lexicographic bisection rcm morton random", list, " ")
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "orders") in has_word)) continue
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+            d = 0
+            for (i = 2; i <= n; i++) if (largest[r, b, elements[e], list[i]] + 0 > d) d = largest[r, b, elements[e], list[i]]
+            if (!d) fault(folder[r] " proves 'orders', but kernels.csv has one order of " elements[e] " on " b)
+            out(""); out(title(elements[e]) ", `" ops[p] "`, " millions(d) " degrees of freedom, GDoF/s on an " short(r) ":"); out("")
+            text = "| strategy |"; for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " list[i] " |"
+            out(text); text = "|---|"; for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text "---:|"
+            out(text)
+            for (v = 1; v <= n_variant + 1; v++) {
+                text = "| `" (v > n_variant ? "bound" : variant[v]) "` |"
+                for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " cell(row(r, b, elements[e], v > n_variant ? "bound" : variant[v], ops[p], list[i], d)) " |"
+                out(text)
+            }
+        }
+        any = 1
+    }
+    if (!any) out("No current run holds several orders.")
+}
+function storages(    r, e, v, s, text, at, any) {
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "storage") in has_word)) continue
+        wrap("`jacvec`, GDoF/s on an " short(r) ", order " storage_about[r] ", commit " commit[r] " ([all operations](" up folder[r] "/storage.md)):", ""); out("")
+        text = "| element | strategy |"; for (s = 1; s <= n_storage; s++) text = text " " storage[s] " |"
+        out(text); text = "|---|---|"; for (s = 1; s <= n_storage; s++) text = text "---:|"
+        out(text)
+        for (e = 1; e <= 2; e++) for (v = 1; v <= n_variant + 1; v++) {
+            at = r SUBSEP elements[e] SUBSEP (v > n_variant ? "bound" : variant[v]) SUBSEP storage[1] SUBSEP "jacvec"
+            if (!(at in mid)) continue
+            text = "| " title(elements[e]) " | `" (v > n_variant ? "bound" : variant[v]) "` |"
+            for (s = 1; s <= n_storage; s++) {
+                at = r SUBSEP elements[e] SUBSEP (v > n_variant ? "bound" : variant[v]) SUBSEP storage[s] SUBSEP "jacvec"
+                text = text " " (at in mid ? interval(at) : "") " |"
+            }
+            out(text)
+        }
+        any = 1
+    }
+    if (!any) out("No current run holds ways to store tangents.")
+}
+function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
+    n = split("jacvec_elastic jacvec gmres_mgs gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
+    for (i = 1; i <= n_scene; i++) {
+        s = scene[i]; split(s, w, SUBSEP); r = w[1]
+        if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
+        out(""); wrap("**" title(w[2]) ", " w[3] ", " millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
+        text = "| `patch` |"; a = "|---|"
+        for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] (ranks[s, j] == 1 ? " GPU" : " GPUs") ", ms |"; a = a "---:|" }
+        for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { text = text (w[3] == "weak" ? " efficiency on " : " speed-up on ") ranks[s, j] " |"; a = a "---:|" }
+        out(text); out(a)
+        for (k = 1; k <= n; k++) {
+            if (!((s SUBSEP 1 SUBSEP "patch" SUBSEP list[k]) in mid)) continue
+            text = "| `" list[k] "` |"
+            for (j = 1; j <= n_ranks[s]; j++) { a = s SUBSEP ranks[s, j] SUBSEP "patch" SUBSEP list[k]; text = text " " (a in mid ? times(a) : "") " |" }
+            b = s SUBSEP 1 SUBSEP "patch" SUBSEP list[k]
+            for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { a = s SUBSEP ranks[s, j] SUBSEP "patch" SUBSEP list[k]; text = text " " (a in mid ? ratio(b, a) : "") " |" }
+            out(text)
+        }
+    }
+}
+function times(at) { return sprintf("%.4g (%.4g–%.4g)", mid[at], low[at], high[at]) }
+function largest_run() {
+    if (!big_run) fault("no run of results/current.csv proves 'largest'")
+    wrap("The largest solve so far: " sprintf("%.1f", 3 * big_n / 1e6) " M degrees of freedom (" big_nodes "), one load step on four " short(big_run) ", " big_newton " Newton and " big_krylov \
+        " CG iterations in " sprintf("%.0f", big_s) " s, commit " commit[big_run] ", `patch` ([problem](" up folder[big_run] "/box405.problem.json), [result](" up folder[big_run] "/box405.json)," \
+        " [log](" up folder[big_run] "/box405.log)).", "")
+}
+
+function block(spec,    w, n) {
+    n = split(spec, w, " "); new = ""
+    if (w[1] == "figure") figure()
+    else if (w[1] == "strategies") strategies(4)
+    else if (w[1] == "strategies-about") strategies_about()
+    else if (w[1] == "findings") { finding_baseline(); finding_fastest(); finding_bits(); finding_order(); finding_ranks() }
+    else if (w[1] == "runs") runs()
+    else if (w[1] == "machines") machines()
+    else if (w[1] == "work") work_model()
+    else if (w[1] == "checks") checks()
+    else if (w[1] == "validation") validation()
+    else if (w[1] == "bracket") bracket()
+    else if (w[1] == "variant") variant_table(substr(spec, 9))
+    else if (w[1] == "profile") profile_table(substr(spec, 9))
+    else if (w[1] == "prices") prices()
+    else if (w[1] == "sizes") over_sizes()
+    else if (w[1] == "orders") over_orders()
+    else if (w[1] == "storage") storages()
+    else if (w[1] == "scaling") scalings()
+    else if (w[1] == "largest") largest_run()
+    else fault("there is no generated part '" spec "'")
+    return new
+}
+# CARD ELEMENT VARIANT[/VARIANT] OPERATION [ORDER]: throughput, or a ratio of two in the same run
+function number(spec,    w, n, r, v, b, found, d) {
+    n = split(spec, w, " "); b = w[1] == "host" ? "host" : "cuda"
+    for (r = 1; r <= n_run; r++) if ((r, "kernels") in has_word && (r, b) in has_backend && (b == "host" || tolower(short(r)) == w[1])) { found = r; break }
+    if (!found) fault("'" spec "': no current run with 'kernels' is of " w[1])
+    if (split(w[3], v, "/") == 2) return ratio(need(row(found, b, w[2], v[1], w[4], w[5])), need(row(found, b, w[2], v[2], w[4], w[5])))
+    return interval(need(row(found, b, w[2], w[3], w[4], w[5])))
+}
+function inline(line,    head, spec, rest, p, done) {
+    while ((p = index(line, "<!--n:")) > 0) {
+        head = substr(line, 1, p + 5); rest = substr(line, p + 6)
+        if (substr(head, p - 1, 1) == "`") { done = done head; line = rest; continue } # about markers, not one
+        spec = substr(rest, 1, index(rest, "-->") - 1); rest = substr(rest, index(rest, "-->") + 3)
+        p = index(rest, "<!--/n-->")
+        if (!p) fault("'<!--n:" spec "-->' has no '<!--/n-->' in its line")
+        value = number(spec)
+        if (value != substr(rest, 1, p - 1)) complain("number '" spec "'")
+        done = done head spec "-->" value "<!--/n-->"; line = substr(rest, p + 9)
+    }
+    return done line
+}
+function complain(what) {
+    if (!check) return
+    print document ": " what " is not what the rows say: make tables" >"/dev/stderr"
+    stale = 1
+}
+
+# --- the document ---------------------------------------------------------------------------------------------
+file != "document" { next }
+inside && /^<!-- end -->$/ {
+    made = block(inside)
+    if (made != old) complain("part '" inside "'")
+    printf "%s%s\n", made, $0
+    inside = ""
+    next
+}
+inside { old = old $0 "\n"; next }
+/^<!-- rows: .* -->$/ { inside = $0; sub(/^<!-- rows: */, "", inside); sub(/ *-->$/, "", inside); old = ""; print; next }
+{ print inline($0) }
+END {
+    if (!failed && inside) { print "results/tables.sh: " document ": part '" inside "' has no <!-- end -->" >"/dev/stderr"; failed = 1 }
+    exit failed || stale
+}

@@ -1,0 +1,196 @@
+/* Meshes with random states, and the oracle's answers; see scene.h. */
+#include "tests/scene.h"
+#include "tests/common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *zeros(size_t count, size_t size)
+{
+    void *memory = calloc(count + 8, size);
+    assert_non_null(memory);
+    return memory;
+}
+
+double mises(const double s[6])
+{
+    return sqrt(0.5 * (pow(s[0] - s[1], 2) + pow(s[1] - s[2], 2) + pow(s[2] - s[0], 2)) +
+                3 * (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]));
+}
+
+void strain_at(const scene *s, int e, int q, const double *u, double eps[6])
+{
+    double dN[8][3];
+    oracle_gradients(&s->oracle, e, q, dN);
+    memset(eps, 0, 6 * sizeof *eps);
+    for (int a = 0; a < s->oracle.n_corner; a++) {
+        const double *at = u + 3 * (size_t)s->oracle.conn[e * s->oracle.n_corner + a];
+        for (int i = 0; i < 3; i++) eps[i] += dN[a][i] * at[i];
+        eps[3] += dN[a][1] * at[0] + dN[a][0] * at[1];
+        eps[4] += dN[a][2] * at[1] + dN[a][1] * at[2];
+        eps[5] += dN[a][2] * at[0] + dN[a][0] * at[2];
+    }
+}
+
+void elastic_stress(const scene *s, int e, int q, const double *u, const oracle_state *state,
+                    double stress[6])
+{
+    double eps[6], D[6][6];
+    strain_at(s, e, q, u, eps);
+    oracle_elasticity(&s->material, D);
+    for (int i = 0; i < 6; i++) eps[i] -= (i < 3 ? 1 : 2) * state->eps_p[i];
+    for (int i = 0; i < 6; i++) {
+        stress[i] = 0;
+        for (int j = 0; j < 6; j++) stress[i] += D[i][j] * eps[j];
+    }
+}
+
+double yield_excess(const scene *s, int e, int q)
+{
+    const oracle_state *state = &s->committed[e * s->oracle.n_point + q];
+    const double yield = s->material.sigma_y + s->material.H * state->alpha;
+    double stress[6];
+    elastic_stress(s, e, q, s->u, state, stress);
+    return mises(stress) / yield - 1;
+}
+
+static void draw_state(oracle_state *state)
+{
+    for (int i = 0; i < 6; i++) state->eps_p[i] = 3e-4 * uniform();
+    state->eps_p[2] = -(state->eps_p[0] + state->eps_p[1]);
+    state->alpha = 1e-3 * (1 + uniform());
+}
+
+/* Random committed states; an element that comes too close to f = 0 is drawn anew. Returns the share of
+ * points that go plastic. */
+static double draw_states(scene *s)
+{
+    const int n_point = s->oracle.n_point;
+    int plastic = 0;
+    for (int e = 0; e < s->mesh.n_elem; e++) {
+        oracle_state *state = s->committed + e * n_point;
+        int close = 1, n = 0;
+        for (int attempt = 0; close; attempt++) {
+            assert_true(attempt < 100);
+            const int virgin = attempt == 0 && uniform() < -0.4;
+            memset(state, 0, (size_t)n_point * sizeof *state);
+            close = n = 0;
+            for (int q = 0; q < n_point; q++) {
+                if (!virgin) draw_state(&state[q]);
+                const double f = yield_excess(s, e, q);
+                close |= fabs(f) < MARGIN;
+                n += f > 0;
+            }
+        }
+        plastic += n;
+    }
+    return (double)plastic / ((double)s->mesh.n_elem * n_point);
+}
+
+/* Displacement that makes about half of the points plastic. */
+static void draw_fields(scene *s)
+{
+    const size_t n = 3 * (size_t)s->mesh.n_node;
+    const double h = cbrt(oracle_volume(&s->oracle) / s->mesh.n_elem);
+    double share = 0, size = 1e-3 * h;
+    for (int attempt = 0; share < 0.3 || share > 0.8; attempt++) {
+        assert_true(attempt < 40);
+        if (attempt) size *= share < 0.3 ? 1.3 : 0.7;
+        for (size_t i = 0; i < n; i++) s->u[i] = size * uniform();
+        share = draw_states(s);
+    }
+    for (size_t i = 0; i < n; i++) s->v[i] = uniform(), s->w[i] = uniform();
+}
+
+static void ask_oracle(scene *s)
+{
+    const oracle_mesh *m = &s->oracle;
+    for (int p = 0; p < m->n_elem * m->n_point; p++) oracle_elasticity(&s->material, s->C_elastic[p]);
+    oracle_residual(m, &s->material, s->committed, s->u, s->r, s->r_scale);
+    oracle_update(m, &s->material, s->committed, s->u, s->trial, s->C);
+    oracle_jacvec(m, s->C, s->v, s->y, s->y_scale);
+    oracle_jacvec(m, s->C_elastic, s->v, s->l, s->l_scale);
+    oracle_diagonal(m, s->C, (double(*)[3][3])s->d, (double(*)[3][3])s->d_scale);
+    /* K_ij of a node may cancel within an element; it is bounded by sqrt(K_ii K_jj). */
+    for (int n = 0; n < m->n_node; n++) {
+        double *scale = s->d_scale + 9 * (size_t)n;
+        for (int k = 0; k < 9; k++)
+            if (k % 4) scale[k] = sqrt(scale[4 * (k / 3)] * scale[4 * (k % 3)]);
+    }
+}
+
+static void scene_mesh(scene *s, int shape)
+{
+    const int mesh_kind = fe_corners(s->kind) == 8 ? FE_HEX8 : FE_TET4;
+    if (shape == SHAPE_BRACKET) {
+        must(fe_mesh_read(mesh_kind == FE_HEX8 ? "meshgen/bracket/bracket_hex8_coarse.msh"
+                                               : "meshgen/bracket/bracket_tet4_coarse.msh",
+                          0, &s->mesh));
+        return;
+    }
+    const fe_box box = {
+        .kind = mesh_kind, .cells = {5, 4, 3}, .length = {1.2, 1, 0.8}, .distort = 0.2, .seed = 3};
+    must(fe_mesh_box(&box, &s->mesh));
+    if (shape == SHAPE_RANDOM) must(fe_mesh_reorder(&s->mesh, FE_ORDER_RANDOM, 5));
+}
+
+void scene_open(scene *s, int shape, int kind)
+{
+    static const char *const shapes[] = {"box", "box in random order", "bracket"};
+    *s = (scene){.kind = kind, .material = {.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 2000}};
+    snprintf(s->name, sizeof s->name, "%s %s", fe_kind_name(kind), shapes[shape]);
+    random_state = (uint64_t)(100 * shape + kind + 1);
+    scene_mesh(s, shape);
+    s->oracle = (oracle_mesh){.n_corner = fe_corners(kind),
+                              .n_point = fe_points(kind),
+                              .n_node = s->mesh.n_node,
+                              .n_elem = s->mesh.n_elem,
+                              .x = s->mesh.x,
+                              .conn = s->mesh.conn};
+    const size_t n_node = (size_t)s->mesh.n_node, n_point = (size_t)s->mesh.n_elem * s->oracle.n_point;
+    double **vectors[] = {&s->u, &s->v, &s->w, &s->r, &s->r_scale, &s->y, &s->l, &s->l_scale, &s->y_scale};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        *vectors[i] = zeros(3 * n_node, sizeof(double));
+    s->d = zeros(9 * n_node, sizeof *s->d), s->d_scale = zeros(9 * n_node, sizeof *s->d);
+    s->committed = zeros(n_point, sizeof *s->committed), s->trial = zeros(n_point, sizeof *s->trial);
+    s->C = zeros(n_point, sizeof *s->C), s->C_elastic = zeros(n_point, sizeof *s->C);
+    draw_fields(s);
+    ask_oracle(s);
+}
+
+void scene_close(scene *s)
+{
+    free(s->u), free(s->v), free(s->w), free(s->r), free(s->r_scale), free(s->y), free(s->y_scale);
+    free(s->l), free(s->l_scale), free(s->d), free(s->d_scale);
+    free(s->committed), free(s->trial), free(s->C), free(s->C_elastic);
+    fe_mesh_close(&s->mesh);
+}
+
+int compare(const char *what, const scene *s, size_t n, const double *a, const double *b, const double *scale,
+            double tolerance)
+{
+    int bad = 0;
+    size_t worst = 0;
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double error = fabs(a[i] - b[i]);
+        if (error <= tolerance * scale[i]) continue;
+        const double relative = isnan(error) ? INFINITY : error / scale[i];
+        if (relative > largest || !bad) largest = relative, worst = i;
+        bad++;
+    }
+    if (bad)
+        print_error(
+            "%s: %s: %d of %zu entries are off, entry %zu most: %.17g, not %.17g, off by %.2e > %.0e\n",
+            s->name, what, bad, n, worst, a[worst], b[worst], largest, tolerance);
+    return bad;
+}
+
+double *new_vector(const scene *s, int width)
+{
+    const size_t n = (size_t)width * s->mesh.n_node;
+    double *x = zeros(n, sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = NAN;
+    return x;
+}

@@ -1,0 +1,51 @@
+/* Scenes for tests of strategies: meshes with random states, and what the oracle says about them.
+ *
+ * A good share of points is plastic, some elements have never yielded, and every point stays 1e-3 away from
+ * f = 0, where the tangent jumps. */
+#ifndef SCENE_H
+#define SCENE_H
+
+#include "common/mesh/mesh.h"
+#include "oracle/oracle.h"
+
+#define TOLERANCE 1e-12 /* rounding of some hundred operations */
+#define MARGIN 1e-3     /* |f| over the yield stress */
+
+enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, N_SHAPE };
+
+/* A mesh with a random committed state and displacement, and what the oracle says about them. */
+typedef struct scene {
+    char name[64];
+    int kind;
+    fe_mesh mesh;
+    oracle_mesh oracle;
+    oracle_material material;
+    oracle_state *committed, *trial;                 /* [n_elem][n_point] */
+    double (*C)[6][6], (*C_elastic)[6][6];           /* [n_elem][n_point] */
+    double *u, *v, *w;                               /* [n_node][3] */
+    double *r, *r_scale, *y, *y_scale, *l, *l_scale; /* residual, K v, elastic K v */
+    double *d, *d_scale;                             /* [n_node][3][3] */
+} scene;
+
+void scene_open(scene *s, int shape, int kind);
+void scene_close(scene *s);
+
+/* Von Mises stress. */
+double mises(const double s[6]);
+/* Engineering strain of u at a point. */
+void strain_at(const scene *s, int e, int q, const double *u, double eps[6]);
+/* Stress of the elastic part of u's strain. */
+void elastic_stress(const scene *s, int e, int q, const double *u, const oracle_state *state,
+                    double stress[6]);
+/* f of the trial stress over the yield stress. */
+double yield_excess(const scene *s, int e, int q);
+
+/* Memory of zeros, with a little more than was asked for. */
+void *zeros(size_t count, size_t size);
+/* [n_node][width] of NaN: rows that nobody writes are found. */
+double *new_vector(const scene *s, int width);
+/* Number of entries with |a - b| > tolerance × scale, the worst of them printed. NaN counts. */
+int compare(const char *what, const scene *s, size_t n, const double *a, const double *b, const double *scale,
+            double tolerance);
+
+#endif

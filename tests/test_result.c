@@ -1,0 +1,243 @@
+/* The result file: every number, the keys of the reference results, and what happens where it cannot be
+ * written. */
+#include "common/base/file.h"
+#include "common/report/result.h"
+#include "tests/common.h"
+#include "tests/result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Two groups, three reactions, one probe and two paths on a one-element mesh, by hand. */
+typedef struct sample {
+    fe_mesh mesh;
+    fe_case problem;
+    fe_boundary boundary;
+    fe_result result;
+} sample;
+
+static fe_path sample_paths[] = {{.name = "load"}, {.name = "hold"}};
+static fe_probe sample_probes[] = {{.name = "corner", .x = {1, 2, 3.5}}};
+static fe_reaction sample_reactions[] = {
+    {.group = "x0", .component = 0}, {.group = "y0", .component = 1}, {.group = "x0", .component = 2}};
+static int sample_probe_node[] = {7};
+static double sample_distance[] = {0.5};
+
+static void open_sample(sample *s)
+{
+    *s = (sample){0};
+    s->mesh = make_box(FE_HEX8, (const int[]){1, 1, 1}, (const double[]){1, 2, 3}, 0, 7);
+    tag_nodes(&s->mesh, 5000000000, 3);
+    s->problem = (fe_case){.name = "bar",
+                           .units = "mm, N, MPa",
+                           .n_path = 2,
+                           .path = sample_paths,
+                           .n_probe = 1,
+                           .probe = sample_probes};
+    s->boundary = (fe_boundary){.n_reaction = 3,
+                                .reaction = sample_reactions,
+                                .n_probe = 1,
+                                .probe = sample_probe_node,
+                                .probe_distance = sample_distance};
+    s->result = (fe_result){.problem = &s->problem,
+                            .mesh = &s->mesh,
+                            .boundary = &s->boundary,
+                            .mesh_name = "bar\xff.msh",
+                            .element = "hex8",
+                            .status = "not_converged",
+                            .variant = "node_csr",
+                            .backend = "host",
+                            .device = "cpu",
+                            .partition = "metis",
+                            .command = "build/solve -- bar.json --ranks 2",
+                            .flags = "--ranks 2",
+                            .ranks = 2,
+                            .threads = 3,
+                            .volume = 6,
+                            .bytes_to_device = 1 << 20,
+                            .bytes_from_device_setup = 24,
+                            .bytes_from_device_solve = 8,
+                            .bytes_from_device_output = (int64_t)1 << 40,
+                            .bytes_resident = 12345};
+}
+
+static void add_sample_step(sample *s)
+{
+    fe_step_result *step = fe_result_add_step(&s->result);
+    assert_non_null(step);
+    step->factor[0] = 0.1;
+    step->factor[1] = -2;
+    step->probe[0][2] = 1. / 3;
+    step->reaction[0] = 10;
+    step->reaction[1] = 20;
+    step->reaction[2] = INFINITY;
+    step->max_peeq = 5e-324;
+    step->plastic_gp = 1;
+    step->newton_iterations = 2;
+    step->krylov_iterations = 77;
+    step->n_residual = 3;
+    step->residual = calloc(3, sizeof(double));
+    step->taken = calloc(2, sizeof *step->taken);
+    step->residual[2] = 1e-12;
+    step->taken[1].length = 0.5;
+    step->seconds[FE_PHASE_JACVEC] = 0.25;
+}
+
+static void result_holds_every_number(void **state)
+{
+    (void)state;
+    char folder[FOLDER_LENGTH], path[FOLDER_LENGTH + 16];
+    sample s;
+    assert_int_equal(folder_make(folder), 0);
+    snprintf(path, sizeof path, "%s/r.json", folder);
+    open_sample(&s);
+    for (int n = 0; n < 3; n++) {
+        if (n) add_sample_step(&s);
+        if (n == 1) { /* a step that was not accepted leaves no trace */
+            add_sample_step(&s);
+            fe_result_drop_step(&s.result);
+        }
+        must(fe_result_write(&s.result, path));
+        json_error_t error;
+        json_t *root = json_load_file(path, 0, &error); /* complete after every step */
+        if (!root) fail_msg("%s", error.text);
+        assert_int_equal(json_array_size(result_at(root, "steps")), n);
+        json_decref(root);
+    }
+    json_t *root = json_load_file(path, 0, NULL), *run = result_at(root, "run"),
+           *step = json_array_get(result_at(root, "steps"), 1);
+    assert_string_equal(json_string_value(result_at(root, "problem")), "bar");
+    assert_string_equal(json_string_value(result_at(root, "mesh")), "bar?.msh"); /* not UTF-8 */
+    assert_string_equal(json_string_value(result_at(root, "status")), "not_converged");
+    assert_int_equal(json_integer_value(result_at(root, "nodes")), 8);
+    assert_int_equal(json_integer_value(result_at(root, "elements")), 1);
+    assert_int_equal(
+        json_integer_value(result_at(result_at(result_at(root, "probe_nodes"), "corner"), "tag")),
+        5000000021);
+    assert_true(json_number_value(json_array_get(
+                    result_at(result_at(result_at(root, "probe_nodes"), "corner"), "wanted"), 2)) == 3.5);
+    assert_true(
+        json_number_value(result_at(result_at(result_at(root, "probe_nodes"), "corner"), "distance")) == 0.5);
+
+    assert_int_equal(json_integer_value(result_at(step, "step")), 2);
+    assert_true(json_number_value(result_at(result_at(step, "factors"), "load")) == 0.1);
+    assert_true(json_number_value(result_at(result_at(step, "factors"), "hold")) == -2);
+    assert_true(json_number_value(json_array_get(result_at(result_at(step, "probes"), "corner"), 2)) ==
+                1. / 3);
+    assert_true(json_number_value(result_at(result_at(result_at(step, "reactions"), "x0"), "x")) == 10);
+    assert_true(json_number_value(result_at(result_at(result_at(step, "reactions"), "y0"), "y")) == 20);
+    assert_true(json_is_null(result_at(result_at(result_at(step, "reactions"), "x0"), "z")));
+    assert_true(json_number_value(result_at(step, "max_peeq")) == 5e-324);
+    assert_int_equal(json_integer_value(result_at(result_at(step, "newton"), "krylov_iterations")), 77);
+    assert_true(json_number_value(json_array_get(result_at(result_at(step, "newton"), "residuals"), 2)) ==
+                1e-12);
+    assert_int_equal(json_array_size(result_at(result_at(step, "newton"), "residuals")), 3);
+    assert_true(json_number_value(json_array_get(result_at(result_at(step, "newton"), "line_search"), 1)) ==
+                0.5);
+    assert_int_equal(json_integer_value(result_at(result_at(step, "newton"), "substeps")), 1);
+    assert_true(json_number_value(result_at(result_at(step, "seconds"), "jacvec")) == 0.25);
+    assert_int_equal(json_object_size(result_at(step, "seconds")), FE_N_PHASE);
+
+    assert_string_equal(json_string_value(result_at(run, "flags")), "--ranks 2");
+    assert_string_equal(json_string_value(result_at(run, "device")), "cpu");
+    assert_int_equal(json_integer_value(result_at(result_at(run, "bytes_from_device"), "setup")), 24);
+    assert_int_equal(json_integer_value(result_at(result_at(run, "bytes_from_device"), "output")),
+                     (int64_t)1 << 40);
+    assert_true(json_is_string(result_at(run, "commit")));
+    assert_true(json_is_string(result_at(result_at(run, "versions"), "compiler")));
+    json_decref(root);
+    fe_result_close(&s.result);
+    fe_mesh_close(&s.mesh);
+    assert_int_equal(folder_count(folder), 1); /* no temporary file stays */
+    assert_int_equal(folder_remove(folder), 0);
+}
+
+/* The keys of the reference results, in the same places. */
+static void result_has_the_keys_of_the_references(void **state)
+{
+    (void)state;
+    static const char *const extra[] = {"group_facts", "agreement_between_codes", "computed_with",
+                                        "reaction_moments"};
+    char folder[FOLDER_LENGTH], path[FOLDER_LENGTH + 16];
+    json_t *reference = json_load_file("tests/validation/reference/strip.strip_hex.json", 0, NULL);
+    skip_if(reference ? NULL : "not below the working directory", "tests/validation");
+    sample s;
+    assert_int_equal(folder_make(folder), 0);
+    snprintf(path, sizeof path, "%s/r.json", folder);
+    open_sample(&s);
+    add_sample_step(&s);
+    assert_int_equal(fe_result_write(&s.result, path), FE_OK);
+    json_t *root = json_load_file(path, 0, NULL);
+    json_t *pair[2][2] = {
+        {reference, root},
+        {json_array_get(result_at(reference, "steps"), 0), json_array_get(result_at(root, "steps"), 0)}};
+    for (int p = 0; p < 2; p++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(pair[p][0], key, value)
+        {
+            int is_extra = 0;
+            for (int i = 0; i < 4; i++) is_extra |= strcmp(key, extra[i]) == 0;
+            if (is_extra) continue;
+            const json_t *mine = result_at(pair[p][1], key);
+            if (json_is_number(value) != json_is_number(mine) ||
+                (!json_is_number(value) && json_typeof(value) != json_typeof(mine)))
+                fail_msg("key %s has another type", key);
+        }
+    }
+    json_decref(reference);
+    json_decref(root);
+    fe_result_close(&s.result);
+    fe_mesh_close(&s.mesh);
+    assert_int_equal(folder_remove(folder), 0);
+}
+
+static void result_says_where_it_cannot_write(void **state)
+{
+    (void)state;
+    char folder[FOLDER_LENGTH], path[FOLDER_LENGTH + 32];
+    sample s;
+    assert_int_equal(folder_make(folder), 0);
+    open_sample(&s);
+    snprintf(path, sizeof path, "%s/missing/r.json", folder);
+    assert_int_equal(fe_result_write(&s.result, path), FE_BAD_INPUT);
+    assert_message(path);
+    assert_message("No such file or directory");
+    assert_int_equal(fe_result_write(&s.result, folder), FE_BAD_INPUT);
+    assert_message("Is a directory");
+    assert_int_equal(fe_result_write(&s.result, "/dev/full"), FE_FAILED);
+    assert_string_equal(fe_message(), "/dev/full: cannot be written: No space left on device");
+    assert_int_equal(fe_result_write(&s.result, "/dev/null"), FE_OK); /* in place: the device stays one */
+    struct stat device;
+    assert_int_equal(stat("/dev/null", &device), 0);
+    assert_true(S_ISCHR(device.st_mode));
+
+    snprintf(path, sizeof path, "%s/r.json", folder); /* a failed rewrite keeps the step before */
+    assert_int_equal(fe_result_write(&s.result, path), FE_OK);
+    add_sample_step(&s);
+    limit_files(256);
+    const fe_status status = fe_result_write(&s.result, path);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(status, FE_FAILED);
+    assert_message("File too large");
+    json_t *root = json_load_file(path, 0, NULL);
+    assert_non_null(root);
+    assert_int_equal(json_array_size(result_at(root, "steps")), 0);
+    json_decref(root);
+    fe_result_close(&s.result);
+    fe_mesh_close(&s.mesh);
+    assert_int_equal(folder_count(folder), 1);
+    assert_int_equal(folder_remove(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(result_holds_every_number),
+        cmocka_unit_test(result_has_the_keys_of_the_references),
+        cmocka_unit_test(result_says_where_it_cannot_write),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

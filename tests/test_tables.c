@@ -1,0 +1,96 @@
+/* Numbers in documents are those of rows: results/tables.sh writes them, and says where they are not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static char folder[200]; /* a copy of what the script reads, removed at the end */
+
+/* What a shell command prints, errors included, and its exit code. */
+static int run(char text[2000], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int run(char text[2000], const char *format, ...)
+{
+    char command[1000];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    text[fread(text, 1, 1999, pipe)] = 0;
+    const int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int copy_tree(void **state)
+{
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    char text[2000];
+    snprintf(folder, sizeof folder, "%s/febench-tables-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(folder)) return 1;
+    return run(text, "cp -r README.md docs results variants '%s' 2>&1", folder);
+}
+
+static int remove_tree(void **state)
+{
+    (void)state;
+    char text[2000];
+    return run(text, "rm -r '%s'", folder);
+}
+
+static void assert_says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("\"%s\" is not in:\n%s", part, text);
+}
+
+static void test_numbers_of_the_documents_are_those_of_rows(void **state)
+{
+    (void)state;
+    char text[2000];
+    if (run(text, "sh results/tables.sh --check 2>&1")) fail_msg("%s", text);
+}
+
+/* A number that someone typed is found, and the script writes the row's again. */
+static void test_changed_number_is_named_and_mended(void **state)
+{
+    (void)state;
+    char text[2000];
+    assert_int_equal(
+        run(text, "cd '%s' && sed -i '/^| .`patch`/s/ ([0-9.]*–/ (0.01–/' README.md 2>&1", folder), 0);
+    assert_int_equal(run(text, "sh '%s/results/tables.sh' --check 2>&1", folder), 1);
+    assert_says(text, "README.md: part 'strategies'");
+    assert_int_equal(run(text, "sh '%s/results/tables.sh' 2>&1", folder), 0);
+    assert_string_equal(text, "README.md\n");
+    if (run(text, "cmp README.md '%s/README.md' 2>&1", folder)) fail_msg("%s", text);
+}
+
+static void test_missing_rows_and_files_are_named(void **state)
+{
+    (void)state;
+    char text[2000], kernels[400];
+    /* the run of the README: the first line that proves kernels */
+    assert_int_equal(
+        run(text, "awk -F, '/kernels/ { print $1 \"/\" $2 \"/kernels.csv\"; exit }' results/current.csv"), 0);
+    text[strcspn(text, "\n")] = 0;
+    snprintf(kernels, sizeof kernels, "%s/results/%.150s", folder, text);
+    assert_int_equal(run(text, "sed -i '/,patch,hex8,.*,jacvec,/d' '%s' 2>&1", kernels), 0);
+    assert_int_equal(run(text, "sh '%s/results/tables.sh' --check 2>&1", folder), 1);
+    assert_says(text, "kernels.csv has no row of patch jacvec on ");
+    assert_int_equal(run(text, "rm '%s' && sh '%s/results/tables.sh' 2>&1", kernels, folder), 1);
+    assert_says(text, "proves 'kernels', but kernels.csv is not there");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
+                                       cmocka_unit_test(test_changed_number_is_named_and_mended),
+                                       cmocka_unit_test(test_missing_rows_and_files_are_named)};
+    return cmocka_run_group_tests(tests, copy_tree, remove_tree);
+}
