@@ -34,7 +34,9 @@ static const char help[] =
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
     "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction per iteration)\n"
-    "  --precondition KIND       block-jacobi (default), none\n"
+    "  --precondition KIND       auto (default), none, block-jacobi, chebyshev (four sweeps on "
+    "block-jacobi), multigrid\n"
+    "                            (smoothed aggregation)\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
     "  --krylov-iterations N     most iterations of one linear solve (20000)\n"
     "  --graphs                  cuda: Krylov iterations as CUDA graphs, faster where launches cost more "
@@ -190,7 +192,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
     case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
-    case OPT_PRECONDITION: CHOICE(&o->precondition, "none", "block-jacobi");
+    case OPT_PRECONDITION:
+        return option_choice(flag, text, fe_precondition_names, FE_N_PRECONDITION, &o->precondition);
     case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
     case OPT_TET_POINTS:
         FE_TRY(option_whole(flag, text, 1, 4, &o->tet_points));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static fe_status dense_apply(void *context, double *x, double *y)
+fe_status dense_apply(void *context, double *x, double *y)
 {
     dense *m = context;
     double in[MOST], out[MOST];

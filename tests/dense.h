@@ -19,6 +19,9 @@ typedef struct dense {
     double A[MOST][MOST]; /* row by row */
 } dense;
 
+/* The product, as an fe_operator's apply with a dense as its context. */
+fe_status dense_apply(void *context, double *x, double *y);
+
 enum { KINDS = FE_ORTHOGONALIZATION_DCGS2 + 1 };
 
 /* A communicator that counts the reductions made through it. */

@@ -113,6 +113,198 @@ static void test_indefinite(void **state)
     }
 }
 
+/* A = Q diag(eigenvalue) Q^T with a random orthogonal Q. */
+static void draw_spectrum(dense_run *t, const double *eigenvalue)
+{
+    const int n = t->A.n;
+    double Q[MOST][MOST];
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < n; i++) Q[j][i] = uniform();
+        for (int again = 0; again < 2; again++)
+            for (int l = 0; l < j; l++) {
+                double sum = 0;
+                for (int i = 0; i < n; i++) sum += Q[l][i] * Q[j][i];
+                for (int i = 0; i < n; i++) Q[j][i] -= sum * Q[l][i];
+            }
+        const double length = dense_norm(n, Q[j]);
+        for (int i = 0; i < n; i++) Q[j][i] /= length;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            t->A.A[i][j] = 0;
+            for (int l = 0; l < n; l++) t->A.A[i][j] += eigenvalue[l] * Q[l][i] * Q[l][j];
+        }
+}
+
+/* b·x - x·A x / 2: what a step gains where A is positive. */
+static double gain_of(const dense_run *t)
+{
+    double r[MOST], gain = 0;
+    for (int i = 0; i < t->A.n; i++) {
+        r[i] = t->right[i];
+        for (int j = 0; j < t->A.n; j++) r[i] -= 0.5 * t->A.A[i][j] * t->found[j];
+        gain += r[i] * t->found[i];
+    }
+    return gain;
+}
+
+/* Both methods end with the degree of the minimal polynomial, and keep to the bound of the condition number,
+ * |r_k| <= 2 sqrt(condition) ((sqrt(condition) - 1) / (sqrt(condition) + 1))^k |r_0|. */
+static void test_spectrum(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 2 * 6; k++) {
+        const int restart = k % 2 ? MOST + 2 : 0, distinct = k / 2 % 3 == 0 ? 3 : k / 2 % 3 == 1 ? 9 : MOST;
+        const double condition = k / 6 ? 1e4 : 100;
+        double eigenvalue[MOST];
+        dense_run *t = dense_open(backend, MOST, restart, 0);
+        for (int i = 0; i < MOST; i++)
+            eigenvalue[i] = pow(condition, (double)(i % distinct) / (distinct - 1));
+        draw_spectrum(t, eigenvalue);
+        dense_exact(&t->A, t->right, t->exact);
+        dense_solve(t, 0, 1e-10, 2000);
+        const double root = sqrt(condition), bound = log(2e10 * root) / log((root + 1) / (root - 1));
+        assert_true(t->result.converged);
+        assert_true(t->result.iterations <= 1 + bound);
+        if (distinct == 3) assert_in_range(t->result.iterations, 3, 4);
+        assert_true(dense_error(t) <= 1e-9 * condition);
+        assert_true(dense_residual(t) <= 1.1e-10 * t->result.first);
+        dense_close(t);
+    }
+}
+
+/* CG takes no step along a direction of negative curvature, in the first iteration or a later one: what it
+ * returns has gained, and its residual is the reported one. */
+static void test_curvature(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 12; k++) {
+        double eigenvalue[MOST];
+        dense_run *t = dense_open(backend, MOST, 0, 0);
+        for (int i = 0; i < MOST; i++) eigenvalue[i] = i < k * 4 ? 1 + i : -1 - i;
+        draw_spectrum(t, eigenvalue);
+        dense_solve(t, 0, 1e-12, 500);
+        assert_true(t->result.breakdown);
+        assert_false(t->result.converged);
+        assert_true(gain_of(t) >= 0);
+        assert_true(fabs(dense_residual(t) - t->result.last) <= 1e-10 * t->result.first);
+        assert_true(t->result.iterations < 50);
+        if (k == 0) assert_true(dense_norm(MOST, t->found) == 0);
+        dense_close(t);
+    }
+}
+
+/* A preconditioner that is not positive is a breakdown, too. */
+static void test_bad_preconditioner(void **state)
+{
+    dense_run *t = dense_open(dense_backend(state), MOST, 0, 0);
+    for (int i = 0; i < MOST; i++) t->P.A[i][i] = -t->P.A[i][i];
+    dense_solve(t, 1, 1e-12, 500);
+    assert_true(t->result.breakdown);
+    assert_int_equal(t->result.iterations, 1);
+    assert_true(dense_norm(MOST, t->found) == 0);
+    dense_close(t);
+}
+
+/* With a null space: a right-hand side in the range is solved, and any other gives no number that is none. */
+static void test_singular(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 4; k++) {
+        const int consistent = k / 2;
+        double eigenvalue[MOST], x[MOST];
+        dense_run *t = dense_open(backend, MOST, k % 2 ? 20 : 0, 0);
+        for (int i = 0; i < MOST; i++) eigenvalue[i] = i < 6 ? 0 : 1 + i, x[i] = uniform();
+        draw_spectrum(t, eigenvalue);
+        for (int i = 0; i < MOST && consistent; i++) {
+            t->right[i] = 0;
+            for (int j = 0; j < MOST; j++) t->right[i] += t->A.A[i][j] * x[j];
+        }
+        dense_solve(t, 0, 1e-10, 20000);
+        assert_int_equal(t->result.converged, consistent);
+        assert_true(t->result.iterations < 3000);
+        for (int i = 0; i < MOST; i++) assert_true(isfinite(t->found[i]));
+        if (consistent) assert_true(dense_residual(t) <= 1.1e-10 * t->result.first);
+        dense_close(t);
+    }
+}
+
+/* The cyclic shift: a basis shorter than the system finds nothing, and that is seen; the whole one is exact.
+ * One Jordan block: as long as the system. */
+static void test_non_normal(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int k = 0; k < 3; k++) {
+            dense_run *t = dense_open(backend, 17, k ? 20 : 10, kind);
+            memset(t->A.A, 0, sizeof t->A.A);
+            memset(t->right, 0, sizeof t->right);
+            for (int i = 0; i < 17; i++) t->A.A[i][k < 2 ? (i + 1) % 17 : (i + 1 < 17 ? i + 1 : i)] = 1;
+            for (int i = 0; i < 17 && k == 2; i++) t->A.A[i][i] = 1;
+            t->right[16] = 1;
+            dense_exact(&t->A, t->right, t->exact);
+            dense_solve(t, 0, 1e-12, 20000);
+            assert_int_equal(t->result.converged, k > 0);
+            assert_int_equal(t->result.stagnated, k == 0);
+            assert_true(t->result.iterations <= (k ? 18 : 200));
+            if (k) assert_true(dense_error(t) <= 1e-9);
+            dense_close(t);
+        }
+}
+
+/* An operator whose products carry noise of a fixed relative size, as differences do. */
+static fe_status noisy_apply(void *context, double *x, double *y)
+{
+    dense *m = context;
+    double out[MOST];
+    const size_t bytes = (size_t)m->n * sizeof(double);
+    FE_TRY(dense_apply(context, x, y));
+    FE_TRY(m->device->ops->memory.download(m->device, bytes, y, out));
+    for (int i = 0; i < m->n; i++) out[i] *= 1 + 1e-6 * uniform();
+    return m->device->ops->memory.upload(m->device, bytes, out, y);
+}
+
+/* Nothing falls below the noise: it is given up long before the limit, with the best that there is. */
+static void test_noise(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int kind = -1; kind < KINDS; kind++) { /* -1: CG */
+        dense_run *t = dense_open(backend, MOST, kind < 0 ? 0 : 20, kind);
+        t->other = (fe_operator){.apply = noisy_apply, .context = &t->A};
+        dense_solve(t, 0, 1e-12, 20000);
+        if (kind >= 0) assert_true(t->result.stagnated);
+        assert_true(t->result.iterations < 1500);
+        assert_true(dense_residual(t) <= 1e-4 * t->result.first);
+        dense_close(t);
+    }
+}
+
+/* An operator whose third and later products are no numbers. */
+static fe_status nan_apply(void *context, double *x, double *y)
+{
+    dense *m = context;
+    const double nan = NAN;
+    FE_TRY(dense_apply(context, x, y));
+    return m->calls < 3 ? FE_OK : m->device->ops->memory.upload(m->device, sizeof nan, &nan, y);
+}
+
+/* At once, and what was found before stays. */
+static void test_not_finite(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int kind = -1; kind < KINDS; kind++) { /* -1: CG */
+        dense_run *t = dense_open(backend, MOST, kind < 0 ? 0 : 20, kind);
+        t->other = (fe_operator){.apply = nan_apply, .context = &t->A};
+        dense_solve(t, 0, 1e-12, 20000);
+        assert_true(t->result.not_finite);
+        assert_false(t->result.converged);
+        assert_in_range(t->result.iterations, 3, 4);
+        assert_true(t->A.calls <= 5);
+        for (int i = 0; i < MOST; i++) assert_true(isfinite(t->found[i]));
+        dense_close(t);
+    }
+}
+
 /* A right-hand side in a small invariant subspace ends the basis early, with the exact solution; dcgs2 sees
  * it one iteration later. */
 static void test_early_end(void **state)
@@ -231,6 +423,13 @@ int main(int argc, char **argv)
         {"zero right-hand side", test_zero},
         {"iteration limit", test_limit},
         {"indefinite", test_indefinite},
+        {"spectrum", test_spectrum},
+        {"curvature", test_curvature},
+        {"bad preconditioner", test_bad_preconditioner},
+        {"singular", test_singular},
+        {"non-normal", test_non_normal},
+        {"noise", test_noise},
+        {"not finite", test_not_finite},
         {"early end", test_early_end},
         {"no solution", test_no_solution},
         {"repeats", test_repeats},

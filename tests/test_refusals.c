@@ -134,7 +134,7 @@ static void bad_flags(void **state)
         {"--krylov lu", "--krylov lu: is none of auto, gmres, cg"},
         {"--restart 0", "--restart 0: is not a whole number"},
         {"--orthogonalization qr", "--orthogonalization qr: is none of mgs, cgs2, dcgs2"},
-        {"--precondition ilu", "--precondition ilu: is none of none, block-jacobi"},
+        {"--precondition ilu", "--precondition ilu: is none of auto, none, block-jacobi, chebyshev, multigrid"},
         {"--krylov-tolerance 1", "--krylov-tolerance 1: is not a number between 0 and 1"},
         {"--krylov-iterations x", "--krylov-iterations x: is not a whole number"},
         {"--tolerance nan", "--tolerance nan: is not a number between 0 and 1"},

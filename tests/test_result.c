@@ -79,9 +79,9 @@ static void add_sample_step(sample *s)
     step->krylov_iterations = 77;
     step->n_residual = 3;
     step->residual = calloc(3, sizeof(double));
-    step->line_search = calloc(2, sizeof(double));
+    step->taken = calloc(2, sizeof *step->taken);
     step->residual[2] = 1e-12;
-    step->line_search[1] = 0.5;
+    step->taken[1].length = 0.5;
     step->seconds[FE_PHASE_JACVEC] = 0.25;
 }
 

@@ -27,8 +27,8 @@ FE_BOTH void fe_hessenberg_rotate(double *w, int m, int j)
         upper = cosine[i] * lower - sine[i] * upper;
     }
     const double lower = h[j + 1], length = sqrt(upper * upper + lower * lower);
-    cosine[j] = length > 0.0 ? upper / length : 1.0;
-    sine[j] = length > 0.0 ? lower / length : 0.0;
+    cosine[j] = length != 0.0 ? upper / length : 1.0; /* NaN goes on */
+    sine[j] = length != 0.0 ? lower / length : 0.0;
     h[j] = length, h[j + 1] = 0.0;
     g[j + 1] = -sine[j] * g[j];
     g[j] *= cosine[j];

@@ -6,7 +6,8 @@
 
 #include <cublas_v2.h>
 
-enum { N_EVENT = 1024 };
+/* FE_CG_BLOCKS: most blocks of a kernel of conjugate gradients, four a multiprocessor of an H100. */
+enum { N_EVENT = 1024, FE_CG_BLOCKS = 528 };
 
 struct allocation {
     allocation *next;
@@ -26,6 +27,8 @@ struct cuda_device {
     double *partial;    /* [panels][PAIR_BLOCKS][32] sums of blocks */
     unsigned *finished; /* [panels] blocks that have left theirs */
     int panels;
+    double *cg_partial; /* [2][FE_CG_BLOCKS] sums of blocks */
+    unsigned *cg_finished;
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
@@ -37,7 +40,7 @@ struct cuda_device {
 
 static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
 
-/* Operations of fe_backend (device.h) that stand in cuda_krylov.cu. */
+/* Operations of fe_backend (device.h) that stand in cuda_krylov.cu, */
 extern "C" {
 fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
 fe_status fe_cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace);
@@ -45,6 +48,11 @@ fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, double *wor
 fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
                                  size_t ld, const double *pair);
 fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
+/* and in cuda_conjugate.cu */
+fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
+                          double *out);
+fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+                            double *p, double *s, double *x, double *r, double *to);
 }
 
 #endif

@@ -80,6 +80,13 @@ typedef struct fe_column_operations {
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
                                 size_t ld, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
+    /* One iteration of conjugate gradients (conjugate.h): out[0] = r·u and out[1] = w·u in one pass; and the
+     * update of p, s, x and r with the scalars `from`, which leaves those of the next iteration, r·r of this
+     * rank among them, in `to` */
+    fe_status (*cg_sums)(fe_device *d, size_t n, const double *r, const double *u, const double *w,
+                         double *out);
+    fe_status (*cg_update)(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+                           double *p, double *s, double *x, double *r, double *to);
 } fe_column_operations;
 
 /* 3×3 blocks D [n_node][3][3]. */

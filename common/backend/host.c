@@ -1,6 +1,7 @@
 /* The host backend: OpenMP loops, BLAS in blocks of fixed size so that sums have a fixed order whatever the
  * number of threads. */
 #include "common/algebra/blocks.h"
+#include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
 #include "common/backend/device.h"
 
@@ -369,6 +370,47 @@ static fe_status host_delayed_finish(fe_device *d, int j, int restart, double *w
     return FE_OK;
 }
 
+static fe_status host_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
+                              double *out)
+{
+    FE_TRY(reserve_partial(self(d), 2 * n_block(n)));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const int rows = (int)block_rows(n, b);
+        partial[2 * b] = cblas_ddot(rows, r + b * BLOCK, 1, u + b * BLOCK, 1);
+        partial[2 * b + 1] = cblas_ddot(rows, w + b * BLOCK, 1, u + b * BLOCK, 1);
+    }
+    out[0] = out[1] = 0.0;
+    for (size_t b = 0; b < n_block(n); b++) out[0] += partial[2 * b], out[1] += partial[2 * b + 1];
+    return FE_OK;
+}
+
+static fe_status host_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+                                double *p, double *s, double *x, double *r, double *to)
+{
+    const fe_cg_step step = fe_cg_step_of(from);
+    const double alpha = step.alpha, beta = step.beta;
+    FE_TRY(reserve_partial(self(d), n_block(n)));
+    double *partial = self(d)->partial;
+    fe_cg_pass(from, &step, to);
+    to[FE_CG_SQUARE] = step.end ? step.square : 0.0;
+    if (step.end) return FE_OK;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const size_t first = b * BLOCK, end = first + block_rows(n, b);
+        for (size_t i = first; i < end; i++) {
+            p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
+            s[i] = beta != 0.0 ? w[i] + beta * s[i] : w[i];
+            x[i] += alpha * p[i];
+            r[i] -= alpha * s[i];
+        }
+        partial[b] = cblas_ddot((int)(end - first), r + first, 1, r + first, 1);
+    }
+    for (size_t b = 0; b < n_block(n); b++) to[FE_CG_SQUARE] += partial[b];
+    return FE_OK;
+}
+
 static fe_status host_phase(fe_device *d, int phase)
 {
     const double now = fe_seconds();
@@ -417,6 +459,8 @@ const fe_backend fe_backend_host = {
                .hessenberg_column = host_hessenberg_column,
                .hessenberg_solve = host_hessenberg_solve,
                .delayed_column = host_delayed_column,
-               .delayed_finish = host_delayed_finish},
+               .delayed_finish = host_delayed_finish,
+               .cg_sums = host_cg_sums,
+               .cg_update = host_cg_update},
     .block = {.constrain = host_block_constrain, .invert = host_block_invert, .apply = host_block_apply},
 };

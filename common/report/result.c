@@ -32,17 +32,31 @@ fe_step_result *fe_result_add_step(fe_result *r)
     return NULL;
 }
 
-void fe_result_drop_step(fe_result *r)
+static void close_step(fe_step_result *s)
 {
-    fe_step_result *s = &r->step[--r->n_step];
-    free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->line_search);
+    free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->taken);
+}
+
+void fe_result_drop_step(fe_result *r) { close_step(&r->step[--r->n_step]); }
+
+void fe_result_fail_step(fe_result *r)
+{
+    if (!r->failed) r->failed = calloc(1, sizeof *r->failed);
+    if (!r->failed) { /* the failure itself is what counts */
+        fe_result_drop_step(r);
+        return;
+    }
+    close_step(r->failed);
+    *r->failed = r->step[--r->n_step];
 }
 
 void fe_result_close(fe_result *r)
 {
     while (r->n_step) fe_result_drop_step(r);
+    if (r->failed) close_step(r->failed);
+    free(r->failed);
     free(r->step);
-    r->step = NULL;
+    r->step = r->failed = NULL;
     r->n_step = 0;
 }
 
@@ -112,13 +126,25 @@ static json_t *reactions_of(writer *w, const fe_result *r, const fe_step_result 
     return o;
 }
 
+/* A list, an entry for each linear solve of the step. */
+#define EACH_TAKEN(w, o, key, make, member)                                                                  \
+    do {                                                                                                     \
+        json_t *list = json_array();                                                                         \
+        for (int i = 0; s->taken && i < s->newton_iterations; i++)                                           \
+            if (json_array_append_new(list, make(s->taken[i].member))) (w)->failed = 1;                      \
+        put(w, o, key, list);                                                                                \
+    } while (0)
+
 static json_t *newton_of(writer *w, const fe_step_result *s)
 {
     json_t *o = json_object();
     put(w, o, "iterations", integer(s->newton_iterations));
     put(w, o, "krylov_iterations", integer(s->krylov_iterations));
     put(w, o, "residuals", numbers(s->n_residual, s->residual));
-    put(w, o, "line_search", numbers(s->line_search ? s->newton_iterations : 0, s->line_search));
+    EACH_TAKEN(w, o, "line_search", number, length);
+    EACH_TAKEN(w, o, "increments", number, increment);
+    EACH_TAKEN(w, o, "krylov", integer, krylov_iterations);
+    EACH_TAKEN(w, o, "krylov_residuals", number, krylov_residual);
     put(w, o, "substeps", integer(s->substeps));
     return o;
 }
@@ -141,6 +167,17 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     put(w, o, "norm_u", number(s->norm_u));
     put(w, o, "newton", newton_of(w, s));
     put(w, o, "seconds", seconds);
+    return o;
+}
+
+/* A step that was given up: how far it came. */
+static json_t *failed_of(writer *w, const fe_result *r)
+{
+    if (!r->failed) return json_null();
+    json_t *o = json_object();
+    put(w, o, "step", integer(r->failed->step));
+    put(w, o, "factors", factors_of(w, r, r->failed));
+    put(w, o, "newton", newton_of(w, r->failed));
     return o;
 }
 
@@ -187,6 +224,7 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, quality, "duplicates", number(r->quality.duplicates));
     put(w, quality, "most_neighbors", integer(r->quality.most_neighbors));
     put(w, o, "partition_quality", quality);
+    put(w, o, "precondition", text(r->precondition));
     put(w, o, "command", text(r->command));
     put(w, o, "flags", text(r->flags));
     put(w, o, "commit", text(fe_commit()));
@@ -215,6 +253,7 @@ static json_t *result_of(writer *w, const fe_result *r)
     put(w, o, "status", text(r->status));
     put(w, o, "probe_nodes", probe_nodes_of(w, r));
     put(w, o, "steps", steps);
+    put(w, o, "failed_step", failed_of(w, r));
     put(w, o, "run", run_of(w, r));
     return o;
 }

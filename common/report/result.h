@@ -11,6 +11,14 @@
 /* Phases of fe_step_result.seconds: common/backend/device.h. */
 extern const char *const fe_phase_names[FE_N_PHASE];
 
+/* One linear solve and the step that was taken along its solution. */
+typedef struct fe_newton_record {
+    double length;          /* of the step, 1: whole */
+    double increment;       /* |change of displacement| */
+    double krylov_residual; /* of the linear solve, relative */
+    int krylov_iterations;
+} fe_newton_record;
+
 typedef struct fe_step_result {
     int step;           /* 1-based */
     double *factor;     /* [n_path] */
@@ -21,9 +29,9 @@ typedef struct fe_step_result {
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
     int n_residual;
-    double *residual;    /* [n_residual] relative to the acceptance scale, first to last */
-    double *line_search; /* [newton_iterations] accepted step lengths */
-    int substeps;        /* 1: the listed increment in one piece */
+    double *residual;        /* [n_residual] relative to the acceptance scale, first to last */
+    fe_newton_record *taken; /* [newton_iterations] */
+    int substeps;            /* 1: the listed increment in one piece */
     double seconds[FE_N_PHASE];
 } fe_step_result;
 
@@ -33,7 +41,8 @@ typedef struct fe_result {
     const fe_boundary *boundary;
     const char *mesh_name, *element,
         *status; /* status: converged | limit_load | not_converged | interrupted | fault */
-    const char *variant, *backend, *partition, *communication; /* communication: fe_comm's name */
+    const char *variant, *backend, *partition, *communication,
+        *precondition;           /* communication: fe_comm's name */
     const char *command, *flags; /* as typed: the whole line, and its flags alone */
     char device[128];
     int ranks, threads;
@@ -43,13 +52,16 @@ typedef struct fe_result {
     int64_t bytes_to_device, bytes_from_device_setup, bytes_from_device_solve, bytes_from_device_output;
     size_t bytes_resident; /* of all ranks */
     int n_step;
-    fe_step_result *step; /* [n_step] accepted steps */
+    fe_step_result *step;   /* [n_step] accepted steps, */
+    fe_step_result *failed; /* and the one behind them that was given up, NULL where none was */
 } fe_result;
 
 /* Appends a zeroed step with its arrays allocated (factor, probe, reaction); NULL when memory is out. */
 fe_step_result *fe_result_add_step(fe_result *r);
 /* Drops the last step: one that was not accepted. */
 void fe_result_drop_step(fe_result *r);
+/* The same, but its factors and Newton's history stay as `failed`. */
+void fe_result_fail_step(fe_result *r);
 void fe_result_close(fe_result *r);
 
 /* Writes the whole result as JSON to `path`, complete after every call: beside it, flushed, then renamed. */

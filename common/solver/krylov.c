@@ -1,5 +1,6 @@
-/* GMRES(m) with Givens rotations on the device, and CG. One or two scalars come to the host per iteration. */
+/* GMRES(m) with Givens rotations on the device, and CG. One scalar an iteration comes to the host. */
 #include "common/solver/krylov.h"
+#include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
                          int orthogonalization, fe_krylov *k)
 {
-    const size_t columns = restart ? (size_t)restart + 1 : 3;
+    const size_t columns = restart ? (size_t)restart + 1 : 4;
     *k = (fe_krylov){.device = device,
                      .comm = comm,
                      .n = n,
@@ -18,7 +19,9 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
         fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
     FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
     const int delayed = restart && orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
-    const size_t small = delayed ? fe_delayed_size(restart) : restart ? fe_hessenberg_size(restart) : 8;
+    const size_t small = delayed   ? fe_delayed_size(restart)
+                         : restart ? fe_hessenberg_size(restart)
+                                   : 2 * FE_CG_SIZE;
     FE_TRY(fe_device_allocate(device, small, sizeof(double), "Hessenberg matrix", (void **)&k->small));
     return fe_device_allocate(device, delayed ? 2 * columns : columns, sizeof(double), "Hessenberg column",
                               (void **)&k->h);
@@ -105,7 +108,8 @@ static fe_status finish_delayed(fe_krylov *k, int j)
 
 /* --- recordings -------------------------------------------------------------------------------------- */
 
-/* Work that comes again and again with the same vectors: iteration j of GMRES, or half an iteration of CG. */
+/* Work that comes again and again with the same vectors: iteration j of GMRES, or one of CG, whose scalars
+ * take turns. */
 typedef struct piece {
     fe_krylov *k;
     const fe_operator *A, *precondition;
@@ -203,6 +207,8 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
         result->iterations++, j++;
     }
     if (k->recordings) FE_TRY(d->ops->side.read_end(d, (j - 1) % 2, &result->last));
+    result->not_finite = !isfinite(result->last);
+    if (result->not_finite) return FE_OK;
     if (delayed) FE_TRY(finish_delayed(k, j));
     FE_TRY(d->ops->column.hessenberg_solve(d, j, m, k->small, k->h));
     double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
@@ -212,11 +218,37 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     return d->ops->vector.axpy(d, k->n, 1.0, k->z, x);
 }
 
+const char *fe_krylov_reason(const fe_krylov_result *result)
+{
+    return result->converged    ? "converged"
+           : result->not_finite ? "a number is not finite"
+           : result->breakdown  ? "a direction has no positive curvature"
+           : result->stagnated  ? "stagnated"
+                                : "iteration limit";
+}
+
+/* Progress of a solve: the smallest residual so far, and the iteration that reached it. */
+typedef struct progress {
+    double least;
+    int at;
+} progress;
+
+/* GMRES's residual never grows within a cycle, so one that does not fall by a thousandth in five cycles (and
+ * in a hundred iterations) is as small as digits or the operator allow. */
+static int gmres_stagnates(const fe_krylov *k, progress *p, const fe_krylov_result *result)
+{
+    if (result->iterations == 0 || result->last < 0.999 * p->least)
+        *p = (progress){result->last, result->iterations};
+    const int since = result->iterations - p->at;
+    return since >= 5 * k->restart && since >= 100;
+}
+
 fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                    double tolerance, int max_iterations, fe_krylov_result *result)
 {
     fe_device *d = k->device;
     double *g = fe_hessenberg_g(k->small, k->restart);
+    progress so_far = {0};
     *result = (fe_krylov_result){0};
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
     FE_TRY(d->ops->vector.copy(d, k->n, b, k->basis));
@@ -225,9 +257,12 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
         FE_TRY(read_scalars(k, 1, g, &result->last));
         if (result->iterations == 0) result->first = result->last;
         result->converged = result->last <= tolerance * result->first;
-        if (result->converged || result->iterations >= max_iterations || !isfinite(result->last))
-            return FE_OK;
+        result->not_finite = !isfinite(result->last);
+        if (result->converged || result->not_finite || result->iterations >= max_iterations) return FE_OK;
+        result->stagnated = gmres_stagnates(k, &so_far, result);
+        if (result->stagnated) return FE_OK;
         FE_TRY(gmres_cycle(k, A, precondition, x, tolerance * result->first, max_iterations, result));
+        if (result->not_finite) return FE_OK;
         /* residual anew: b - A x */
         FE_TRY(d->ops->vector.copy(d, k->n, x, k->z));
         FE_TRY(apply_into(k, A, k->z, k->basis));
@@ -238,70 +273,90 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
 
 /* --- conjugate gradients ----------------------------------------------------------------------------- */
 
-/* CG's vectors and scalars; r·r and p·q stand together and are read in one go. */
+/* CG's vectors, and its scalars in iteration j: conjugate.h. */
 typedef struct cg {
-    double *r, *p, *q, *rr, *pq, *rz, *rz_next, *step;
+    double *r, *p, *s, *w;
 } cg;
 
 static cg cg_of(const fe_krylov *k)
 {
-    double *r = k->basis, *s = k->small;
-    return (cg){r, r + k->length, r + 2 * k->length, s, s + 1, s + 2, s + 3, s + 4};
+    double *r = k->basis;
+    return (cg){r, r + k->length, r + 2 * k->length, r + 3 * k->length};
 }
 
-static fe_status cg_step(const piece *at)
+static double *cg_scalars(const fe_krylov *k, int j) { return k->small + j % 2 * FE_CG_SIZE; }
+
+/* Two sums over ranks: of gamma and delta, and of r·r. */
+static fe_status cg_iteration(const piece *at)
 {
     fe_krylov *k = at->k;
     fe_device *d = k->device;
     const cg c = cg_of(k);
-    FE_TRY(apply_into(k, at->A, c.p, c.q));
-    FE_TRY(dots(k, 1, c.p, c.q, c.pq));
-    FE_TRY(d->ops->vector.ratio(d, c.rz, c.pq, c.step));
-    FE_TRY(d->ops->vector.axpy_scalar(d, k->n, 1.0, c.step, c.p, at->x));
-    FE_TRY(d->ops->vector.axpy_scalar(d, k->n, -1.0, c.step, c.q, c.r));
-    return dots(k, 1, c.r, c.r, c.rr);
-}
-
-static fe_status cg_turn(const piece *at)
-{
-    fe_krylov *k = at->k;
-    fe_device *d = k->device;
-    const cg c = cg_of(k);
+    double *from = cg_scalars(k, at->j), *to = cg_scalars(k, at->j + 1);
     FE_TRY(precondition_into(k, at->precondition, c.r, k->z));
-    FE_TRY(dots(k, 1, c.r, k->z, c.rz_next));
-    FE_TRY(d->ops->vector.ratio(d, c.rz_next, c.rz, c.step));
-    FE_TRY(d->ops->vector.xpay_scalar(d, k->n, k->z, c.step, c.p));
-    return d->ops->vector.copy(d, 1, c.rz_next, c.rz);
+    FE_TRY(apply_into(k, at->A, k->z, c.w));
+    FE_TRY(d->ops->column.cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
+    FE_TRY(fe_comm_sum(k->comm, d, 2, from + FE_CG_GAMMA));
+    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, c.p, c.s, at->x, c.r, to));
+    return fe_comm_sum(k->comm, d, 1, to + FE_CG_SQUARE);
 }
 
+/* CG's residual may grow for long before it falls: it counts as stagnating where as many iterations as led to
+ * its smallest, and a thousand more, have brought nothing below that. */
+static void cg_note(double square, double target, progress *p, fe_krylov_result *result)
+{
+    result->iterations++;
+    result->breakdown = square < 0.0;
+    result->not_finite = !isfinite(square);
+    if (result->breakdown || result->not_finite) return;
+    result->last = sqrt(square);
+    result->converged = square <= target;
+    if (result->last < p->least) *p = (progress){result->last, result->iterations};
+    result->stagnated = !result->converged && result->iterations >= 2 * p->at + 1000;
+}
+
+static int cg_ended(const fe_krylov_result *r)
+{
+    return r->converged || r->breakdown || r->stagnated || r->not_finite;
+}
+
+/* Scalars of the first iteration, and what is known before it. */
+static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *target, fe_krylov_result *result)
+{
+    fe_device *d = k->device;
+    double first[FE_CG_SIZE] = {0};
+    const cg c = cg_of(k);
+    FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
+    FE_TRY(dots(k, 1, c.r, c.r, k->small));
+    FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
+    result->first = result->last = sqrt(first[FE_CG_SQUARE]);
+    result->converged = result->first == 0.0;
+    result->not_finite = !isfinite(result->first);
+    *target = first[FE_CG_TARGET] = tolerance * tolerance * first[FE_CG_SQUARE];
+    return d->ops->memory.upload(d, sizeof first, first, cg_scalars(k, 0));
+}
+
+/* Where the backend can, the host knows an iteration's residual while the device works on the next one: what
+ * that finds ended changes nothing more. */
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {
     fe_device *d = k->device;
-    const cg c = cg_of(k);
-    const piece at = {k, A, precondition, x, 0};
-    double host[2] = {0};
+    const int ahead = d->ops->side.read_begin ? 1 : 0;
+    double target, square;
     *result = (fe_krylov_result){0};
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
-    FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
-    FE_TRY(dots(k, 1, c.r, c.r, c.rr));
-    FE_TRY(read_scalars(k, 1, c.rr, host));
-    result->first = result->last = sqrt(host[0]);
-    if (!(result->first > 0.0)) {
-        result->converged = result->first == 0.0;
-        return FE_OK;
-    }
-    FE_TRY(precondition_into(k, precondition, c.r, c.p));
-    FE_TRY(dots(k, 1, c.r, c.p, c.rz));
-    while (result->iterations < max_iterations) {
-        FE_TRY(enqueue(&at, 0, cg_step));
-        FE_TRY(read_scalars(k, 2, c.rr, host));
-        result->iterations++;
-        result->last = sqrt(host[0]);
-        result->breakdown = !(host[1] > 0.0);
-        result->converged = result->last <= tolerance * result->first;
-        if (result->converged || result->breakdown) return FE_OK;
-        FE_TRY(enqueue(&at, 1, cg_turn));
+    FE_TRY(cg_start(k, b, tolerance, &target, result));
+    progress so_far = {result->first, 0};
+    for (int j = 0; j < max_iterations + ahead && !cg_ended(result); j++) {
+        const double *found = cg_scalars(k, j + 1) + FE_CG_SQUARE;
+        if (j < max_iterations) {
+            FE_TRY(enqueue(&(piece){k, A, precondition, x, j}, j % 2, cg_iteration));
+            if (ahead) FE_TRY(d->ops->side.read_begin(d, j % 2, found));
+        }
+        if (j < ahead) continue;
+        FE_TRY(ahead ? d->ops->side.read_end(d, (j - 1) % 2, &square) : read_scalars(k, 1, found, &square));
+        cg_note(square, target, &so_far, result);
     }
     return FE_OK;
 }

@@ -28,7 +28,7 @@ typedef struct fe_krylov {
     size_t length; /* entries of a vector, ghosts included */
     int restart;   /* GMRES's basis length; 0 in a CG workspace */
     int orthogonalization;
-    double *basis;                    /* GMRES [restart + 1][length], CG [3][length] */
+    double *basis;                    /* GMRES [restart + 1][length], CG [4][length] */
     double *z;                        /* [length] */
     double *small;                    /* Hessenberg workspace, or CG's scalars */
     double *h;                        /* [restart + 1], dcgs2 twice as many */
@@ -48,12 +48,18 @@ void fe_krylov_close(fe_krylov *k);
 
 typedef struct fe_krylov_result {
     int iterations;
-    double first, last;       /* residual norms */
-    int converged, breakdown; /* breakdown: direction of no curvature (CG) */
+    double first, last; /* residual norms */
+    int converged;
+    int breakdown;  /* a direction without positive curvature (CG): x is what was found before it */
+    int stagnated;  /* the residual has stopped to fall */
+    int not_finite; /* operator or preconditioner gave a number that is not finite; x is from before it */
 } fe_krylov_result;
+/* Why it ended, for messages: "converged", "stagnated", … */
+const char *fe_krylov_reason(const fe_krylov_result *result);
 
-/* Solve A x = b from x = 0 until |b - A x| <= tolerance |b| or max_iterations. `precondition` may be NULL;
- * GMRES applies it from the right (Saad, Iterative Methods, algorithm 9.5), CG as usual (9.1). b is kept. */
+/* Solve A x = b from x = 0 until |b - A x| <= tolerance |b|, max_iterations, or an end that the result names.
+ * `precondition` may be NULL; GMRES applies it from the right (Saad, Iterative Methods, algorithm 9.5), CG as
+ * usual, with one sum an iteration (common/backend/conjugate.h). b is kept. */
 fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                    double tolerance, int max_iterations, fe_krylov_result *result);
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,

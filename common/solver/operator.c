@@ -3,6 +3,7 @@
 #include "common/solver/solver.h"
 
 #include <float.h>
+#include <stdio.h>
 
 static fe_status mask(fe_solver *s, double *x)
 {
@@ -38,8 +39,8 @@ fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r)
 }
 
 /* With u the displacement and v the direction: y = [f_int(u + eps v) - f_int(u)] / eps, where
- * eps = sqrt(machine epsilon) |u| / |v|. `internal` holds f_int(u) and is kept. Knoll & Keyes, J. Comput.
- * Phys. 193 (2004), section 2.3. */
+ * eps = sqrt(machine epsilon) |u| / |v|, or without |u| / |v| where u is zero. `internal` holds f_int(u) and
+ * is kept. Knoll & Keyes, J. Comput. Phys. 193 (2004), section 2.3. */
 static fe_status apply_difference(fe_solver *s, double *direction, double *y)
 {
     fe_device *d = s->device;
@@ -91,13 +92,68 @@ static fe_status build_blocks(fe_solver *s)
     return d->ops->block.invert(d, s->share->n_owned, s->blocks);
 }
 
+/* A line for each level. */
+static void print_hierarchy(const fe_multigrid *m)
+{
+    const fe_multigrid_report *r = &m->report;
+    for (int l = 0; l < r->n_level; l++) {
+        fprintf(stderr, "  multigrid level %d: %d %s", l, r->n[l], l == 0 ? "nodes" : "aggregates");
+        if (r->lambda[l] > 0.0)
+            fprintf(stderr, ", spectrum up to %.3f\n", r->lambda[l]);
+        else
+            fprintf(stderr, ", dense inverse\n");
+    }
+    fprintf(
+        stderr,
+        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and behind, complexity %.3f, %.1f MB, "
+        "set up in %.3f s%s\n",
+        r->smallest, r->largest, r->degree, r->complexity, 1e-6 * (double)r->bytes, r->seconds,
+        r->singular ? "; a part is free to move" : "");
+}
+
+/* Where set-up pays: brackets of 1400 to 1700 nodes take a fourth of the time in all, boxes of 700 as long.
+ */
+enum { WORTH_MULTIGRID = 1000 };
+const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
+                                                              "multigrid"};
+int fe_precondition_of(const fe_options *o, int n_node)
+{
+    if (o->precondition != FE_PRECONDITION_AUTO) return o->precondition;
+    return n_node >= WORTH_MULTIGRID ? FE_PRECONDITION_MULTIGRID : FE_PRECONDITION_BLOCK_JACOBI;
+}
+
+static fe_status open_multigrid(fe_solver *s)
+{
+    FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed,
+                             s->precondition == FE_PRECONDITION_MULTIGRID, &s->multigrid));
+    if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->multigrid);
+    return FE_OK;
+}
+
+fe_status fe_solver_open_preconditioner(fe_solver *s)
+{
+    s->precondition = fe_precondition_of(s->options, s->mesh_nodes);
+    return s->precondition < FE_PRECONDITION_CHEBYSHEV ? FE_OK : open_multigrid(s);
+}
+
+fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
+{
+    *better = s->precondition != FE_PRECONDITION_MULTIGRID;
+    if (!*better) return FE_OK;
+    s->precondition = FE_PRECONDITION_MULTIGRID;
+    FE_TRY(open_multigrid(s));
+    return fe_krylov_record(&s->krylov, s->options->graphs); /* what was recorded has the other one in it */
+}
+
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
 {
     /* a linear solve may take minutes: it polls for interruption */
-    const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL};
-    const fe_operator *precondition =
-        s->options->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi : NULL;
-    if (precondition) FE_TRY(build_blocks(s));
+    const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL},
+                      frozen = {fe_multigrid_apply, &s->multigrid, 0, NULL};
+    const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
+                                      : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
+                                                                                        : &frozen;
+    if (precondition == &jacobi) FE_TRY(build_blocks(s));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));
     fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,
                        fe_krylov_result *) = s->krylov.restart ? fe_gmres : fe_cg;

@@ -33,7 +33,7 @@ fe_options fe_default_options(void)
                         .ranks = 1,
                         .tet_points = 1,
                         .restart = 30,
-                        .precondition = FE_PRECONDITION_BLOCK_JACOBI,
+                        .precondition = FE_PRECONDITION_AUTO,
                         .krylov_iterations = 20000,
                         .tolerance = 1e-9,
                         .newton_iterations = 60,
@@ -67,6 +67,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     const fe_options *o = r->options;
     const fe_material *m = &r->problem->material;
     const int kind = r->mesh->kind == FE_TET4 && o->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
+    s->mesh_nodes = r->mesh->n_node;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
     FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
                            &s->problem));
@@ -80,6 +81,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
         FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double),
                                   "output fields", (void **)&s->fields));
     FE_TRY(fe_solver_boundary(s));
+    FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, &s->krylov));
     if (o->graphs) FE_TRY(fe_krylov_record(&s->krylov, 1));
@@ -313,7 +315,8 @@ static fe_status load_steps(fe_solver *s, run *r)
         }
         if (status == FE_OK) status = observe(s, r, record);
         if (status == FE_OK) status = accept(s);
-        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown) fe_result_drop_step(into);
+        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
+            (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
         if (s->comm->rank != 0) fe_result_close(&own);
         memcpy(from, to, (size_t)n_path * sizeof *from);
     }
@@ -448,6 +451,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;
     result->element = fe_kind_name(mesh->kind);
+    result->precondition = fe_precondition_names[fe_precondition_of(o, mesh->n_node)];
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
     result->communication = o->mpi.size ? "mpi" : "threads";

@@ -13,7 +13,15 @@
 enum { FE_JACOBIAN_TANGENT, FE_JACOBIAN_DIFFERENCE, FE_JACOBIAN_ELASTIC };
 enum { FE_KRYLOV_AUTO, FE_KRYLOV_GMRES, FE_KRYLOV_CG };
 
-enum { FE_PRECONDITION_NONE, FE_PRECONDITION_BLOCK_JACOBI };
+enum {
+    FE_PRECONDITION_AUTO,
+    FE_PRECONDITION_NONE,
+    FE_PRECONDITION_BLOCK_JACOBI,
+    FE_PRECONDITION_CHEBYSHEV,
+    FE_PRECONDITION_MULTIGRID,
+    FE_N_PRECONDITION
+};
+extern const char *const fe_precondition_names[FE_N_PRECONDITION]; /* "auto", "none", … */
 
 typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */
@@ -31,6 +39,9 @@ typedef struct fe_options {
 
 /* The defaults of interface and README. */
 fe_options fe_default_options(void);
+
+/* The preconditioner of a mesh with so many nodes: multigrid for auto from 1000 on, else block-jacobi. */
+int fe_precondition_of(const fe_options *o, int n_node);
 
 /* Called on rank 0 after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL
  * unless wanted. */

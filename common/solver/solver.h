@@ -2,6 +2,7 @@
 #ifndef FE_SOLVER_H
 #define FE_SOLVER_H
 
+#include "common/solver/multigrid.h"
 #include "common/solver/solve.h"
 #include "common/variant.h"
 
@@ -29,6 +30,7 @@ typedef struct fe_solver {
     fe_problem problem;
     void *work;
     size_t n, length; /* owned entries, entries of a vector */
+    int mesh_nodes;   /* of all ranks */
 
     int n_fixed; /* owned constrained components, ascending */
     int *fixed;
@@ -48,10 +50,13 @@ typedef struct fe_solver {
     double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
     fe_krylov krylov;
     fe_anderson anderson;
+    int precondition;       /* FE_PRECONDITION_…, none of them auto */
+    fe_multigrid multigrid; /* where that is in use */
 
     int load_step;            /* the one under way, from 1 */
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
+    double load_norm;         /* |f_ext| of the load factors in force */
     double scale;             /* acceptance: largest external force, reaction or first residual so far, */
     double reach;             /* and the same with the current iterate */
 } fe_solver;
@@ -66,6 +71,10 @@ fe_status fe_solver_interrupted(const fe_solver *s);
 fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
 /* y = K(trial) direction with constrained rows zero: fe_operator's apply with a fe_solver context. */
 fe_status fe_solver_apply(void *context, double *direction, double *y);
+/* Chooses the preconditioner, and sets it up where that is done once. */
+fe_status fe_solver_open_preconditioner(fe_solver *s);
+/* After a linear solve has failed: multigrid takes over. *better 0: it was in use. */
+fe_status fe_solver_better_preconditioner(fe_solver *s, int *better);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 

@@ -49,4 +49,4 @@ extern "C" const fe_assembly assembled_bsr_cuda = {.setup = setup,
                                                    .material = bsr_material_cuda,
                                                    .jacvec = jacvec,
                                                    .diagonal = bsr_diagonal_cuda,
-                                                   .traits = FE_STORES | FE_INDEPENDENT};
+                                                   .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED};

@@ -32,7 +32,7 @@ FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, doubl
         fe_real x[8][3];
         const fe_element e = fe_element_load(kind, m, corner >> 3, corner & 7, node, x);
 #pragma unroll 1
-        for (int k = 0; k < fe_planes(kind); k++) bsr_add_plane(kind, m, e, k, x, b ^ (corner & 7), 1, K);
+        for (int k = 0; k < fe_planes(kind); k++) fe_add_stiffness(kind, m, e, k, x, b ^ (corner & 7), 1, K);
     }
 }
 

@@ -127,4 +127,4 @@ extern "C" const fe_assembly assembled_cusparse_cuda = {.setup = setup,
                                                         .material = bsr_material_cuda,
                                                         .jacvec = jacvec,
                                                         .diagonal = bsr_diagonal_cuda,
-                                                        .traits = FE_STORES};
+                                                        .traits = FE_STORES | FE_ASSEMBLED};

@@ -31,4 +31,5 @@ const fe_assembly assembled_cusparse_host = {.setup = setup,
                                              .residual = bsr_residual_host,
                                              .material = bsr_material_host,
                                              .jacvec = jacvec,
-                                             .diagonal = bsr_diagonal_host};
+                                             .diagonal = bsr_diagonal_host,
+                                             .traits = FE_ASSEMBLED};

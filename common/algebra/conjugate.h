@@ -1,0 +1,58 @@
+/* Scalars of preconditioned conjugate gradients with one sum an iteration (Chronopoulos & Gear, J. Comput.
+ * Appl. Math. 25, 1989), one body for both backends.
+ *
+ * With u = M r and w = A u, gamma = r·u and delta = w·u:
+ *
+ *     beta = gamma / last gamma      p·A p = delta - beta gamma / last alpha      alpha = gamma / p·A p
+ *     p = u + beta p      s = w + beta s (= A p)      x += alpha p      r -= alpha s
+ *
+ * Two blocks of FE_CG_SIZE numbers take turns: an iteration reads one and writes the other. An iteration that
+ * finds an end changes no vector, and neither does any after it: the host may enqueue ahead of what it knows.
+ * r·r is below zero once a direction had no positive curvature, and NaN once a number was not finite. */
+#ifndef FE_CONJUGATE_H
+#define FE_CONJUGATE_H
+
+#include "common/base/fe.h"
+
+enum {
+    FE_CG_GAMMA,      /* r·u of this iteration */
+    FE_CG_DELTA,      /* w·u of this iteration */
+    FE_CG_SQUARE,     /* r·r */
+    FE_CG_LAST_GAMMA, /* of the iteration before, 0 in the first */
+    FE_CG_LAST_ALPHA,
+    FE_CG_TARGET, /* r·r at which it ends */
+    FE_CG_END,    /* 1: it has ended */
+    FE_CG_SIZE = 8
+};
+
+typedef struct fe_cg_step {
+    double alpha, beta;
+    double square; /* r·r in the other block where it has ended: nothing is summed then */
+    int end;
+} fe_cg_step;
+
+FE_BOTH fe_cg_step fe_cg_step_of(const double *from)
+{
+    const double gamma = from[FE_CG_GAMMA], delta = from[FE_CG_DELTA], square = from[FE_CG_SQUARE];
+    const double beta = from[FE_CG_LAST_GAMMA] > 0.0 ? gamma / from[FE_CG_LAST_GAMMA] : 0.0;
+    const double curvature = beta != 0.0 ? delta - beta * gamma / from[FE_CG_LAST_ALPHA] : delta;
+    fe_cg_step step = {0.0, beta, square, 1};
+    if (from[FE_CG_END] != 0.0 || square <= from[FE_CG_TARGET]) return step;
+    if (!isfinite(gamma) || !isfinite(delta) || !isfinite(square)) {
+        step.square = (double)NAN;
+        return step;
+    }
+    step.square = -1.0;
+    if (!(gamma > 0.0 && curvature > 0.0)) return step;
+    step.alpha = gamma / curvature, step.end = !isfinite(step.alpha);
+    return step;
+}
+
+/* All of the other block except r·r. */
+FE_BOTH void fe_cg_pass(const double *from, const fe_cg_step *step, double *to)
+{
+    to[FE_CG_LAST_GAMMA] = from[FE_CG_GAMMA], to[FE_CG_LAST_ALPHA] = step->alpha;
+    to[FE_CG_TARGET] = from[FE_CG_TARGET], to[FE_CG_END] = step->end;
+}
+
+#endif

@@ -1,0 +1,232 @@
+/* Block matrices on the device: a team of lanes owns a block row. A lane takes one of its rows, and every so
+ * manieth block; then the lanes of a row add up. */
+#include "common/backend/block_matrix.h"
+#include "common/backend/cuda.h"
+
+enum { THREADS = 128 };
+
+/* A team of TEAM lanes computes R rows: PARTS lanes a row; the last lanes may have none. */
+template <int R, int TEAM> struct team {
+    enum { PARTS = TEAM / R, BUSY = PARTS * R };
+};
+
+/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. C is even or 3. */
+template <int R, int C, int TEAM> __device__ float row_times(const fe_block_matrix &M, int i, const float *x)
+{
+    const int lane = threadIdx.x % TEAM, r = lane % R, part = lane / R;
+    float sum = 0.0f;
+    if (lane < team<R, TEAM>::BUSY)
+        for (int k = M.first[i] + part; k < M.first[i + 1]; k += team<R, TEAM>::PARTS) {
+            const float *value = M.value + ((size_t)k * R + r) * C, *xk = x + (size_t)C * M.column[k];
+#pragma unroll
+            for (int c = 0; c < C; c++) sum += value[c] * xk[c];
+        }
+    return sum;
+}
+
+/* Adds the parts of each row, in their order: the sum is in the lanes of part 0. */
+template <int R, int TEAM> __device__ float add_parts(float value)
+{
+    const int lane = threadIdx.x % TEAM, r = lane % R;
+    float sum = 0.0f;
+#pragma unroll
+    for (int part = 0; part < team<R, TEAM>::PARTS; part++)
+        sum += __shfl_sync(0xffffffffu, value, part * R + r, TEAM);
+    return sum;
+}
+
+/* A team's row; teams beyond the last repeat it, so that warps stay whole. */
+template <int TEAM> __device__ int team_row(int n_row, bool *owner)
+{
+    const int row = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / TEAM);
+    *owner = row < n_row;
+    return row < n_row ? row : n_row - 1;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    block_fine_sweep(int n, const float *__restrict__ inverse, fe_sweep sweep, const double *__restrict__ b,
+                     const double *__restrict__ Ax, float *__restrict__ direction, double *__restrict__ x)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    const size_t at = 3 * (size_t)i;
+    float D[6], r[3], y[3];
+#pragma unroll
+    for (int c = 0; c < 6; c++) D[c] = inverse[6 * (size_t)i + c];
+#pragma unroll
+    for (int c = 0; c < 3; c++) r[c] = (float)(Ax ? b[at + c] - Ax[at + c] : b[at + c]);
+    fe_apply_six(D, r, y);
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        const float d = sweep.new_factor * y[c] + (Ax ? sweep.old_factor * direction[at + c] : 0.0f);
+        direction[at + c] = d;
+        x[at + c] = (Ax ? x[at + c] : 0.0) + (double)d;
+    }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    block_fine_restrict(fe_block_matrix R, const double *__restrict__ b, const double *__restrict__ Ax,
+                        float *__restrict__ coarse)
+{
+    enum { TEAM = 32 };
+    bool owner;
+    const int i = team_row<TEAM>(R.n_row, &owner), lane = threadIdx.x % TEAM, r = lane % 6, part = lane / 6;
+    float sum = 0.0f;
+    if (lane < team<6, TEAM>::BUSY)
+        for (int k = R.first[i] + part; k < R.first[i + 1]; k += team<6, TEAM>::PARTS) {
+            const float *value = R.value + 18 * (size_t)k + 3 * r;
+            const size_t at = 3 * (size_t)R.column[k];
+#pragma unroll
+            for (int c = 0; c < 3; c++) sum += value[c] * (float)(b[at + c] - Ax[at + c]);
+        }
+    sum = add_parts<6, TEAM>(sum);
+    if (owner && part == 0) coarse[6 * (size_t)i + r] = sum;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, double *__restrict__ x)
+{
+    enum { TEAM = 16 };
+    bool owner;
+    const int i = team_row<TEAM>(P.n_row, &owner), lane = threadIdx.x % TEAM;
+    const float sum = add_parts<3, TEAM>(row_times<3, 6, TEAM>(P, i, coarse));
+    if (owner && lane < 3) x[3 * (size_t)i + lane] += (double)sum;
+}
+
+/* r = b - A x of a row, then D^-1 r: the six numbers of the block row go around the team. */
+__global__ void __launch_bounds__(THREADS)
+    block_sweep(fe_block_matrix A, const float *__restrict__ inverse, fe_sweep sweep,
+                const float *__restrict__ b, const float *__restrict__ x, float *__restrict__ direction,
+                float *__restrict__ out)
+{
+    enum { TEAM = 32 };
+    bool owner;
+    const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM, c = lane % 6;
+    const size_t at = 6 * (size_t)i + c;
+    const float product = x ? add_parts<6, TEAM>(row_times<6, 6, TEAM>(A, i, x)) : 0.0f;
+    const float r = b[at] - product;
+    float y = 0.0f;
+#pragma unroll
+    for (int j = 0; j < 6; j++) y += inverse[6 * at + j] * __shfl_sync(0xffffffffu, r, j);
+    if (!owner || lane >= 6) return;
+    const float d = sweep.new_factor * y + (x ? sweep.old_factor * direction[at] : 0.0f);
+    direction[at] = d;
+    out[at] = (x ? x[at] : 0.0f) + d;
+}
+
+enum { RESIDUAL, PRODUCT, ADD_PRODUCT };
+
+template <int WHAT>
+__global__ void __launch_bounds__(THREADS) block_product(fe_block_matrix A, const float *__restrict__ b,
+                                                         const float *__restrict__ x, float *__restrict__ y)
+{
+    enum { TEAM = 32 };
+    bool owner;
+    const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM;
+    const float product = add_parts<6, TEAM>(row_times<6, 6, TEAM>(A, i, x));
+    const size_t at = 6 * (size_t)i + lane;
+    if (!owner || lane >= 6) return;
+    y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
+}
+
+/* A warp a row. */
+__global__ void __launch_bounds__(THREADS)
+    block_dense(int n, const float *__restrict__ M, const float *__restrict__ x, float *__restrict__ y)
+{
+    const int i = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (i >= n) return;
+    float sum = 0.0f;
+#pragma unroll 4
+    for (int j = lane; j < n; j += 32) sum += M[(size_t)i * n + j] * x[j];
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, half);
+    if (lane == 0) y[i] = sum;
+}
+
+__global__ void block_widen(size_t n, const float *x, double *y)
+{
+    const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < n) y[i] = (double)x[i];
+}
+
+__global__ void block_narrow(size_t n, const double *x, float *y)
+{
+    const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < n) y[i] = (float)x[i];
+}
+
+static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
+                            const double *Ax, float *direction, double *x)
+{
+    FE_LAUNCH(d, n, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x);
+    return FE_OK;
+}
+
+static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
+                               float *coarse)
+{
+    FE_LAUNCH(d, 32 * (size_t)R->n_row, THREADS, block_fine_restrict, *R, b, Ax, coarse);
+    return FE_OK;
+}
+
+static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x)
+{
+    FE_LAUNCH(d, 16 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x);
+    return FE_OK;
+}
+
+static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
+                              const float *b, const float *x, float *direction, float *out)
+{
+    FE_LAUNCH(d, 32 * (size_t)A->n_row, THREADS, block_sweep, *A, inverse, sweep, b, x, direction, out);
+    return FE_OK;
+}
+
+static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b, const float *x, float *r)
+{
+    FE_LAUNCH(d, 32 * (size_t)A->n_row, THREADS, block_product<RESIDUAL>, *A, b, x, r);
+    return FE_OK;
+}
+
+static fe_status product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
+{
+    FE_LAUNCH(d, 32 * (size_t)M->n_row, THREADS, block_product<PRODUCT>, *M, (const float *)NULL, x, y);
+    return FE_OK;
+}
+
+static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
+{
+    FE_LAUNCH(d, 32 * (size_t)M->n_row, THREADS, block_product<ADD_PRODUCT>, *M, (const float *)NULL, x, y);
+    return FE_OK;
+}
+
+static fe_status dense(fe_device *d, int n, const float *M, const float *x, float *y)
+{
+    FE_LAUNCH(d, 32 * (size_t)n, THREADS, block_dense, n, M, x, y);
+    return FE_OK;
+}
+
+static fe_status widen(fe_device *d, size_t n, const float *x, double *y)
+{
+    FE_LAUNCH(d, n, THREADS, block_widen, n, x, y);
+    return FE_OK;
+}
+
+static fe_status narrow(fe_device *d, size_t n, const double *x, float *y)
+{
+    FE_LAUNCH(d, n, THREADS, block_narrow, n, x, y);
+    return FE_OK;
+}
+
+extern "C" const fe_block_ops fe_block_ops_cuda = {
+    .fine_sweep = fine_sweep,
+    .fine_restrict = fine_restrict,
+    .fine_prolong = fine_prolong,
+    .sweep = sweep_coarse,
+    .residual = residual,
+    .product = product,
+    .add_product = add_product,
+    .dense = dense,
+    .widen = widen,
+    .narrow = narrow,
+};

@@ -1,0 +1,81 @@
+/* Sparse matrices of dense blocks in single precision, in backend memory, and the operations on them that a
+ * cycle of the multigrid preconditioner is made of.
+ *
+ * The finest level is not stored: its vectors are those of the solver, [n][3] doubles, its products come from
+ * a strategy. Coarser levels have 6 unknowns a node and vectors of floats. A smoothing sweep is
+ *
+ *     direction = old direction + new D^-1 (b - A x)      x += direction
+ *
+ * with numbers `old` and `new` of the Chebyshev recurrence, and D the diagonal blocks. Sums have a fixed
+ * order. Calls only enqueue. */
+#ifndef FE_BLOCK_MATRIX_H
+#define FE_BLOCK_MATRIX_H
+
+#include "common/backend/device.h"
+#include "have/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fe_block_matrix {
+    int n_row;          /* in blocks */
+    int rows, columns;  /* of a block: 3 × 6, 6 × 3 or 6 × 6 */
+    const int *first;   /* [n_row + 1] */
+    const int *column;  /* [first[n_row]] */
+    const float *value; /* [first[n_row]][rows][columns] */
+} fe_block_matrix;
+
+typedef struct fe_sweep {
+    float old_factor, new_factor;
+} fe_sweep;
+
+typedef struct fe_block_ops {
+    /* Finest level: D^-1 of a node is xx yy zz xy yz xz. Ax: A x, or NULL where x is zero: it need not be set
+     * then, and neither need `direction`. */
+    fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
+                            const double *Ax, float *direction, double *x);
+    fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
+                               float *coarse); /* R (b - A x) */
+    fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse,
+                              double *x); /* x += P coarse */
+    /* Coarser levels: D^-1 is [n][6][6]; x NULL: zero. `out` must not be x. */
+    fe_status (*sweep)(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
+                       const float *b, const float *x, float *direction, float *out);
+    fe_status (*residual)(fe_device *d, const fe_block_matrix *A, const float *b, const float *x,
+                          float *r);                                                        /* r = b - A x */
+    fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y = M x */
+    fe_status (*add_product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y += M x */
+    fe_status (*dense)(fe_device *d, int n, const float *M, const float *x,
+                       float *y); /* y = M x, M [n][n] symmetric */
+    /* between vectors of floats and of doubles */
+    fe_status (*widen)(fe_device *d, size_t n, const float *x, double *y);
+    fe_status (*narrow)(fe_device *d, size_t n, const double *x, float *y);
+} fe_block_ops;
+
+extern const fe_block_ops fe_block_ops_host;
+#if FE_HAVE_CUDA
+extern const fe_block_ops fe_block_ops_cuda;
+#endif
+
+static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
+{
+#if FE_HAVE_CUDA
+    if (d->ops == &fe_backend_cuda) return &fe_block_ops_cuda;
+#endif
+    (void)d;
+    return &fe_block_ops_host;
+}
+
+/* y = D^-1 r of one node of the finest level, one body for both backends. */
+FE_BOTH void fe_apply_six(const float *D, const float r[3], float y[3])
+{
+    y[0] = D[0] * r[0] + D[3] * r[1] + D[5] * r[2];
+    y[1] = D[3] * r[0] + D[1] * r[1] + D[4] * r[2];
+    y[2] = D[5] * r[0] + D[4] * r[1] + D[2] * r[2];
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,126 @@
+/* One iteration of conjugate gradients on the device in two kernels: conjugate.h. */
+#include "common/algebra/conjugate.h"
+#include "common/backend/cuda_device.h"
+
+enum { THREADS = 256, RESIDENT = 4 };
+
+__device__ double warp_sum(double value)
+{
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) value += __shfl_xor_sync(0xffffffffu, value, half);
+    return value;
+}
+
+/* Sum over the block, in all of its threads; the order is fixed. */
+__device__ double block_sum(double value)
+{
+    __shared__ double shared[THREADS / 32];
+    value = warp_sum(value);
+    __syncthreads(); /* shared may still be read from the call before */
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+    __syncthreads();
+    double sum = 0.0;
+#pragma unroll
+    for (int i = 0; i < THREADS / 32; i++) sum += shared[i];
+    return sum;
+}
+
+/* The block that ends last adds what all have left in partial [N][FE_CG_BLOCKS], in the order of blocks. */
+template <int N>
+__device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out)
+{
+    __shared__ bool last;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const double sum = block_sum(value[k]);
+        if (threadIdx.x == 0) __stcg(partial + k * FE_CG_BLOCKS + blockIdx.x, sum);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        double sum = 0.0;
+        for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS)
+            sum += __ldcg(partial + k * FE_CG_BLOCKS + i);
+        sum = block_sum(sum);
+        if (threadIdx.x == 0) out[k] = sum;
+    }
+    if (threadIdx.x == 0) *finished = 0;
+}
+
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    cg_sums(size_t n, const double *__restrict__ r, const double *__restrict__ u,
+            const double *__restrict__ w, double *partial, unsigned *finished, double *out)
+{
+    double sum[2] = {0.0, 0.0};
+    const size_t step = gridDim.x * (size_t)THREADS;
+    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
+        const double ui = u[i];
+        sum[0] += r[i] * ui, sum[1] += w[i] * ui;
+    }
+    grid_sum<2>(sum, partial, finished, out);
+}
+
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    cg_update(size_t n, const double *from, const double *__restrict__ u, const double *__restrict__ w,
+              double *__restrict__ p, double *__restrict__ s, double *__restrict__ x, double *__restrict__ r,
+              double *partial, unsigned *finished, double *to)
+{
+    const fe_cg_step step = fe_cg_step_of(from);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        fe_cg_pass(from, &step, to);
+        if (step.end) to[FE_CG_SQUARE] = step.square;
+    }
+    if (step.end) return;
+    double sum = 0.0;
+    const size_t stride = gridDim.x * (size_t)THREADS;
+    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += stride) {
+        double pi = u[i], si = w[i];
+        if (step.beta != 0.0) pi += step.beta * p[i], si += step.beta * s[i];
+        const double ri = r[i] - step.alpha * si;
+        p[i] = pi, s[i] = si, r[i] = ri;
+        x[i] += step.alpha * pi;
+        sum += ri * ri;
+    }
+    grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);
+}
+
+static fe_status reserve(cuda_device *c)
+{
+    if (c->cg_finished) return FE_OK;
+    FE_TRY(fe_device_allocate(&c->base, 2 * FE_CG_BLOCKS, sizeof(double), "partial sums",
+                              (void **)&c->cg_partial));
+    return fe_device_allocate(&c->base, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
+}
+
+static unsigned blocks_of(size_t n)
+{
+    const unsigned chunks = fe_grid(n, THREADS);
+    return chunks < 1 ? 1 : chunks < FE_CG_BLOCKS ? chunks : FE_CG_BLOCKS;
+}
+
+extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u,
+                                     const double *w, double *out)
+{
+    cuda_device *c = self(d);
+    FE_TRY(reserve(c));
+    cg_sums<<<blocks_of(n), THREADS, 0, c->stream>>>(n, r, u, w, c->cg_partial, c->cg_finished, out);
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}
+
+extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u,
+                                       const double *w, double *p, double *s, double *x, double *r,
+                                       double *to)
+{
+    cuda_device *c = self(d);
+    FE_TRY(reserve(c));
+    cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, p, s, x, r, c->cg_partial,
+                                                       c->cg_finished, to);
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}

@@ -1,0 +1,97 @@
+/* The cycle. */
+#include "common/solver/multigrid.h"
+#include "common/problem/apply.h"
+
+/* Saad, Iterative Methods, algorithm 12.1. */
+void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *sweep)
+{
+    const double low = lambda / ratio, middle = 0.5 * (lambda + low), half = 0.5 * (lambda - low);
+    double rho = half / middle;
+    sweep[0] = (fe_sweep){0.0f, (float)(1.0 / middle)};
+    for (int i = 1; i < degree; i++) {
+        const double next = 1.0 / (2.0 * middle / half - rho);
+        sweep[i] = (fe_sweep){(float)(next * rho), (float)(2.0 * next / half)};
+        rho = next;
+    }
+}
+
+fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
+{
+    fe_problem elastic = *m->problem;
+    elastic.view.elastic = 1;
+    return fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec, FE_N_PHASE, x, y);
+}
+
+static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
+                              float *to)
+{
+    return fe_block_ops_of(m->device)->sweep(m->device, &l->A, l->inverse, l->sweep[i], l->b, from,
+                                             l->direction, to);
+}
+
+/* *x: the level's solution, in one of its two vectors. */
+static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
+{
+    fe_device *d = m->device;
+    const fe_block_ops *ops = fe_block_ops_of(d);
+    fe_coarse_level *l = &m->coarse[at], *next = l + 1;
+    float *from = l->x, *to = l->y, *coarse;
+    *x = l->x;
+    if (l->dense) return ops->dense(d, 6 * l->n, l->dense, l->b, l->x);
+    FE_TRY(sweep_coarse(m, l, 0, NULL, from));
+    for (int i = 1; i < m->degree; i++) {
+        FE_TRY(sweep_coarse(m, l, i, from, to));
+        float *const swap = from;
+        from = to, to = swap;
+    }
+    if (at + 1 < m->n_coarse) {
+        FE_TRY(ops->residual(d, &l->A, l->b, from, l->r));
+        FE_TRY(ops->product(d, &next->R, l->r, next->b));
+        FE_TRY(coarse_cycle(m, at + 1, &coarse));
+        FE_TRY(ops->add_product(d, &next->P, coarse, from));
+    }
+    for (int i = 0; i < m->degree; i++) {
+        FE_TRY(sweep_coarse(m, l, i, from, to));
+        float *const swap = from;
+        from = to, to = swap;
+    }
+    *x = from;
+    return FE_OK;
+}
+
+/* Right-hand side of level 1 on all ranks from the rows of each. */
+static fe_status gather(fe_multigrid *m)
+{
+    fe_device *d = m->device;
+    const size_t n = 6 * (size_t)m->coarse[0].n;
+    if (m->comm->size == 1) return FE_OK;
+    FE_TRY(fe_block_ops_of(d)->widen(d, n, m->coarse[0].b, m->gathered));
+    FE_TRY(fe_comm_sum(m->comm, d, (int)n, m->gathered));
+    return fe_block_ops_of(d)->narrow(d, n, m->gathered, m->coarse[0].b);
+}
+
+static fe_status sweep_fine(fe_multigrid *m, int i, int first, const double *r, double *z)
+{
+    fe_device *d = m->device;
+    if (!first) FE_TRY(fe_multigrid_product(m, z, m->product));
+    return fe_block_ops_of(d)->fine_sweep(d, m->problem->view.n_owned, m->inverse, m->sweep[i], r,
+                                          first ? NULL : m->product, m->direction, z);
+}
+
+fe_status fe_multigrid_apply(void *context, double *r, double *z)
+{
+    fe_multigrid *m = context;
+    fe_device *d = m->device;
+    const fe_block_ops *ops = fe_block_ops_of(d);
+    fe_coarse_level *next = m->coarse;
+    float *coarse;
+    for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
+    if (m->n_coarse == 0) return FE_OK;
+    FE_TRY(fe_multigrid_product(m, z, m->product));
+    FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
+    FE_TRY(gather(m));
+    FE_TRY(coarse_cycle(m, 0, &coarse));
+    FE_TRY(ops->fine_prolong(d, &next->P, coarse, z));
+    for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, 0, r, z));
+    return FE_OK;
+}

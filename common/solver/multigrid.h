@@ -1,0 +1,72 @@
+/* Multigrid preconditioner: smoothed aggregation with six rigid-body modes (Vaněk, Mandel, Brezina, Computing
+ * 56, 1996) for the elastic operator, frozen there: it reads no tangent.
+ *
+ * The finest level has the nodes and the strategy's own elastic product; the coarser ones have aggregates of
+ * six unknowns each, in assembled matrices of single precision; the coarsest is solved by its dense inverse.
+ * One application is a V-cycle with as many Chebyshev sweeps on block-Jacobi before as behind: a symmetric
+ * positive operator. With several ranks aggregates stay within a rank; the finest level exchanges ghosts, and
+ * all ranks work on the same coarser levels, whose right-hand side is one sum.
+ *
+ * A mode of an aggregate is u = t + omega × (x - centre) / size: t and omega are its unknowns. */
+#ifndef FE_MULTIGRID_H
+#define FE_MULTIGRID_H
+
+#include "common/backend/block_matrix.h"
+#include "common/ranks/comm.h"
+#include "common/variant.h"
+
+enum { FE_MOST_LEVELS = 12, FE_MOST_SWEEPS = 8 };
+
+/* A coarser level. */
+typedef struct fe_coarse_level {
+    int n;                            /* aggregates */
+    fe_block_matrix A, P, R;          /* P: from here to the finer level; R: its transpose */
+    float *inverse;                   /* [n][6][6] of diagonal blocks */
+    fe_sweep sweep[FE_MOST_SWEEPS];   /* [degree] */
+    float *b, *x, *y, *r, *direction; /* [n][6]; y: sweeps go from x to y and back */
+    float *dense;                     /* [6 n][6 n] inverse, coarsest level only */
+} fe_coarse_level;
+
+/* What set-up found, for users and tests. */
+typedef struct fe_multigrid_report {
+    int n_level, n[FE_MOST_LEVELS]; /* levels with the finest, unknown nodes of each */
+    int most, degree;               /* nodes of a piece on the finest level; sweeps before and behind */
+    int smallest, largest;          /* aggregates of the finest level */
+    double lambda[FE_MOST_LEVELS];  /* bounds of the spectrum of D^-1 A */
+    double complexity;              /* entries of all matrices over those of the finest one */
+    size_t bytes;                   /* resident */
+    double seconds;                 /* of set-up */
+    int singular;                   /* the coarsest matrix has a null space: a part is free to move */
+} fe_multigrid_report;
+
+typedef struct fe_multigrid {
+    const fe_problem *problem; /* the caller's, whose states may change */
+    const fe_assembly *assembly;
+    void *work;
+    fe_comm *comm;
+    fe_device *device;
+    int degree, n_coarse;
+    float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
+    float *direction; /* [n_owned][3] */
+    double *product;  /* [n_local][3] */
+    double *gathered; /* [6 n] of level 1, several ranks */
+    fe_sweep sweep[FE_MOST_SWEEPS];
+    fe_coarse_level coarse[FE_MOST_LEVELS];
+    fe_multigrid_report report;
+} fe_multigrid;
+
+/* Builds the hierarchy. at [n_fixed]: constrained components on the device, ascending. Memory goes with the
+ * device. The strategy's jacvec is used where its elastic form needs no assembled matrix, else node_csr's.
+ * coarser 0: the finest level alone, four Chebyshev sweeps. */
+fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
+                            int n_fixed, const int *at, int coarser, fe_multigrid *m);
+/* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's
+ * ghosts are overwritten. Only enqueues. */
+fe_status fe_multigrid_apply(void *context, double *r, double *z);
+/* y = K x of the elastic operator that is frozen in it, without its supports. */
+fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y);
+
+/* Factors of `degree` Chebyshev sweeps on [lambda / ratio, lambda]. */
+void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *sweep);
+
+#endif

@@ -1,0 +1,213 @@
+#include "common/solver/sparse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+fe_status fe_sparse_open(fe_sparse *A)
+{
+    for (int i = 0; i < A->n_row; i++) {
+        if (A->first[i] > INT32_MAX - A->first[i + 1])
+            return fe_fail(FE_BAD_INPUT, "multigrid: more than %d blocks on one rank; use more ranks",
+                           INT32_MAX);
+        A->first[i + 1] += A->first[i];
+    }
+    const size_t n = (size_t)A->first[A->n_row];
+    FE_ALLOCATE(A->column, n, "multigrid matrix");
+    FE_ALLOCATE(A->value, n * (size_t)(A->rows * A->columns), "multigrid matrix");
+    return FE_OK;
+}
+
+void fe_sparse_close(fe_sparse *A)
+{
+    free(A->first), free(A->column), free(A->value);
+    *A = (fe_sparse){0};
+}
+
+int fe_sparse_find(const fe_sparse *A, int row, int column)
+{
+    int low = A->first[row], high = A->first[row + 1];
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (A->column[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < A->first[row + 1] && A->column[low] == column ? low : -1;
+}
+
+static int ascending(const void *p, const void *q)
+{
+    const int a = *(const int *)p, b = *(const int *)q;
+    return (a > b) - (a < b);
+}
+
+/* Short rows, as most are, by insertion. */
+static void sort(int *x, int n)
+{
+    if (n > 48) {
+        qsort(x, (size_t)n, sizeof *x, ascending);
+        return;
+    }
+    for (int i = 1; i < n; i++) {
+        const int value = x[i];
+        int at = i;
+        for (; at > 0 && x[at - 1] > value; at--) x[at] = x[at - 1];
+        x[at] = value;
+    }
+}
+
+/* c += a b; constants where it is inlined. */
+static inline __attribute__((always_inline)) void multiply(int m, int k, int n, const double *a,
+                                                           const double *b, double *c)
+{
+    for (int i = 0; i < m; i++)
+        for (int l = 0; l < k; l++)
+            for (int j = 0; j < n; j++) c[n * i + j] += a[k * i + l] * b[n * l + j];
+}
+
+static void add_product(int m, int k, int n, const double *a, const double *b, double *c)
+{
+    if (m == 3 && k == 3 && n == 6)
+        multiply(3, 3, 6, a, b, c);
+    else if (m == 6 && k == 3 && n == 6)
+        multiply(6, 3, 6, a, b, c);
+    else if (m == 6 && k == 6 && n == 6)
+        multiply(6, 6, 6, a, b, c);
+    else
+        multiply(m, k, n, a, b, c);
+}
+
+/* Columns of row i of A B, in any order; `seen` [columns of B] holds i + 1 for those found. */
+static int find_columns(const fe_sparse *A, const fe_sparse *B, int i, int *seen, int *found)
+{
+    int n = 0;
+    for (int k = A->first[i]; k < A->first[i + 1]; k++)
+        for (int l = B->first[A->column[k]]; l < B->first[A->column[k] + 1]; l++) {
+            const int j = B->column[l];
+            if (seen[j] == i + 1) continue;
+            seen[j] = i + 1;
+            if (found) found[n] = j;
+            n++;
+        }
+    return n;
+}
+
+static void fill_row(const fe_sparse *A, const fe_sparse *B, int i, int *place, fe_sparse *C)
+{
+    for (int l = C->first[i]; l < C->first[i + 1]; l++) place[C->column[l]] = l;
+    for (int k = A->first[i]; k < A->first[i + 1]; k++)
+        for (int l = B->first[A->column[k]]; l < B->first[A->column[k] + 1]; l++)
+            add_product(A->rows, A->columns, B->columns, fe_sparse_block(A, k), fe_sparse_block(B, l),
+                        fe_sparse_block(C, place[B->column[l]]));
+}
+
+fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+{
+    int *marks = NULL; /* [threads][n_column] */
+    *C = (fe_sparse){.n_row = A->n_row, .n_column = B->n_column, .rows = A->rows, .columns = B->columns};
+    FE_ALLOCATE(marks, (size_t)threads * (size_t)B->n_column + 1, "multigrid matrix");
+    fe_status status = fe_allocate((size_t)A->n_row + 1, sizeof(int), "multigrid matrix", (void **)&C->first);
+#pragma omp parallel for schedule(static) num_threads(threads) if (status == FE_OK)
+    for (int t = 0; t < threads; t++) {
+        const int from = (int)((int64_t)A->n_row * t / threads),
+                  to = (int)((int64_t)A->n_row * (t + 1) / threads);
+        for (int i = from; i < to && status == FE_OK; i++)
+            C->first[i + 1] = find_columns(A, B, i, marks + (size_t)t * B->n_column, NULL);
+    }
+    if (status == FE_OK) status = fe_sparse_open(C);
+    memset(marks, 0, (size_t)threads * (size_t)B->n_column * sizeof *marks);
+#pragma omp parallel for schedule(static) num_threads(threads) if (status == FE_OK)
+    for (int t = 0; t < threads; t++) {
+        const int from = (int)((int64_t)A->n_row * t / threads),
+                  to = (int)((int64_t)A->n_row * (t + 1) / threads);
+        int *mark = marks + (size_t)t * B->n_column;
+        for (int i = from; i < to && status == FE_OK; i++) {
+            const int n = find_columns(A, B, i, mark, C->column + C->first[i]);
+            sort(C->column + C->first[i], n);
+        }
+        for (int i = from; i < to && status == FE_OK; i++) fill_row(A, B, i, mark, C);
+    }
+    free(marks);
+    return status;
+}
+
+static void transpose_block(const fe_sparse *A, const double *a, double *t)
+{
+    for (int r = 0; r < A->rows; r++)
+        for (int c = 0; c < A->columns; c++) t[c * A->rows + r] = a[r * A->columns + c];
+}
+
+fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
+{
+    int *next = NULL, *from = NULL; /* from: place in A of a block of T */
+    *T = (fe_sparse){.n_row = A->n_column, .n_column = A->n_row, .rows = A->columns, .columns = A->rows};
+    FE_ALLOCATE(T->first, (size_t)T->n_row + 1, "multigrid matrix");
+    const int n = A->first[A->n_row];
+    for (int k = 0; k < n; k++) T->first[A->column[k] + 1]++;
+    FE_TRY(fe_sparse_open(T));
+    FE_ALLOCATE(next, (size_t)T->n_row + 1, "multigrid matrix");
+    memcpy(next, T->first, ((size_t)T->n_row + 1) * sizeof *next);
+    const fe_status status = fe_allocate((size_t)n + 1, sizeof *from, "multigrid matrix", (void **)&from);
+    for (int i = 0; i < A->n_row && status == FE_OK; i++)
+        for (int k = A->first[i]; k < A->first[i + 1]; k++) {
+            const int to = next[A->column[k]]++;
+            T->column[to] = i, from[to] = k;
+        }
+    const int made = status == FE_OK ? n : 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int to = 0; to < made; to++)
+        transpose_block(A, fe_sparse_block(A, from[to]), fe_sparse_block(T, to));
+    free(next), free(from);
+    return status;
+}
+
+fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left)
+{
+    const size_t square = (size_t)(A->rows * A->columns);
+    *left = (fe_sparse){.n_row = A->n_row, .n_column = n, .rows = A->rows, .columns = A->columns};
+    FE_ALLOCATE(left->first, (size_t)A->n_row + 1, "multigrid matrix");
+    for (int i = 0; i < A->n_row; i++)
+        for (int k = A->first[i]; k < A->first[i + 1]; k++) left->first[i + 1] += A->column[k] < n;
+    FE_TRY(fe_sparse_open(left));
+    for (int i = 0; i < A->n_row; i++) {
+        const int count = left->first[i + 1] - left->first[i]; /* columns ascend */
+        memcpy(left->column + left->first[i], A->column + A->first[i], (size_t)count * sizeof *A->column);
+        memcpy(fe_sparse_block(left, left->first[i]), fe_sparse_block(A, A->first[i]),
+               (size_t)count * square * sizeof *A->value);
+    }
+    return FE_OK;
+}
+
+void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < A->n_row; i++) {
+        double sum[6] = {0};
+        for (int k = A->first[i]; k < A->first[i + 1]; k++)
+            multiply(A->rows, A->columns, 1, fe_sparse_block(A, k), x + (size_t)A->columns * A->column[k],
+                     sum);
+        memcpy(y + (size_t)A->rows * i, sum, (size_t)A->rows * sizeof *y);
+    }
+}
+
+/* Gauss-Jordan without exchanges: the pivots of a positive matrix are positive. */
+void fe_small_invert(int n, double *A)
+{
+    double largest = 0.0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
+    for (int p = 0; p < n; p++) {
+        const double pivot = A[p * n + p];
+        const int empty = !(pivot > 1e-13 * largest);
+        for (int i = 0; i < n; i++) {
+            if (i == p) continue;
+            const double factor = empty ? 0.0 : A[i * n + p] / pivot;
+            for (int j = 0; j < n; j++)
+                if (j != p) A[i * n + j] -= factor * A[p * n + j];
+            A[i * n + p] = -factor;
+        }
+        for (int j = 0; j < n; j++)
+            if (j != p) A[p * n + j] = empty ? 0.0 : A[p * n + j] / pivot;
+        A[p * n + p] = empty ? 0.0 : 1.0 / pivot;
+    }
+}

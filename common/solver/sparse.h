@@ -1,0 +1,39 @@
+/* Matrices of dense blocks in host memory, row by row, in double precision: what set-up of the multigrid
+ * preconditioner computes with. Results do not depend on the number of threads. */
+#ifndef FE_SPARSE_H
+#define FE_SPARSE_H
+
+#include "common/base/fe.h"
+
+typedef struct fe_sparse {
+    int n_row, n_column; /* in blocks */
+    int rows, columns;   /* of a block: 3 or 6 */
+    int *first;          /* [n_row + 1] */
+    int *column;         /* [first[n_row]] ascending in each row */
+    double *value;       /* [first[n_row]][rows][columns] */
+} fe_sparse;
+
+/* Allocates column and value for the counts that stand in first[1 ..], which become starts. */
+fe_status fe_sparse_open(fe_sparse *A);
+/* Accepts what is zeroed or half opened. */
+void fe_sparse_close(fe_sparse *A);
+
+static inline double *fe_sparse_block(const fe_sparse *A, int place)
+{
+    return A->value + (size_t)place * A->rows * A->columns;
+}
+/* Place of a block, -1 where the row has none in this column. */
+int fe_sparse_find(const fe_sparse *A, int row, int column);
+
+/* C = A B, and T = A^T. */
+fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
+fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
+/* The first n columns alone. */
+fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left);
+/* y = A x */
+void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y);
+
+/* Inverse of a symmetric n × n matrix, n at most 6, in place. Rows and columns that are zero stay so. */
+void fe_small_invert(int n, double *A);
+
+#endif

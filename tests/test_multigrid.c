@@ -1,0 +1,609 @@
+/* The multigrid preconditioner: its aggregates, its cycle as an operator, and the iterations that conjugate
+ * gradients need with it, on boxes and on the bracket. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/problem/share.h"
+#include "common/ranks/ranks.h"
+#include "common/solver/aggregate.h"
+#include "common/solver/krylov.h"
+#include "common/solver/multigrid.h"
+#include "tests/common.h"
+
+static double random_number(uint64_t i) /* in [-1, 1) */
+{
+    return 0x1p-52 * (double)(fe_mix(fe_mix(i)) >> 11) - 1.0;
+}
+
+/* --- aggregates -------------------------------------------------------------------------------------- */
+
+/* Grids of nx × ny × nz nodes, linked to the neighbours along the axes; the second stands `apart` from the
+ * first, so close that pieces of space hold nodes of both. */
+typedef struct grids {
+    int n, *first, *column;
+    double *x;
+} grids;
+
+static grids make_grids(const int size[3], int copies, double apart)
+{
+    const int one = size[0] * size[1] * size[2], step[3] = {1, size[0], size[0] * size[1]};
+    grids g = {.n = copies * one};
+    g.first = calloc((size_t)g.n + 1, sizeof *g.first);
+    g.column = calloc(6 * (size_t)g.n, sizeof *g.column);
+    g.x = calloc(3 * (size_t)g.n, sizeof *g.x);
+    assert_true(g.first && g.column && g.x);
+    for (int i = 0; i < g.n; i++) {
+        const int k = i % one, at[3] = {k % size[0], k / size[0] % size[1], k / step[2]};
+        g.first[i + 1] = g.first[i];
+        for (int c = 0; c < 3; c++) {
+            g.x[3 * (size_t)i + (size_t)c] = at[c] + (i >= one ? apart : 0.0);
+            if (at[c] > 0) g.column[g.first[i + 1]++] = i - step[c];
+            if (at[c] + 1 < size[c]) g.column[g.first[i + 1]++] = i + step[c];
+        }
+    }
+    return g;
+}
+
+static void close_grids(grids *g) { free(g->first), free(g->column), free(g->x); }
+
+/* Sizes of the aggregates; each has to be connected. */
+static int *check_connected(const grids *g, const int *of, int n)
+{
+    int *size = calloc((size_t)n, sizeof *size), *stack = calloc((size_t)g->n, sizeof *stack), n_part = 0;
+    uint8_t *seen = calloc((size_t)g->n, 1);
+    assert_true(size && stack && seen);
+    for (int i = 0; i < g->n; i++) {
+        if (of[i] < 0) continue;
+        assert_in_range(of[i], 0, n - 1);
+        size[of[i]]++;
+        if (seen[i]) continue;
+        int top = 0;
+        n_part++, seen[i] = 1, stack[top++] = i;
+        while (top > 0) {
+            const int j = stack[--top];
+            for (int k = g->first[j]; k < g->first[j + 1]; k++)
+                if (!seen[g->column[k]] && of[g->column[k]] == of[i])
+                    seen[g->column[k]] = 1, stack[top++] = g->column[k];
+        }
+    }
+    assert_int_equal(n_part, n);
+    free(stack), free(seen);
+    return size;
+}
+
+/* Two bodies with a gap of a tenth of a cell share no aggregate; all have 4 nodes, and about the size asked.
+ */
+static void aggregates_do_not_bridge_gaps(void **state)
+{
+    (void)state;
+    const int size[3] = {13, 11, 9}, one = 13 * 11 * 9;
+    for (int most = 8; most <= 27; most += 19) {
+        grids g = make_grids(size, 2, 0.1);
+        int *of = calloc((size_t)g.n, sizeof *of), *again = calloc((size_t)g.n, sizeof *of), n, m;
+        const fe_graph graph = {.n = g.n, .first = g.first, .column = g.column, .x = g.x};
+        must(fe_aggregate(&graph, most, 4, 1, 1, of, &n));
+        must(fe_aggregate(&graph, most, 4, 1, 3, again, &m));
+        assert_int_equal(n, m);
+        assert_memory_equal(of, again, (size_t)g.n * sizeof *of);
+        int *sizes = check_connected(&g, of, n);
+        for (int a = 0; a < n; a++) assert_in_range(sizes[a], 4, 2 * most);
+        for (int i = 0; i < one; i++)
+            for (int j = one; j < g.n && i % 7 == 0; j++) assert_int_not_equal(of[i], of[j]);
+        free(of), free(again), free(sizes);
+        close_grids(&g);
+    }
+}
+
+/* Nodes that are left out have none; a line of nodes joins what lies beside it; what has no neighbour stays.
+ */
+static void small_and_flat_ones_join(void **state)
+{
+    (void)state;
+    const int line[3] = {30, 1, 1}, strip[3] = {30, 2, 1};
+    for (int k = 0; k < 2; k++) {
+        grids g = make_grids(k ? strip : line, 1, 0.0);
+        int *of = calloc((size_t)g.n, sizeof *of), n;
+        uint8_t *left_out = calloc((size_t)g.n, 1);
+        const fe_graph graph = {g.n, g.first, g.column, g.x, left_out};
+        for (int i = 0; i < g.n; i++) left_out[i] = i == 3;
+        must(fe_aggregate(&graph, 9, 4, 1, 1, of, &n));
+        assert_int_equal(of[3], -1);
+        int *sizes = check_connected(&g, of, n);
+        for (int a = 0; a < n; a++) assert_true(sizes[a] >= 4 || (k == 0 && sizes[a] == 3));
+        if (k == 0) assert_in_range(n, 1, 2); /* all of a line is flat: one on each side of the gap */
+        free(of), free(left_out), free(sizes);
+        close_grids(&g);
+    }
+}
+
+/* --- a problem with its preconditioner --------------------------------------------------------------- */
+
+typedef struct scene {
+    const char *backend, *variant;
+    double nu;
+    int threads, ranks, loose; /* loose: no supports */
+    const char *partition;
+} scene;
+
+typedef struct bench {
+    fe_device *device;
+    fe_comm *comm;
+    fe_team *team;
+    fe_partition partition;
+    fe_share share;
+    fe_problem problem;
+    const fe_assembly *assembly;
+    void *work;
+    int n_fixed, *fixed;
+    fe_multigrid m;
+    fe_krylov krylov;
+    size_t n;
+    double *b, *x, *y;
+} bench;
+
+/* Clamped at the group, or at the least x where that is NULL. Loads point in z, at nodes beyond the middle in
+ * x; free bodies get loads that balance: K times something. */
+static fe_status open_supports(bench *t, const fe_mesh *mesh, const scene *s, const char *group)
+{
+    int n = 0, *node = NULL, *at = NULL;
+    uint8_t *held = NULL;
+    FE_ALLOCATE(held, mesh->n_node, "test");
+    FE_ALLOCATE(at, 3 * (size_t)mesh->n_node, "test");
+    double least = INFINITY;
+    for (int i = 0; i < mesh->n_node; i++) least = fmin(least, mesh->x[3 * (size_t)i]);
+    if (group) {
+        const fe_group *g = fe_mesh_group(mesh, group);
+        if (!g) return fe_fail(FE_BAD_INPUT, "no group %s", group);
+        FE_TRY(fe_group_nodes(mesh, g, &n, &node));
+        for (int i = 0; i < n; i++) held[node[i]] = 1;
+        free(node);
+    } else {
+        for (int i = 0; i < mesh->n_node; i++) held[i] = mesh->x[3 * (size_t)i] <= least;
+    }
+    for (int i = 0; i < t->share.n_owned && !s->loose; i++)
+        for (int c = 0; c < 3; c++)
+            if (held[t->share.node[i]]) at[t->n_fixed++] = 3 * i + c;
+    const fe_status status =
+        fe_device_upload(t->device, (size_t)t->n_fixed, sizeof *at, at, "test", (void **)&t->fixed);
+    free(held), free(at);
+    return status;
+}
+
+static fe_status open_vectors(bench *t, const fe_mesh *mesh)
+{
+    fe_device *d = t->device;
+    double *host = NULL, low = INFINITY, high = -INFINITY;
+    FE_TRY(fe_device_vector(d, t->share.n_local, "test", &t->b));
+    FE_TRY(fe_device_vector(d, t->share.n_local, "test", &t->x));
+    FE_TRY(fe_device_vector(d, t->share.n_local, "test", &t->y));
+    FE_ALLOCATE(host, 3 * (size_t)t->share.n_local, "test");
+    for (int i = 0; i < mesh->n_node; i++) {
+        low = fmin(low, mesh->x[3 * (size_t)i]);
+        high = fmax(high, mesh->x[3 * (size_t)i]);
+    }
+    for (int i = 0; i < t->share.n_owned; i++)
+        host[3 * (size_t)i + 2] = mesh->x[3 * (size_t)t->share.node[i]] > 0.5 * (low + high);
+    fe_status status = d->ops->memory.upload(d, 3 * (size_t)t->share.n_owned * sizeof *host, host, t->b);
+    if (status == FE_OK) status = d->ops->vector.put(d, t->n_fixed, t->fixed, 0.0, NULL, t->b);
+    free(host);
+    return status;
+}
+
+static fe_status open_rank(const fe_mesh *mesh, const scene *s, const char *group, const fe_partition *p,
+                           fe_comm *comm, fe_device *d, bench *t)
+{
+    const fe_variant *v = fe_variant_find(s->variant ? s->variant : "node_csr");
+    *t = (bench){.device = d, .comm = comm};
+    t->assembly = d->ops == &fe_backend_host ? v->host : v->cuda;
+    FE_TRY(fe_share_build(mesh, p, comm->rank, &t->share));
+    FE_TRY(comm->ops->attach(comm, d, &t->share.halo));
+    FE_TRY(fe_problem_open(mesh, &t->share, mesh->kind, fe_j2_of(210e3, s->nu > 0 ? s->nu : 0.3, 250, 2000),
+                           d, &t->problem));
+    FE_TRY(fe_assembly_set_up(t->assembly, &t->problem, &t->work));
+    FE_TRY(open_supports(t, mesh, s, group));
+    FE_TRY(open_vectors(t, mesh));
+    t->n = 3 * (size_t)t->share.n_owned;
+    FE_TRY(fe_krylov_open(d, comm, t->n, 3 * (size_t)t->share.n_local, 0, 0, &t->krylov));
+    return fe_multigrid_open(&t->problem, t->assembly, t->work, comm, t->n_fixed, t->fixed, 1, &t->m);
+}
+
+static bench *bench_open(const fe_mesh *mesh, const scene *s, const char *group)
+{
+    bench *t = calloc(1, sizeof *t);
+    const fe_backend *ops;
+    fe_device *d;
+    fe_team *team;
+    fe_comm *comm;
+    fe_partition p;
+    assert_non_null(t);
+    must(fe_backend_find(s->backend ? s->backend : "host", &ops));
+    must(ops->open(0, s->threads ? s->threads : 1, &d));
+    must(fe_team_open(1, &team));
+    must(fe_comm_team(team, 0, &comm));
+    must(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &p));
+    must(open_rank(mesh, s, group, &p, comm, d, t));
+    t->team = team, t->partition = p;
+    return t;
+}
+
+static void bench_close(bench *t)
+{
+    fe_share_close(&t->share);
+    fe_partition_close(&t->partition);
+    fe_comm_close(t->comm);
+    fe_team_close(t->team);
+    t->device->ops->close(t->device);
+    free(t);
+}
+
+static fe_status apply_elastic(void *context, double *x, double *y)
+{
+    bench *t = context;
+    FE_TRY(fe_multigrid_product(&t->m, x, y));
+    return t->device->ops->vector.put(t->device, t->n_fixed, t->fixed, 0.0, NULL, y);
+}
+
+/* Conjugate gradients to the tolerance; x becomes the solution. */
+static fe_krylov_result solve(bench *t, double tolerance)
+{
+    const fe_operator A = {.apply = apply_elastic, .context = t},
+                      M = {.apply = fe_multigrid_apply, .context = &t->m};
+    fe_krylov_result result;
+    must(fe_cg(&t->krylov, &A, &M, t->b, t->x, tolerance, 200, &result));
+    return result;
+}
+
+static double dot(bench *t, const double *x, const double *y)
+{
+    double *scalar, value;
+    must(fe_device_allocate(t->device, 1, sizeof value, "test", (void **)&scalar));
+    must(t->device->ops->column.dots(t->device, t->n, 1, x, t->n, y, scalar));
+    must(fe_comm_sum(t->comm, t->device, 1, scalar));
+    must(t->device->ops->memory.download(t->device, sizeof value, scalar, &value));
+    t->device->ops->memory.release(t->device, scalar);
+    return value;
+}
+
+/* Random, zero at supports. */
+static void fill(bench *t, uint64_t seed, double *x)
+{
+    double *host = calloc(t->n, sizeof *host);
+    assert_non_null(host);
+    for (size_t i = 0; i < t->n; i++) host[i] = random_number(seed + i);
+    must(t->device->ops->memory.upload(t->device, t->n * sizeof *host, host, x));
+    must(t->device->ops->vector.put(t->device, t->n_fixed, t->fixed, 0.0, NULL, x));
+    free(host);
+}
+
+static fe_mesh box(int kind, int nx, int ny, int nz, double lx, double ly, double lz, double distort)
+{
+    fe_mesh mesh = {0};
+    const fe_box b = {
+        .kind = kind, .cells = {nx, ny, nz}, .length = {lx, ly, lz}, .distort = distort, .seed = 1};
+    must(fe_mesh_box(&b, &mesh));
+    return mesh;
+}
+
+static fe_mesh cube(int kind, int cells) { return box(kind, cells, cells, cells, 1, 1, 1, 0.15); }
+
+/* --- the tests --------------------------------------------------------------------------------------- */
+
+static const char *const backends[] = {"host", "cuda"};
+static const char *backend_of(void **state)
+{
+    const char *backend = *state;
+    if (!strcmp(backend, "cuda") && fe_cuda_devices() <= 0) {
+        print_message("skipped: multigrid on cuda: %s\n",
+                      FE_HAVE_CUDA ? "no CUDA device found" : "built without CUDA");
+        skip();
+    }
+    return backend;
+}
+
+/* Conjugate gradients to 1e-6 in `most` iterations, with a residual that is as small as said. */
+static void assert_iterations(const char *what, bench *t, int most)
+{
+    const fe_krylov_result r = solve(t, 1e-6);
+    must(apply_elastic(t, t->x, t->y));
+    must(t->device->ops->vector.axpy(t->device, t->n, -1.0, t->b, t->y));
+    const double left = sqrt(dot(t, t->y, t->y) / dot(t, t->b, t->b));
+    if (!r.converged || r.iterations > most || left > 1.1e-6)
+        fail_msg("%s: %d iterations (%s), residual %.2e; at most %d are allowed", what, r.iterations,
+                 fe_krylov_reason(&r), left, most);
+}
+
+/* Bending boxes: independent of the size of the mesh. */
+static void bending(void **state)
+{
+    scene s = {.backend = backend_of(state)};
+    for (int k = 0; k < 5; k++) {
+        const int kind = k < 3 ? FE_HEX8 : FE_TET4, cells = 8 << (k % 3);
+        fe_mesh mesh = cube(kind, k == 4 ? 20 : cells);
+        char what[64];
+        snprintf(what, sizeof what, "bending, %s, %d cells", fe_kind_name(kind), cells);
+        bench *t = bench_open(&mesh, &s, NULL);
+        assert_iterations(what, t, 14);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* Long and thin: a plate, and cells of 8 : 8 : 1. */
+static void plate_and_long_cells(void **state)
+{
+    scene s = {.backend = backend_of(state)};
+    fe_mesh plate = box(FE_HEX8, 60, 60, 2, 1, 1, 1.0 / 30, 0.0);
+    bench *t = bench_open(&plate, &s, NULL);
+    assert_iterations("plate", t, 16);
+    bench_close(t);
+    fe_mesh_close(&plate);
+    fe_mesh cells = box(FE_HEX8, 16, 16, 16, 8, 8, 1, 0.0);
+    t = bench_open(&cells, &s, NULL);
+    assert_iterations("cells of 8 : 8 : 1", t, 40);
+    bench_close(t);
+    fe_mesh_close(&cells);
+}
+
+static void bracket(void **state)
+{
+    static const char *const files[] = {"meshgen/bracket/bracket_hex8_coarse.msh",
+                                        "meshgen/bracket/bracket_tet4_coarse.msh"};
+    for (int k = 0; k < 4; k++) {
+        const scene s = {.backend = backend_of(state), .nu = k / 2 ? 0.49 : 0.3};
+        fe_mesh mesh = {0};
+        must(fe_mesh_read(files[k % 2], 0, &mesh));
+        bench *t = bench_open(&mesh, &s, "mount_upper");
+        assert_iterations(files[k % 2], t, k / 2 ? 30 : 15);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* (M r, s) = (r, M s), and (M r, r) > 0, to what single precision leaves. */
+static void symmetric_and_positive(void **state)
+{
+    for (int k = 0; k < 3; k++) {
+        const scene s = {.backend = backend_of(state), .nu = k == 2 ? 0.49 : 0.3};
+        fe_mesh mesh = k == 1 ? cube(FE_TET4, 9) : cube(FE_HEX8, 10);
+        bench *t = bench_open(&mesh, &s, NULL);
+        double *r, *q;
+        must(fe_device_vector(t->device, t->share.n_local, "test", &r));
+        must(fe_device_vector(t->device, t->share.n_local, "test", &q));
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            fill(t, 1000000 * seed, r);
+            fill(t, 1000000 * seed + 500000, q);
+            must(fe_multigrid_apply(&t->m, r, t->x));
+            must(fe_multigrid_apply(&t->m, q, t->y));
+            const double size = sqrt(dot(t, t->x, r) * dot(t, t->y, q));
+            assert_true(dot(t, t->x, r) > 0 && dot(t, t->y, q) > 0);
+            if (fabs(dot(t, t->x, q) - dot(t, t->y, r)) > 2e-6 * size)
+                fail_msg("not symmetric by %.2e", fabs(dot(t, t->x, q) - dot(t, t->y, r)) / size);
+        }
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* Largest eigenvalue of D^-1 A by many steps of the power method, a lower bound, against the report's. */
+static void bound_of_the_spectrum(void **state)
+{
+    for (int k = 0; k < 2; k++) {
+        const scene s = {.backend = backend_of(state)};
+        fe_mesh mesh = cube(k ? FE_TET4 : FE_HEX8, 8);
+        bench *t = bench_open(&mesh, &s, NULL);
+        double largest = 0.0;
+        fill(t, 1, t->x);
+        for (int i = 0; i < 300; i++) {
+            must(fe_multigrid_product(&t->m, t->x, t->y));
+            const double before = sqrt(dot(t, t->x, t->x));
+            must(fe_block_ops_of(t->device)->fine_sweep(t->device, t->share.n_owned, t->m.inverse,
+                                                        (fe_sweep){0.0f, 1.0f}, t->y, NULL, t->m.direction,
+                                                        t->x));
+            const double now = sqrt(dot(t, t->x, t->x));
+            largest = now / before;
+            must(t->device->ops->vector.scale(t->device, t->n, 1.0 / now, t->x));
+        }
+        assert_true(largest <= t->m.report.lambda[0]);
+        assert_true(largest >= 0.9 * t->m.report.lambda[0]);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* The same bits from another hierarchy and with other threads. */
+static void repeats(void **state)
+{
+    double *first = NULL;
+    fe_mesh mesh = cube(FE_HEX8, 12);
+    for (int k = 0; k < 3; k++) {
+        const scene s = {.backend = backend_of(state), .threads = 1 + k % 2};
+        bench *t = bench_open(&mesh, &s, NULL);
+        double *host = calloc(t->n, sizeof *host);
+        assert_non_null(host);
+        fill(t, 7, t->y);
+        must(fe_multigrid_apply(&t->m, t->y, t->x));
+        must(t->device->ops->memory.download(t->device, t->n * sizeof *host, t->x, host));
+        if (first) assert_memory_equal(first, host, t->n * sizeof *host);
+        free(first);
+        first = host;
+        bench_close(t);
+    }
+    free(first);
+    fe_mesh_close(&mesh);
+}
+
+/* All strategies have the same elastic product, those with a matrix too, whatever state that is of. */
+static void strategies(void **state)
+{
+    const char *backend = backend_of(state);
+    fe_mesh mesh = cube(FE_HEX8, 7);
+    double *expected = NULL;
+    for (int v = 0; v < fe_variant_count(); v++) {
+        const fe_variant *variant = fe_variant_at(v);
+        const scene s = {.backend = backend, .variant = variant->name};
+        if (!(strcmp(backend, "cuda") ? variant->host : variant->cuda)) continue;
+        bench *t = bench_open(&mesh, &s, NULL);
+        double *host = calloc(t->n, sizeof *host), error = 0, size = 0;
+        assert_non_null(host);
+        fill(t, 11, t->x); /* far beyond yield */
+        must(t->assembly->material(&t->problem, t->work, FE_LINEARIZATION_CONSISTENT, t->x));
+        fill(t, 7, t->y);
+        must(fe_multigrid_apply(&t->m, t->y, t->x));
+        must(t->device->ops->memory.download(t->device, t->n * sizeof *host, t->x, host));
+        for (size_t i = 0; i < t->n && expected; i++)
+            error = fmax(error, fabs(host[i] - expected[i])), size = fmax(size, fabs(expected[i]));
+        if (error > 1e-5 * size) fail_msg("%s: off by %.2e", variant->name, error / size);
+        if (!expected)
+            expected = host;
+        else
+            free(host);
+        bench_close(t);
+    }
+    free(expected);
+    fe_mesh_close(&mesh);
+}
+
+/* One element, of which four nodes are free; and one cell of tetrahedra. */
+static void one_element(void **state)
+{
+    const scene s = {.backend = backend_of(state)};
+    for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4) {
+        fe_mesh mesh = box(kind, 1, 1, 1, 1, 1, 1, 0.0);
+        bench *t = bench_open(&mesh, &s, NULL);
+        assert_iterations("one element", t, 14);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* Boxes side by side in one mesh, a hundredth of a cell apart. */
+static fe_mesh two_boxes(int cells, double gap)
+{
+    fe_mesh one = box(FE_HEX8, cells, cells, cells, 1, 1, 1, 0.1), two = {.kind = FE_HEX8};
+    two.path = strdup("two boxes");
+    two.n_node = 2 * one.n_node, two.n_elem = 2 * one.n_elem;
+    two.x = calloc(3 * (size_t)two.n_node, sizeof *two.x);
+    two.node_tag = calloc((size_t)two.n_node, sizeof *two.node_tag);
+    two.conn = calloc(8 * (size_t)two.n_elem, sizeof *two.conn);
+    two.elem_tag = calloc((size_t)two.n_elem, sizeof *two.elem_tag);
+    two.elem_group = calloc((size_t)two.n_elem, sizeof *two.elem_group);
+    for (int i = 0; i < two.n_node; i++) {
+        memcpy(two.x + 3 * (size_t)i, one.x + 3 * (size_t)(i % one.n_node), 3 * sizeof *two.x);
+        two.x[3 * (size_t)i + 1] += i >= one.n_node ? 1.0 + gap : 0.0;
+        two.node_tag[i] = i + 1;
+    }
+    for (int e = 0; e < two.n_elem; e++) {
+        for (int c = 0; c < 8; c++)
+            two.conn[8 * (size_t)e + (size_t)c] =
+                one.conn[8 * (size_t)(e % one.n_elem) + (size_t)c] + (e >= one.n_elem ? one.n_node : 0);
+        two.elem_tag[e] = e + 1;
+    }
+    fe_mesh_close(&one);
+    return two;
+}
+
+/* Two parts, as many iterations as one needs; and bodies that nothing holds, under loads that balance: that
+ * is said, and solved. */
+static void parts_and_free_bodies(void **state)
+{
+    for (int loose = 0; loose < 2; loose++) {
+        const scene s = {.backend = backend_of(state), .loose = loose};
+        fe_mesh mesh = two_boxes(8, 1e-3);
+        bench *t = bench_open(&mesh, &s, NULL);
+        assert_int_equal(t->m.report.singular, loose);
+        if (loose) {
+            fill(t, 5, t->x);
+            must(fe_multigrid_product(&t->m, t->x, t->b));
+        }
+        assert_iterations(loose ? "free bodies" : "two parts", t, loose ? 20 : 14);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* --- ranks ------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    const fe_mesh *mesh;
+    const scene *scene;
+    fe_partition partition;
+    int iterations[8];
+    double square[8]; /* |x|² */
+} run;
+
+static fe_status solve_rank(void *context, fe_comm *comm, fe_device *device)
+{
+    run *r = context;
+    bench t;
+    fe_krylov_result result = {0};
+    fe_status status = open_rank(r->mesh, r->scene, NULL, &r->partition, comm, device, &t);
+    const fe_operator A = {.apply = apply_elastic, .context = &t},
+                      M = {.apply = fe_multigrid_apply, .context = &t.m};
+    if (status == FE_OK) status = fe_cg(&t.krylov, &A, &M, t.b, t.x, 1e-8, 100, &result);
+    if (status == FE_OK) status = device->ops->column.dots(device, t.n, 1, t.x, t.n, t.x, t.y);
+    if (status == FE_OK) status = fe_comm_sum(comm, device, 1, t.y);
+    if (status == FE_OK)
+        status = device->ops->memory.download(device, sizeof(double), t.y, &r->square[comm->rank]);
+    r->iterations[comm->rank] = result.converged ? result.iterations : 1000;
+    fe_share_close(&t.share);
+    return status;
+}
+
+/* Any number of ranks finds the same solution in about as many iterations. */
+static void ranks(void **state)
+{
+    const scene s = {.backend = backend_of(state)};
+    fe_mesh mesh = box(FE_HEX8, 20, 10, 10, 2, 1, 1, 0.15);
+    int alone = 0;
+    double square = 0;
+    for (int n = 1; n <= 4; n++) {
+        run r = {.mesh = &mesh, .scene = &s};
+        fe_ranks launch = {.n_rank = n, .threads = 1};
+        must(fe_backend_find(s.backend, &launch.backend));
+        if (!strcmp(s.backend, "cuda") && n > fe_cuda_devices()) break;
+        must(fe_partition_mesh(&mesh, n, FE_PARTITION_CONTIGUOUS, &r.partition));
+        must(fe_ranks_run(&launch, solve_rank, &r));
+        fe_partition_close(&r.partition);
+        if (n == 1) alone = r.iterations[0], square = r.square[0];
+        for (int k = 0; k < n; k++) {
+            if (r.iterations[k] > 1.3 * alone)
+                fail_msg("%d ranks: %d iterations, %d on one", n, r.iterations[k], alone);
+            assert_true(fabs(r.square[k] - square) <= 1e-6 * square);
+        }
+    }
+    fe_mesh_close(&mesh);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        CMUnitTestFunction test;
+    } subjects[] = {{"bending", bending},
+                    {"plate and long cells", plate_and_long_cells},
+                    {"bracket", bracket},
+                    {"symmetric and positive", symmetric_and_positive},
+                    {"bound of the spectrum", bound_of_the_spectrum},
+                    {"repeats", repeats},
+                    {"strategies", strategies},
+                    {"one element", one_element},
+                    {"parts and free bodies", parts_and_free_bodies},
+                    {"ranks", ranks}};
+    enum { N = sizeof subjects / sizeof *subjects };
+    struct CMUnitTest tests[2 + 2 * N] = {{0}};
+    static char names[2 + 2 * N][64];
+    int n = 0;
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(aggregates_do_not_bridge_gaps);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(small_and_flat_ones_join);
+    for (int k = 0; k < 2; k++) {
+        const int there = k == 0 || fe_cuda_devices() > 0;
+        for (int i = 0; i < (there ? N : 1); i++, n++) { /* one skip in place of all */
+            snprintf(names[n], sizeof names[n], "%s %s", there ? subjects[i].name : "*", backends[k]);
+            tests[n] = (struct CMUnitTest){.name = names[n],
+                                           .test_func = subjects[i].test,
+                                           .initial_state = (void *)(uintptr_t)backends[k]};
+        }
+    }
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return _cmocka_run_group_tests("multigrid", tests, (size_t)n, NULL, NULL) ? 1 : 0;
+}
