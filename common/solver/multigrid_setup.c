@@ -491,6 +491,24 @@ static fe_status upload_fine_inverse(draft *k)
     return status;
 }
 
+/* Stiffnesses, and what a cycle makes of residuals 1e-10 times as large, have to fit into single precision.
+ */
+static fe_status check_range(const draft *k)
+{
+    const double least = 1e-25, most = 1e25;
+    for (size_t i = 0; i < (size_t)k->n; i++)
+        for (size_t c = 0; c < 3; c++) {
+            const double D = k->inverse[9 * i + 4 * c];
+            if (D != 0.0 && !(D > least && D < most))
+                return fe_fail(
+                    FE_FAILED,
+                    "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
+                    "--precondition block-jacobi",
+                    1.0 / D);
+        }
+    return FE_OK;
+}
+
 static fe_status open_finest(draft *k, int n_fixed, const int *at)
 {
     fe_multigrid *m = k->m;
@@ -504,6 +522,7 @@ static fe_status open_finest(draft *k, int n_fixed, const int *at)
     fe_elastic_rows_close(&e);
     FE_TRY(status);
     FE_TRY(invert_diagonal(k));
+    FE_TRY(check_range(k));
     FE_TRY(upload_fine_inverse(k));
     FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_owned, sizeof(float), "multigrid vector",
                               (void **)&m->direction));
