@@ -451,7 +451,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;
     result->element = fe_kind_name(mesh->kind);
-    result->precondition = fe_precondition_names[fe_precondition_of(o, mesh->n_node)];
+    result->precondition = fe_precondition_name(o, mesh->n_node);
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
     result->communication = o->mpi.size ? "mpi" : "threads";

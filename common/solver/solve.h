@@ -40,8 +40,10 @@ typedef struct fe_options {
 /* The defaults of interface and README. */
 fe_options fe_default_options(void);
 
-/* The preconditioner of a mesh with so many nodes: multigrid for auto from 1000 on, else block-jacobi. */
+/* The preconditioner that a run on a mesh with so many nodes begins with: for auto from 1000 on multigrid on
+ * the host; else block-jacobi, which a device leaves for multigrid after 4000 iterations. And its name. */
 int fe_precondition_of(const fe_options *o, int n_node);
+const char *fe_precondition_name(const fe_options *o, int n_node);
 
 /* Called on rank 0 after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL
  * unless wanted. */

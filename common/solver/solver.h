@@ -52,6 +52,7 @@ typedef struct fe_solver {
     fe_anderson anderson;
     int precondition;       /* FE_PRECONDITION_…, none of them auto */
     fe_multigrid multigrid; /* where that is in use */
+    int jacobi_iterations;  /* of all linear solves with block-Jacobi */
 
     int load_step;            /* the one under way, from 1 */
     int jacobian;             /* of the next linear solve */
