@@ -37,7 +37,12 @@ inline const char help[] =
     "\n"
     "Sizes, rows and samples are described in results/README.md. Defaults of Google Benchmark's options:\n"
     "--benchmark_repetitions=9 --benchmark_min_time=0.02 --benchmark_enable_random_interleaving=true\n"
-    "exit: 0 done, with failed checks and full memory recorded in their rows; 1 the run failed; 2 bad "
+    "\nGoogle Benchmark's options (its own documentation has all of them):\n"
+    "  --benchmark_filter=REGEX --benchmark_list_tests --benchmark_repetitions=N "
+    "--benchmark_min_time=SECONDS\n"
+    "  --benchmark_format=console|json|csv  --benchmark_out=FILE --benchmark_out_format=console|json\n"
+    "  --benchmark_enable_random_interleaving=BOOL --benchmark_counters_tabular=BOOL\n"
+    "\nexit: 0 done, with failed checks and full memory recorded in their rows; 1 the run failed; 2 bad "
     "input\n";
 
 struct arguments {
@@ -49,8 +54,8 @@ struct arguments {
     fe_order order = FE_ORDER_LEXICOGRAPHIC;
     double plastic = 1.0;
     int threads = 0;
-    std::string rows, samples, machine, give_up, out, out_format = "json";
-    bool scatter = false, own_table = true, slug = false, done = false;
+    std::string rows, samples, machine, give_up, out, out_format = "json", format;
+    bool scatter = false, slug = false, done = false;
 };
 
 inline std::vector<std::string> split(const std::string &list)
@@ -173,6 +178,9 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             for (int v = 0; v < fe_variant_count(); v++)
                 std::printf("%-16s %s\n", fe_variant_at(v)->name, fe_variant_at(v)->summary);
             a.done = true;
+        } else if (text == "--help") {
+            std::fputs(help, stdout);
+            a.done = true;
         } else if (text == "--version") {
             std::fputs(fe_version_text(), stdout);
             a.done = true;
@@ -180,7 +188,7 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             if (value.empty()) return fe_fail(FE_BAD_INPUT, "%s: needs =VALUE", argv[i]);
             FE_TRY(set_flag(a, flag.substr(2), value));
         } else {
-            if (flag == "--benchmark_format") a.own_table = false;
+            if (flag == "--benchmark_format") a.format = value;
             rest.push_back(argv[i]);
         }
     }

@@ -61,13 +61,6 @@ fe_status know_machine(const arguments &a, fe_machine *m)
     return fe_machine_write(m, a.machine.c_str());
 }
 
-void print_help()
-{
-    std::fputs(help, stdout);
-    std::fputs("\nGoogle Benchmark's options:\n", stdout);
-    benchmark::PrintDefaultHelp();
-}
-
 fe_status run_groups(const arguments &a, const fe_machine &machine)
 {
     std::vector<std::unique_ptr<group>> groups;
@@ -109,7 +102,7 @@ fe_status run(int argc, char **argv)
     if (a.done) return FE_OK;
     int n = (int)rest.size();
     rest.push_back(nullptr);
-    benchmark::Initialize(&n, rest.data(), print_help);
+    benchmark::Initialize(&n, rest.data());
     if (n > 1) return fe_fail(FE_BAD_INPUT, "%s: is not an option; kernels --help lists them", rest[1]);
     FE_TRY(know_machine(a, &machine));
     if (a.slug) return std::printf("%s\n", machine.slug), FE_OK;

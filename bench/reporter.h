@@ -72,8 +72,8 @@ class reporter : public benchmark::BenchmarkReporter
         samples = open(a.samples);
         if (rows) fe_row_write_header(rows);
         if (samples) fe_row_write_samples_header(samples);
-        if (!a.own_table) others.emplace_back(benchmark::CreateDefaultDisplayReporter());
-        table = a.own_table;
+        table = a.format.empty();
+        if (!table) others.push_back(own_format(a.format));
         if (a.out.empty()) return;
         out.open(a.out);
         others.emplace_back(a.out_format == "json"
@@ -140,6 +140,17 @@ class reporter : public benchmark::BenchmarkReporter
     group *current = nullptr;
 
   private:
+    /* Google Benchmark's reporter for standard output. */
+    static std::unique_ptr<BenchmarkReporter> own_format(const std::string &format)
+    {
+        if (format == "json") return std::make_unique<benchmark::JSONReporter>();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* it works */
+        if (format == "csv") return std::make_unique<benchmark::CSVReporter>();
+#pragma GCC diagnostic pop
+        return std::make_unique<benchmark::ConsoleReporter>();
+    }
+
     FILE *open(const std::string &path)
     {
         if (path.empty()) return nullptr;
