@@ -88,7 +88,7 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
     fe_status status =
         fe_allocate((size_t)threads * longest, sizeof *column, "multigrid matrix", (void **)&column);
     for (int fill = 0; fill < 2 && status == FE_OK; fill++) {
-        if (fill) status = fe_sparse_open(A);
+        if (fill) status = fe_sparse_open(A, threads);
         const int parts = status == FE_OK ? threads : 0;
         FE_PARALLEL_FOR (t, 0, parts, 1, threads)
             find_rows(m, n_corner, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,

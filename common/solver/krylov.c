@@ -302,7 +302,7 @@ static fe_status cg_iteration(const piece *at)
 }
 
 /* CG's residual may grow for long before it falls: it counts as stagnating where as many iterations as led to
- * its smallest, and a thousand more, have brought nothing below that. */
+ * its smallest, and five thousand more, have brought nothing below that. */
 static void cg_note(double square, double target, progress *p, fe_krylov_result *result)
 {
     result->iterations++;
@@ -312,7 +312,7 @@ static void cg_note(double square, double target, progress *p, fe_krylov_result 
     result->last = sqrt(square);
     result->converged = square <= target;
     if (result->last < p->least) *p = (progress){result->last, result->iterations};
-    result->stagnated = !result->converged && result->iterations >= 2 * p->at + 1000;
+    result->stagnated = !result->converged && result->iterations >= 2 * p->at + 5000;
 }
 
 static int cg_ended(const fe_krylov_result *r)

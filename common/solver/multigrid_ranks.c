@@ -173,7 +173,7 @@ static fe_status extend(const fe_multigrid_share *s, const fe_sparse *P, fe_spar
     for (int i = 0; i < all->n_row && status == FE_OK; i++)
         all->first[i + 1] =
             i < n_owned ? P->first[i + 1] - P->first[i] : (int)rows[(size_t)(i - n_owned) * (size_t)width];
-    if (status == FE_OK) status = fe_sparse_open(all);
+    if (status == FE_OK) status = fe_sparse_open(all, s->threads);
     const size_t own = status == FE_OK ? (size_t)P->first[n_owned] : 0;
     if (status == FE_OK) memcpy(all->column, P->column, own * sizeof *P->column);
     if (status == FE_OK) memcpy(all->value, P->value, own * 18 * sizeof *P->value);
@@ -267,7 +267,7 @@ static fe_status sum_parts(const fe_multigrid_share *s, const fe_sparse *own, fe
         status = fe_allocate((size_t)s->comm->size, sizeof *next, "multigrid set-up", (void **)&next);
     if (status == FE_OK) status = fe_allocate(all.n + 1, sizeof *list, "multigrid set-up", (void **)&list);
     if (status == FE_OK) status = merge(s, &all, next, list, 0, A);
-    if (status == FE_OK) status = fe_sparse_open(A);
+    if (status == FE_OK) status = fe_sparse_open(A, s->threads);
     if (status == FE_OK) status = merge(s, &all, next, list, 1, A);
     free(all.count), free(all.column), free(all.value), free(next), free(list);
     return status;

@@ -193,7 +193,7 @@ static fe_status build_tentative(const draft *k, fe_sparse *T)
     *T = (fe_sparse){.n_row = n, .n_column = k->n_next, .rows = k->block, .columns = 6};
     FE_ALLOCATE(T->first, (size_t)n + 1, "multigrid matrix");
     for (int i = 0; i < n; i++) T->first[i + 1] = k->of[i] >= 0;
-    FE_TRY(fe_sparse_open(T));
+    FE_TRY(fe_sparse_open(T, k->threads));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < n; i++) {
         if (k->of[i] < 0) continue;
@@ -258,7 +258,7 @@ static fe_status aggregate(draft *k, int level)
     for (int i = 0; i < k->n; i++) left_out[i] = !is_free(k, i);
     g.left_out = left_out;
     if (k->A.n_column > k->n) {
-        status = fe_sparse_left(&k->A, k->n, &own);
+        status = fe_sparse_left(&k->A, k->n, k->threads, &own);
         g.first = own.first, g.column = own.column;
     }
     if (status == FE_OK)
@@ -284,7 +284,7 @@ static void complete_diagonal(const uint8_t *absent, fe_sparse *A)
 static fe_status upload_floats(const draft *k, size_t n, const double *x, const char *what, float **out)
 {
     float *single = NULL;
-    FE_ALLOCATE(single, n + 1, what);
+    FE_TRY(fe_allocate_large(n, sizeof *single, k->threads, what, (void **)&single));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++) single[i] = (float)x[i];
     const fe_status status = fe_device_upload(k->d, n, sizeof *single, single, what, (void **)out);

@@ -3,7 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-fe_status fe_sparse_open(fe_sparse *A)
+fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out)
+{
+    enum { PAGES = 1 << 16 };
+    *out = NULL;
+    if (count > (SIZE_MAX - 128) / size)
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
+                       size);
+    const size_t bytes = (count * size + 64) / 64 * 64;
+    char *memory = aligned_alloc(64, bytes);
+    if (!memory) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < bytes; i += PAGES) memset(memory + i, 0, bytes - i < PAGES ? bytes - i : PAGES);
+    *out = memory;
+    return FE_OK;
+}
+
+fe_status fe_sparse_open(fe_sparse *A, int threads)
 {
     for (int i = 0; i < A->n_row; i++) {
         if (A->first[i] > INT32_MAX - A->first[i + 1])
@@ -12,9 +28,9 @@ fe_status fe_sparse_open(fe_sparse *A)
         A->first[i + 1] += A->first[i];
     }
     const size_t n = (size_t)A->first[A->n_row];
-    FE_ALLOCATE(A->column, n, "multigrid matrix");
-    FE_ALLOCATE(A->value, n * (size_t)(A->rows * A->columns), "multigrid matrix");
-    return FE_OK;
+    FE_TRY(fe_allocate_large(n, sizeof *A->column, threads, "multigrid matrix", (void **)&A->column));
+    return fe_allocate_large(n * (size_t)(A->rows * A->columns), sizeof *A->value, threads,
+                             "multigrid matrix", (void **)&A->value);
 }
 
 void fe_sparse_close(fe_sparse *A)
@@ -115,7 +131,7 @@ fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads,
         for (int i = from; i < to && status == FE_OK; i++)
             C->first[i + 1] = find_columns(A, B, i, marks + (size_t)t * B->n_column, NULL);
     }
-    if (status == FE_OK) status = fe_sparse_open(C);
+    if (status == FE_OK) status = fe_sparse_open(C, threads);
     memset(marks, 0, (size_t)threads * (size_t)B->n_column * sizeof *marks);
 #pragma omp parallel for schedule(static) num_threads(threads) if (status == FE_OK)
     for (int t = 0; t < threads; t++) {
@@ -145,7 +161,7 @@ fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
     FE_ALLOCATE(T->first, (size_t)T->n_row + 1, "multigrid matrix");
     const int n = A->first[A->n_row];
     for (int k = 0; k < n; k++) T->first[A->column[k] + 1]++;
-    FE_TRY(fe_sparse_open(T));
+    FE_TRY(fe_sparse_open(T, threads));
     FE_ALLOCATE(next, (size_t)T->n_row + 1, "multigrid matrix");
     memcpy(next, T->first, ((size_t)T->n_row + 1) * sizeof *next);
     const fe_status status = fe_allocate((size_t)n + 1, sizeof *from, "multigrid matrix", (void **)&from);
@@ -162,14 +178,14 @@ fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
     return status;
 }
 
-fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left)
+fe_status fe_sparse_left(const fe_sparse *A, int n, int threads, fe_sparse *left)
 {
     const size_t square = (size_t)(A->rows * A->columns);
     *left = (fe_sparse){.n_row = A->n_row, .n_column = n, .rows = A->rows, .columns = A->columns};
     FE_ALLOCATE(left->first, (size_t)A->n_row + 1, "multigrid matrix");
     for (int i = 0; i < A->n_row; i++)
         for (int k = A->first[i]; k < A->first[i + 1]; k++) left->first[i + 1] += A->column[k] < n;
-    FE_TRY(fe_sparse_open(left));
+    FE_TRY(fe_sparse_open(left, threads));
     for (int i = 0; i < A->n_row; i++) {
         const int count = left->first[i + 1] - left->first[i]; /* columns ascend */
         memcpy(left->column + left->first[i], A->column + A->first[i], (size_t)count * sizeof *A->column);
