@@ -18,8 +18,8 @@ typedef struct fe_problem {
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
- * may run in any order, and at the same time. FE_ASSEMBLED: jacvec reads a matrix that material() made, so it is
- * elastic only where the trial is. */
+ * may run in any order, and at the same time. FE_ASSEMBLED: jacvec reads a matrix that material() made, so it
+ * is elastic only where the trial is. */
 enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4 };
 
 /* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The

@@ -1,6 +1,6 @@
 /* Small dense systems; see dense.h. */
-#include "have/cuda.h"
 #include "tests/dense.h"
+#include "have/cuda.h"
 
 #include <lapacke.h>
 #include <stdlib.h>

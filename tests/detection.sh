@@ -35,26 +35,31 @@ wrap() { # HOW HEADER COMPILER...: HOW is hidden or broken, or none
             if [ "$how" = broken ]; then
                 echo "exec $real -I$work/broken \"\$@\""
             elif [ "$how" = hidden ]; then
-                case $compiler in g++ | c++) language=c++ ;; *) language=c ;; esac
-                system="-nostdinc"
-                for folder in $(echo | "$real" -x $language -E -v - 2>&1 | sed -n '/^#include </,/^End of/p' | grep '^ '); do
-                    system="$system -isystem $(without "$folder" "$header")"
-                done
+                case $compiler in g++ | c++) echo "system="$(system_of "$real" c++ "$header") ;; *) echo "system="$(system_of "$real" c "$header") ;; esac
                 echo 'for word; do'
                 echo '    shift'
                 echo '    case $word in'
                 echo "    -I/*) [ ! -e \"\${word#-I}/$header\" ] || word=-I$work/shadow\${word#-I} ;;"
                 echo "    /*) [ ! -e \"\$word/$header\" ] || word=$work/shadow\$word ;;"
+                # what nvcc asks of its host compiler
+                echo "    c++) system="$(system_of "$real" c++ "$header")" ;;"
                 echo '    esac'
                 echo '    set -- "$@" "$word"'
                 echo 'done'
-                echo "exec $real $system \"\$@\""
+                echo "exec $real \$system \"\$@\""
             else
                 echo "exec $real \"\$@\""
             fi
         } >"$work/bin/$compiler"
         chmod +x "$work/bin/$compiler"
     done
+}
+system_of() { # COMPILER LANGUAGE HEADER: its own folders of headers, without this one
+    echo '"-nostdinc'
+    for folder in $(echo | "$1" -x "$2" -E -v - 2>&1 | sed -n '/^#include </,/^End of/p' | grep '^ '); do
+        echo "-isystem $(without "$folder" "$3")"
+    done
+    echo '"'
 }
 without() { # FOLDER HEADER: the folder, or links to all it holds but the header
     if [ -e "$1/$2" ]; then
@@ -191,6 +196,7 @@ if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/
     variables=
     from=$(cd "${FE_BUILD:-build}" && pwd)
     library NCCL nccl.h "$programs" "$from"
+    check 'without NCCL there is still CUDA' grep -q '^CUDA Toolkit *found: ' "$work/log"
     check 'without NCCL a version says so' sh -c "'$work/copy/solve' --version | grep -q '^NCCL: none'"
     library cuSPARSE cusparse.h "$programs" "$from"
 else

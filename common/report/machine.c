@@ -1,9 +1,9 @@
 /* Machine record: read from the system, kept as "key,value" lines. */
 #include "common/report/machine.h"
-#include "have/cuda.h"
 #include "common/backend/device.h"
 #include "common/base/file.h"
 #include "common/report/version.h"
+#include "have/cuda.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -33,14 +33,14 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int 
 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
-        FE_UNROLL_LARGE_FOR (int axis = 0; axis < 3; axis++)                                                       \
+        FE_UNROLL_LARGE_FOR (int axis = 0; axis < 3; axis++)                                                 \
     rows_forces(KIND, OP, m, axis, i, fe_row_block_end(i, last), displacement, y)
 FE_HOST_FORCES(fe_part_nodes, FORCES)
 #undef FORCES
 
 #define DIAGONAL(KIND)                                                                                       \
     FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
-        FE_UNROLL_LARGE_FOR (int axis = 0; axis < 3; axis++)                                                       \
+        FE_UNROLL_LARGE_FOR (int axis = 0; axis < 3; axis++)                                                 \
     rows_diagonal(KIND, m, axis, i, fe_row_block_end(i, last), d)
 FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
