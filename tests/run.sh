@@ -1,7 +1,6 @@
 #!/bin/sh
 # Runs test programs (cmocka) and scripts that print TAP, and sums them up: failures and reasons for skips are
-# printed, the rest is kept in
-# FE_BUILD/tests/NAME.log. The last line reads "N passed, N failed, N skipped".
+# printed, the rest is kept in FE_BUILD/tests/NAME.log. The last line reads "N passed, N failed, N skipped".
 #   tests/run.sh PROGRAM...
 passed=0 failed=0 skipped=0 status=0
 for program in "$@"; do
