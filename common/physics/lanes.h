@@ -32,12 +32,12 @@ enum { FE_WARP = FE_LANES };
 FE_BODY fe_real fe_exchange(fe_real a, int mask)
 {
 #if FE_LANES == 8
-    if (mask == 4) return __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3);
-    if (mask == 2) return __builtin_shufflevector(a, a, 2, 3, 0, 1, 6, 7, 4, 5);
-    return __builtin_shufflevector(a, a, 1, 0, 3, 2, 5, 4, 7, 6);
+    if (mask == 4) return FE_SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3);
+    if (mask == 2) return FE_SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5);
+    return FE_SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6);
 #else
-    if (mask == 2) return __builtin_shufflevector(a, a, 2, 3, 0, 1);
-    return __builtin_shufflevector(a, a, 1, 0, 3, 2);
+    if (mask == 2) return FE_SHUFFLE(a, a, 2, 3, 0, 1);
+    return FE_SHUFFLE(a, a, 1, 0, 3, 2);
 #endif
 }
 FE_BODY fe_index fe_team_turn(int team, int held)

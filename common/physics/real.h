@@ -166,11 +166,17 @@ FE_BODY fe_mask fe_has_bit(fe_index a, int bit)
     return m;
 }
 typedef double fe_four __attribute__((vector_size(32)));
+/* The lanes of a and b, which count on from those of a, that are named. gcc has clang's function since 12. */
+#if defined __clang__ || __GNUC__ >= 12
+#define FE_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define FE_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (fe_mask){__VA_ARGS__})
+#endif
 /* Of each four lanes of a and b: the even ones, the odd ones, the lower two, the upper two, in turn. */
 #if FE_LANES == 8
-#define FE_MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l, (i) + 4, (j) + 4, (k) + 4, (l) + 4)
+#define FE_MIX(a, b, i, j, k, l) FE_SHUFFLE(a, b, i, j, k, l, (i) + 4, (j) + 4, (k) + 4, (l) + 4)
 #else
-#define FE_MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#define FE_MIX(a, b, i, j, k, l) FE_SHUFFLE(a, b, i, j, k, l)
 #endif
 FE_BODY fe_real fe_evens(fe_real a, fe_real b) { return FE_MIX(a, b, 0, FE_LANES, 2, FE_LANES + 2); }
 FE_BODY fe_real fe_odds(fe_real a, fe_real b) { return FE_MIX(a, b, 1, FE_LANES + 1, 3, FE_LANES + 3); }
@@ -186,22 +192,46 @@ FE_BODY fe_four fe_load_four(const double *p)
 }
 FE_BODY void fe_store_four(double *p, fe_four a) { memcpy(p, &a, sizeof a); }
 FE_BODY void fe_add_four(double *p, fe_four a) { fe_store_four(p, a + fe_load_four(p)); }
+#if FE_LANES == 8
+/* Two halves, and one of them. */
+FE_BODY fe_real fe_join(fe_four low, fe_four high)
+{
+#if defined __clang__ || __GNUC__ >= 12
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+    fe_real a;
+    memcpy(&a, &low, sizeof low), memcpy((char *)&a + sizeof low, &high, sizeof high);
+    return a;
+#endif
+}
+FE_BODY fe_four fe_half(fe_real a, int upper)
+{
+#if defined __clang__ || __GNUC__ >= 12
+    return upper ? __builtin_shufflevector(a, a, 4, 5, 6, 7) : __builtin_shufflevector(a, a, 0, 1, 2, 3);
+#else
+    fe_four half;
+    memcpy(&half, (const char *)&a + (upper ? sizeof half : 0), sizeof half);
+    return half;
+#endif
+}
+#endif
 /* Rows of lane k, and of lane k + 4 where there is one. */
 FE_BODY fe_real fe_load_rows(const double *p, int row, fe_index i, int k)
 {
     const fe_four low = fe_load_four(p + row * (size_t)i.lane[k]);
 #if FE_LANES == 8
-    return __builtin_shufflevector(low, fe_load_four(p + row * (size_t)i.lane[k + 4]), 0, 1, 2, 3, 4, 5, 6,
-                                   7);
+    return fe_join(low, fe_load_four(p + row * (size_t)i.lane[k + 4]));
 #else
     return low;
 #endif
 }
 FE_BODY void fe_add_rows(double *p, fe_index i, int k, fe_real a)
 {
-    fe_add_four(p + i.lane[k], __builtin_shufflevector(a, a, 0, 1, 2, 3));
 #if FE_LANES == 8
-    fe_add_four(p + i.lane[k + 4], __builtin_shufflevector(a, a, 4, 5, 6, 7));
+    fe_add_four(p + i.lane[k], fe_half(a, 0));
+    fe_add_four(p + i.lane[k + 4], fe_half(a, 1));
+#else
+    fe_add_four(p + i.lane[k], a);
 #endif
 }
 /* The first three of a row, `row` doubles apart: rows are loaded whole, four doubles each, and transposed in
