@@ -199,7 +199,7 @@ all_points() {
 # Seconds that a point will take: a guess for two cores or one GPU, times what points of its kind took beyond their
 # guesses so far (the guess counts like 10 s that were seen). In $scratch/seen: KIND GUESS SECONDS.
 predict() {
-    echo "$1" | awk -v n="$n_variant" -v n_ranks="$n_ranks_variant" -v cores="$cores" -v seen="$scratch/seen" '{
+    echo "$1" | awk -v n="$n_variant" -v n_ranks="$n_ranks_variant" -v seen="$scratch/seen" '{
         shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
         if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000)
@@ -270,8 +270,8 @@ publish() {
     ungathered=
     { [ ! -f "$scratch/left-out" ] || cat "$scratch/left-out"; } >"$scratch/left-out.new" && mv "$scratch/left-out.new" "$folder/left-out.txt" || full_disk
     [ -s "$folder/left-out.txt" ] || rm -f "$folder/left-out.txt"
-    [ -f "$folder/kernels.csv" ] || fail "no point could be measured"
-    tabulate table.awk kernels.csv table.md
+    [ -f "$folder/kernels.csv" ] || [ -f "$folder/scaling.csv" ] || fail "no point could be measured"
+    [ ! -f "$folder/kernels.csv" ] || tabulate table.awk kernels.csv table.md
     [ ! -f "$folder/scaling.csv" ] || tabulate scaling.awk scaling.csv scaling.md
     sh plots/plots.sh "$folder" 2>"$scratch/plots.log" || sort -u "$scratch/plots.log" >&2 # it says what it left out
 }
@@ -368,15 +368,14 @@ case $commit in *-dirty) echo "bench: there are changes since the commit: these 
 
 rm -f "$scratch/left-out"
 : >>"$scratch/seen"
-left=0 kept=0 measured=0 failed=0 refused=0 ungathered=yes last_pass=first
+left=0 kept=0 measured=0 failed=0 refused=0 ungathered=yes last_pass=
 while read -r pass repetitions program backend element size first second third <&3; do
-    if [ "$pass" != "$last_pass" ]; then
-        if [ "$last_pass" = first ]; then
-            publish
+    if [ -n "$last_pass" ] && [ "$pass" != "$last_pass" ]; then
+        [ -z "$ungathered" ] || publish
+        [ "$last_pass" != first ] ||
             echo "bench: the first table and figures are there after $(clock $(($(now) - start))): $folder/table.md"
-        fi
-        last_pass=$pass
     fi
+    last_pass=$pass
     visit
 done 3<"$scratch/points"
 
