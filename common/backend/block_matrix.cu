@@ -155,6 +155,12 @@ __global__ void block_narrow(size_t n, const double *x, float *y)
     if (i < n) y[i] = (float)x[i];
 }
 
+__global__ void block_noise(size_t n, double *x)
+{
+    const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < n) x[i] = fe_noise(i);
+}
+
 static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
                             const double *Ax, float *direction, double *x)
 {
@@ -218,6 +224,12 @@ static fe_status narrow(fe_device *d, size_t n, const double *x, float *y)
     return FE_OK;
 }
 
+static fe_status noise(fe_device *d, size_t n, double *x)
+{
+    FE_LAUNCH(d, n, THREADS, block_noise, n, x);
+    return FE_OK;
+}
+
 extern "C" const fe_block_ops fe_block_ops_cuda = {
     .fine_sweep = fine_sweep,
     .fine_restrict = fine_restrict,
@@ -229,4 +241,5 @@ extern "C" const fe_block_ops fe_block_ops_cuda = {
     .dense = dense,
     .widen = widen,
     .narrow = narrow,
+    .noise = noise,
 };

@@ -51,6 +51,8 @@ typedef struct fe_block_ops {
     /* between vectors of floats and of doubles */
     fe_status (*widen)(fe_device *d, size_t n, const float *x, double *y);
     fe_status (*narrow)(fe_device *d, size_t n, const double *x, float *y);
+    /* x_i = fe_noise(i) */
+    fe_status (*noise)(fe_device *d, size_t n, double *x);
 } fe_block_ops;
 
 extern const fe_block_ops fe_block_ops_host;
@@ -66,6 +68,9 @@ static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
     (void)d;
     return &fe_block_ops_host;
 }
+
+/* The same number in [-1, 1) for the same i, without any pattern. */
+FE_BOTH double fe_noise(uint64_t i) { return 0x1p-52 * (double)(fe_mix(i) >> 11) - 1.0; }
 
 /* y = D^-1 r of one node of the finest level, one body for both backends. */
 FE_BOTH void fe_apply_six(const float *D, const float r[3], float y[3])

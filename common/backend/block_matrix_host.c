@@ -136,6 +136,13 @@ static fe_status narrow(fe_device *d, size_t n, const double *x, float *y)
     return FE_OK;
 }
 
+static fe_status noise(fe_device *d, size_t n, double *x)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) x[i] = fe_noise(i);
+    return FE_OK;
+}
+
 const fe_block_ops fe_block_ops_host = {
     .fine_sweep = fine_sweep,
     .fine_restrict = fine_restrict,
@@ -147,4 +154,5 @@ const fe_block_ops fe_block_ops_host = {
     .dense = dense,
     .widen = widen,
     .narrow = narrow,
+    .noise = noise,
 };

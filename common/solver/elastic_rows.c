@@ -1,8 +1,8 @@
 /* The elastic matrix of a rank's nodes, assembled on the host from a copy of the view. */
+#include "common/solver/elastic_rows.h"
 #include "common/physics/stiffness.h"
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
-#include "common/solver/multigrid_setup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,52 +98,32 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
     return status;
 }
 
-/* w |J| grad N of corner 0 summed over the points: over all elements of a node it vanishes, unless the node
- * is on the surface. */
-FE_BODY void volume_gradient(int kind, fe_element e, fe_real x[8][3], fe_real g[3])
-{
-    FE_UNROLL_FOR (int i = 0; i < 3; i++) g[i] = fe_splat(0.0);
-    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
-        fe_plane gx[3];
-        fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
-            fe_real J[3][3], A[3][3], h[3];
-            fe_gradient_at(kind, x, gx, k, p, J);
-            fe_cofactor(J, A);
-            fe_corner_gradient(kind, A, 0, p + 4 * k, h);
-            FE_UNROLL_FOR (int i = 0; i < 3; i++) g[i] += fe_weight(kind) * fe_turn_sign(kind, e.turn) * h[i];
-        }
-    }
-}
-
-FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, fe_sparse *A, double (*normal)[4])
+FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, fe_sparse *A)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_index node[8];
-        fe_real x[8][3], K[8][9], g[3];
+        fe_real x[8][3], K[8][9];
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(0.0);
         FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++)
             fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
-        volume_gradient(kind, e, x, g);
         for (int l = 0; l < c.active; l++) {
             const int i = c.row.lane[l];
             for (int b = 0; b < fe_corners(kind); b++) {
                 double *block = fe_sparse_block(A, fe_sparse_find(A, i, node[b].lane[l]));
                 for (int j = 0; j < 9; j++) block[j] += K[b][j][l];
             }
-            for (int j = 0; j < 3; j++) normal[i][j] += g[j][l], normal[i][3] += fabs(g[j][l]);
         }
     }
 }
 
-static void assemble(int kind, const fe_view *m, int threads, fe_sparse *A, double (*normal)[4])
+static void assemble(int kind, const fe_view *m, int threads, fe_sparse *A)
 {
 #define ASSEMBLE(KIND)                                                                                       \
     FE_PARALLEL_FOR (i, 0, m->n_owned, FE_ROW_BLOCK, threads)                                                \
-    assemble_rows(KIND, m, i, fe_row_block_end(i, m->n_owned), A, normal)
+    assemble_rows(KIND, m, i, fe_row_block_end(i, m->n_owned), A)
     FE_FOR_KIND(kind, ASSEMBLE)
 #undef ASSEMBLE
 }
@@ -177,18 +157,11 @@ static fe_status read_supports(const fe_problem *p, int n_fixed, const int *at, 
 fe_status fe_elastic_rows_open(const fe_problem *p, int n_fixed, const int *at, int threads,
                                fe_elastic_rows *e)
 {
-    double(*normal)[4] = NULL;
-    const int n = p->view.n_owned;
     FE_TRY(copy_view(p, &e->view));
     FE_TRY(read_supports(p, n_fixed, at, e));
     FE_TRY(build_columns(&e->view, fe_corners(p->kind), threads, &e->A));
-    FE_ALLOCATE(e->surface, n, "surface of the mesh");
-    FE_ALLOCATE(normal, n, "surface of the mesh");
-    assemble(p->kind, &e->view, threads, &e->A, normal);
+    assemble(p->kind, &e->view, threads, &e->A);
     constrain(e->fixed, threads, &e->A);
-    for (int i = 0; i < n; i++)
-        e->surface[i] = fabs(normal[i][0]) + fabs(normal[i][1]) + fabs(normal[i][2]) > 1e-3 * normal[i][3];
-    free(normal);
     return FE_OK;
 }
 
@@ -198,6 +171,29 @@ void fe_elastic_rows_close(fe_elastic_rows *e)
     free((void *)v->x), free((void *)v->conn), free((void *)v->corner_first), free((void *)v->corner);
     free(v->trial.flags);
     fe_sparse_close(&e->A);
-    free(e->fixed), free(e->surface);
+    free(e->fixed);
     *e = (fe_elastic_rows){0};
+}
+
+FE_BODY void add_normals(int kind, const fe_view *m, int i, double normal[4])
+{
+    const int end = m->corner_first[i + 1];
+    for (int at = m->corner_first[i], row = i; at < end; at += FE_LANES) {
+        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        fe_index node[8];
+        fe_real x[8][3], g[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+        const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
+        fe_add_volume_gradient(kind, e, x, g);
+        for (int l = 0; l < c.active; l++)
+            for (int j = 0; j < 3; j++) normal[j] += g[j][l], normal[3] += fabs(g[j][l]);
+    }
+}
+
+int fe_on_surface(const fe_view *host, int kind, int i)
+{
+    double normal[4] = {0};
+#define ADD(KIND) add_normals(KIND, host, i, normal)
+    FE_FOR_KIND(kind, ADD)
+#undef ADD
+    return fabs(normal[0]) + fabs(normal[1]) + fabs(normal[2]) > 1e-3 * normal[3];
 }

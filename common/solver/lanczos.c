@@ -1,40 +1,61 @@
 /* The Lanczos recurrence in the form of conjugate gradients, whose factors are the tridiagonal matrix: Saad,
- * Iterative Methods, 6.7.3. */
+ * Iterative Methods, 6.7.3. The host reads them once, at the end. */
+#include "common/algebra/conjugate.h"
+#include "common/backend/block_matrix.h"
 #include "common/solver/multigrid_setup.h"
 
 #include <lapacke.h>
 #include <stdlib.h>
 
-enum { STEPS = 15 };
+enum { STEPS = 15, N_VECTOR = 6 };
 
 typedef struct lanczos {
     fe_device *d;
-    fe_comm *comm;
+    fe_comm *comm; /* NULL: one rank */
     size_t n;
-    double *r, *z, *p, *q, *scalar;
+    double *r, *z, *w, *p, *s, *x;
+    double *scalar; /* [STEPS + 1][FE_CG_SIZE] of conjugate.h */
 } lanczos;
 
-static fe_status dot(const lanczos *l, const double *x, const double *y, double *out)
+static fe_status sum(const lanczos *l, int n, double *x)
+{
+    return l->comm ? fe_comm_sum(l->comm, l->d, n, x) : FE_OK;
+}
+
+static fe_status step(const lanczos *l, const fe_operator *A, const fe_operator *inverse, double *from)
 {
     fe_device *d = l->d;
-    FE_TRY(d->ops->column.dots(d, l->n, 1, x, l->n, y, l->scalar));
-    if (l->comm) FE_TRY(fe_comm_sum(l->comm, d, 1, l->scalar));
-    return d->ops->memory.download(d, sizeof *out, l->scalar, out);
+    double *to = from + FE_CG_SIZE;
+    FE_TRY(inverse->apply(inverse->context, l->r, l->z));
+    FE_TRY(A->apply(A->context, l->z, l->w));
+    FE_TRY(d->ops->column.cg_sums(d, l->n, l->r, l->z, l->w, from + FE_CG_GAMMA));
+    FE_TRY(sum(l, 2, from + FE_CG_GAMMA));
+    FE_TRY(d->ops->column.cg_update(d, l->n, from, l->z, l->w, l->p, l->s, l->x, l->r, to));
+    return sum(l, 1, to + FE_CG_SQUARE);
 }
 
-static fe_status start(const lanczos *l)
+/* The tridiagonal matrix of the steps that were made before an end or before digits ran out; its size. */
+static int tridiagonal(double scalar[][FE_CG_SIZE], double *diagonal, double *beside)
 {
-    double *random = NULL;
-    FE_ALLOCATE(random, l->n + 1, "start of Lanczos' method");
-    for (size_t i = 0; i < l->n; i++) random[i] = 0x1p-52 * (double)(fe_mix((uint64_t)i) >> 11) - 1.0;
-    const fe_status status = l->d->ops->memory.upload(l->d, l->n * sizeof *random, random, l->r);
-    free(random);
-    return status;
+    const double first = scalar[0][FE_CG_GAMMA];
+    int n = 0;
+    for (; n < STEPS; n++) {
+        const double gamma = scalar[n][FE_CG_GAMMA], alpha = scalar[n + 1][FE_CG_LAST_ALPHA];
+        if (!(gamma > 1e-24 * first) || !(alpha > 0.0) || scalar[n + 1][FE_CG_END] != 0.0) break;
+        diagonal[n] = 1.0 / alpha;
+        if (n == 0) continue;
+        const double beta = gamma / scalar[n][FE_CG_LAST_GAMMA], before = scalar[n][FE_CG_LAST_ALPHA];
+        diagonal[n] += beta / before;
+        beside[n - 1] = sqrt(beta) / before;
+    }
+    return n;
 }
 
-static fe_status largest_of(int n, double *diagonal, double *beside, double *lambda)
+static fe_status largest_of(double scalar[][FE_CG_SIZE], double *lambda)
 {
-    if (n == 0) *diagonal = 1.0, n = 1;
+    double diagonal[STEPS] = {1.0}, beside[STEPS] = {0.0};
+    int n = tridiagonal(scalar, diagonal, beside);
+    if (n == 0) n = 1;
     const lapack_int info = LAPACKE_dsterf(n, diagonal, beside);
     if (info) return fe_fail(FE_FAILED, "LAPACK dsterf returned %d on Lanczos' matrix", (int)info);
     *lambda = 1.05 * diagonal[n - 1];
@@ -44,42 +65,27 @@ static fe_status largest_of(int n, double *diagonal, double *beside, double *lam
 static fe_status run(const lanczos *l, const fe_operator *A, const fe_operator *inverse, double *lambda)
 {
     fe_device *d = l->d;
-    double diagonal[STEPS + 1] = {0}, beside[STEPS + 1] = {0}, rz, first, pq, alpha = 1.0, beta = 0.0;
-    int n = 0;
-    FE_TRY(start(l));
-    FE_TRY(inverse->apply(inverse->context, l->r, l->z));
-    FE_TRY(d->ops->vector.copy(d, l->n, l->z, l->p));
-    FE_TRY(dot(l, l->r, l->z, &rz));
-    first = rz;
-    while (n < STEPS && rz > 1e-24 * first) {
-        FE_TRY(A->apply(A->context, l->p, l->q));
-        FE_TRY(dot(l, l->p, l->q, &pq));
-        if (!(pq > 0.0)) break;
-        diagonal[n] = beta / alpha;
-        alpha = rz / pq;
-        diagonal[n] += 1.0 / alpha;
-        FE_TRY(d->ops->vector.axpy(d, l->n, -alpha, l->q, l->r));
-        FE_TRY(inverse->apply(inverse->context, l->r, l->z));
-        const double last = rz;
-        FE_TRY(dot(l, l->r, l->z, &rz));
-        beta = rz / last;
-        beside[n++] = sqrt(beta) / alpha;
-        FE_TRY(d->ops->vector.scale(d, l->n, beta, l->p));
-        FE_TRY(d->ops->vector.axpy(d, l->n, 1.0, l->z, l->p));
-    }
-    return largest_of(n, diagonal, beside, lambda);
+    double scalar[STEPS + 1][FE_CG_SIZE] = {{0}};
+    FE_TRY(fe_block_ops_of(d)->noise(d, l->n, l->r));
+    scalar[0][FE_CG_SQUARE] = 1.0; /* any above the target, which is zero */
+    FE_TRY(d->ops->memory.upload(d, sizeof scalar, scalar, l->scalar));
+    for (int i = 0; i < STEPS; i++) FE_TRY(step(l, A, inverse, l->scalar + (size_t)i * FE_CG_SIZE));
+    FE_TRY(d->ops->memory.download(d, sizeof scalar, l->scalar, scalar));
+    return largest_of(scalar, lambda);
 }
 
 fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, const fe_operator *A,
                            const fe_operator *inverse, double *lambda)
 {
     lanczos l = {.d = d, .comm = comm, .n = n};
-    double **vectors[] = {&l.r, &l.z, &l.p, &l.q, &l.scalar};
-    fe_status status = FE_OK;
-    for (int i = 0; i < 5 && status == FE_OK; i++)
-        status = fe_device_allocate(d, length + 8, sizeof(double), "Lanczos vector", (void **)vectors[i]);
-    if (status == FE_OK) status = run(&l, A, inverse, lambda);
-    for (int i = 0; i < 5; i++)
-        if (*vectors[i]) d->ops->memory.release(d, *vectors[i]);
+    double **vectors[N_VECTOR] = {&l.r, &l.z, &l.w, &l.p, &l.s, &l.x};
+    double *memory = NULL;
+    const size_t stride = (length + 15) / 8 * 8, small = (STEPS + 1) * FE_CG_SIZE;
+    FE_TRY(fe_device_allocate(d, N_VECTOR * stride + small, sizeof *memory, "Lanczos vectors",
+                              (void **)&memory));
+    for (int i = 0; i < N_VECTOR; i++) *vectors[i] = memory + (size_t)i * stride;
+    l.scalar = memory + N_VECTOR * stride;
+    const fe_status status = run(&l, A, inverse, lambda);
+    d->ops->memory.release(d, memory);
     return status;
 }

@@ -1,27 +1,100 @@
-/* Steps of the multigrid's set-up, for its own files. */
+/* Steps of the multigrid's set-up. They are a table, for the host and for CUDA: the matrices, lists and
+ * vectors of a table's steps lie in its memory. */
 #ifndef FE_MULTIGRID_SETUP_H
 #define FE_MULTIGRID_SETUP_H
 
 #include "common/solver/krylov.h"
 #include "common/solver/multigrid.h"
 #include "common/solver/sparse.h"
+#include "have/cuda.h"
 
-/* What the finest level looks like, on the host: coordinates and elements of the view, and its matrix. */
-typedef struct fe_elastic_rows {
-    fe_view view;     /* host memory; all states are elastic */
-    fe_sparse A;      /* [n_owned] rows, columns up to n_local; rows and columns of supports are zero */
-    uint8_t *fixed;   /* [n_local][3], ghosts' not set */
-    uint8_t *surface; /* [n_owned] nodes on the surface of the body */
-} fe_elastic_rows;
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* Copies the view to the host and assembles the elastic matrix there. Close it also after a failure. */
-fe_status fe_elastic_rows_open(const fe_problem *p, int n_fixed, const int *at, int threads,
-                               fe_elastic_rows *e);
-void fe_elastic_rows_close(fe_elastic_rows *e);
+typedef struct fe_setup_steps fe_setup_steps;
+
+/* The level at hand, and what leads to the next. Nodes are this rank's on the finest level, else all. */
+typedef struct fe_setup {
+    fe_multigrid *m;
+    const fe_setup_steps *steps;
+    fe_device *d;
+    fe_device *vectors; /* the device of this level's vectors while the spectrum is bounded */
+    void *own;          /* of the table */
+    int threads, level, n, block;
+    fe_sparse A;     /* columns of ghosts, too, on the finest level */
+    double *x;       /* [n][3] */
+    double *size;    /* [n] of the rotations' unit; NULL on the finest level */
+    uint8_t *absent; /* [n][block] and of ghosts: unknowns that do not exist, their rows of P are zero */
+    double *inverse; /* [n][block][block] of the diagonal blocks */
+    double lambda;
+    int *of, n_own;        /* aggregate of a node, ghosts too, -1: none; this rank's aggregates */
+    int smallest, largest; /* of them, in nodes */
+    fe_sparse P, R;        /* [n][n_next]; the transpose */
+    int n_next;
+    double *next_x, *next_size; /* centres of the aggregates; root of the mean square distance from it */
+    uint8_t *next_absent;       /* [n_next][6] */
+} fe_setup;
+
+/* How pieces are cut: at most `most` nodes, at least `least`; `flat`: none on a line. */
+typedef struct fe_cut {
+    int most, least, flat;
+} fe_cut;
+
+/* What the finest level looks like: numbers of nodes in a sample of this rank's (every so manieth), of those
+ * that are on the surface, and the sum of the nodes' stretch, longest over shortest distance to a neighbour.
+ */
+enum { FE_SAMPLE = 4000 };
+typedef struct fe_sample {
+    double n, surface, stretch;
+} fe_sample;
+
+/* Stiffnesses, and what a cycle makes of residuals 1e-10 times as large, have to fit into single precision.
+ */
+FE_BOTH int fe_fits_single(double inverse) { return inverse == 0.0 || (inverse > 1e-25 && inverse < 1e25); }
+/* Places in a 3 × 3 block of xx yy zz xy yz xz. */
+FE_BOTH int fe_six_place(int c) { return c < 3 ? 4 * c : c == 3 ? 1 : c == 4 ? 5 : 2; }
+
+struct fe_setup_steps {
+    fe_status (*open)(fe_setup *k);
+    void (*close)(fe_setup *k); /* frees all of the level at hand, too; accepts what is half opened */
+    /* A, x, absent of the finest level, and its sample. at [n_fixed]: constrained components, on the device.
+     */
+    fe_status (*finest)(fe_setup *k, int n_fixed, const int *at, fe_sample *sample);
+    /* inverse; beyond: the smallest or largest entry on its diagonal that single precision cannot hold with
+     * residuals 1e-10 times as large, or 0 */
+    fe_status (*invert_diagonal)(fe_setup *k, double *beyond);
+    /* y = A x and y = D^-1 x on a coarser level, for vectors of k->vectors */
+    fe_status (*apply_matrix)(void *k, double *x, double *y);
+    fe_status (*apply_inverse)(void *k, double *x, double *y);
+    fe_status (*aggregate)(fe_setup *k, fe_cut cut); /* of, n_own */
+    fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
+    fe_status (*coarsen)(fe_setup *k, fe_sparse *next);  /* P, R; next = R A P, whole on all ranks */
+    void (*descend)(fe_setup *k, const fe_sparse *next); /* the next level takes the place of this one */
+    /* Copies in single precision that stay: a matrix, D^-1, the finest level's D^-1 in six numbers */
+    fe_status (*keep_matrix)(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept);
+    fe_status (*keep_inverse)(fe_setup *k, float **kept);
+    fe_status (*keep_six)(fe_setup *k, float **kept);
+    /* Inverse of A, [6 n][6 n], in single precision. Where A has a null space, of a part that nothing holds,
+     * `singular` becomes 1 and it is that of its range. */
+    fe_status (*keep_dense)(fe_setup *k, float **kept, int *singular);
+};
+
+extern const fe_setup_steps fe_setup_host;
+#if FE_HAVE_CUDA
+extern const fe_setup_steps fe_setup_cuda;
+#endif
+
+/* M [n][n] in host memory becomes its inverse, of a symmetric matrix; see keep_dense. absent [n]: unknowns
+ * that have a row of the identity. */
+fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular);
 
 /* Upper bound of the largest eigenvalue of D^-1 A: 1.05 times that of 15 Lanczos steps from a fixed start.
  * Vectors of n numbers (with ghosts: length) on the device; comm NULL: on this rank alone. */
 fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, const fe_operator *A,
                            const fe_operator *inverse, double *lambda);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

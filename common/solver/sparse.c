@@ -28,6 +28,7 @@ fe_status fe_sparse_open(fe_sparse *A, int threads)
         A->first[i + 1] += A->first[i];
     }
     const size_t n = (size_t)A->first[A->n_row];
+    A->n_block = (int)n;
     FE_TRY(fe_allocate_large(n, sizeof *A->column, threads, "multigrid matrix", (void **)&A->column));
     return fe_allocate_large(n * (size_t)(A->rows * A->columns), sizeof *A->value, threads,
                              "multigrid matrix", (void **)&A->value);
@@ -204,26 +205,5 @@ void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y
             multiply(A->rows, A->columns, 1, fe_sparse_block(A, k), x + (size_t)A->columns * A->column[k],
                      sum);
         memcpy(y + (size_t)A->rows * i, sum, (size_t)A->rows * sizeof *y);
-    }
-}
-
-/* Gauss-Jordan without exchanges: the pivots of a positive matrix are positive. */
-void fe_small_invert(int n, double *A)
-{
-    double largest = 0.0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
-    for (int p = 0; p < n; p++) {
-        const double pivot = A[p * n + p];
-        const int empty = !(pivot > 1e-13 * largest);
-        for (int i = 0; i < n; i++) {
-            if (i == p) continue;
-            const double factor = empty ? 0.0 : A[i * n + p] / pivot;
-            for (int j = 0; j < n; j++)
-                if (j != p) A[i * n + j] -= factor * A[p * n + j];
-            A[i * n + p] = -factor;
-        }
-        for (int j = 0; j < n; j++)
-            if (j != p) A[p * n + j] = empty ? 0.0 : A[p * n + j] / pivot;
-        A[p * n + p] = empty ? 0.0 : 1.0 / pivot;
     }
 }

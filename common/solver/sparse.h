@@ -1,13 +1,18 @@
-/* Matrices of dense blocks in host memory, row by row, in double precision: what set-up of the multigrid
- * preconditioner computes with. Results do not depend on the number of threads. */
+/* Matrices of dense blocks, row by row, in double precision: what set-up of the multigrid preconditioner
+ * computes with. The functions below are for host memory; results do not depend on the number of threads. */
 #ifndef FE_SPARSE_H
 #define FE_SPARSE_H
 
 #include "common/base/fe.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct fe_sparse {
     int n_row, n_column; /* in blocks */
     int rows, columns;   /* of a block: 3 or 6 */
+    int n_block;         /* first[n_row] */
     int *first;          /* [n_row + 1] */
     int *column;         /* [first[n_row]] ascending in each row */
     double *value;       /* [first[n_row]][rows][columns] */
@@ -36,7 +41,7 @@ fe_status fe_sparse_left(const fe_sparse *A, int n, int threads, fe_sparse *left
 /* y = A x */
 void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y);
 
-/* Inverse of a symmetric n × n matrix, n at most 6, in place. Rows and columns that are zero stay so. */
-void fe_small_invert(int n, double *A);
-
+#ifdef __cplusplus
+}
+#endif
 #endif

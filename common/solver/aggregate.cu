@@ -1,0 +1,323 @@
+/* Aggregates on the device: the twin of aggregate.c. Pieces are those of the same bisection, with equal
+ * coordinates in the order of nodes; small groups all join at once. */
+#include "common/solver/setup_cuda.h"
+
+enum { THREADS = 256, WARP = 32 };
+
+typedef struct groups {
+    fe_scratch *s;
+    fe_sparse A; /* the graph */
+    const double *x;
+    fe_cut cut;
+    int n_order, *order; /* [n_order] nodes by pieces */
+    int *place;          /* [n] place in the order, -1: left out */
+    int *leader;         /* [n_order] the first place of the place's group, which names the group */
+    int *size;           /* [n_order] nodes of a group at its leader, 0 elsewhere */
+    int *weak;           /* [n_order] the group is to join another */
+    int *into;           /* [n_order] the group that it joins, itself where none */
+} groups;
+
+/* --- bisection --------------------------------------------------------------------------------------- */
+
+/* A double as an unsigned number of the same order, and back. */
+FE_BODY uint64_t ordered(double x)
+{
+    const uint64_t bits = (uint64_t)__double_as_longlong(x + 0.0); /* no negative zero */
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+FE_BODY double disordered(uint64_t bits)
+{
+    return __longlong_as_double((long long)(bits >> 63 ? bits & ~((uint64_t)1 << 63) : ~bits));
+}
+
+/* The range [first, first + n) of a place after `level` halvings. */
+typedef struct range {
+    int first, n;
+} range;
+FE_BODY range range_at(int n, int most, int level, int place)
+{
+    range r = {0, n};
+    for (int l = 0; l < level; l++) {
+        const int n_piece = (r.n + most - 1) / most, left = n_piece / 2 * most;
+        if (n_piece < 2) break;
+        if (place < r.first + left)
+            r.n = left;
+        else
+            r.first += left, r.n -= left;
+    }
+    return r;
+}
+
+__global__ void compact(int n, const int *first, const uint8_t *left_out, int *order)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n && !left_out[i]) order[first[i]] = i;
+}
+
+__global__ void count_kept(int n, const uint8_t *left_out, int *first)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) first[i + 1] = !left_out[i];
+}
+
+__global__ void axis_keys(int n, const int *order, const double *x, int axis, uint64_t *key, int *value)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) key[i] = ordered(x[3 * (size_t)order[i] + axis]), value[i] = order[i];
+}
+
+__global__ void keep_rank(int n, const int *sorted, int axis, int *rank)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) rank[3 * (size_t)sorted[i] + axis] = i;
+}
+
+__global__ void clear_boxes(int n, uint64_t *box)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) box[i] = i % 2 ? 0 : ~(uint64_t)0;
+}
+
+/* box [range][axis][least, most] at the first place of each range */
+__global__ void __launch_bounds__(THREADS)
+    find_boxes(int n, int most, int level, const int *order, const double *x, uint64_t *box)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x, at = i < n ? i : n - 1;
+    const int first = range_at(n, most, level, at).first;
+    const bool together = __all_sync(0xffffffffu, first == __shfl_sync(0xffffffffu, first, 0));
+    for (int c = 0; c < 3; c++) {
+        unsigned long long low = ordered(x[3 * (size_t)order[at] + c]), high = low;
+        for (int half = WARP / 2; half > 0 && together; half /= 2) {
+            const unsigned long long l = __shfl_xor_sync(0xffffffffu, low, half),
+                                     h = __shfl_xor_sync(0xffffffffu, high, half);
+            low = l < low ? l : low, high = h > high ? h : high;
+        }
+        if (together && threadIdx.x % WARP != 0) continue;
+        unsigned long long *const sides = (unsigned long long *)box + 6 * (size_t)first + 2 * c;
+        if (low < sides[0]) atomicMin(sides, low);
+        if (high > sides[1]) atomicMax(sides + 1, high);
+    }
+}
+
+/* Keys that sort the places of each range along its longest side; ranges too small to halve stay. */
+__global__ void range_keys(int n, int most, int level, const int *order, const uint64_t *box, const int *rank,
+                           uint64_t *key, int *value)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    const range r = range_at(n, most, level, i);
+    const uint64_t *const b = box + 6 * (size_t)r.first;
+    double side[3];
+    for (int c = 0; c < 3; c++) side[c] = disordered(b[2 * c + 1]) - disordered(b[2 * c]);
+    const int axis = side[2] >= side[1] && side[2] >= side[0] ? 2 : side[1] >= side[0] ? 1 : 0;
+    const int within = r.n > most ? rank[3 * (size_t)order[i] + axis] : i;
+    key[i] = (uint64_t)r.first << 32 | (unsigned)within, value[i] = order[i];
+}
+
+/* The largest number of halvings of any place. */
+static int depth_of(int n, int most)
+{
+    int depth = 0;
+    for (int n_piece = (n + most - 1) / most; n_piece > 1; depth++) n_piece -= n_piece / 2;
+    return depth;
+}
+
+static fe_status find_ranks(groups *g, int *rank)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        const fe_scratch_mark mark = fe_scratch_now(g->s);
+        uint64_t *key;
+        int *value;
+        FE_TRY(fe_scratch_take(g->s, (size_t)g->n_order, &key));
+        FE_TRY(fe_scratch_take(g->s, (size_t)g->n_order, &value));
+        FE_LAUNCH(g->s->d, g->n_order, THREADS, axis_keys, g->n_order, g->order, g->x, axis, key, value);
+        FE_TRY(fe_scratch_sort(g->s, g->n_order, 64, &key, &value));
+        FE_LAUNCH(g->s->d, g->n_order, THREADS, keep_rank, g->n_order, value, axis, rank);
+        fe_scratch_return(g->s, mark);
+    }
+    return FE_OK;
+}
+
+static fe_status halve(groups *g, int level, const int *rank, uint64_t *box)
+{
+    fe_device *d = g->s->d;
+    const int n = g->n_order, most = g->cut.most;
+    const fe_scratch_mark mark = fe_scratch_now(g->s);
+    uint64_t *key;
+    int *value;
+    FE_TRY(fe_scratch_take(g->s, (size_t)n, &key));
+    FE_TRY(fe_scratch_take(g->s, (size_t)n, &value));
+    FE_LAUNCH(d, 6 * (size_t)n, THREADS, clear_boxes, 6 * n, box);
+    FE_LAUNCH(d, n, THREADS, find_boxes, n, most, level, g->order, g->x, box);
+    FE_LAUNCH(d, n, THREADS, range_keys, n, most, level, g->order, box, rank, key, value);
+    FE_TRY(fe_scratch_sort(g->s, n, 32 + fe_bits_of(n), &key, &value));
+    CUDA_TRY(cudaMemcpyAsync(g->order, value, (size_t)n * sizeof *value, cudaMemcpyDeviceToDevice,
+                             fe_cuda_stream(d)));
+    fe_scratch_return(g->s, mark);
+    return FE_OK;
+}
+
+static fe_status bisect(groups *g, const uint8_t *left_out)
+{
+    fe_scratch *s = g->s;
+    const int n = g->A.n_row;
+    int *first, *rank;
+    uint64_t *box;
+    FE_TRY(fe_scratch_take(s, (size_t)n, &g->order));
+    FE_TRY(fe_scratch_take(s, (size_t)n, &g->place));
+    FE_TRY(fe_scratch_take(s, (size_t)n + 1, &first));
+    FE_LAUNCH(s->d, n, THREADS, count_kept, n, left_out, first);
+    FE_TRY(fe_scratch_starts(s, n, first, &g->n_order));
+    FE_LAUNCH(s->d, n, THREADS, compact, n, first, left_out, g->order);
+    if (g->n_order == 0) return FE_OK;
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    FE_TRY(fe_scratch_take(s, 3 * (size_t)n, &rank));
+    FE_TRY(fe_scratch_take(s, 6 * (size_t)g->n_order, &box));
+    FE_TRY(find_ranks(g, rank));
+    const int depth = depth_of(g->n_order, g->cut.most);
+    for (int level = 0; level < depth; level++) FE_TRY(halve(g, level, rank, box));
+    fe_scratch_return(s, mark);
+    return FE_OK;
+}
+
+/* --- groups ------------------------------------------------------------------------------------------ */
+
+__global__ void keep_places(int n, const int *order, int *place)
+{
+    const int k = blockIdx.x * THREADS + threadIdx.x;
+    if (k < n) place[order[k]] = k;
+}
+
+FE_BODY double square_distance(const double *a, const double *b)
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
+/* Whether the nodes of a group, lanes `together` of a warp, lie within a thousandth of their distance from a
+ * line; lane 0's piece begins at place `first`. One thread looks. */
+FE_BODY bool on_a_line(const groups *g, int first, unsigned together)
+{
+    const double *origin = g->x + 3 * (size_t)g->order[first + __ffs(together) - 1], *end = origin;
+    for (unsigned rest = together; rest; rest &= rest - 1) {
+        const double *p = g->x + 3 * (size_t)g->order[first + __ffs(rest) - 1];
+        if (square_distance(p, origin) > square_distance(end, origin)) end = p;
+    }
+    const double length = square_distance(end, origin);
+    for (unsigned rest = together; rest; rest &= rest - 1) {
+        const double *p = g->x + 3 * (size_t)g->order[first + __ffs(rest) - 1];
+        double along = 0.0;
+        for (int c = 0; c < 3; c++) along += (p[c] - origin[c]) * (end[c] - origin[c]);
+        if (square_distance(p, origin) * length - along * along > 1e-6 * length * length) return false;
+    }
+    return true;
+}
+
+/* The connected groups of a piece: a warp per piece, a lane per node, which knows the lanes that it reaches.
+ */
+__global__ void __launch_bounds__(THREADS) split(groups g)
+{
+    const int piece = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP,
+              first = piece * g.cut.most, left = g.n_order - first, n = left < g.cut.most ? left : g.cut.most;
+    if (n <= 0) return;
+    unsigned reached = 1u << lane;
+    if (lane < n) {
+        const int i = g.order[first + lane];
+        for (int l = g.A.first[i]; l < g.A.first[i + 1]; l++) {
+            const int other = g.place[g.A.column[l]] - first;
+            if (other >= 0 && other < n) reached |= 1u << other;
+        }
+    }
+    for (bool more = true; more;) {
+        unsigned next = reached;
+        for (int other = 0; other < n; other++) {
+            const unsigned theirs = __shfl_sync(0xffffffffu, reached, other);
+            if (reached >> other & 1) next |= theirs;
+        }
+        more = __any_sync(0xffffffffu, next != reached);
+        reached = next;
+    }
+    if (lane >= n) return;
+    const int k = first + lane, leader = first + __ffs(reached) - 1;
+    g.leader[k] = leader;
+    g.size[k] = k == leader ? __popc(reached) : 0;
+    g.weak[k] = k == leader && (g.size[k] < g.cut.least || (g.cut.flat && on_a_line(&g, first, reached)));
+}
+
+/* The group that a weak one joins: rather one of fewer than `most` nodes, then the one with more links, of
+ * equals the first; but another weak one only if that comes before, so that no circle closes. */
+enum { MOST_OTHERS = 64 };
+__global__ void choose(groups g)
+{
+    const int k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= g.n_order) return;
+    g.into[k] = k;
+    if (!g.weak[k]) return;
+    int other[MOST_OTHERS], links[MOST_OTHERS], n = 0, best = -1;
+    const int piece_end = (k / g.cut.most + 1) * g.cut.most,
+              end = piece_end < g.n_order ? piece_end : g.n_order;
+    for (int at = k; at < end; at++) {
+        if (g.leader[at] != k) continue;
+        const int i = g.order[at];
+        for (int l = g.A.first[i]; l < g.A.first[i + 1]; l++) {
+            const int place = g.place[g.A.column[l]], group = place < 0 ? k : g.leader[place];
+            if (group == k || (g.weak[group] && group > k)) continue;
+            int j = 0;
+            while (j < n && other[j] != group) j++;
+            if (j == n && n < MOST_OTHERS) other[n] = group, links[n++] = 0;
+            if (j < n) links[j]++;
+        }
+    }
+    for (int j = 0; j < n; j++) {
+        if (best < 0) {
+            best = j;
+            continue;
+        }
+        const int room = g.size[other[j]] < g.cut.most, best_room = g.size[other[best]] < g.cut.most;
+        const bool better = room != best_room         ? room
+                            : links[j] != links[best] ? links[j] > links[best]
+                                                      : other[j] < other[best];
+        if (better) best = j;
+    }
+    if (best >= 0) g.into[k] = other[best];
+}
+
+/* first [k + 1] = 1 where place k names a group that joins no other */
+__global__ void count_groups(groups g, int *first)
+{
+    const int k = blockIdx.x * THREADS + threadIdx.x;
+    if (k < g.n_order) first[k + 1] = g.leader[k] == k && g.into[k] == k;
+}
+
+__global__ void number(groups g, const int *first, int *of)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= g.A.n_row) return;
+    int group = g.place[i] < 0 ? -1 : g.leader[g.place[i]];
+    while (group >= 0 && g.into[group] != group) group = g.into[group];
+    of[i] = group < 0 ? -1 : first[group];
+}
+
+fe_status fe_aggregate_cuda(fe_scratch *s, const fe_sparse *A, const double *x, const uint8_t *left_out,
+                            fe_cut cut, int *of, int *n_aggregate)
+{
+    fe_device *d = s->d;
+    const int n = A->n_row;
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    groups g = {s, *A, x, cut};
+    int *first;
+    FE_TRY(bisect(&g, left_out));
+    int **lists[] = {&g.leader, &g.size, &g.weak, &g.into};
+    for (int i = 0; i < 4; i++) FE_TRY(fe_scratch_take(s, (size_t)g.n_order, lists[i]));
+    FE_TRY(fe_scratch_take(s, (size_t)g.n_order + 1, &first));
+    CUDA_TRY(cudaMemsetAsync(g.place, 0xff, (size_t)n * sizeof *g.place, fe_cuda_stream(d)));
+    FE_LAUNCH(d, g.n_order, THREADS, keep_places, g.n_order, g.order, g.place);
+    FE_LAUNCH(d, fe_grid(g.n_order, cut.most) * (size_t)WARP, THREADS, split, g);
+    FE_LAUNCH(d, g.n_order, THREADS, choose, g);
+    FE_LAUNCH(d, g.n_order, THREADS, count_groups, g, first);
+    *n_aggregate = 0;
+    if (g.n_order > 0) FE_TRY(fe_scratch_starts(s, g.n_order, first, n_aggregate));
+    FE_LAUNCH(d, n, THREADS, number, g, first, of);
+    fe_scratch_return(s, mark);
+    return FE_OK;
+}

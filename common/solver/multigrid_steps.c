@@ -1,0 +1,386 @@
+/* Steps of the set-up in host memory. */
+#include "common/solver/aggregate.h"
+#include "common/solver/elastic_rows.h"
+#include "common/solver/multigrid_ranks.h"
+#include "common/solver/multigrid_setup.h"
+#include "common/solver/rigid_modes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->block); }
+
+static fe_status open_host(fe_setup *k) { return fe_backend_host.open(0, k->threads, &k->vectors); }
+
+static void close_step(fe_setup *k)
+{
+    fe_sparse_close(&k->P), fe_sparse_close(&k->R);
+    free(k->of), free(k->inverse), free(k->next_x), free(k->next_size), free(k->next_absent);
+    k->of = NULL, k->inverse = NULL, k->next_x = k->next_size = NULL, k->next_absent = NULL;
+}
+
+static void close_level(fe_setup *k)
+{
+    free(k->x), free(k->size), free(k->absent);
+    fe_sparse_close(&k->A);
+    k->x = k->size = NULL, k->absent = NULL;
+}
+
+static void close_host(fe_setup *k)
+{
+    close_step(k);
+    close_level(k);
+    if (k->vectors) k->vectors->ops->close(k->vectors);
+    k->vectors = NULL;
+}
+
+static void descend(fe_setup *k, const fe_sparse *next)
+{
+    close_level(k);
+    k->x = k->next_x, k->size = k->next_size, k->absent = k->next_absent, k->A = *next;
+    k->next_x = k->next_size = NULL, k->next_absent = NULL;
+    k->n = k->n_next, k->block = 6;
+    close_step(k);
+}
+
+/* --- the level at hand ------------------------------------------------------------------------------- */
+
+/* Longest over shortest distance from a node to a neighbour. */
+static double stretch_at(const fe_elastic_rows *e, int i)
+{
+    const fe_view *v = &e->view;
+    double least = INFINITY, most = 0.0;
+    for (int k = e->A.first[i]; k < e->A.first[i + 1]; k++) {
+        double square = 0.0;
+        for (int c = 0; c < 3; c++) {
+            const double r = v->x[3 * (size_t)e->A.column[k] + (size_t)c] - v->x[3 * (size_t)i + (size_t)c];
+            square += r * r;
+        }
+        if (square > most) most = square;
+        if (square > 0.0 && square < least) least = square;
+    }
+    return most > 0.0 ? sqrt(most / least) : 1.0;
+}
+
+static fe_sample take_sample(const fe_elastic_rows *e, int kind)
+{
+    fe_sample sample = {0};
+    const int n = e->view.n_owned;
+    for (int i = 0; i < n; i += 1 + n / FE_SAMPLE) {
+        sample.n += 1.0;
+        sample.surface += fe_on_surface(&e->view, kind, i);
+        sample.stretch += stretch_at(e, i);
+    }
+    return sample;
+}
+
+static fe_status finest(fe_setup *k, int n_fixed, const int *at, fe_sample *sample)
+{
+    const fe_problem *p = k->m->problem;
+    fe_elastic_rows e = {0};
+    const fe_status status = fe_elastic_rows_open(p, n_fixed, at, k->threads, &e);
+    if (status == FE_OK) *sample = take_sample(&e, p->kind);
+    k->n = p->view.n_owned;
+    k->x = (double *)e.view.x, k->absent = e.fixed, k->A = e.A;
+    e.view.x = NULL, e.fixed = NULL, e.A = (fe_sparse){0};
+    fe_elastic_rows_close(&e);
+    return status;
+}
+
+static double beyond_single(const fe_setup *k)
+{
+    for (size_t i = 0; i < (size_t)(k->n * k->block); i++) {
+        const size_t b = (size_t)k->block;
+        const double D = k->inverse[i / b * b * b + i % b * (b + 1)];
+        if (!fe_fits_single(D)) return D;
+    }
+    return 0.0;
+}
+
+static fe_status invert_diagonal(fe_setup *k, double *beyond)
+{
+    FE_ALLOCATE(k->inverse, (size_t)k->n * block_square(k), "multigrid level");
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < k->n; i++) {
+        double *D = k->inverse + (size_t)i * block_square(k);
+        memcpy(D, fe_sparse_block(&k->A, fe_sparse_find(&k->A, i, i)), block_square(k) * sizeof *D);
+        fe_small_invert(k->block, D);
+    }
+    *beyond = beyond_single(k);
+    return FE_OK;
+}
+
+static fe_status apply_matrix(void *context, double *x, double *y)
+{
+    const fe_setup *k = context;
+    fe_sparse_apply(&k->A, k->threads, x, y);
+    return FE_OK;
+}
+
+static fe_status apply_inverse(void *context, double *x, double *y)
+{
+    const fe_setup *k = context;
+    const int b = k->block;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < k->n; i++)
+        for (int r = 0; r < b; r++) {
+            const double *row = k->inverse + (size_t)i * block_square(k) + (size_t)(r * b),
+                         *xi = x + (size_t)i * b;
+            double sum = 0.0;
+            for (int c = 0; c < b; c++) sum += row[c] * xi[c];
+            y[(size_t)i * b + (size_t)r] = sum;
+        }
+    return FE_OK;
+}
+
+/* --- aggregates -------------------------------------------------------------------------------------- */
+
+/* Nodes that supports hold, or that no element uses, are in no aggregate. */
+static int is_free(const fe_setup *k, int i)
+{
+    const double *D = k->inverse + (size_t)i * block_square(k);
+    for (int c = 0; c < k->block; c++)
+        if (!k->absent[(size_t)i * (size_t)k->block + (size_t)c] && D[c * (k->block + 1)] > 0.0) return 1;
+    return 0;
+}
+
+static fe_status aggregate(fe_setup *k, fe_cut cut)
+{
+    fe_graph g = {.n = k->n, .first = k->A.first, .column = k->A.column, .x = k->x};
+    uint8_t *left_out = NULL;
+    fe_sparse own = {0}; /* without ghosts */
+    fe_status status = FE_OK;
+    FE_ALLOCATE(k->of, k->A.n_column, "aggregates");
+    FE_ALLOCATE(left_out, k->n, "aggregates");
+    for (int i = 0; i < k->n; i++) left_out[i] = !is_free(k, i);
+    g.left_out = left_out;
+    if (k->A.n_column > k->n) {
+        status = fe_sparse_left(&k->A, k->n, k->threads, &own);
+        g.first = own.first, g.column = own.column;
+    }
+    if (status == FE_OK)
+        status = fe_aggregate(&g, cut.most, cut.least, cut.flat, k->threads, k->of, &k->n_own);
+    free(left_out);
+    fe_sparse_close(&own);
+    return status;
+}
+
+/* Centres and sizes of this rank's aggregates: mean position, and root of the mean square distance from it.
+ */
+static fe_status measure_aggregates(fe_setup *k)
+{
+    int *count = NULL;
+    FE_ALLOCATE(k->next_x, 3 * (size_t)k->n_own, "aggregates");
+    FE_ALLOCATE(k->next_size, k->n_own, "aggregates");
+    FE_ALLOCATE(count, k->n_own, "aggregates");
+    for (int i = 0; i < k->n; i++)
+        for (int c = 0; c < 3 && k->of[i] >= 0; c++) {
+            k->next_x[3 * (size_t)k->of[i] + (size_t)c] += k->x[3 * (size_t)i + (size_t)c];
+            count[k->of[i]] += c == 0;
+        }
+    for (int a = 0; a < k->n_own; a++)
+        for (int c = 0; c < 3; c++) k->next_x[3 * (size_t)a + (size_t)c] /= count[a];
+    for (int i = 0; i < k->n; i++)
+        for (int c = 0; c < 3 && k->of[i] >= 0; c++) {
+            const double r = k->x[3 * (size_t)i + (size_t)c] - k->next_x[3 * (size_t)k->of[i] + (size_t)c];
+            k->next_size[k->of[i]] += r * r;
+        }
+    for (int a = 0; a < k->n_own; a++) {
+        k->next_size[a] = sqrt(k->next_size[a] / count[a]);
+        if (!(k->next_size[a] > 0.0)) k->next_size[a] = 1.0; /* one node */
+        if (a == 0 || count[a] < k->smallest) k->smallest = count[a];
+        if (a == 0 || count[a] > k->largest) k->largest = count[a];
+    }
+    free(count);
+    return FE_OK;
+}
+
+/* Block [block][6] of the tentative prolongator at node i, before modes that its aggregate lacks are left
+ * out. */
+static void tentative(const fe_setup *k, int i, double *T)
+{
+    const size_t a = (size_t)k->of[i], n = (size_t)i;
+    fe_rigid_modes(k->block, k->x + 3 * n, k->size ? k->size[i] : 0.0, k->absent + n * (size_t)k->block,
+                   k->next_x + 3 * a, k->next_size[a], T);
+}
+
+/* The modes that this rank's aggregates do not have. */
+static fe_status find_absent(fe_setup *k)
+{
+    double(*G)[6][6] = NULL;
+    FE_ALLOCATE(k->next_absent, 6 * (size_t)k->n_own, "aggregates");
+    FE_ALLOCATE(G, k->n_own, "aggregates");
+    for (int i = 0; i < k->n; i++) {
+        double t[36];
+        if (k->of[i] < 0) continue;
+        tentative(k, i, t);
+        for (int r = 0; r < k->block; r++)
+            for (int c = 0; c < 36; c++) G[k->of[i]][c / 6][c % 6] += t[6 * r + c / 6] * t[6 * r + c % 6];
+    }
+    for (int a = 0; a < k->n_own; a++) fe_rigid_absent(G[a], k->next_absent + 6 * (size_t)a);
+    free(G);
+    return FE_OK;
+}
+
+static fe_status measure(fe_setup *k)
+{
+    FE_TRY(measure_aggregates(k));
+    return find_absent(k);
+}
+
+/* --- the next level ---------------------------------------------------------------------------------- */
+
+/* T: one block for each node that has an aggregate, ghosts too. */
+static fe_status build_tentative(const fe_setup *k, fe_sparse *T)
+{
+    const int n = k->A.n_column, width = 6 * k->block;
+    *T = (fe_sparse){.n_row = n, .n_column = k->n_next, .rows = k->block, .columns = 6};
+    FE_ALLOCATE(T->first, (size_t)n + 1, "multigrid matrix");
+    for (int i = 0; i < n; i++) T->first[i + 1] = k->of[i] >= 0;
+    FE_TRY(fe_sparse_open(T, k->threads));
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < n; i++) {
+        if (k->of[i] < 0) continue;
+        double *t = fe_sparse_block(T, T->first[i]);
+        T->column[T->first[i]] = k->of[i];
+        tentative(k, i, t);
+        for (int c = 0; c < width; c++)
+            if (k->next_absent[6 * (size_t)k->of[i] + (size_t)(c % 6)]) t[c] = 0.0;
+    }
+    return FE_OK;
+}
+
+static void smooth_row(fe_setup *k, const fe_sparse *T, int i)
+{
+    const double *D = k->inverse + (size_t)i * block_square(k);
+    for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
+        const int own = k->P.column[l] == k->of[i];
+        fe_smooth_block(k->block, D, k->lambda, own ? fe_sparse_block(T, T->first[i]) : NULL,
+                        fe_sparse_block(&k->P, l));
+    }
+}
+
+static fe_status build_prolongator(fe_setup *k)
+{
+    fe_sparse T = {0};
+    fe_status status = build_tentative(k, &T);
+    if (status == FE_OK) status = fe_sparse_product(&k->A, &T, k->threads, &k->P);
+    const int n = status == FE_OK ? k->n : 0;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < n; i++) smooth_row(k, &T, i);
+    fe_sparse_close(&T);
+    return status;
+}
+
+/* Unknowns that do not exist get a one on the diagonal. */
+static void complete_diagonal(const uint8_t *absent, fe_sparse *A)
+{
+    for (int i = 0; i < A->n_row; i++) {
+        double *D = fe_sparse_block(A, fe_sparse_find(A, i, i));
+        for (int c = 0; c < 6; c++)
+            if (absent[6 * (size_t)i + (size_t)c]) D[7 * c] = 1.0;
+    }
+}
+
+static fe_status galerkin(fe_setup *k, fe_sparse *next)
+{
+    fe_sparse AP = {0};
+    fe_status status = fe_sparse_product(&k->A, &k->P, k->threads, &AP);
+    if (status == FE_OK) status = fe_sparse_product(&k->R, &AP, k->threads, next);
+    fe_sparse_close(&AP);
+    return status;
+}
+
+static fe_status coarsen(fe_setup *k, fe_sparse *next)
+{
+    fe_multigrid_share share = {k->d, k->m->comm, &k->m->problem->view, k->threads};
+    const int ranks = k->level == 0 && k->m->comm->size > 1;
+    k->n_next = k->n_own;
+    if (ranks) {
+        fe_multigrid_aggregates all = {k->n_own, k->of, k->absent, k->next_absent, k->next_x, k->next_size};
+        const fe_status status = fe_multigrid_number(&share, &all);
+        k->n_next = all.n, k->next_absent = all.absent, k->next_x = all.x, k->next_size = all.size;
+        FE_TRY(status);
+    }
+    FE_TRY(build_prolongator(k));
+    FE_TRY(fe_sparse_transpose(&k->P, k->threads, &k->R));
+    FE_TRY(ranks ? fe_multigrid_galerkin(&share, &k->A, &k->P, &k->R, next) : galerkin(k, next));
+    complete_diagonal(k->next_absent, next);
+    return FE_OK;
+}
+
+/* --- what stays -------------------------------------------------------------------------------------- */
+
+static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **out)
+{
+    float *single = NULL;
+    FE_TRY(fe_allocate_large(n, sizeof *single, k->threads, what, (void **)&single));
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (size_t i = 0; i < n; i++) single[i] = (float)x[i];
+    const fe_status status = fe_device_upload(k->d, n, sizeof *single, single, what, (void **)out);
+    free(single);
+    return status;
+}
+
+static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
+{
+    fe_device *d = k->d;
+    const size_t n = (size_t)A->n_block;
+    *B = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
+    FE_TRY(fe_device_upload(d, (size_t)A->n_row + 1, sizeof(int), A->first, "multigrid matrix",
+                            (void **)&B->first));
+    FE_TRY(fe_device_upload(d, n, sizeof(int), A->column, "multigrid matrix", (void **)&B->column));
+    return keep_floats(k, n * (size_t)(A->rows * A->columns), A->value, "multigrid matrix",
+                       (float **)&B->value);
+}
+
+static fe_status keep_inverse(fe_setup *k, float **kept)
+{
+    return keep_floats(k, (size_t)k->n * block_square(k), k->inverse, "multigrid level", kept);
+}
+
+/* xx yy zz xy yz xz of the diagonal blocks' inverses. */
+static fe_status keep_six(fe_setup *k, float **kept)
+{
+    double *six = NULL;
+    FE_ALLOCATE(six, 6 * (size_t)k->n, "multigrid level");
+    for (int i = 0; i < k->n; i++)
+        for (int c = 0; c < 6; c++)
+            six[6 * (size_t)i + (size_t)c] = k->inverse[9 * (size_t)i + (size_t)fe_six_place(c)];
+    const fe_status status = keep_floats(k, 6 * (size_t)k->n, six, "multigrid level", kept);
+    free(six);
+    return status;
+}
+
+static fe_status keep_dense(fe_setup *k, float **kept, int *singular)
+{
+    const size_t n = 6 * (size_t)k->n;
+    double *M = NULL;
+    FE_ALLOCATE(M, n * n + 1, "coarsest matrix");
+    for (int i = 0; i < k->n; i++)
+        for (int p = k->A.first[i]; p < k->A.first[i + 1]; p++)
+            for (int c = 0; c < 36; c++)
+                M[(6 * (size_t)i + (size_t)(c / 6)) * n + 6 * (size_t)k->A.column[p] + (size_t)(c % 6)] =
+                    fe_sparse_block(&k->A, p)[c];
+    fe_status status = fe_dense_invert((int)n, k->absent, M, singular);
+    if (status == FE_OK) status = keep_floats(k, n * n, M, "coarsest matrix", kept);
+    free(M);
+    return status;
+}
+
+const fe_setup_steps fe_setup_host = {
+    .open = open_host,
+    .close = close_host,
+    .finest = finest,
+    .invert_diagonal = invert_diagonal,
+    .apply_matrix = apply_matrix,
+    .apply_inverse = apply_inverse,
+    .aggregate = aggregate,
+    .measure = measure,
+    .coarsen = coarsen,
+    .descend = descend,
+    .keep_matrix = keep_matrix,
+    .keep_inverse = keep_inverse,
+    .keep_six = keep_six,
+    .keep_dense = keep_dense,
+};

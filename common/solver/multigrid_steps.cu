@@ -1,0 +1,403 @@
+/* Steps of the set-up on the device, where all of it stays: the twin of multigrid_steps.c, for one rank. */
+#include "common/backend/cuda_dense.h"
+#include "common/solver/rigid_modes.h"
+#include "common/solver/setup_cuda.h"
+
+#include <stdlib.h>
+
+enum { THREADS = 128, WARP = 32 };
+
+static fe_scratch *scratch(const fe_setup *k) { return (fe_scratch *)k->own; }
+
+/* What a kernel reads of the level at hand. */
+typedef struct level {
+    int n, block, n_own;
+    fe_sparse A;
+    const double *x, *size;
+    const uint8_t *absent;
+    double *inverse;
+    const int *of;
+    double *next_x, *next_size;
+    uint8_t *next_absent;
+} level;
+
+static level level_of(const fe_setup *k)
+{
+    const level l = {k->n,      k->block,   k->n_own, k->A,      k->x,         k->size,
+                     k->absent, k->inverse, k->of,    k->next_x, k->next_size, k->next_absent};
+    return l;
+}
+
+/* Per node: its blocks of the matrix, of P, of its product with A and of the transpose, with what sorts them.
+ */
+enum { BYTES_PER_NODE = 9000 };
+
+static fe_status open_cuda(fe_setup *k)
+{
+    fe_scratch *s = NULL;
+    FE_ALLOCATE(s, 1, "set-up on the device");
+    k->own = s;
+    k->vectors = k->d;
+    return fe_scratch_open(k->d, (size_t)k->m->problem->view.n_owned * BYTES_PER_NODE + (1 << 24), s);
+}
+
+static void close_cuda(fe_setup *k)
+{
+    if (!k->own) return;
+    fe_scratch_close(scratch(k));
+    free(k->own);
+    k->own = NULL;
+}
+
+static void descend(fe_setup *k, const fe_sparse *next)
+{
+    k->x = k->next_x, k->size = k->next_size, k->absent = k->next_absent, k->A = *next;
+    k->n = k->n_next, k->block = 6;
+}
+
+/* --- the level at hand ------------------------------------------------------------------------------- */
+
+__global__ void mark_fixed(int n, const int *at, uint8_t *fixed)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) fixed[at[i]] = 1;
+}
+
+static fe_status finest(fe_setup *k, int n_fixed, const int *at, fe_sample *sample)
+{
+    fe_device *d = k->d;
+    const fe_problem *p = k->m->problem;
+    const size_t n = 3 * (size_t)p->view.n_local;
+    k->n = p->view.n_owned;
+    k->x = (double *)p->view.x;
+    FE_TRY(fe_scratch_take(scratch(k), n, &k->absent));
+    FE_TRY(d->ops->memory.zero(d, n, k->absent));
+    FE_LAUNCH(d, n_fixed, THREADS, mark_fixed, n_fixed, at, k->absent);
+    FE_TRY(fe_elastic_rows_cuda(scratch(k), p, k->absent, &k->A));
+    return fe_elastic_sample_cuda(scratch(k), p, &k->A, sample);
+}
+
+__global__ void __launch_bounds__(THREADS) invert_blocks(level l, double *beyond)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x, square = l.block * l.block;
+    if (i >= l.n) return;
+    const int first = l.A.first[i], n = l.A.first[i + 1] - first;
+    const double *block = l.A.value + (size_t)(first + fe_find_column(l.A.column + first, n, i)) * square;
+    double D[36];
+    for (int c = 0; c < square; c++) D[c] = block[c];
+    fe_small_invert(l.block, D);
+    for (int c = 0; c < square; c++) l.inverse[(size_t)i * square + c] = D[c];
+    for (int c = 0; c < l.block; c++)
+        if (!fe_fits_single(D[c * (l.block + 1)])) *beyond = D[c * (l.block + 1)];
+}
+
+static fe_status invert_diagonal(fe_setup *k, double *beyond)
+{
+    double *found;
+    FE_TRY(fe_scratch_take(scratch(k), (size_t)(k->n * k->block) * (size_t)k->block, &k->inverse));
+    FE_TRY(fe_scratch_take(scratch(k), 1, &found));
+    FE_TRY(k->d->ops->memory.zero(k->d, sizeof *found, found));
+    FE_LAUNCH(k->d, k->n, THREADS, invert_blocks, level_of(k), found);
+    return k->d->ops->memory.download(k->d, sizeof *beyond, found, beyond);
+}
+
+static fe_status apply_matrix(void *context, double *x, double *y)
+{
+    const fe_setup *k = (const fe_setup *)context;
+    return fe_sparse_apply_cuda(k->d, &k->A, x, y);
+}
+
+__global__ void __launch_bounds__(THREADS) apply_blocks(level l, const double *x, double *y)
+{
+    const int t = blockIdx.x * THREADS + threadIdx.x, b = l.block;
+    if (t >= l.n * b) return;
+    const double *row = l.inverse + (size_t)t * b, *xi = x + t / b * b;
+    double sum = 0.0;
+    for (int c = 0; c < b; c++) sum += row[c] * xi[c];
+    y[t] = sum;
+}
+
+static fe_status apply_inverse(void *context, double *x, double *y)
+{
+    const fe_setup *k = (const fe_setup *)context;
+    FE_LAUNCH(k->d, k->n * k->block, THREADS, apply_blocks, level_of(k), x, y);
+    return FE_OK;
+}
+
+/* --- aggregates -------------------------------------------------------------------------------------- */
+
+/* Nodes that supports hold, or that no element uses, are in no aggregate. */
+__global__ void find_left_out(level l, uint8_t *left_out)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x, b = l.block;
+    if (i >= l.n) return;
+    bool is_free = false;
+    for (int c = 0; c < b; c++)
+        is_free |= !l.absent[(size_t)i * b + c] && l.inverse[(size_t)i * b * b + c * (b + 1)] > 0.0;
+    left_out[i] = !is_free;
+}
+
+static fe_status aggregate(fe_setup *k, fe_cut cut)
+{
+    uint8_t *left_out;
+    FE_TRY(fe_scratch_take(scratch(k), (size_t)k->n, &k->of));
+    FE_TRY(fe_scratch_take(scratch(k), (size_t)k->n, &left_out));
+    FE_LAUNCH(k->d, k->n, THREADS, find_left_out, level_of(k), left_out);
+    return fe_aggregate_cuda(scratch(k), &k->A, k->x, left_out, cut, k->of, &k->n_own);
+}
+
+__global__ void member_keys(level l, uint64_t *key, int *node, int *count)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= l.n) return;
+    const int group = l.of[i] < 0 ? l.n_own : l.of[i]; /* the last list: nodes of none */
+    key[i] = (uint64_t)group, node[i] = i;
+    atomicAdd(count + group, 1);
+}
+
+FE_BODY double warp_sum(double x)
+{
+    for (int half = WARP / 2; half > 0; half /= 2) x += __shfl_xor_sync(0xffffffffu, x, half);
+    return x;
+}
+
+FE_BODY void node_modes(const level *l, int a, int i, double *T)
+{
+    fe_rigid_modes(l->block, l->x + 3 * (size_t)i, l->size ? l->size[i] : 0.0,
+                   l->absent + (size_t)i * l->block, l->next_x + 3 * (size_t)a, l->next_size[a], T);
+}
+
+/* A warp per aggregate: mean position, root of the mean square distance from it, and missing modes. */
+__global__ void __launch_bounds__(THREADS)
+    measure_aggregates(level l, const int *first, const int *member, int *smallest, int *largest)
+{
+    const int a = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    if (a >= l.n_own) return;
+    const int n = first[a + 1] - first[a], *const node = member + first[a];
+    double centre[3] = {0.0}, square = 0.0, G[6][6] = {{0.0}};
+    for (int t = lane; t < n; t += WARP)
+        for (int c = 0; c < 3; c++) centre[c] += l.x[3 * (size_t)node[t] + c];
+    for (int c = 0; c < 3; c++) centre[c] = warp_sum(centre[c]) / n;
+    for (int t = lane; t < n; t += WARP)
+        for (int c = 0; c < 3; c++) {
+            const double r = l.x[3 * (size_t)node[t] + c] - centre[c];
+            square += r * r;
+        }
+    const double size = sqrt(warp_sum(square) / n);
+    if (lane == 0) {
+        for (int c = 0; c < 3; c++) l.next_x[3 * (size_t)a + c] = centre[c];
+        l.next_size[a] = size > 0.0 ? size : 1.0; /* one node */
+        atomicMin(smallest, n);
+        atomicMax(largest, n);
+    }
+    __syncwarp();
+    for (int t = lane; t < n; t += WARP) {
+        double T[36];
+        node_modes(&l, a, node[t], T);
+        for (int r = 0; r < l.block; r++)
+            for (int c = 0; c < 36; c++) G[c / 6][c % 6] += T[6 * r + c / 6] * T[6 * r + c % 6];
+    }
+    for (int c = 0; c < 36; c++) G[c / 6][c % 6] = warp_sum(G[c / 6][c % 6]);
+    if (lane == 0) fe_rigid_absent(G, l.next_absent + 6 * (size_t)a);
+}
+
+static fe_status measure(fe_setup *k)
+{
+    fe_device *d = k->d;
+    fe_scratch *s = scratch(k);
+    const size_t n_list = (size_t)k->n_own + 2;
+    uint64_t *key;
+    int *node, *first, *extremes, total, host[2] = {INT32_MAX, 0};
+    FE_TRY(fe_scratch_take(s, 3 * (size_t)k->n_own, &k->next_x));
+    FE_TRY(fe_scratch_take(s, (size_t)k->n_own, &k->next_size));
+    FE_TRY(fe_scratch_take(s, 6 * (size_t)k->n_own, &k->next_absent));
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    FE_TRY(fe_scratch_take(s, (size_t)k->n, &key));
+    FE_TRY(fe_scratch_take(s, (size_t)k->n, &node));
+    FE_TRY(fe_scratch_take(s, n_list, &first));
+    FE_TRY(fe_scratch_take(s, 2, &extremes));
+    FE_TRY(d->ops->memory.zero(d, n_list * sizeof *first, first));
+    FE_TRY(d->ops->memory.upload(d, sizeof host, host, extremes));
+    FE_LAUNCH(d, k->n, THREADS, member_keys, level_of(k), key, node, first + 1);
+    FE_TRY(fe_scratch_starts(s, k->n_own + 1, first, &total));
+    FE_TRY(fe_scratch_sort(s, k->n, fe_bits_of(k->n_own + 1), &key, &node));
+    FE_LAUNCH(d, (size_t)k->n_own * WARP, THREADS, measure_aggregates, level_of(k), first, node, extremes,
+              extremes + 1);
+    FE_TRY(d->ops->memory.download(d, sizeof host, extremes, host));
+    k->smallest = host[0], k->largest = host[1];
+    fe_scratch_return(s, mark);
+    return FE_OK;
+}
+
+/* --- the next level ---------------------------------------------------------------------------------- */
+
+__global__ void count_modes(level l, int *first)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < l.n) first[i + 1] = l.of[i] >= 0;
+}
+
+/* T: one block for each node that has an aggregate. */
+__global__ void __launch_bounds__(THREADS) fill_modes(level l, fe_sparse T)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= l.n || l.of[i] < 0) return;
+    double t[36];
+    node_modes(&l, l.of[i], i, t);
+    T.column[T.first[i]] = l.of[i];
+    double *const out = T.value + (size_t)T.first[i] * (6 * l.block);
+    for (int c = 0; c < 6 * l.block; c++) out[c] = l.next_absent[6 * (size_t)l.of[i] + c % 6] ? 0.0 : t[c];
+}
+
+/* A warp per row of P, a lane per block. */
+__global__ void __launch_bounds__(THREADS) smooth_rows(level l, double lambda, fe_sparse T, fe_sparse P)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), size = 6 * l.block;
+    if (i >= l.n) return;
+    for (int p = P.first[i] + threadIdx.x % WARP; p < P.first[i + 1]; p += WARP)
+        fe_smooth_block(l.block, l.inverse + (size_t)i * (l.block * l.block), lambda,
+                        P.column[p] == l.of[i] ? T.value + (size_t)T.first[i] * size : NULL,
+                        P.value + (size_t)p * size);
+}
+
+/* Unknowns that do not exist get a one on the diagonal. */
+__global__ void complete_diagonal(fe_sparse A, const uint8_t *absent)
+{
+    const int t = blockIdx.x * THREADS + threadIdx.x, i = t / 6, c = t % 6;
+    if (i >= A.n_row || !absent[t]) return;
+    const int first = A.first[i], place = fe_find_column(A.column + first, A.first[i + 1] - first, i);
+    A.value[36 * (size_t)(first + place) + 7 * c] = 1.0;
+}
+
+static fe_status coarsen(fe_setup *k, fe_sparse *next)
+{
+    fe_device *d = k->d;
+    fe_scratch *s = scratch(k);
+    fe_sparse T = {k->n, k->n_own, k->block, 6}, AP;
+    k->n_next = k->n_own;
+    FE_TRY(fe_scratch_take(s, (size_t)k->n + 1, &T.first));
+    FE_LAUNCH(d, k->n, THREADS, count_modes, level_of(k), T.first);
+    FE_TRY(fe_sparse_open_cuda(s, &T));
+    FE_LAUNCH(d, k->n, THREADS, fill_modes, level_of(k), T);
+    FE_TRY(fe_sparse_product_cuda(s, &k->A, &T, &k->P));
+    FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows, level_of(k), k->lambda, T, k->P);
+    FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
+    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, &AP));
+    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, next));
+    FE_LAUNCH(d, 6 * (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
+    return FE_OK;
+}
+
+/* --- what stays -------------------------------------------------------------------------------------- */
+
+static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **kept)
+{
+    FE_TRY(fe_device_allocate(k->d, n, sizeof **kept, what, (void **)kept));
+    return fe_block_ops_of(k->d)->narrow(k->d, n, x, *kept);
+}
+
+static fe_status keep_ints(const fe_setup *k, size_t n, const int *x, const int **kept)
+{
+    FE_TRY(fe_device_allocate(k->d, n, sizeof *x, "multigrid matrix", (void **)kept));
+    CUDA_TRY(
+        cudaMemcpyAsync((void *)*kept, x, n * sizeof *x, cudaMemcpyDeviceToDevice, fe_cuda_stream(k->d)));
+    return FE_OK;
+}
+
+static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
+{
+    const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
+    *kept = empty;
+    FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
+    FE_TRY(keep_ints(k, (size_t)A->n_block, A->column, &kept->column));
+    return keep_floats(k, (size_t)A->n_block * (size_t)(A->rows * A->columns), A->value, "multigrid matrix",
+                       (float **)&kept->value);
+}
+
+static fe_status keep_inverse(fe_setup *k, float **kept)
+{
+    return keep_floats(k, (size_t)k->n * (size_t)(k->block * k->block), k->inverse, "multigrid level", kept);
+}
+
+__global__ void take_six(int n, const double *inverse, float *six)
+{
+    const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (t < 6 * (size_t)n) six[t] = (float)inverse[9 * (t / 6) + fe_six_place((int)(t % 6))];
+}
+
+static fe_status keep_six(fe_setup *k, float **kept)
+{
+    FE_TRY(fe_device_allocate(k->d, 6 * (size_t)k->n, sizeof **kept, "multigrid level", (void **)kept));
+    FE_LAUNCH(k->d, 6 * (size_t)k->n, THREADS, take_six, k->n, k->inverse, *kept);
+    return FE_OK;
+}
+
+/* A warp per row of blocks. */
+__global__ void __launch_bounds__(THREADS) spread(fe_sparse A, double *M)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), n = 6 * A.n_row;
+    if (i >= A.n_row) return;
+    for (int t = 36 * A.first[i] + threadIdx.x % WARP; t < 36 * A.first[i + 1]; t += WARP)
+        M[(size_t)(6 * i + t % 36 / 6) * n + 6 * A.column[t / 36] + t % 6] = A.value[t];
+}
+
+/* Rounding leaves the inverse unsymmetric by some of its last digits. */
+__global__ void keep_symmetric(int n, const double *M, float *kept)
+{
+    const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (t < (size_t)n * n) kept[t] = (float)(0.5 * (M[t] + M[t % n * n + t / n]));
+}
+
+static fe_status invert_on_host(fe_setup *k, int n, double *M, int *singular)
+{
+    fe_device *d = k->d;
+    double *host = NULL;
+    uint8_t *absent = NULL;
+    const size_t bytes = (size_t)n * (size_t)n * sizeof *host;
+    FE_ALLOCATE(host, (size_t)n * (size_t)n, "coarsest matrix");
+    fe_status status = fe_allocate((size_t)n, 1, "coarsest matrix", (void **)&absent);
+    if (status == FE_OK) status = d->ops->memory.download(d, (size_t)n, k->absent, absent);
+    if (status == FE_OK) status = d->ops->memory.download(d, bytes, M, host);
+    if (status == FE_OK) status = fe_dense_invert(n, absent, host, singular);
+    if (status == FE_OK) status = d->ops->memory.upload(d, bytes, host, M);
+    free(host), free(absent);
+    return status;
+}
+
+static fe_status keep_dense(fe_setup *k, float **kept, int *singular)
+{
+    fe_device *d = k->d;
+    const int n = 6 * k->n;
+    const size_t square = (size_t)n * (size_t)n;
+    double *M, *work;
+    int poor = 0;
+    FE_TRY(fe_scratch_take(scratch(k), square, &M));
+    FE_TRY(fe_scratch_take(scratch(k), fe_cuda_invert_size(n), &work));
+    for (int attempt = 0; attempt < 2; attempt++) {
+        FE_TRY(d->ops->memory.zero(d, square * sizeof *M, M));
+        FE_LAUNCH(d, (size_t)k->A.n_row * WARP, THREADS, spread, k->A, M);
+        if (attempt == 0) FE_TRY(fe_cuda_invert(d, n, M, work, &poor));
+        if (!poor) break;
+        if (attempt == 1) FE_TRY(invert_on_host(k, n, M, singular));
+    }
+    FE_TRY(fe_device_allocate(d, square, sizeof **kept, "coarsest matrix", (void **)kept));
+    FE_LAUNCH(d, square, THREADS, keep_symmetric, n, M, *kept);
+    return FE_OK;
+}
+
+extern "C" const fe_setup_steps fe_setup_cuda = {
+    .open = open_cuda,
+    .close = close_cuda,
+    .finest = finest,
+    .invert_diagonal = invert_diagonal,
+    .apply_matrix = apply_matrix,
+    .apply_inverse = apply_inverse,
+    .aggregate = aggregate,
+    .measure = measure,
+    .coarsen = coarsen,
+    .descend = descend,
+    .keep_matrix = keep_matrix,
+    .keep_inverse = keep_inverse,
+    .keep_six = keep_six,
+    .keep_dense = keep_dense,
+};

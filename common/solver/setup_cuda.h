@@ -1,0 +1,89 @@
+/* Set-up of the multigrid on the device: what its files share. A step's kernels take one row per block of
+ * threads; the sums of a row are in the order of its columns, so that results repeat. */
+#ifndef FE_SETUP_CUDA_H
+#define FE_SETUP_CUDA_H
+
+#include "common/backend/cuda_scratch.h"
+#include "common/solver/multigrid_setup.h"
+
+enum { FE_ROW_SLOTS = 1024 };
+
+/* A set of columns, built by all threads of a block in shared memory: open addressing. */
+typedef struct fe_row_set {
+    int slot[FE_ROW_SLOTS], list[FE_ROW_SLOTS], n, full;
+} fe_row_set;
+
+/* Slots in use for rows with at most so many candidates: fewer are faster to clear. */
+FE_BODY int fe_row_slots(int candidates)
+{
+    int slots = 64;
+    while (slots < 2 * candidates && slots < FE_ROW_SLOTS) slots *= 2;
+    return slots;
+}
+
+FE_BODY void fe_row_set_clear(fe_row_set *s, int slots)
+{
+    for (int i = threadIdx.x; i < slots; i += blockDim.x) s->slot[i] = -1;
+    if (threadIdx.x == 0) s->n = s->full = 0;
+    __syncthreads();
+}
+
+FE_BODY void fe_row_set_insert(fe_row_set *s, int slots, int column)
+{
+    unsigned at = (unsigned)column * 2654435761u >> 16;
+    for (int i = 0; i < slots; i++, at++) {
+        int *const slot = s->slot + at % slots;
+        int found = *(volatile int *)slot;
+        if (found == -1) found = atomicCAS(slot, -1, column);
+        if (found == -1 || found == column) return;
+    }
+    s->full = 1;
+}
+
+/* After all have inserted: the columns, ascending, in `list`; their number. */
+FE_BODY int fe_row_set_sort(fe_row_set *s, int slots, int *sorted)
+{
+    __syncthreads();
+    for (int i = threadIdx.x; i < slots; i += blockDim.x)
+        if (s->slot[i] != -1) s->list[atomicAdd(&s->n, 1)] = s->slot[i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < s->n && sorted; i += blockDim.x) {
+        int rank = 0;
+        for (int j = 0; j < s->n; j++) rank += s->list[j] < s->list[i];
+        sorted[rank] = s->list[i];
+    }
+    return s->n;
+}
+
+/* Place of a column among n ascending ones, or -1. */
+FE_BODY int fe_find_column(const int *columns, int n, int column)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && columns[low] == column ? low : -1;
+}
+
+/* Allocates column and value for the counts in A->first [1 ..], which become starts. */
+fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
+/* C = A B and T = A^T, in scratch memory. FE_OUT_OF_MEMORY where a row has more than FE_ROW_SLOTS columns. */
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C);
+fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
+/* y = A x */
+fe_status fe_sparse_apply_cuda(fe_device *d, const fe_sparse *A, const double *x, double *y);
+
+/* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]. */
+fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A);
+fe_status fe_elastic_sample_cuda(fe_scratch *s, const fe_problem *p, const fe_sparse *A, fe_sample *sample);
+
+/* Aggregates of the nodes of a matrix's graph that are not left out; see fe_aggregate. Pieces have at most 32
+ * nodes. of [n]. */
+fe_status fe_aggregate_cuda(fe_scratch *s, const fe_sparse *A, const double *x, const uint8_t *left_out,
+                            fe_cut cut, int *of, int *n_aggregate);
+
+#endif

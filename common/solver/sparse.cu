@@ -1,0 +1,178 @@
+/* Products and transposes of matrices of blocks on the device: the twin of sparse.c. */
+#include "common/solver/setup_cuda.h"
+
+enum { THREADS = 128, WARP = 32, CHUNK = 48, MOST_PLACES = THREADS };
+
+fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
+{
+    FE_TRY(fe_scratch_starts(s, A->n_row, A->first, &A->n_block));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &A->column));
+    return fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &A->value);
+}
+
+/* --- product ----------------------------------------------------------------------------------------- */
+
+/* The columns of row blockIdx.x of A B: counts into C->first, or sorted into C->column. */
+template <bool FILL> __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *full)
+{
+    __shared__ fe_row_set set;
+    __shared__ int candidates;
+    const int i = blockIdx.x;
+    if (threadIdx.x == 0) candidates = 0;
+    __syncthreads();
+    for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
+        atomicAdd(&candidates, B.first[A.column[k] + 1] - B.first[A.column[k]]);
+    __syncthreads();
+    const int slots = fe_row_slots(candidates);
+    fe_row_set_clear(&set, slots);
+    for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
+        for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
+            fe_row_set_insert(&set, slots, B.column[l]);
+    const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : NULL);
+    if (threadIdx.x > 0 || FILL) return;
+    C.first[i + 1] = n;
+    if (set.full) *full = 1;
+}
+
+/* Row blockIdx.x of C = A B, CHUNK of its blocks at a time in shared memory: for each block of A's row a
+ * thread computes one number of A_ik B_kj, for all j that B's row has. */
+template <int R, int K, int N, int T>
+__global__ void __launch_bounds__(T) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
+{
+    enum { SIZE = R * N };
+    __shared__ double sum[CHUNK * SIZE], a[R * K];
+    __shared__ int columns[CHUNK], place[T];
+    const int i = blockIdx.x, end = C.first[i + 1];
+    for (int from = C.first[i]; from < end; from += CHUNK) {
+        const int n = end - from < CHUNK ? end - from : CHUNK;
+        for (int t = threadIdx.x; t < n; t += T) columns[t] = C.column[from + t];
+        for (int t = threadIdx.x; t < n * SIZE; t += T) sum[t] = 0.0;
+        for (int k = A.first[i]; k < A.first[i + 1]; k++) {
+            const int row = A.column[k], last = B.first[row + 1];
+            for (int first = B.first[row]; first < last; first += T) {
+                const int count = last - first < T ? last - first : T;
+                const double *b = B.value + (size_t)first * K * N;
+                __syncthreads();
+                for (int t = threadIdx.x; t < R * K; t += T) a[t] = A.value[(size_t)k * R * K + t];
+                if (threadIdx.x < count)
+                    place[threadIdx.x] = fe_find_column(columns, n, B.column[first + threadIdx.x]);
+                __syncthreads();
+                for (int t = threadIdx.x; t < count * SIZE; t += T) {
+                    const int l = t / SIZE, r = t % SIZE / N, c = t % N;
+                    if (place[l] < 0) continue;
+                    double add = 0.0;
+#pragma unroll
+                    for (int j = 0; j < K; j++) add += a[r * K + j] * b[((size_t)l * K + j) * N + c];
+                    sum[place[l] * SIZE + r * N + c] += add;
+                }
+            }
+        }
+        __syncthreads();
+        for (int t = threadIdx.x; t < n * SIZE; t += T) C.value[(size_t)from * SIZE + t] = sum[t];
+        __syncthreads();
+    }
+}
+
+template <int R, int K, int N, int T>
+static fe_status values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
+{
+    FE_LAUNCH(d, (size_t)A->n_row * T, T, (product_values<R, K, N, T>), *A, *B, *C);
+    return FE_OK;
+}
+
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C)
+{
+    fe_device *d = s->d;
+    const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
+    const int threads = A->rows == 3 ? WARP : THREADS;
+    int *full, is_full = 0;
+    *C = empty;
+    FE_TRY(fe_scratch_take(s, 1, &full));
+    FE_TRY(d->ops->memory.zero(d, sizeof *full, full));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_row + 1, &C->first));
+    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<false>, *A, *B, *C, full);
+    FE_TRY(fe_sparse_open_cuda(s, C));
+    FE_TRY(d->ops->memory.download(d, sizeof is_full, full, &is_full));
+    if (is_full)
+        return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
+    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, full);
+    if (A->rows == 3 && A->columns == 3) return values<3, 3, 6, WARP>(d, A, B, C);
+    if (A->rows == 6 && A->columns == 3) return values<6, 3, 6, THREADS>(d, A, B, C);
+    return values<6, 6, 6, THREADS>(d, A, B, C);
+}
+
+/* --- transpose --------------------------------------------------------------------------------------- */
+
+/* A warp per row. */
+__global__ void transpose_keys(fe_sparse A, uint64_t *key, int *place, int *row_of, int *count)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
+    if (i >= A.n_row) return;
+    for (int k = A.first[i] + threadIdx.x % WARP; k < A.first[i + 1]; k += WARP) {
+        key[k] = (uint64_t)A.column[k], place[k] = k, row_of[k] = i;
+        atomicAdd(count + A.column[k], 1);
+    }
+}
+
+/* A thread per number of T. */
+__global__ void transpose_values(fe_sparse A, const int *place, const int *row_of, fe_sparse T)
+{
+    const int size = A.rows * A.columns;
+    const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (t >= (size_t)A.n_block * size) return;
+    const size_t to = t / size, from = place[to];
+    const int r = (int)(t % size) / T.columns, c = (int)(t % size) % T.columns;
+    if (t % size == 0) T.column[to] = row_of[from];
+    T.value[t] = A.value[from * size + c * A.columns + r];
+}
+
+fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T)
+{
+    fe_device *d = s->d;
+    const fe_sparse empty = {A->n_column, A->n_row, A->columns, A->rows};
+    uint64_t *key;
+    int *place, *row_of;
+    *T = empty;
+    FE_TRY(fe_scratch_take(s, (size_t)T->n_row + 1, &T->first));
+    FE_TRY(d->ops->memory.zero(d, ((size_t)T->n_row + 1) * sizeof *T->first, T->first));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &T->column));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &T->value));
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &key));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &place));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &row_of));
+    FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, transpose_keys, *A, key, place, row_of, T->first + 1);
+    FE_TRY(fe_scratch_starts(s, T->n_row, T->first, &T->n_block));
+    FE_TRY(fe_scratch_sort(s, A->n_block, fe_bits_of(A->n_column), &key, &place));
+    FE_LAUNCH(d, (size_t)A->n_block * A->rows * A->columns, THREADS, transpose_values, *A, place, row_of, *T);
+    fe_scratch_return(s, mark);
+    return FE_OK;
+}
+
+/* --- application ------------------------------------------------------------------------------------- */
+
+/* A warp per row: lane r + 6 * part takes row r and every fifth block. */
+__global__ void __launch_bounds__(THREADS) apply_rows(fe_sparse A, const double *x, double *y)
+{
+    enum { PARTS = WARP / 6 };
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    if (i >= A.n_row) return;
+    double sum = 0.0;
+    if (lane < 6 * PARTS)
+        for (int k = A.first[i] + lane / 6; k < A.first[i + 1]; k += PARTS) {
+            const double *value = A.value + 36 * (size_t)k + 6 * (lane % 6),
+                         *xk = x + 6 * (size_t)A.column[k];
+#pragma unroll
+            for (int c = 0; c < 6; c++) sum += value[c] * xk[c];
+        }
+    double total = 0.0;
+#pragma unroll
+    for (int part = 0; part < PARTS; part++) total += __shfl_sync(0xffffffffu, sum, lane % 6 + 6 * part);
+    if (lane < 6) y[6 * (size_t)i + lane] = total;
+}
+
+fe_status fe_sparse_apply_cuda(fe_device *d, const fe_sparse *A, const double *x, double *y)
+{
+    FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, apply_rows, *A, x, y);
+    return FE_OK;
+}
