@@ -289,10 +289,13 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     char message[1024];
     snprintf(message, sizeof message, "%s", fe_message());
     const fe_status written = a->result ? fe_result_write(result, a->result) : FE_OK;
+    double setup = 0.0;
+    for (int i = 0; i < FE_N_SETUP; i++) setup += result->setup_seconds[i];
     if (*result->device) /* else it failed before it had one */
-        printf("%s on %s: %.3f MB to the device, back %.3f MB in set-up, %.6f MB in the solve, %.3f MB for "
+        printf("%s on %s: set up in %.3f s; %.3f MB to the device, back %.3f MB in set-up, %.6f MB in the "
+               "solve, %.3f MB for "
                "output; %.3f MB resident\n",
-               result->status, result->device, 1e-6 * (double)result->bytes_to_device,
+               result->status, result->device, setup, 1e-6 * (double)result->bytes_to_device,
                1e-6 * (double)result->bytes_from_device_setup, 1e-6 * (double)result->bytes_from_device_solve,
                1e-6 * (double)result->bytes_from_device_output, 1e-6 * (double)result->bytes_resident);
     if (status != FE_OK) return fe_fail(status, "%s", message);

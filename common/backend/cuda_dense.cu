@@ -1,15 +1,7 @@
+#include "common/backend/cuda.h"
 #include "common/backend/cuda_dense.h"
-#include "common/backend/cuda_device.h"
 
-enum { WIDTH = 32, THREADS = 256 };
-
-#define CUBLAS_TRY(call)                                                                                     \
-    do {                                                                                                     \
-        const cublasStatus_t cublas_try_status = (call);                                                     \
-        if (cublas_try_status != CUBLAS_STATUS_SUCCESS)                                                      \
-            return fe_fail(FE_FAILED, "%s:%d: cuBLAS: %s", __FILE__, __LINE__,                               \
-                           cublasGetStatusString(cublas_try_status));                                        \
-    } while (0)
+enum { WIDTH = 32, TALL = 8, THREADS = WIDTH * TALL };
 
 __global__ void keep_diagonal(int n, const double *M, double *diagonal, int *poor)
 {
@@ -18,72 +10,90 @@ __global__ void keep_diagonal(int n, const double *M, double *diagonal, int *poo
     if (i == 0) *poor = 0;
 }
 
-/* inverse [WIDTH][WIDTH] of the block of `width` rows and columns from k on; one block of threads, one thread
- * per number. */
-__global__ void __launch_bounds__(WIDTH *WIDTH)
+/* inverse [WIDTH][WIDTH] of the block of `width` rows and columns from k on: one warp, a row a lane. */
+__global__ void __launch_bounds__(WIDTH)
     invert_block(int n, int k, int width, const double *M, const double *diagonal, double *inverse, int *poor)
 {
-    __shared__ double A[WIDTH][WIDTH + 1];
-    const int i = threadIdx.x / WIDTH, j = threadIdx.x % WIDTH;
-    const bool in = i < width && j < width;
-    A[i][j] = in ? M[(size_t)(k + i) * n + k + j] : i == j ? 1.0 : 0.0;
+    const int i = threadIdx.x;
+    double row[WIDTH];
+#pragma unroll
+    for (int j = 0; j < WIDTH; j++)
+        row[j] = i < width && j < width ? M[(size_t)(k + i) * n + k + j] : i == j ? 1.0 : 0.0;
+#pragma unroll
     for (int p = 0; p < WIDTH; p++) {
-        __syncthreads();
-        const double pivot = A[p][p], row = A[p][j], column = A[i][p], own = A[i][j];
-        __syncthreads();
-        if (threadIdx.x == 0 && p < width && !(pivot > 1e-12 * diagonal[k + p])) *poor = 1;
-        A[i][j] = i == p   ? (j == p ? 1.0 / pivot : row / pivot)
-                  : j == p ? -column / pivot
-                           : own - column * (row / pivot);
+        const double pivot = __shfl_sync(0xffffffffu, row[p], p), own = row[p] / pivot;
+        if (i == p && p < width && !(pivot > 1e-12 * diagonal[k + p])) *poor = 1;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++) {
+            const double other = __shfl_sync(0xffffffffu, row[j], p);
+            row[j] = i == p ? (j == p ? 1.0 / pivot : other / pivot) : j == p ? -own : row[j] - own * other;
+        }
     }
-    __syncthreads();
-    inverse[threadIdx.x] = A[i][j];
+#pragma unroll
+    for (int j = 0; j < WIDTH; j++) inverse[i * WIDTH + j] = row[j];
 }
 
-/* What the update M -= column × row needs, so that it eliminates the block: row [width][n] = inverse times
- * M's rows, with the inverse in place of the block; column [n][width] = M's columns, with minus one in place
- * of the block; and M's rows and columns become zero. M is symmetric in its first call only, so both are
- * read. */
+/* What the update M -= column × row needs so that it eliminates the block: row [WIDTH][n] = inverse times M's
+ * rows, with the inverse in place of the block; column [WIDTH][n] = M's columns, with minus one in place of
+ * the block. Columns are read as rows: M's symmetry stays, but for the sign between what has been eliminated
+ * and what has not. A block of threads takes WIDTH places along a row. */
 __global__ void __launch_bounds__(THREADS)
-    take_panels(int n, int k, int width, const double *inverse, double *M, double *row, double *column)
+    take_panels(int n, int k, int width, const double *inverse, const double *M, double *row, double *column)
 {
-    const int j = blockIdx.x * THREADS + threadIdx.x;
-    if (j >= n) return;
+    __shared__ double x[WIDTH][WIDTH];
+    const int lane = threadIdx.x % WIDTH, j = blockIdx.x * WIDTH + lane;
     const bool own = j >= k && j < k + width;
-    double x[WIDTH];
-    for (int p = 0; p < width; p++) {
-        x[p] = own ? (j - k == p ? 1.0 : 0.0) : M[(size_t)(k + p) * n + j];
-        column[(size_t)j * WIDTH + p] = own ? (j - k == p ? -1.0 : 0.0) : M[(size_t)j * n + k + p];
+    for (int p = threadIdx.x / WIDTH; p < WIDTH; p += TALL) {
+        const double value = p < width && j < n ? M[(size_t)(k + p) * n + j] : 0.0,
+                     one = j - k == p ? 1.0 : 0.0;
+        x[p][lane] = own ? one : value;
+        if (j < n) column[(size_t)p * n + j] = own ? -one : j < k ? -value : value;
     }
-    for (int p = 0; p < width; p++) {
+    __syncthreads();
+    for (int p = threadIdx.x / WIDTH; p < WIDTH && j < n; p += TALL) {
         double sum = 0.0;
-        for (int q = 0; q < width; q++) sum += inverse[p * WIDTH + q] * x[q];
+        for (int q = 0; q < width; q++) sum += inverse[p * WIDTH + q] * x[q][lane];
         row[(size_t)p * n + j] = sum;
     }
 }
-__global__ void __launch_bounds__(THREADS) clear_panels(int n, int k, int width, double *M)
+
+/* M -= column × row; M's rows and columns of the block count as zero. */
+__global__ void __launch_bounds__(THREADS)
+    update(int n, int k, int width, const double *row, const double *column, double *M)
 {
-    const int j = blockIdx.x * THREADS + threadIdx.x;
-    if (j >= n) return;
-    for (int p = 0; p < width; p++) M[(size_t)(k + p) * n + j] = 0.0;
-    for (int p = 0; p < width; p++) M[(size_t)j * n + k + p] = 0.0;
+    __shared__ double r[WIDTH][WIDTH], c[WIDTH][WIDTH];
+    const int lane = threadIdx.x % WIDTH, tall = threadIdx.x / WIDTH;
+    const int j = blockIdx.x * WIDTH + lane, top = blockIdx.y * WIDTH;
+    for (int p = tall; p < WIDTH; p += TALL) {
+        r[p][lane] = p < width && j < n ? row[(size_t)p * n + j] : 0.0;
+        c[p][lane] = p < width && top + lane < n ? column[(size_t)p * n + top + lane] : 0.0;
+    }
+    __syncthreads();
+    for (int a = tall; a < WIDTH; a += TALL) {
+        const int i = top + a;
+        if (i >= n || j >= n) continue;
+        double sum = 0.0;
+#pragma unroll
+        for (int p = 0; p < WIDTH; p++) sum += c[p][a] * r[p][lane];
+        const bool eliminated = (i >= k && i < k + width) || (j >= k && j < k + width);
+        double *const entry = M + (size_t)i * n + j;
+        *entry = (eliminated ? 0.0 : *entry) - sum;
+    }
 }
 
 fe_status fe_cuda_invert(fe_device *d, int n, double *M, double *work, int *poor)
 {
-    cuda_device *c = self(d);
     double *diagonal = work, *row = diagonal + n, *column = row + (size_t)WIDTH * n,
            *inverse = column + (size_t)WIDTH * n;
     int *found = (int *)(inverse + WIDTH * WIDTH);
+    const dim3 tiles(fe_grid((size_t)n, WIDTH), fe_grid((size_t)n, WIDTH));
     FE_LAUNCH(d, n, THREADS, keep_diagonal, n, M, diagonal, found);
     for (int k = 0; k < n; k += WIDTH) {
         const int width = n - k < WIDTH ? n - k : WIDTH;
-        FE_LAUNCH(d, WIDTH * WIDTH, WIDTH * WIDTH, invert_block, n, k, width, M, diagonal, inverse, found);
-        FE_LAUNCH(d, n, THREADS, take_panels, n, k, width, inverse, M, row, column);
-        FE_LAUNCH(d, n, THREADS, clear_panels, n, k, width, M);
-        /* rows are cuBLAS's columns: M^T -= row^T × column^T */
-        CUBLAS_TRY(cublasDgemm(c->blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, width, c->constants + 1, row, n,
-                               column, WIDTH, c->constants, M, n));
+        FE_LAUNCH(d, WIDTH, WIDTH, invert_block, n, k, width, M, diagonal, inverse, found);
+        FE_LAUNCH(d, tiles.x * (size_t)THREADS, THREADS, take_panels, n, k, width, inverse, M, row, column);
+        update<<<tiles, THREADS, 0, fe_cuda_stream(d)>>>(n, k, width, row, column, M);
+        CUDA_TRY(cudaGetLastError());
     }
     return d->ops->memory.download(d, sizeof *poor, found, poor);
 }

@@ -12,7 +12,7 @@ extern "C" {
  * (fe_cuda_invert_size) doubles. *poor becomes 1 where a pivot is below 1e-12 of what stood on the diagonal:
  * then M is undefined. Waits. */
 fe_status fe_cuda_invert(fe_device *d, int n, double *M, double *work, int *poor);
-static inline size_t fe_cuda_invert_size(int n) { return 65 * (size_t)n + 2 * 1024 + 8; }
+static inline size_t fe_cuda_invert_size(int n) { return 65 * (size_t)n + 1024 + 8; }
 
 #ifdef __cplusplus
 }

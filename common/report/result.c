@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const fe_setup_names[FE_N_SETUP] = {"problem", "strategy", "preconditioner"};
 const char *const fe_phase_names[FE_N_PHASE] = {"material",     "residual", "jacvec", "orthogonalization",
                                                 "precondition", "exchange", "other"};
 
@@ -211,7 +212,7 @@ static json_t *versions_of(writer *w)
 
 static json_t *run_of(writer *w, const fe_result *r)
 {
-    json_t *o = json_object(), *from_device = json_object(), *quality = json_object();
+    json_t *o = json_object(), *from_device = json_object(), *quality = json_object(), *setup = json_object();
     put(w, o, "variant", text(r->variant));
     put(w, o, "backend", text(r->backend));
     put(w, o, "device", text(r->device));
@@ -229,6 +230,8 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, o, "flags", text(r->flags));
     put(w, o, "commit", text(fe_commit()));
     put(w, o, "versions", versions_of(w));
+    for (int i = 0; i < FE_N_SETUP; i++) put(w, setup, fe_setup_names[i], number(r->setup_seconds[i]));
+    put(w, o, "setup_seconds", setup);
     put(w, o, "bytes_to_device", integer(r->bytes_to_device));
     put(w, from_device, "setup", integer(r->bytes_from_device_setup));
     put(w, from_device, "solve", integer(r->bytes_from_device_solve));

@@ -8,6 +8,10 @@
 #include "common/problem/case.h"
 #include "common/problem/share.h"
 
+/* Parts of set-up, rank 0's: the problem on its device, the strategy's own, the preconditioner where it is
+ * made before the first step. */
+enum { FE_SETUP_PROBLEM, FE_SETUP_STRATEGY, FE_SETUP_PRECONDITIONER, FE_N_SETUP };
+extern const char *const fe_setup_names[FE_N_SETUP];
 /* Phases of fe_step_result.seconds: common/backend/device.h. */
 extern const char *const fe_phase_names[FE_N_PHASE];
 
@@ -49,6 +53,7 @@ typedef struct fe_result {
     fe_partition_quality quality;
     double volume;
     /* of rank 0; in the solve only scalars come back */
+    double setup_seconds[FE_N_SETUP];
     int64_t bytes_to_device, bytes_from_device_setup, bytes_from_device_solve, bytes_from_device_output;
     size_t bytes_resident; /* of all ranks */
     int n_step;

@@ -1,5 +1,5 @@
 /* The elastic matrix on the device: the twin of elastic_rows.c. */
-#include "common/problem/gather.h"
+#include "common/physics/stiffness.h"
 #include "common/problem/kernels.h"
 #include "common/solver/setup_cuda.h"
 
@@ -23,18 +23,66 @@ template <bool FILL> __global__ void elastic_columns(fe_view m, int n_corner, fe
     if (set.full) *full = 1;
 }
 
-/* A thread per block of the matrix, a warp per row. */
-FE_BODY void assemble_row(int kind, const fe_view *m, const uint8_t *fixed, const fe_sparse *A, int i)
+/* A warp per row. An item is an element at the row's node with PARTS-th of its corners as columns: a lane
+ * computes those blocks, then lanes add them to the row in the order of items. */
+FE_BODY constexpr int parts(int kind) { return FE_CORNERS(kind) == 8 ? 4 : 1; }
+FE_BODY constexpr int each(int kind) { return FE_CORNERS(kind) / parts(kind); }
+template <int KIND> struct row_items {
+    double block[WARP][each(KIND)][9];
+    int place[WARP][each(KIND)]; /* among the row's blocks, -1: none */
+};
+
+template <int KIND>
+FE_BODY void compute_item(const fe_view *m, const fe_sparse *A, int i, int item, row_items<KIND> *items)
 {
-    for (int k = A->first[i] + threadIdx.x % WARP; k < A->first[i + 1]; k += WARP) {
-        double K[8][9] = {{0.0}};
-        const int j = A->column[k];
-        fe_gather_block(kind, m, i, j, K);
-        for (int c = 0; c < 9; c++) {
-            const bool held = fixed[3 * (size_t)i + c / 3] || fixed[3 * (size_t)j + c % 3];
-            A->value[9 * (size_t)k + c] = held ? 0.0 : K[0][c];
-        }
+    const int lane = threadIdx.x % WARP, first = A->first[i], n = A->first[i + 1] - first;
+    const int corner = m->corner[m->corner_first[i] + item / parts(KIND)],
+              from = item % parts(KIND) * each(KIND);
+    fe_index node[8];
+    fe_real x[8][3];
+    double K[8][9] = {{0.0}};
+    const fe_element e = fe_element_load(KIND, m, corner >> 3, corner & 7, node, x);
+#pragma unroll 1
+    for (int k = 0; k < fe_planes(KIND); k++) fe_add_stiffness(KIND, m, e, k, x, from, each(KIND), K);
+#pragma unroll
+    for (int b = 0; b < each(KIND); b++) {
+        const int column = m->conn[fe_corner_place(from + b, e.turn, m->ld, e.e)];
+        items->place[lane][b] = fe_find_column(A->column + first, n, column);
+#pragma unroll
+        for (int c = 0; c < 9; c++) items->block[lane][b][c] = K[b][c];
     }
+}
+
+/* Lane c + 9 g adds number c of the blocks whose place leaves the remainder g. */
+template <int KIND> FE_BODY void add_items(const row_items<KIND> *items, int n, double *row)
+{
+    enum { GROUPS = WARP / 9 };
+    const int lane = threadIdx.x % WARP, c = lane % 9, group = lane / 9;
+    for (int t = 0; t < n * each(KIND) && group < GROUPS; t++) {
+        const int place = items->place[t / each(KIND)][t % each(KIND)];
+        if (place % GROUPS == group)
+            row[9 * (size_t)place + c] += items->block[t / each(KIND)][t % each(KIND)][c];
+    }
+}
+
+template <int KIND>
+FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_sparse *A, int i,
+                          row_items<KIND> *items)
+{
+    const int lane = threadIdx.x % WARP, first = A->first[i], n = 9 * (A->first[i + 1] - first),
+              n_item = (m->corner_first[i + 1] - m->corner_first[i]) * parts(KIND);
+    double *const row = A->value + 9 * (size_t)first;
+    for (int t = lane; t < n; t += WARP) row[t] = 0.0;
+    for (int from = 0; from < n_item; from += WARP) {
+        const int left = n_item - from;
+        if (lane < left) compute_item<KIND>(m, A, i, from + lane, items);
+        __syncwarp();
+        add_items<KIND>(items, left < WARP ? left : WARP, row);
+        __syncwarp();
+    }
+    for (int t = lane; t < n; t += WARP)
+        if (fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)A->column[first + t / 9] + t % 3])
+            row[t] = 0.0;
 }
 
 /* Whether the node is on the surface (fe_on_surface), and its longest over its shortest distance to a
@@ -66,8 +114,9 @@ FE_BODY double2 look_at_node(int kind, const fe_view *m, const fe_sparse *A, int
     __global__ void __launch_bounds__(THREADS)                                                               \
         elastic_assemble_##name(fe_view m, const uint8_t *fixed, fe_sparse A)                                \
     {                                                                                                        \
+        __shared__ row_items<KIND> items[THREADS / WARP];                                                    \
         const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);                            \
-        if (i < A.n_row) assemble_row(KIND, &m, fixed, &A, i);                                               \
+        if (i < A.n_row) assemble_row<KIND>(&m, fixed, &A, i, items + threadIdx.x / WARP);                   \
     }                                                                                                        \
     __global__ void __launch_bounds__(THREADS)                                                               \
         elastic_look_##name(fe_view m, fe_sparse A, int step, int n, double2 *out)                           \

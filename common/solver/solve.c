@@ -56,6 +56,16 @@ static fe_status open_vectors(fe_solver *s)
                               (void **)&s->partial);
 }
 
+/* Ends part `part` of set-up, which began at *start. */
+static fe_status clock_setup(fe_solver *s, int part, double *start)
+{
+    FE_TRY(s->device->ops->wait(s->device));
+    const double now = fe_seconds();
+    s->setup_seconds[part] = now - *start;
+    *start = now;
+    return FE_OK;
+}
+
 static int uses_gmres(const fe_options *o)
 {
     return o->krylov == FE_KRYLOV_GMRES ||
@@ -67,11 +77,14 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     const fe_options *o = r->options;
     const fe_material *m = &r->problem->material;
     const int kind = r->mesh->kind == FE_TET4 && o->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
+    double start = fe_seconds();
     s->mesh_nodes = r->mesh->n_node;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
     FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
                            &s->problem));
+    FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
+    FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));
     if (s->assembly->note && s->comm->rank == 0)
         fprintf(stderr, "solve: %s: %s\n", r->variant->name, s->assembly->note(s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
@@ -81,7 +94,9 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
         FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double),
                                   "output fields", (void **)&s->fields));
     FE_TRY(fe_solver_boundary(s));
+    start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));
+    FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, &s->krylov));
     if (o->graphs) FE_TRY(fe_krylov_record(&s->krylov, 1));
@@ -290,10 +305,11 @@ static fe_status load_steps(fe_solver *s, run *r)
     const int n_path = r->boundary->n_path;
     double *factors = NULL, work = 0.0;
     FE_ALLOCATE(factors, 2 * (size_t)n_path, "load factors");
-    double *from = factors, *to = factors + n_path;
+    double *from = factors, *to = factors + n_path, before[FE_N_PHASE];
     if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
     s->device->bytes_from_device = 0;
-    fe_status status = observe(s, r, NULL);
+    fe_status status = s->device->ops->seconds(s->device, before); /* of set-up: steps count from here */
+    if (status == FE_OK) status = observe(s, r, NULL);
     for (int step = 0; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
         fe_result *into = s->comm->rank == 0 ? r->result : &own;
@@ -341,6 +357,7 @@ static fe_status describe(fe_solver *s, const run *r)
     result->communication = s->comm->ops->name;
     result->quality = quality;
     result->bytes_resident = (size_t)bytes;
+    memcpy(result->setup_seconds, s->setup_seconds, sizeof result->setup_seconds);
     snprintf(result->device, sizeof result->device, "%s", d->name);
     return FE_OK;
 }

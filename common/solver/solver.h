@@ -57,6 +57,7 @@ typedef struct fe_solver {
     int load_step;            /* the one under way, from 1 */
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
+    double setup_seconds[FE_N_SETUP];
     double load_norm;         /* |f_ext| of the load factors in force */
     double scale;             /* acceptance: largest external force, reaction or first residual so far, */
     double reach;             /* and the same with the current iterate */

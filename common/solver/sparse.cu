@@ -1,7 +1,7 @@
 /* Products and transposes of matrices of blocks on the device: the twin of sparse.c. */
 #include "common/solver/setup_cuda.h"
 
-enum { THREADS = 128, WARP = 32, CHUNK = 48, MOST_PLACES = THREADS };
+enum { THREADS = 128, WARP = 32 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -12,8 +12,9 @@ fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 
 /* --- product ----------------------------------------------------------------------------------------- */
 
-/* The columns of row blockIdx.x of A B: counts into C->first, or sorted into C->column. */
-template <bool FILL> __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *full)
+/* The columns of row blockIdx.x of A B: counts into C->first, or sorted into C->column. found: whether a row
+ * was too long, and the longest. */
+template <bool FILL> __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *found)
 {
     __shared__ fe_row_set set;
     __shared__ int candidates;
@@ -31,52 +32,64 @@ template <bool FILL> __global__ void product_columns(fe_sparse A, fe_sparse B, f
     const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : NULL);
     if (threadIdx.x > 0 || FILL) return;
     C.first[i + 1] = n;
-    if (set.full) *full = 1;
+    if (set.full) found[0] = 1;
+    if (n > found[1]) atomicMax(found + 1, n);
 }
 
-/* Row blockIdx.x of C = A B, CHUNK of its blocks at a time in shared memory: for each block of A's row a
- * thread computes one number of A_ik B_kj, for all j that B's row has. */
-template <int R, int K, int N, int T>
-__global__ void __launch_bounds__(T) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
+/* Row blockIdx.x of C = A B, up to TEAMS × EACH of its blocks from the chunk blockIdx.y on. A team of R × N
+ * threads has a number each of the same EACH blocks, and adds A_ik B_kj to them in the order of A's row, of
+ * which BATCH blocks at a time are in shared memory, with where B's rows have the chunk's columns. */
+template <int R, int K, int N, int TEAMS, int EACH, int BATCH>
+__global__ void __launch_bounds__(R *N *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
 {
-    enum { SIZE = R * N };
-    __shared__ double sum[CHUNK * SIZE], a[R * K];
-    __shared__ int columns[CHUNK], place[T];
-    const int i = blockIdx.x, end = C.first[i + 1];
-    for (int from = C.first[i]; from < end; from += CHUNK) {
-        const int n = end - from < CHUNK ? end - from : CHUNK;
-        for (int t = threadIdx.x; t < n; t += T) columns[t] = C.column[from + t];
-        for (int t = threadIdx.x; t < n * SIZE; t += T) sum[t] = 0.0;
-        for (int k = A.first[i]; k < A.first[i + 1]; k++) {
-            const int row = A.column[k], last = B.first[row + 1];
-            for (int first = B.first[row]; first < last; first += T) {
-                const int count = last - first < T ? last - first : T;
-                const double *b = B.value + (size_t)first * K * N;
-                __syncthreads();
-                for (int t = threadIdx.x; t < R * K; t += T) a[t] = A.value[(size_t)k * R * K + t];
-                if (threadIdx.x < count)
-                    place[threadIdx.x] = fe_find_column(columns, n, B.column[first + threadIdx.x]);
-                __syncthreads();
-                for (int t = threadIdx.x; t < count * SIZE; t += T) {
-                    const int l = t / SIZE, r = t % SIZE / N, c = t % N;
-                    if (place[l] < 0) continue;
-                    double add = 0.0;
-#pragma unroll
-                    for (int j = 0; j < K; j++) add += a[r * K + j] * b[((size_t)l * K + j) * N + c];
-                    sum[place[l] * SIZE + r * N + c] += add;
-                }
+    enum { SIZE = R * N, T = SIZE * TEAMS, CHUNK = TEAMS * EACH, LANES = 8 }; /* lanes: of a row of B */
+    __shared__ double a[BATCH][R * K];
+    __shared__ int columns[CHUNK], place[BATCH][CHUNK]; /* place in B of a column of the chunk, -1: none */
+    const int from = C.first[blockIdx.x] + blockIdx.y * CHUNK, left = C.first[blockIdx.x + 1] - from;
+    const int n = left < CHUNK ? left : CHUNK, end = A.first[blockIdx.x + 1];
+    if (n <= 0) return;
+    const int team = threadIdx.x / SIZE, r = threadIdx.x % SIZE / N, c = threadIdx.x % N;
+    double sum[EACH] = {0.0};
+    for (int t = threadIdx.x; t < n; t += T) columns[t] = C.column[from + t];
+    for (int first = A.first[blockIdx.x]; first < end; first += BATCH) {
+        const int count = end - first < BATCH ? end - first : BATCH;
+        __syncthreads();
+        for (int t = threadIdx.x; t < count * CHUNK; t += T) place[t / CHUNK][t % CHUNK] = -1;
+        for (int t = threadIdx.x; t < count * R * K; t += T)
+            a[t / (R * K)][t % (R * K)] = A.value[(size_t)first * R * K + t];
+        __syncthreads();
+        for (int k = threadIdx.x / LANES; k < count; k += T / LANES) {
+            const int row = A.column[first + k];
+            for (int l = B.first[row] + threadIdx.x % LANES; l < B.first[row + 1]; l += LANES) {
+                const int at = fe_find_column(columns, n, B.column[l]);
+                if (at >= 0) place[k][at] = l;
             }
         }
         __syncthreads();
-        for (int t = threadIdx.x; t < n * SIZE; t += T) C.value[(size_t)from * SIZE + t] = sum[t];
-        __syncthreads();
+        for (int k = 0; k < count; k++)
+#pragma unroll
+            for (int j = 0; j < EACH; j++) {
+                const int at = team + j * TEAMS;
+                if (at >= n || place[k][at] < 0) continue;
+                const double *b = B.value + (size_t)place[k][at] * (K * N) + c;
+#pragma unroll
+                for (int i = 0; i < K; i++) sum[j] += a[k][r * K + i] * b[i * N];
+            }
+    }
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        const int at = team + j * TEAMS;
+        if (at < n) C.value[(size_t)(from + at) * SIZE + r * N + c] = sum[j];
     }
 }
 
-template <int R, int K, int N, int T>
-static fe_status values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
+template <int R, int K, int N, int TEAMS, int EACH, int BATCH>
+static fe_status values(fe_device *d, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
 {
-    FE_LAUNCH(d, (size_t)A->n_row * T, T, (product_values<R, K, N, T>), *A, *B, *C);
+    const dim3 grid(A->n_row, fe_grid((size_t)longest, TEAMS * EACH));
+    if (A->n_row == 0 || longest == 0) return FE_OK;
+    product_values<R, K, N, TEAMS, EACH, BATCH><<<grid, R * N * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
@@ -85,20 +98,20 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     fe_device *d = s->d;
     const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
     const int threads = A->rows == 3 ? WARP : THREADS;
-    int *full, is_full = 0;
+    int *found, host[2];
     *C = empty;
-    FE_TRY(fe_scratch_take(s, 1, &full));
-    FE_TRY(d->ops->memory.zero(d, sizeof *full, full));
+    FE_TRY(fe_scratch_take(s, 2, &found));
+    FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row + 1, &C->first));
-    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<false>, *A, *B, *C, full);
+    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<false>, *A, *B, *C, found);
     FE_TRY(fe_sparse_open_cuda(s, C));
-    FE_TRY(d->ops->memory.download(d, sizeof is_full, full, &is_full));
-    if (is_full)
+    FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
+    if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
-    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, full);
-    if (A->rows == 3 && A->columns == 3) return values<3, 3, 6, WARP>(d, A, B, C);
-    if (A->rows == 6 && A->columns == 3) return values<6, 3, 6, THREADS>(d, A, B, C);
-    return values<6, 6, 6, THREADS>(d, A, B, C);
+    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, found);
+    if (A->rows == 3 && A->columns == 3) return values<3, 3, 6, 4, 8, 32>(d, host[1], A, B, C);
+    if (A->rows == 6 && A->columns == 3) return values<6, 3, 6, 8, 8, 16>(d, host[1], A, B, C);
+    return values<6, 6, 6, 8, 8, 16>(d, host[1], A, B, C);
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* Assembly on the device: one block of the matrix per thread. It visits the elements at its row's node and
  * adds those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
-#include "common/problem/gather.h"
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
@@ -12,6 +11,31 @@ enum { RESIDENT = 2 };
 
 extern "C" const fe_assembly node_csr_cuda;
 
+/* Entry i of the elements at a node, corner by corner from `first` in the CSR: the element's CSR entry, and
+ * its corner b. */
+FE_BODY bool has_column(int kind, const fe_view *m, int first, int i, int column, int *corner, int *b)
+{
+    *corner = m->corner[first + i / fe_corners(kind)], *b = i % fe_corners(kind);
+    return m->conn[fe_corner_place(*b, 0, m->ld, *corner >> 3)] == column;
+}
+
+/* The search runs ahead of the computing, so that the threads of a warp compute together. */
+FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, double K[8][9])
+{
+    const int first = m->corner_first[row], n = (m->corner_first[row + 1] - first) * fe_corners(kind);
+    for (int i = 0; i < n; i++) {
+        int corner, b;
+        bool found = false;
+        while (i < n && !(found = has_column(kind, m, first, i, column, &corner, &b))) i++;
+        if (!found) return;
+        fe_index node[8];
+        fe_real x[8][3];
+        const fe_element e = fe_element_load(kind, m, corner >> 3, corner & 7, node, x);
+#pragma unroll 1
+        for (int k = 0; k < fe_planes(kind); k++) fe_add_stiffness(kind, m, e, k, x, b ^ (corner & 7), 1, K);
+    }
+}
+
 FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
 {
     const int row = r->row + i, lane = bsr_lane(r, i);
@@ -20,7 +44,7 @@ FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
         const int column = r->column[bsr_column_at(r, first + k, lane)];
         if (column == row && k != r->diagonal[i]) break; /* the row ends here, the slice does not */
         double K[8][9] = {{0.0}};
-        fe_gather_block(kind, m, row, column, K);
+        add_elements(kind, m, row, column, K);
         for (int c = 0; c < 9; c++) r->value[bsr_value_at(r, first + k, c, lane)] = K[0][c];
     }
 }
