@@ -3,17 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/problem/share.h"
-#include "common/ranks/ranks.h"
 #include "common/solver/aggregate.h"
-#include "common/solver/krylov.h"
-#include "common/solver/multigrid.h"
-#include "tests/common.h"
-
-static double random_number(uint64_t i) /* in [-1, 1) */
-{
-    return 0x1p-52 * (double)(fe_mix(fe_mix(i)) >> 11) - 1.0;
-}
+#include "tests/hierarchy.h"
 
 /* --- aggregates -------------------------------------------------------------------------------------- */
 
@@ -115,176 +106,6 @@ static void small_and_flat_ones_join(void **state)
         close_grids(&g);
     }
 }
-
-/* --- a problem with its preconditioner --------------------------------------------------------------- */
-
-typedef struct scene {
-    const char *backend, *variant;
-    double nu;
-    int threads, ranks, loose; /* loose: no supports */
-    const char *partition;
-} scene;
-
-typedef struct bench {
-    fe_device *device;
-    fe_comm *comm;
-    fe_team *team;
-    fe_partition partition;
-    fe_share share;
-    fe_problem problem;
-    const fe_assembly *assembly;
-    void *work;
-    int n_fixed, *fixed;
-    fe_multigrid m;
-    fe_krylov krylov;
-    size_t n;
-    double *b, *x, *y;
-} bench;
-
-/* Clamped at the group, or at the least x where that is NULL. Loads point in z, at nodes beyond the middle in
- * x; free bodies get loads that balance: K times something. */
-static fe_status open_supports(bench *t, const fe_mesh *mesh, const scene *s, const char *group)
-{
-    int n = 0, *node = NULL, *at = NULL;
-    uint8_t *held = NULL;
-    FE_ALLOCATE(held, mesh->n_node, "test");
-    FE_ALLOCATE(at, 3 * (size_t)mesh->n_node, "test");
-    double least = INFINITY;
-    for (int i = 0; i < mesh->n_node; i++) least = fmin(least, mesh->x[3 * (size_t)i]);
-    if (group) {
-        const fe_group *g = fe_mesh_group(mesh, group);
-        if (!g) return fe_fail(FE_BAD_INPUT, "no group %s", group);
-        FE_TRY(fe_group_nodes(mesh, g, &n, &node));
-        for (int i = 0; i < n; i++) held[node[i]] = 1;
-        free(node);
-    } else {
-        for (int i = 0; i < mesh->n_node; i++) held[i] = mesh->x[3 * (size_t)i] <= least;
-    }
-    for (int i = 0; i < t->share.n_owned && !s->loose; i++)
-        for (int c = 0; c < 3; c++)
-            if (held[t->share.node[i]]) at[t->n_fixed++] = 3 * i + c;
-    const fe_status status =
-        fe_device_upload(t->device, (size_t)t->n_fixed, sizeof *at, at, "test", (void **)&t->fixed);
-    free(held), free(at);
-    return status;
-}
-
-static fe_status open_vectors(bench *t, const fe_mesh *mesh)
-{
-    fe_device *d = t->device;
-    double *host = NULL, low = INFINITY, high = -INFINITY;
-    FE_TRY(fe_device_vector(d, t->share.n_local, "test", &t->b));
-    FE_TRY(fe_device_vector(d, t->share.n_local, "test", &t->x));
-    FE_TRY(fe_device_vector(d, t->share.n_local, "test", &t->y));
-    FE_ALLOCATE(host, 3 * (size_t)t->share.n_local, "test");
-    for (int i = 0; i < mesh->n_node; i++) {
-        low = fmin(low, mesh->x[3 * (size_t)i]);
-        high = fmax(high, mesh->x[3 * (size_t)i]);
-    }
-    for (int i = 0; i < t->share.n_owned; i++)
-        host[3 * (size_t)i + 2] = mesh->x[3 * (size_t)t->share.node[i]] > 0.5 * (low + high);
-    fe_status status = d->ops->memory.upload(d, 3 * (size_t)t->share.n_owned * sizeof *host, host, t->b);
-    if (status == FE_OK) status = d->ops->vector.put(d, t->n_fixed, t->fixed, 0.0, NULL, t->b);
-    free(host);
-    return status;
-}
-
-static fe_status open_rank(const fe_mesh *mesh, const scene *s, const char *group, const fe_partition *p,
-                           fe_comm *comm, fe_device *d, bench *t)
-{
-    const fe_variant *v = fe_variant_find(s->variant ? s->variant : "node_csr");
-    *t = (bench){.device = d, .comm = comm};
-    t->assembly = d->ops == &fe_backend_host ? v->host : v->cuda;
-    FE_TRY(fe_share_build(mesh, p, comm->rank, &t->share));
-    FE_TRY(comm->ops->attach(comm, d, &t->share.halo));
-    FE_TRY(fe_problem_open(mesh, &t->share, mesh->kind, fe_j2_of(210e3, s->nu > 0 ? s->nu : 0.3, 250, 2000),
-                           d, &t->problem));
-    FE_TRY(fe_assembly_set_up(t->assembly, &t->problem, &t->work));
-    FE_TRY(open_supports(t, mesh, s, group));
-    FE_TRY(open_vectors(t, mesh));
-    t->n = 3 * (size_t)t->share.n_owned;
-    FE_TRY(fe_krylov_open(d, comm, t->n, 3 * (size_t)t->share.n_local, 0, 0, &t->krylov));
-    return fe_multigrid_open(&t->problem, t->assembly, t->work, comm, t->n_fixed, t->fixed, 1, &t->m);
-}
-
-static bench *bench_open(const fe_mesh *mesh, const scene *s, const char *group)
-{
-    bench *t = calloc(1, sizeof *t);
-    const fe_backend *ops;
-    fe_device *d;
-    fe_team *team;
-    fe_comm *comm;
-    fe_partition p;
-    assert_non_null(t);
-    must(fe_backend_find(s->backend ? s->backend : "host", &ops));
-    must(ops->open(0, s->threads ? s->threads : 1, &d));
-    must(fe_team_open(1, &team));
-    must(fe_comm_team(team, 0, &comm));
-    must(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &p));
-    must(open_rank(mesh, s, group, &p, comm, d, t));
-    t->team = team, t->partition = p;
-    return t;
-}
-
-static void bench_close(bench *t)
-{
-    fe_share_close(&t->share);
-    fe_partition_close(&t->partition);
-    fe_comm_close(t->comm);
-    fe_team_close(t->team);
-    t->device->ops->close(t->device);
-    free(t);
-}
-
-static fe_status apply_elastic(void *context, double *x, double *y)
-{
-    bench *t = context;
-    FE_TRY(fe_multigrid_product(&t->m, x, y));
-    return t->device->ops->vector.put(t->device, t->n_fixed, t->fixed, 0.0, NULL, y);
-}
-
-/* Conjugate gradients to the tolerance; x becomes the solution. */
-static fe_krylov_result solve(bench *t, double tolerance)
-{
-    const fe_operator A = {.apply = apply_elastic, .context = t},
-                      M = {.apply = fe_multigrid_apply, .context = &t->m};
-    fe_krylov_result result;
-    must(fe_cg(&t->krylov, &A, &M, t->b, t->x, tolerance, 200, &result));
-    return result;
-}
-
-static double dot(bench *t, const double *x, const double *y)
-{
-    double *scalar, value;
-    must(fe_device_allocate(t->device, 1, sizeof value, "test", (void **)&scalar));
-    must(t->device->ops->column.dots(t->device, t->n, 1, x, t->n, y, scalar));
-    must(fe_comm_sum(t->comm, t->device, 1, scalar));
-    must(t->device->ops->memory.download(t->device, sizeof value, scalar, &value));
-    t->device->ops->memory.release(t->device, scalar);
-    return value;
-}
-
-/* Random, zero at supports. */
-static void fill(bench *t, uint64_t seed, double *x)
-{
-    double *host = calloc(t->n, sizeof *host);
-    assert_non_null(host);
-    for (size_t i = 0; i < t->n; i++) host[i] = random_number(seed + i);
-    must(t->device->ops->memory.upload(t->device, t->n * sizeof *host, host, x));
-    must(t->device->ops->vector.put(t->device, t->n_fixed, t->fixed, 0.0, NULL, x));
-    free(host);
-}
-
-static fe_mesh box(int kind, int nx, int ny, int nz, double lx, double ly, double lz, double distort)
-{
-    fe_mesh mesh = {0};
-    const fe_box b = {
-        .kind = kind, .cells = {nx, ny, nz}, .length = {lx, ly, lz}, .distort = distort, .seed = 1};
-    must(fe_mesh_box(&b, &mesh));
-    return mesh;
-}
-
-static fe_mesh cube(int kind, int cells) { return box(kind, cells, cells, cells, 1, 1, 1, 0.15); }
 
 /* --- the tests --------------------------------------------------------------------------------------- */
 
@@ -536,7 +357,8 @@ static fe_status solve_rank(void *context, fe_comm *comm, fe_device *device)
     run *r = context;
     bench t;
     fe_krylov_result result = {0};
-    fe_status status = open_rank(r->mesh, r->scene, NULL, &r->partition, comm, device, &t);
+    fe_status status = bench_open_rank(r->mesh, r->scene, NULL, &r->partition, comm, device, &t);
+    if (status == FE_OK) status = bench_precondition(&t);
     const fe_operator A = {.apply = apply_elastic, .context = &t},
                       M = {.apply = fe_multigrid_apply, .context = &t.m};
     if (status == FE_OK) status = fe_cg(&t.krylov, &A, &M, t.b, t.x, 1e-8, 100, &result);

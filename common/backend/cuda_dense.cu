@@ -21,12 +21,12 @@ __global__ void __launch_bounds__(WIDTH)
         row[j] = i < width && j < width ? M[(size_t)(k + i) * n + k + j] : i == j ? 1.0 : 0.0;
 #pragma unroll
     for (int p = 0; p < WIDTH; p++) {
-        const double pivot = __shfl_sync(0xffffffffu, row[p], p), own = row[p] / pivot;
+        const double pivot = __shfl_sync(0xffffffffu, row[p], p), over = 1.0 / pivot, own = row[p] * over;
         if (i == p && p < width && !(pivot > 1e-12 * diagonal[k + p])) *poor = 1;
 #pragma unroll
         for (int j = 0; j < WIDTH; j++) {
             const double other = __shfl_sync(0xffffffffu, row[j], p);
-            row[j] = i == p ? (j == p ? 1.0 / pivot : other / pivot) : j == p ? -own : row[j] - own * other;
+            row[j] = i == p ? (j == p ? over : other * over) : j == p ? -own : row[j] - own * other;
         }
     }
 #pragma unroll

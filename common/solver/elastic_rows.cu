@@ -27,7 +27,9 @@ template <bool FILL> __global__ void elastic_columns(fe_view m, int n_corner, fe
  * computes those blocks, then lanes add them to the row in the order of items. */
 FE_BODY constexpr int parts(int kind) { return FE_CORNERS(kind) == 8 ? 4 : 1; }
 FE_BODY constexpr int each(int kind) { return FE_CORNERS(kind) / parts(kind); }
+enum { SHORT = 32 }; /* blocks of a row that is summed in shared memory */
 template <int KIND> struct row_items {
+    double sum[SHORT][9];
     double block[WARP][each(KIND)][9];
     int place[WARP][each(KIND)]; /* among the row's blocks, -1: none */
 };
@@ -71,18 +73,20 @@ FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_spars
 {
     const int lane = threadIdx.x % WARP, first = A->first[i], n = 9 * (A->first[i + 1] - first),
               n_item = (m->corner_first[i + 1] - m->corner_first[i]) * parts(KIND);
-    double *const row = A->value + 9 * (size_t)first;
-    for (int t = lane; t < n; t += WARP) row[t] = 0.0;
+    double *const row = A->value + 9 * (size_t)first, *const sum = n <= 9 * SHORT ? items->sum[0] : row;
+    for (int t = lane; t < n; t += WARP) sum[t] = 0.0;
     for (int from = 0; from < n_item; from += WARP) {
         const int left = n_item - from;
         if (lane < left) compute_item<KIND>(m, A, i, from + lane, items);
         __syncwarp();
-        add_items<KIND>(items, left < WARP ? left : WARP, row);
+        add_items<KIND>(items, left < WARP ? left : WARP, sum);
         __syncwarp();
     }
-    for (int t = lane; t < n; t += WARP)
-        if (fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)A->column[first + t / 9] + t % 3])
-            row[t] = 0.0;
+    for (int t = lane; t < n; t += WARP) {
+        const bool held =
+            fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)A->column[first + t / 9] + t % 3];
+        row[t] = held ? 0.0 : sum[t];
+    }
 }
 
 /* Whether the node is on the surface (fe_on_surface), and its longest over its shortest distance to a

@@ -250,14 +250,15 @@ __global__ void __launch_bounds__(THREADS) fill_modes(level l, fe_sparse T)
 }
 
 /* A warp per row of P, a lane per block. */
+template <int BLOCK>
 __global__ void __launch_bounds__(THREADS) smooth_rows(level l, double lambda, fe_sparse T, fe_sparse P)
 {
-    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), size = 6 * l.block;
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
     if (i >= l.n) return;
     for (int p = P.first[i] + threadIdx.x % WARP; p < P.first[i + 1]; p += WARP)
-        fe_smooth_block(l.block, l.inverse + (size_t)i * (l.block * l.block), lambda,
-                        P.column[p] == l.of[i] ? T.value + (size_t)T.first[i] * size : NULL,
-                        P.value + (size_t)p * size);
+        fe_smooth_block(BLOCK, l.inverse + (size_t)i * (BLOCK * BLOCK), lambda,
+                        P.column[p] == l.of[i] ? T.value + (size_t)T.first[i] * (6 * BLOCK) : NULL,
+                        P.value + (size_t)p * (6 * BLOCK));
 }
 
 /* Unknowns that do not exist get a one on the diagonal. */
@@ -280,7 +281,10 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_TRY(fe_sparse_open_cuda(s, &T));
     FE_LAUNCH(d, k->n, THREADS, fill_modes, level_of(k), T);
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &T, &k->P));
-    FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows, level_of(k), k->lambda, T, k->P);
+    if (k->block == 3)
+        FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows<3>, level_of(k), k->lambda, T, k->P);
+    else
+        FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows<6>, level_of(k), k->lambda, T, k->P);
     FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, &AP));
     FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, next));

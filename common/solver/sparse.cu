@@ -36,59 +36,90 @@ template <bool FILL> __global__ void product_columns(fe_sparse A, fe_sparse B, f
     if (n > found[1]) atomicMax(found + 1, n);
 }
 
-/* Row blockIdx.x of C = A B, up to TEAMS × EACH of its blocks from the chunk blockIdx.y on. A team of R × N
- * threads has a number each of the same EACH blocks, and adds A_ik B_kj to them in the order of A's row, of
- * which BATCH blocks at a time are in shared memory, with where B's rows have the chunk's columns. */
-template <int R, int K, int N, int TEAMS, int EACH, int BATCH>
-__global__ void __launch_bounds__(R *N *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
+/* Numbers of a row of C that a team of threads has in shared memory, and of A's row what they are made of. */
+template <int R, int K, int CHUNK, int BATCH, int LONG> struct __align__(16) product_row {
+    double sum[CHUNK][R][6], a[BATCH][R][K];
+    int columns[CHUNK], first[BATCH], n[BATCH]; /* first, n: rows of B */
+    short place[BATCH][LONG];                   /* of a row of B's blocks among the chunk's, -1: none */
+};
+
+/* sum += A_ik B_k: a thread takes one row of one of B's blocks. */
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void add_row(Row *w, int k, int from, int n, int member, const double *value)
 {
-    enum { SIZE = R * N, T = SIZE * TEAMS, CHUNK = TEAMS * EACH, LANES = 8 }; /* lanes: of a row of B */
-    __shared__ double a[BATCH][R * K];
-    __shared__ int columns[CHUNK], place[BATCH][CHUNK]; /* place in B of a column of the chunk, -1: none */
-    const int from = C.first[blockIdx.x] + blockIdx.y * CHUNK, left = C.first[blockIdx.x + 1] - from;
-    const int n = left < CHUNK ? left : CHUNK, end = A.first[blockIdx.x + 1];
-    if (n <= 0) return;
-    const int team = threadIdx.x / SIZE, r = threadIdx.x % SIZE / N, c = threadIdx.x % N;
-    double sum[EACH] = {0.0};
-    for (int t = threadIdx.x; t < n; t += T) columns[t] = C.column[from + t];
-    for (int first = A.first[blockIdx.x]; first < end; first += BATCH) {
-        const int count = end - first < BATCH ? end - first : BATCH;
-        __syncthreads();
-        for (int t = threadIdx.x; t < count * CHUNK; t += T) place[t / CHUNK][t % CHUNK] = -1;
-        for (int t = threadIdx.x; t < count * R * K; t += T)
-            a[t / (R * K)][t % (R * K)] = A.value[(size_t)first * R * K + t];
-        __syncthreads();
-        for (int k = threadIdx.x / LANES; k < count; k += T / LANES) {
-            const int row = A.column[first + k];
-            for (int l = B.first[row] + threadIdx.x % LANES; l < B.first[row + 1]; l += LANES) {
-                const int at = fe_find_column(columns, n, B.column[l]);
-                if (at >= 0) place[k][at] = l;
+    for (int t = member; t < n * R; t += TEAM) {
+        const int l = t / R, r = t % R, place = w->place[k][l];
+        if (place < 0) continue;
+        const double2 *b = (const double2 *)(value + ((size_t)w->first[k] + from + l) * (6 * K));
+        double2 *const sum = (double2 *)w->sum[place][r];
+        double2 add[3] = {sum[0], sum[1], sum[2]};
+#pragma unroll
+        for (int i = 0; i < K; i++) {
+            const double a = w->a[k][r][i];
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                const double2 bc = b[3 * i + c];
+                add[c].x += a * bc.x, add[c].y += a * bc.y;
             }
         }
-        __syncthreads();
-        for (int k = 0; k < count; k++)
-#pragma unroll
-            for (int j = 0; j < EACH; j++) {
-                const int at = team + j * TEAMS;
-                if (at >= n || place[k][at] < 0) continue;
-                const double *b = B.value + (size_t)place[k][at] * (K * N) + c;
-#pragma unroll
-                for (int i = 0; i < K; i++) sum[j] += a[k][r * K + i] * b[i * N];
-            }
-    }
-#pragma unroll
-    for (int j = 0; j < EACH; j++) {
-        const int at = team + j * TEAMS;
-        if (at < n) C.value[(size_t)(from + at) * SIZE + r * N + c] = sum[j];
+        sum[0] = add[0], sum[1] = add[1], sum[2] = add[2];
     }
 }
 
-template <int R, int K, int N, int TEAMS, int EACH, int BATCH>
+/* C = A B: a team of threads takes a row of C, of which CHUNK blocks, the chunk blockIdx.y, and goes through
+ * A's row in its order. BATCH rows of B at a time are looked up, LONG blocks of each. B has blocks of 6
+ * columns. */
+template <int R, int K, int TEAM, int TEAMS, int CHUNK, int BATCH, int LONG>
+__global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
+{
+    __shared__ __align__(16) product_row<R, K, CHUNK, BATCH, LONG> rows[TEAMS];
+    product_row<R, K, CHUNK, BATCH, LONG> *const w = rows + threadIdx.x / TEAM;
+    const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
+    if (row >= C.n_row) return; /* whole teams */
+    const int from = C.first[row] + blockIdx.y * CHUNK, left = C.first[row + 1] - from;
+    const int n = left < CHUNK ? left : CHUNK, end = A.first[row + 1];
+    if (n <= 0) return;
+#define WAIT() (TEAM == WARP ? __syncwarp() : __syncthreads())
+    for (int t = member; t < n; t += TEAM) w->columns[t] = C.column[from + t];
+    for (int t = member; t < n * R * 6; t += TEAM) (&w->sum[0][0][0])[t] = 0.0;
+    for (int k0 = A.first[row]; k0 < end; k0 += BATCH) {
+        const int count = end - k0 < BATCH ? end - k0 : BATCH;
+        int longest = 0;
+        WAIT();
+        for (int t = member; t < count; t += TEAM) {
+            w->first[t] = B.first[A.column[k0 + t]];
+            w->n[t] = B.first[A.column[k0 + t] + 1] - w->first[t];
+        }
+        for (int t = member; t < count * R * K; t += TEAM)
+            (&w->a[0][0][0])[t] = A.value[(size_t)k0 * R * K + t];
+        WAIT();
+        for (int k = 0; k < count; k++) longest = w->n[k] > longest ? w->n[k] : longest;
+        for (int l0 = 0; l0 < longest; l0 += LONG) {
+            for (int t = member; t < count * LONG; t += TEAM) {
+                const int k = t / LONG, l = t % LONG;
+                if (l0 + l < w->n[k])
+                    w->place[k][l] = (short)fe_find_column(w->columns, n, B.column[w->first[k] + l0 + l]);
+            }
+            WAIT();
+            for (int k = 0; k < count; k++) {
+                const int rest = w->n[k] - l0;
+                add_row<R, K, TEAM>(w, k, l0, rest < LONG ? rest : LONG, member, B.value);
+                WAIT();
+            }
+        }
+    }
+    for (int t = member; t < n * R * 6; t += TEAM)
+        C.value[(size_t)from * (R * 6) + t] = (&w->sum[0][0][0])[t];
+#undef WAIT
+}
+
+template <int R, int K, int TEAM, int TEAMS, int CHUNK, int BATCH, int LONG>
 static fe_status values(fe_device *d, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
 {
-    const dim3 grid(A->n_row, fe_grid((size_t)longest, TEAMS * EACH));
+    const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, CHUNK));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    product_values<R, K, N, TEAMS, EACH, BATCH><<<grid, R * N * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
+    product_values<R, K, TEAM, TEAMS, CHUNK, BATCH, LONG>
+        <<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -109,9 +140,9 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
     FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, found);
-    if (A->rows == 3 && A->columns == 3) return values<3, 3, 6, 4, 8, 32>(d, host[1], A, B, C);
-    if (A->rows == 6 && A->columns == 3) return values<6, 3, 6, 8, 8, 16>(d, host[1], A, B, C);
-    return values<6, 6, 6, 8, 8, 16>(d, host[1], A, B, C);
+    if (A->rows == 3 && A->columns == 3) return values<3, 3, WARP, 4, 32, 16, 16>(d, host[1], A, B, C);
+    if (A->rows == 6 && A->columns == 3) return values<6, 3, 192, 1, 64, 16, 32>(d, host[1], A, B, C);
+    return values<6, 6, 192, 1, 64, 16, 32>(d, host[1], A, B, C);
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
