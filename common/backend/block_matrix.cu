@@ -3,20 +3,23 @@
 #include "common/backend/block_matrix.h"
 #include "common/backend/cuda.h"
 
-enum { THREADS = 128 };
+enum { THREADS = 128, WARP = 32 };
 
 /* A team of TEAM lanes computes R rows: PARTS lanes a row; the last lanes may have none. */
 template <int R, int TEAM> struct team {
     enum { PARTS = TEAM / R, BUSY = PARTS * R };
 };
 
-/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. C is even or 3. */
-template <int R, int C, int TEAM> __device__ float row_times(const fe_block_matrix &M, int i, const float *x)
+/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. C is even or 3. Of `teams`
+ * that share the block row this is the one of number `own`. */
+template <int R, int C, int TEAM>
+__device__ float row_times(const fe_block_matrix &M, int i, const float *x, int own = 0, int teams = 1)
 {
-    const int lane = threadIdx.x % TEAM, r = lane % R, part = lane / R;
+    const int lane = threadIdx.x % TEAM, r = lane % R, part = lane / R + own * team<R, TEAM>::PARTS;
     float sum = 0.0f;
     if (lane < team<R, TEAM>::BUSY)
-        for (int k = M.first[i] + part; k < M.first[i + 1]; k += team<R, TEAM>::PARTS) {
+#pragma unroll 4
+        for (int k = M.first[i] + part; k < M.first[i + 1]; k += teams * team<R, TEAM>::PARTS) {
             const float *value = M.value + ((size_t)k * R + r) * C, *xk = x + (size_t)C * M.column[k];
 #pragma unroll
             for (int c = 0; c < C; c++) sum += value[c] * xk[c];
@@ -34,6 +37,23 @@ template <int R, int TEAM> __device__ float add_parts(float value)
         sum += __shfl_sync(0xffffffffu, value, part * R + r, TEAM);
     return sum;
 }
+
+/* Where all WARPS warps of a block of threads have the same row of 6: their sums, in their order, in lanes 0
+ * to 5 of each. */
+template <int WARPS> __device__ float add_warps(float value)
+{
+    if (WARPS == 1) return value;
+    __shared__ float shared[WARPS][6];
+    const int lane = threadIdx.x % WARP;
+    float sum = 0.0f;
+    if (lane < 6) shared[threadIdx.x / WARP % WARPS][lane] = value;
+    __syncthreads();
+    for (int w = 0; w < WARPS && lane < 6; w++) sum += shared[w][lane];
+    return sum;
+}
+
+/* Few rows leave multiprocessors idle: then four warps share a row. */
+enum { FEW_ROWS = 2048, MANY_WARPS = THREADS / WARP };
 
 /* A team's row; teams beyond the last repeat it, so that warps stay whole. */
 template <int TEAM> __device__ int team_row(int n_row, bool *owner)
@@ -64,23 +84,26 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+template <int WARPS>
 __global__ void __launch_bounds__(THREADS)
     block_fine_restrict(fe_block_matrix R, const double *__restrict__ b, const double *__restrict__ Ax,
                         float *__restrict__ coarse)
 {
-    enum { TEAM = 32 };
+    enum { PARTS = team<6, WARP>::PARTS };
     bool owner;
-    const int i = team_row<TEAM>(R.n_row, &owner), lane = threadIdx.x % TEAM, r = lane % 6, part = lane / 6;
+    const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP, r = lane % 6,
+              warp = threadIdx.x / WARP % WARPS;
     float sum = 0.0f;
-    if (lane < team<6, TEAM>::BUSY)
-        for (int k = R.first[i] + part; k < R.first[i + 1]; k += team<6, TEAM>::PARTS) {
+    if (lane < team<6, WARP>::BUSY)
+#pragma unroll 4
+        for (int k = R.first[i] + lane / 6 + warp * PARTS; k < R.first[i + 1]; k += PARTS * WARPS) {
             const float *value = R.value + 18 * (size_t)k + 3 * r;
             const size_t at = 3 * (size_t)R.column[k];
 #pragma unroll
             for (int c = 0; c < 3; c++) sum += value[c] * (float)(b[at + c] - Ax[at + c]);
         }
-    sum = add_parts<6, TEAM>(sum);
-    if (owner && part == 0) coarse[6 * (size_t)i + r] = sum;
+    sum = add_warps<WARPS>(add_parts<6, WARP>(sum));
+    if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + r] = sum;
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -116,17 +139,29 @@ __global__ void __launch_bounds__(THREADS)
 
 enum { RESIDUAL, PRODUCT, ADD_PRODUCT };
 
-template <int WHAT>
+template <int WHAT, int WARPS>
 __global__ void __launch_bounds__(THREADS) block_product(fe_block_matrix A, const float *__restrict__ b,
                                                          const float *__restrict__ x, float *__restrict__ y)
 {
-    enum { TEAM = 32 };
     bool owner;
-    const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM;
-    const float product = add_parts<6, TEAM>(row_times<6, 6, TEAM>(A, i, x));
+    const int i = team_row<WARP * WARPS>(A.n_row, &owner), lane = threadIdx.x % WARP,
+              warp = threadIdx.x / WARP % WARPS;
+    const float product = add_warps<WARPS>(add_parts<6, WARP>(row_times<6, 6, WARP>(A, i, x, warp, WARPS)));
     const size_t at = 6 * (size_t)i + lane;
-    if (!owner || lane >= 6) return;
+    if (!owner || warp > 0 || lane >= 6) return;
     y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
+}
+
+template <int WHAT>
+static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const float *b, const float *x,
+                                float *y)
+{
+    const size_t n = (size_t)A->n_row;
+    if (n < FEW_ROWS)
+        FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, MANY_WARPS>), *A, b, x, y);
+    else
+        FE_LAUNCH(d, WARP * n, THREADS, (block_product<WHAT, 1>), *A, b, x, y);
+    return FE_OK;
 }
 
 /* A warp a row. */
@@ -171,7 +206,11 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
 static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
                                float *coarse)
 {
-    FE_LAUNCH(d, 32 * (size_t)R->n_row, THREADS, block_fine_restrict, *R, b, Ax, coarse);
+    const size_t n = (size_t)R->n_row;
+    if (n < FEW_ROWS)
+        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, b, Ax, coarse);
+    else
+        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, b, Ax, coarse);
     return FE_OK;
 }
 
@@ -190,20 +229,17 @@ static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const floa
 
 static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b, const float *x, float *r)
 {
-    FE_LAUNCH(d, 32 * (size_t)A->n_row, THREADS, block_product<RESIDUAL>, *A, b, x, r);
-    return FE_OK;
+    return launch_product<RESIDUAL>(d, A, b, x, r);
 }
 
 static fe_status product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
 {
-    FE_LAUNCH(d, 32 * (size_t)M->n_row, THREADS, block_product<PRODUCT>, *M, (const float *)NULL, x, y);
-    return FE_OK;
+    return launch_product<PRODUCT>(d, M, NULL, x, y);
 }
 
 static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
 {
-    FE_LAUNCH(d, 32 * (size_t)M->n_row, THREADS, block_product<ADD_PRODUCT>, *M, (const float *)NULL, x, y);
-    return FE_OK;
+    return launch_product<ADD_PRODUCT>(d, M, NULL, x, y);
 }
 
 static fe_status dense(fe_device *d, int n, const float *M, const float *x, float *y)

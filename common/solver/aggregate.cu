@@ -30,20 +30,22 @@ FE_BODY double disordered(uint64_t bits)
     return __longlong_as_double((long long)(bits >> 63 ? bits & ~((uint64_t)1 << 63) : ~bits));
 }
 
-/* The range [first, first + n) of a place after `level` halvings. */
+/* The range [first, first + n) of a place after `level` halvings, and its number among the ranges. */
 typedef struct range {
     int first, n;
+    unsigned number;
 } range;
 FE_BODY range range_at(int n, int most, int level, int place)
 {
-    range r = {0, n};
+    range r = {0, n, 0};
     for (int l = 0; l < level; l++) {
         const int n_piece = (r.n + most - 1) / most, left = n_piece / 2 * most;
-        if (n_piece < 2) break;
+        r.number *= 2;
+        if (n_piece < 2) continue;
         if (place < r.first + left)
             r.n = left;
         else
-            r.first += left, r.n -= left;
+            r.first += left, r.n -= left, r.number++;
     }
     return r;
 }
@@ -101,7 +103,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* Keys that sort the places of each range along its longest side; ranges too small to halve stay. */
 __global__ void range_keys(int n, int most, int level, const int *order, const uint64_t *box, const int *rank,
-                           uint64_t *key, int *value)
+                           int bits, uint64_t *key, int *value)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
@@ -111,7 +113,7 @@ __global__ void range_keys(int n, int most, int level, const int *order, const u
     for (int c = 0; c < 3; c++) side[c] = disordered(b[2 * c + 1]) - disordered(b[2 * c]);
     const int axis = side[2] >= side[1] && side[2] >= side[0] ? 2 : side[1] >= side[0] ? 1 : 0;
     const int within = r.n > most ? rank[3 * (size_t)order[i] + axis] : i;
-    key[i] = (uint64_t)r.first << 32 | (unsigned)within, value[i] = order[i];
+    key[i] = (uint64_t)r.number << bits | (unsigned)within, value[i] = order[i];
 }
 
 /* The largest number of halvings of any place. */
@@ -141,7 +143,7 @@ static fe_status find_ranks(groups *g, int *rank)
 static fe_status halve(groups *g, int level, const int *rank, uint64_t *box)
 {
     fe_device *d = g->s->d;
-    const int n = g->n_order, most = g->cut.most;
+    const int n = g->n_order, most = g->cut.most, bits = fe_bits_of(n);
     const fe_scratch_mark mark = fe_scratch_now(g->s);
     uint64_t *key;
     int *value;
@@ -149,8 +151,8 @@ static fe_status halve(groups *g, int level, const int *rank, uint64_t *box)
     FE_TRY(fe_scratch_take(g->s, (size_t)n, &value));
     FE_LAUNCH(d, 6 * (size_t)n, THREADS, clear_boxes, 6 * n, box);
     FE_LAUNCH(d, n, THREADS, find_boxes, n, most, level, g->order, g->x, box);
-    FE_LAUNCH(d, n, THREADS, range_keys, n, most, level, g->order, box, rank, key, value);
-    FE_TRY(fe_scratch_sort(g->s, n, 32 + fe_bits_of(n), &key, &value));
+    FE_LAUNCH(d, n, THREADS, range_keys, n, most, level, g->order, box, rank, bits, key, value);
+    FE_TRY(fe_scratch_sort(g->s, n, level + bits, &key, &value));
     CUDA_TRY(cudaMemcpyAsync(g->order, value, (size_t)n * sizeof *value, cudaMemcpyDeviceToDevice,
                              fe_cuda_stream(d)));
     fe_scratch_return(g->s, mark);

@@ -6,10 +6,12 @@
 enum { THREADS = 128, WARP = 32, SUMS = 256 };
 
 /* The columns of row blockIdx.x: its own and those of the elements at its node; counts or columns. */
-template <bool FILL> __global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *full)
+template <bool FILL>
+__global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare, int *full)
 {
     __shared__ fe_row_set set;
     const int i = blockIdx.x, first = m.corner_first[i], n = (m.corner_first[i + 1] - first) * n_corner;
+    if (FILL && fe_row_from_spare(spare, A.first[i + 1] - A.first[i], A.column + A.first[i])) return;
     const int slots = fe_row_slots(n + 1);
     fe_row_set_clear(&set, slots);
     if (threadIdx.x == 0) fe_row_set_insert(&set, slots, i);
@@ -17,7 +19,8 @@ template <bool FILL> __global__ void elastic_columns(fe_view m, int n_corner, fe
         const size_t e = m.corner[first + t / n_corner] >> 3;
         fe_row_set_insert(&set, slots, m.conn[(size_t)(t % n_corner) * m.ld + e]);
     }
-    const int count = fe_row_set_sort(&set, slots, FILL ? A.column + A.first[i] : NULL);
+    const int count = fe_row_set_sort(&set, slots, FILL ? A.column + A.first[i] : fe_spare_row(spare),
+                                      FILL ? FE_ROW_SLOTS : FE_SPARE);
     if (threadIdx.x > 0 || FILL) return;
     A.first[i + 1] = count;
     if (set.full) *full = 1;
@@ -159,20 +162,21 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
     fe_device *d = s->d;
     const int n = p->view.n_owned, n_corner = fe_corners(p->kind);
     const fe_sparse empty = {n, p->view.n_local, 3, 3};
-    int *full, is_full = 0;
+    int *full, *spare, is_full = 0;
     fe_view v;
     *A = empty;
     FE_TRY(elastic_view(s, p, &v));
     FE_TRY(fe_scratch_take(s, 1, &full));
     FE_TRY(d->ops->memory.zero(d, sizeof *full, full));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &A->first));
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, v, n_corner, *A, full);
+    FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
+    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, v, n_corner, *A, spare, full);
     FE_TRY(fe_sparse_open_cuda(s, A));
     FE_TRY(d->ops->memory.download(d, sizeof is_full, full, &is_full));
     if (is_full)
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node has more than %d neighbours",
                        FE_ROW_SLOTS);
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, v, n_corner, *A, full);
+    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, v, n_corner, *A, spare, full);
     FE_LAUNCH_KIND(p, (size_t)n * WARP, THREADS, elastic_assemble, v, fixed, *A);
     return FE_OK;
 }

@@ -280,14 +280,14 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_LAUNCH(d, k->n, THREADS, count_modes, level_of(k), T.first);
     FE_TRY(fe_sparse_open_cuda(s, &T));
     FE_LAUNCH(d, k->n, THREADS, fill_modes, level_of(k), T);
-    FE_TRY(fe_sparse_product_cuda(s, &k->A, &T, &k->P));
+    FE_TRY(fe_sparse_product_cuda(s, &k->A, &T, 1, &k->P));
     if (k->block == 3)
         FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows<3>, level_of(k), k->lambda, T, k->P);
     else
         FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows<6>, level_of(k), k->lambda, T, k->P);
     FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
-    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, &AP));
-    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, next));
+    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, 0, &AP));
+    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, 0, next));
     FE_LAUNCH(d, 6 * (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
     return FE_OK;
 }

@@ -40,19 +40,31 @@ FE_BODY void fe_row_set_insert(fe_row_set *s, int slots, int column)
     s->full = 1;
 }
 
-/* After all have inserted: the columns, ascending, in `list`; their number. */
-FE_BODY int fe_row_set_sort(fe_row_set *s, int slots, int *sorted)
+/* After all have inserted: their number, and where that is at most `room` the columns in `sorted`, ascending.
+ */
+FE_BODY int fe_row_set_sort(fe_row_set *s, int slots, int *sorted, int room)
 {
     __syncthreads();
     for (int i = threadIdx.x; i < slots; i += blockDim.x)
         if (s->slot[i] != -1) s->list[atomicAdd(&s->n, 1)] = s->slot[i];
     __syncthreads();
-    for (int i = threadIdx.x; i < s->n && sorted; i += blockDim.x) {
+    for (int i = threadIdx.x; i < s->n && s->n <= room; i += blockDim.x) {
         int rank = 0;
         for (int j = 0; j < s->n; j++) rank += s->list[j] < s->list[i];
         sorted[rank] = s->list[i];
     }
     return s->n;
+}
+
+/* Columns are found twice, once to count them: rows of up to FE_SPARE are kept meanwhile, [row][FE_SPARE]. A
+ * block of threads has row blockIdx.x. */
+enum { FE_SPARE = 64 };
+FE_BODY int *fe_spare_row(int *spare) { return spare + (size_t)blockIdx.x * FE_SPARE; }
+FE_BODY bool fe_row_from_spare(const int *spare, int n, int *columns)
+{
+    for (int t = threadIdx.x; t < n && n <= FE_SPARE; t += blockDim.x)
+        columns[t] = spare[(size_t)blockIdx.x * FE_SPARE + t];
+    return n <= FE_SPARE;
 }
 
 /* Place of a column among n ascending ones, or -1. */
@@ -71,8 +83,10 @@ FE_BODY int fe_find_column(const int *columns, int n, int column)
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
-/* C = A B and T = A^T, in scratch memory. FE_OUT_OF_MEMORY where a row has more than FE_ROW_SLOTS columns. */
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C);
+/* C = A B and T = A^T, in scratch memory. single: no row of B has more than one block. FE_OUT_OF_MEMORY where
+ * a row of C has more than FE_ROW_SLOTS columns. */
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, int single,
+                                 fe_sparse *C);
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
 /* y = A x */
 fe_status fe_sparse_apply_cuda(fe_device *d, const fe_sparse *A, const double *x, double *y);
