@@ -34,7 +34,7 @@ static const char help[] =
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
     "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction per iteration)\n"
-    "  --precondition KIND       auto (default: multigrid from 1000 nodes on, on a GPU after 4000 "
+    "  --precondition KIND       auto (default: multigrid from 1000 nodes on; on several GPUs after 4000 "
     "iterations),\n"
     "                            none, block-jacobi, chebyshev (four sweeps on block-jacobi), multigrid\n"
     "                            (smoothed aggregation)\n"

@@ -117,14 +117,14 @@ static void print_hierarchy(const fe_multigrid *m)
 enum { WORTH_MULTIGRID = 1000 };
 const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
                                                               "multigrid"};
-/* Set-up runs on the host, and iterations on a device are fast: on an H200 it takes as long as 4000
- * iterations with block-Jacobi on a bracket of 65 k degrees of freedom, 11000 on a box of 0.8 M, 15000 on one
- * of 6.4 M. So a device begins without, and never spends much more than twice the time of the better choice.
- */
+/* With several ranks set-up runs on the host, and iterations on devices are fast: on an H200 it takes as long
+ * as 4000 iterations with block-Jacobi on a bracket of 65 k degrees of freedom. So several devices begin
+ * without, and never spend much more than twice the time of the better choice. */
 enum { DEVICE_PATIENCE = 4000 };
 static int auto_waits(const fe_options *o, int n_node)
 {
-    return o->precondition == FE_PRECONDITION_AUTO && n_node >= WORTH_MULTIGRID && strcmp(o->backend, "host");
+    return o->precondition == FE_PRECONDITION_AUTO && n_node >= WORTH_MULTIGRID &&
+           strcmp(o->backend, "host") && o->ranks > 1;
 }
 int fe_precondition_of(const fe_options *o, int n_node)
 {
