@@ -52,6 +52,8 @@ static fe_status open_vectors(fe_solver *s)
     FE_TRY(fe_device_allocate(s->device, 64, sizeof(double), "scalars", (void **)&s->scalar));
     FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks",
                               (void **)&s->blocks));
+    FE_TRY(fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(float), "diagonal blocks",
+                              (void **)&s->inverse));
     return fe_device_allocate(s->device, fe_summary_scratch(s->share->n_elem), sizeof(double), "summary",
                               (void **)&s->partial);
 }

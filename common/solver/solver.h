@@ -44,7 +44,8 @@ typedef struct fe_solver {
     double *displacement; /* Newton's iterate */
     double *external, *internal, *residual, *step, *trial, *scratch;
     double *perturbed; /* displacement + eps × direction, of the finite difference */
-    double *blocks;    /* [n_local][3][3] block-Jacobi */
+    double *blocks;    /* [n_local][3][3] block-Jacobi: the tangent's diagonal blocks, */
+    float *inverse;    /* [n_owned][6] and their inverses */
     double *scalar;    /* [64] */
     double *partial;   /* summary scratch */
     double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
