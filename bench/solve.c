@@ -29,6 +29,9 @@ static const char help[] =
     "                            random\n"
     "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
     "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
+    "  --predictor KIND          where an increment begins: extrapolated (default; elastic where the load "
+    "turns),\n"
+    "                            elastic\n"
     "  --krylov METHOD           auto (default): cg where the Jacobian is symmetric, gmres where it is a "
     "difference;\n"
     "                            gmres, cg\n"
@@ -68,6 +71,7 @@ enum {
     OPT_ORDER,
     OPT_TET_POINTS,
     OPT_JACOBIAN,
+    OPT_PREDICTOR,
     OPT_KRYLOV,
     OPT_RESTART,
     OPT_ORTHOGONALIZATION,
@@ -99,6 +103,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"order", 1, 0, OPT_ORDER},
                                       {"tet-points", 1, 0, OPT_TET_POINTS},
                                       {"jacobian", 1, 0, OPT_JACOBIAN},
+                                      {"predictor", 1, 0, OPT_PREDICTOR},
                                       {"krylov", 1, 0, OPT_KRYLOV},
                                       {"restart", 1, 0, OPT_RESTART},
                                       {"orthogonalization", 1, 0, OPT_ORTHOGONALIZATION},
@@ -191,6 +196,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");
     case OPT_PARTITION: CHOICE(&o->partition, "contiguous", "metis");
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
+    case OPT_PREDICTOR: CHOICE(&o->predictor, "extrapolated", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
     case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
     case OPT_PRECONDITION:

@@ -146,6 +146,7 @@ static json_t *newton_of(writer *w, const fe_step_result *s)
     EACH_TAKEN(w, o, "krylov", integer, krylov_iterations);
     EACH_TAKEN(w, o, "krylov_residuals", number, krylov_residual);
     put(w, o, "substeps", integer(s->substeps));
+    put(w, o, "extrapolated", integer(s->extrapolated));
     return o;
 }
 
@@ -177,6 +178,7 @@ static json_t *failed_of(writer *w, const fe_result *r)
     json_t *o = json_object();
     put(w, o, "step", integer(r->failed->step));
     put(w, o, "factors", factors_of(w, r, r->failed));
+    put(w, o, "carried", number(r->failed->carried));
     put(w, o, "newton", newton_of(w, r->failed));
     return o;
 }

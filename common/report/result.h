@@ -29,9 +29,12 @@ typedef struct fe_step_result {
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
     int n_residual;
-    double *residual;        /* [n_residual] relative to the acceptance scale, first to last */
+    double *residual; /* [n_residual] relative to the acceptance scale: where each increment begins, and
+                         after each linear solve */
     fe_newton_record *taken; /* [newton_iterations] */
     int substeps;            /* 1: the listed increment in one piece */
+    double carried;          /* share of the step's increment that was accepted */
+    int extrapolated;        /* increments that began from the last one's continuation */
     double seconds[FE_N_PHASE];
 } fe_step_result;
 
