@@ -114,7 +114,7 @@ static void limit_load_is_no_matter_of_steps(void **state)
         child_write_problem("steps.json",
                             (problem){.material = PERFECT, .loads = SHEAR, .factors = ramp(130, by[i], 60)});
         child_must(1, "solve steps.json --mesh cube4_tet.msh --threads 1 --result r.json");
-        child_assert_said("limit load", "solve", PARTS("limit load: displacements grow without bound"));
+        assert_non_null(strstr(child_said, "limit load: displacements grow without bound"));
         const double reached = 130 + by[i] * (double)(result_steps("r.json") - 1);
         low = fmax(low, reached), high = fmin(high, reached + by[i]);
     }
@@ -126,9 +126,9 @@ static void limit_load_is_no_matter_of_steps(void **state)
 static void tolerance_out_of_reach(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"", "--jacobian difference",
-                                       "--jacobian elastic --newton-iterations 900", "--anderson 3",
-                                       "--substep"};
+    static const char *const ways[] = {
+        "", "--jacobian difference", "--jacobian elastic --newton-iterations 900",
+        "--jacobian elastic --newton-iterations 900 --anderson 3", "--substep"};
     child_write_problem("tight.json", (problem){.factors = "1.5"});
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         assert_int_equal(
@@ -138,7 +138,7 @@ static void tolerance_out_of_reach(void **state)
                                 "--tolerance 1e-17 asks for more digits than there are here"));
         json_t *root = result_load_checked("r.json", "not_converged", 0);
         const double n = result_number(result_at(result_at(root, "failed_step"), "newton"), "iterations");
-        assert_true(i == 2 ? n < 450 : n < 25);
+        assert_true(n < (i == 2 || i == 3 ? 450 : 25));
         json_decref(root);
     }
 }
@@ -230,6 +230,63 @@ static void interruption_keeps_steps(void **state)
     json_decref(result_load_checked("r.json", "interrupted", 0));
 }
 
+/* What is known stands in the output before the first step ends, and a linear solve that takes long says
+ * where it is, after one second, two more, … */
+static void long_solves_speak(void **state)
+{
+    (void)state;
+    child_must(0, "meshgen box -c 24 -o large.msh");
+    child_write_problem("slow.json", (problem){0});
+    const pid_t child =
+        child_start("solve slow.json --mesh large.msh --threads 1 --krylov gmres --restart 1000 "
+                    "--krylov-tolerance 1e-15 --precondition none --progress 1");
+    char out[1024] = "", err[1024] = "";
+    for (int i = 0; i < 6000 && !(strstr(out, "plastic gp") && strstr(err, "so far")); i++, usleep(5000)) {
+        read_into("out", sizeof out, out);
+        read_into("err", sizeof err, err);
+    }
+    kill(child, SIGINT);
+    assert_int_equal(child_finish(child), 130);
+    assert_non_null(strstr(out, "step     newton"));
+    assert_null(strstr(out, "\n   1 "));
+    int step, iteration, n;
+    double reduced;
+    assert_int_equal(sscanf(err,
+                            "solve: load step %d, Newton iteration %d: linear solve: %d iterations so far, "
+                            "residual reduced to %lg\n",
+                            &step, &iteration, &n, &reduced),
+                     4);
+    assert_true(step == 1 && iteration == 1 && n > 0 && reduced < 1);
+}
+
+/* A strain of 0.12 is beyond small ones; it is said once, not again by each step, and stands in the result.
+ * The gradient of a stretched bar without lateral contraction (nu = 0) is u / length. */
+static void large_strains_are_said(void **state)
+{
+    (void)state;
+    child_write_problem("stretch.json",
+                        (problem){.material = "\"E\": 1, \"nu\": 0, \"sigma_y\": 1000, \"H\": 0",
+                                  .supports = ROLLERS ", {\"group\": \"x1\", \"u\": {\"x\": 0.01}}",
+                                  .loads = "",
+                                  .factors = "9.9, 12, 13, 25, 26"});
+    child_must(0, "solve stretch.json --threads 1 --result r.json");
+    static const char *const said =
+        "solve: load step 2: the displacement gradient is up to 0.12: small strains "
+        "hold below 0.1\nsolve: load step 4: the displacement gradient is up to 0.25";
+    assert_int_equal(strncmp(child_said, said, strlen(said)), 0);
+    json_t *root = result_load_checked("r.json", "converged", 5);
+    static const double gradient[] = {0.099, 0.12, 0.13, 0.25, 0.26};
+    for (size_t i = 0; i < 5; i++) {
+        assert_near("gradient", result_number(result_step(root, i), "max_gradient"), gradient[i], 1e-9);
+        assert_int_equal(json_is_true(result_at(result_step(root, i), "small_strain")), i == 0);
+    }
+    json_decref(root);
+    child_must(0, "solve stretch.json --mesh tet.msh --threads 1 --ranks 2 --result r.json");
+    root = result_load_checked("r.json", "converged", 5);
+    assert_near("gradient", result_number(result_step(root, 1), "max_gradient"), 0.12, 1e-9);
+    json_decref(root);
+}
+
 /* A limit on the size of files is a disk that fills up while the result grows. */
 static void full_disk(void **state)
 {
@@ -262,22 +319,19 @@ static void full_disk(void **state)
 static void result_has_its_keys(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"problem",     "mesh",  "element", "nodes", "elements", "volume",
-                                       "probe_nodes", "units", "status",  "steps", "run"},
-                             *const step_keys[] = {"step",     "factors",    "probes",         "reactions",
-                                                   "max_peeq", "max_mises",  "elastic_energy", "plastic_work",
-                                                   "int_peeq", "plastic_gp", "max_abs_u",      "norm_u",
-                                                   "newton",   "seconds"},
-                             *const newton_keys[] = {"iterations",      "krylov_iterations", "residuals",
-                                                     "line_search",     "increments",        "krylov",
-                                                     "krylov_residuals"},
-                             *const second_keys[] = {"material",     "residual",
-                                                     "jacvec",       "orthogonalization",
-                                                     "precondition", "exchange",
-                                                     "other"},
-                             *const run_keys[] = {"variant",  "backend",        "device", "ranks",
-                                                  "threads",  "partition",      "flags",  "commit",
-                                                  "versions", "bytes_to_device"};
+    static const char *const
+        keys[] = {"problem",     "mesh",  "element", "nodes", "elements", "volume",
+                  "probe_nodes", "units", "status",  "steps", "run"},
+        *const step_keys[] = {"step",         "factors",      "probes",         "reactions",
+                              "max_peeq",     "max_mises",    "elastic_energy", "plastic_work",
+                              "int_peeq",     "plastic_gp",   "max_abs_u",      "norm_u",
+                              "max_gradient", "small_strain", "newton",         "seconds"},
+        *const newton_keys[] = {"iterations", "krylov_iterations", "residuals", "line_search", "increments",
+                                "krylov",     "krylov_residuals"},
+        *const second_keys[] = {"material",     "residual", "jacvec", "orthogonalization",
+                                "precondition", "exchange", "other"},
+        *const run_keys[] = {"variant",   "backend", "device", "ranks",    "threads",
+                             "partition", "flags",   "commit", "versions", "bytes_to_device"};
 #define HAS(object, list)                                                                                    \
     for (size_t k = 0; k < sizeof list / sizeof *list; k++)                                                  \
     assert_false(json_is_null(result_at(object, list[k])))
@@ -291,7 +345,7 @@ static void result_has_its_keys(void **state)
                         "solve --threads 1 'a b.json' --output fields --verbose --result r.json");
     assert_string_equal(json_string_value(result_at(r, "flags")),
                         "--threads 1 --output fields --verbose --result r.json");
-    assert_string_equal(json_string_value(result_at(r, "variant")), "node_csr");
+    assert_string_equal(json_string_value(result_at(r, "variant")), "patch");
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "setup")));
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "solve")));
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "output")));
@@ -440,8 +494,8 @@ static void four_points_count_four_times(void **state)
     json_decref(four);
 }
 
-/* A frozen Jacobian needs more iterations, Anderson's mixing fewer of them, and its steps are too long where
- * the line search does not shorten them. */
+/* A frozen Jacobian needs more iterations, Anderson's mixing fewer of them; with a consistent tangent a
+ * warning says that it is of no use. Its steps are too long where the line search does not shorten them. */
 static void modified_newton_and_line_search(void **state)
 {
     (void)state;
@@ -450,7 +504,10 @@ static void modified_newton_and_line_search(void **state)
                "solve p.json --threads 1 --result elastic.json --jacobian elastic --newton-iterations 400");
     child_must(0, "solve p.json --threads 1 --result mixed.json --jacobian elastic --newton-iterations 400 "
                   "--anderson 3");
+    assert_null(strstr(child_said, "--anderson"));
     child_must(0, "solve p.json --threads 1 --result searched.json --anderson 3");
+    child_assert_said("--anderson", "solve",
+                      PARTS("--anderson 3: costs iterations with a consistent tangent"));
     child_must(0, "solve p.json --threads 1 --result whole.json --anderson 3 --no-line-search");
     static const char *const files[] = {"p.r.json", "elastic.json", "mixed.json", "searched.json",
                                         "whole.json"};
@@ -610,6 +667,8 @@ int main(void)
         cmocka_unit_test(tolerance_out_of_reach),
         cmocka_unit_test(no_convergence_keeps_steps),
         cmocka_unit_test(interruption_keeps_steps),
+        cmocka_unit_test(long_solves_speak),
+        cmocka_unit_test(large_strains_are_said),
         cmocka_unit_test(full_disk),
         cmocka_unit_test(result_has_its_keys),
         cmocka_unit_test(ways_to_one_solution),

@@ -166,6 +166,8 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     put(w, o, "plastic_gp", integer(s->plastic_gp));
     put(w, o, "max_abs_u", number(s->max_abs_u));
     put(w, o, "norm_u", number(s->norm_u));
+    put(w, o, "max_gradient", number(s->max_gradient));
+    put(w, o, "small_strain", json_boolean(s->max_gradient <= fe_largest_gradient));
     put(w, o, "newton", newton_of(w, s));
     put(w, o, "seconds", seconds);
     return o;

@@ -19,6 +19,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     FE_TRY(d->ops->memory.download(d, sizeof totals, s->scalar, totals));
     FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
     record->max_peeq = totals[FE_N_SUM + FE_MAX_PEEQ], record->max_mises = totals[FE_N_SUM + FE_MAX_MISES];
+    record->max_gradient = totals[FE_N_SUM + FE_MAX_GRADIENT];
     record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
     record->plastic_work = s->plastic_work + totals[FE_SUM_PLASTIC_WORK];
     record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
@@ -111,6 +112,16 @@ static fe_status advance(fe_solver *s, const double *to, double *from, double *t
     return FE_OK;
 }
 
+/* Said at the first step that leaves the range of small strains, and where the gradient has doubled since. */
+static void warn_of_strains(fe_solver *s, const fe_step_result *record)
+{
+    if (s->comm->rank || record->max_gradient <= fmax(fe_largest_gradient, 2.0 * s->said_gradient)) return;
+    s->said_gradient = record->max_gradient;
+    fprintf(stderr,
+            "solve: load step %d: the displacement gradient is up to %.3g: small strains hold below %g\n",
+            record->step, record->max_gradient, fe_largest_gradient);
+}
+
 fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending)
 {
     double *factors = NULL;
@@ -120,6 +131,7 @@ fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *re
     free(factors);
     if (status == FE_OK) status = summarize(s, record);
     if (status == FE_OK) status = read_probes(s, record);
+    if (status == FE_OK) warn_of_strains(s, record);
     s->plastic_work = record->plastic_work;
     return status;
 }

@@ -160,6 +160,7 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
     s->displacement_norm = sqrt(square);
+    s->iteration = record->newton_iterations + 1;
     FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &state->linear));
     record->krylov_iterations += state->linear.iterations;
     *why = fe_newton_refuses_solve(&state->linear);

@@ -82,6 +82,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
         s->scale = fmax(s->scale, state->previous);
         if (!isfinite(norm)) return fe_newton_not_finite(record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
+        s->iteration = record->newton_iterations + 1;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
         record->krylov_iterations += linear->iterations;
         const char *why = fe_newton_refuses_solve(linear);

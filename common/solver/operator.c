@@ -64,7 +64,24 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
     return mask(s, y);
 }
 
-static fe_status poll(void *context) { return fe_solver_interrupted(context); }
+/* A linear solve may take minutes: it says where it is, seldom, and less often the longer it takes. */
+static void say_progress(fe_solver *s, const fe_krylov_result *so_far)
+{
+    const double now = fe_seconds();
+    if (s->comm->rank || now < s->said + s->quiet) return;
+    s->said = now, s->quiet *= 2.0;
+    fprintf(
+        stderr,
+        "solve: load step %d, Newton iteration %d: linear solve: %d iterations so far, residual reduced to "
+        "%.1e\n",
+        s->load_step, s->iteration, so_far->iterations, so_far->last / so_far->first);
+}
+
+static fe_status poll(void *context, const fe_krylov_result *so_far)
+{
+    say_progress(context, so_far);
+    return fe_solver_interrupted(context);
+}
 
 /* What a product depends on besides its vectors: which of the two states is the trial, and whether its
  * tangent is read. A difference depends on norms, too. */
@@ -170,7 +187,6 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     if (s->precondition == FE_PRECONDITION_BLOCK_JACOBI && s->jacobi_iterations >= DEVICE_PATIENCE &&
         auto_waits(s->options, s->mesh_nodes))
         FE_TRY(fe_solver_better_preconditioner(s, &better));
-    /* a linear solve may take minutes: it polls for interruption */
     const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL},
                       frozen = {fe_multigrid_apply, &s->multigrid, 0, NULL};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL

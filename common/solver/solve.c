@@ -28,7 +28,7 @@ typedef struct run {
 
 fe_options fe_default_options(void)
 {
-    return (fe_options){.variant = "node_csr",
+    return (fe_options){.variant = "patch",
                         .backend = "host",
                         .ranks = 1,
                         .tet_points = 1,
@@ -37,6 +37,7 @@ fe_options fe_default_options(void)
                         .krylov_iterations = 20000,
                         .tolerance = 1e-9,
                         .newton_iterations = 60,
+                        .progress = 10.0,
                         .line_search = 1};
 }
 
@@ -231,6 +232,7 @@ static fe_status load_steps(fe_solver *s, run *r)
             break;
         }
         record->step = s->load_step = step + 1;
+        s->said = fe_seconds(), s->quiet = r->options->progress;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
         status = fe_solver_load_step(s, to, record, &ending);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
@@ -269,8 +271,20 @@ static fe_status describe(fe_solver *s, const run *r)
     return FE_OK;
 }
 
+/* Mixing with older steps undoes the quadratic convergence of Newton's method (results: anderson.csv). */
+static void warn_of_anderson(const fe_solver *s)
+{
+    const fe_options *o = s->options;
+    if (o->anderson && o->jacobian != FE_JACOBIAN_ELASTIC && s->comm->rank == 0)
+        fprintf(stderr,
+                "solve: --anderson %d: costs iterations with a consistent tangent; it is for --jacobian "
+                "elastic\n",
+                o->anderson);
+}
+
 static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 {
+    warn_of_anderson(s);
     FE_TRY(fe_share_build(r->mesh, &r->partition, s->comm->rank, share));
     FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
@@ -360,6 +374,7 @@ static fe_status run_all(run *r)
                       .transport = o->transport};
     FE_TRY(fe_ranks_check(&ranks));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
+    r->result->partition = fe_partition_names[r->partition.method];
     FE_TRY(run_fields(r));
     const fe_status status = fe_ranks_run(&ranks, run_rank, r);
     r->abandoned = ranks.abandoned;
@@ -378,7 +393,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->element = fe_kind_name(mesh->kind);
     result->precondition = fe_precondition_name(o, mesh->n_node);
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
-    result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
+    result->partition = fe_partition_names[o->partition];
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     const fe_status status = run_all(&r);

@@ -37,7 +37,8 @@ typedef struct fe_options {
     int krylov_iterations;   /* of one linear solve */
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
-    int graphs; /* Krylov iterations are recorded and replayed */
+    double progress; /* seconds into a load step after which it says where it is, then twice as long, … */
+    int graphs;      /* Krylov iterations are recorded and replayed */
 } fe_options;
 
 /* The defaults of interface and README. */

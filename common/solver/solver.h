@@ -59,7 +59,9 @@ typedef struct fe_solver {
     fe_multigrid multigrid; /* where that is in use */
     int jacobi_iterations;  /* of all linear solves with block-Jacobi */
 
-    int load_step;            /* the one under way, from 1 */
+    int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
+    double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
+    double said_gradient;     /* the displacement gradient that was warned of last */
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
     double load_norm;         /* |f_ext| of the load factors in force, */
