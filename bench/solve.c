@@ -16,7 +16,7 @@ static const char help[] =
     "factor.\n"
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1; default: the first mesh that the problem lists\n"
-    "  --variant NAME            assembly strategy (node_csr); --list prints all\n"
+    "  --variant NAME            assembly strategy (patch); --list prints all\n"
     "  --backend host|cuda       where it runs (host)\n"
     "  --ranks N                 partitions (1): threads of this process, with one GPU each on cuda; under\n"
     "                            mpirun or srun the processes that they start\n"
@@ -24,11 +24,16 @@ static const char help[] =
     "  --transport KIND          between GPUs: nccl (default), peer (they write into each other's memory; "
     "--ranks "
     "only)\n"
-    "  --partition METHOD        contiguous (default), metis\n"
+    "  --partition METHOD        auto (default): metis, in builds without it bisection, but contiguous "
+    "where\n"
+    "                            that computes fewer elements twice; contiguous, metis, bisection\n"
     "  --order ORDER             node order: as-is (default), lexicographic, rcm, morton, bisection,\n"
     "                            random\n"
     "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
     "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
+    "  --predictor KIND          where an increment begins: extrapolated (default; elastic where the load "
+    "turns),\n"
+    "                            elastic\n"
     "  --krylov METHOD           auto (default): cg where the Jacobian is symmetric, gmres where it is a "
     "difference;\n"
     "                            gmres, cg\n"
@@ -46,8 +51,12 @@ static const char help[] =
     "  --tolerance T             Newton: residual over the largest force so far (1e-9)\n"
     "  --newton-iterations N     most iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
-    "  --anderson M              Anderson acceleration of the outer iteration with M differences (0)\n"
-    "  --substep                 halve an increment that fails (said aloud: it changes the increments)\n"
+    "  --anderson M              Anderson acceleration with M differences (0): for --jacobian elastic\n"
+    "  --substep                 take a load step that fails in pieces, halved where they fail, doubled "
+    "where\n"
+    "                            they are easy (said: it changes the increments)\n"
+    "  --progress SECONDS        a load step that takes longer says where it is, then after twice as long, … "
+    "(10)\n"
     "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
     "  --result FILE.json        result, complete after every load step\n"
     "  --output DIR              ParaView series of the fields\n"
@@ -68,6 +77,7 @@ enum {
     OPT_ORDER,
     OPT_TET_POINTS,
     OPT_JACOBIAN,
+    OPT_PREDICTOR,
     OPT_KRYLOV,
     OPT_RESTART,
     OPT_ORTHOGONALIZATION,
@@ -80,6 +90,7 @@ enum {
     OPT_NO_LINE_SEARCH,
     OPT_ANDERSON,
     OPT_SUBSTEP,
+    OPT_PROGRESS,
     OPT_TIMEOUT,
     OPT_RESULT,
     OPT_OUTPUT,
@@ -99,6 +110,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"order", 1, 0, OPT_ORDER},
                                       {"tet-points", 1, 0, OPT_TET_POINTS},
                                       {"jacobian", 1, 0, OPT_JACOBIAN},
+                                      {"predictor", 1, 0, OPT_PREDICTOR},
                                       {"krylov", 1, 0, OPT_KRYLOV},
                                       {"restart", 1, 0, OPT_RESTART},
                                       {"orthogonalization", 1, 0, OPT_ORTHOGONALIZATION},
@@ -111,6 +123,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"no-line-search", 0, 0, OPT_NO_LINE_SEARCH},
                                       {"anderson", 1, 0, OPT_ANDERSON},
                                       {"substep", 0, 0, OPT_SUBSTEP},
+                                      {"progress", 1, 0, OPT_PROGRESS},
                                       {"timeout", 1, 0, OPT_TIMEOUT},
                                       {"result", 1, 0, OPT_RESULT},
                                       {"output", 1, 0, OPT_OUTPUT},
@@ -167,6 +180,7 @@ static fe_status tolerance(const char *flag, const char *text, double *out)
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
     fe_options *o = &a->options;
+    int whole;
     switch (key) {
     case OPT_MESH: a->mesh = text; return FE_OK;
     case OPT_VARIANT: o->variant = text; return FE_OK;
@@ -174,6 +188,10 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_RESULT: a->result = text; return FE_OK;
     case OPT_OUTPUT: a->output = text; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
+    case OPT_PROGRESS:
+        FE_TRY(option_whole(flag, text, 1, 1000000, &whole));
+        o->progress = whole;
+        return FE_OK;
     case OPT_TIMEOUT: return option_whole(flag, text, 1, 1000000, &a->timeout);
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &o->threads);
     case OPT_RESTART: return option_whole(flag, text, 1, 1000, &o->restart);
@@ -189,8 +207,9 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
     case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");
-    case OPT_PARTITION: CHOICE(&o->partition, "contiguous", "metis");
+    case OPT_PARTITION: return option_choice(flag, text, fe_partition_names, FE_N_PARTITION, &o->partition);
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
+    case OPT_PREDICTOR: CHOICE(&o->predictor, "extrapolated", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
     case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
     case OPT_PRECONDITION:
@@ -263,6 +282,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
                 r->ranks, r->communication, r->partition, r->quality.imbalance, 100.0 * r->quality.duplicates,
                 100.0 * r->quality.ghosts, r->quality.most_neighbors);
         printf("step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n");
+        fflush(stdout); /* a step may take long: what is known stands in a file before */
         return FE_OK;
     }
     double seconds = 0.0;

@@ -27,7 +27,7 @@ static const char usage[] =
     "  -o, --output FILE.msh\n"
     "parts: what a partition costs: time, balance, ghosts, elements computed by several ranks\n"
     "  -n, --ranks LIST          numbers of ranks between commas\n"
-    "  -p, --partition METHOD    contiguous (in the mesh's node order), metis (contiguous)\n"
+    "  -p, --partition METHOD    auto, contiguous (in the mesh's node order), metis, bisection (auto)\n"
     "info: counts, groups and quality; exit code 2 where the mesh would be refused\n"
     "\n"
     "  -h, --help   -V, --version\n"
@@ -142,10 +142,9 @@ static fe_status read_ranks(const char *text, box_options *o)
 
 static fe_status read_partition(const char *text, int *partition)
 {
-    *partition = !strcmp(text, "metis") ? FE_PARTITION_METIS : FE_PARTITION_CONTIGUOUS;
-    return *partition == FE_PARTITION_METIS || !strcmp(text, "contiguous")
-               ? FE_OK
-               : bad_value("partition", text, "contiguous or metis is needed");
+    for (*partition = 0; *partition < FE_N_PARTITION; ++*partition)
+        if (!strcmp(text, fe_partition_names[*partition])) return FE_OK;
+    return bad_value("partition", text, "auto, contiguous, metis or bisection is needed");
 }
 
 static fe_status read_option(int option, const char *value, box_options *o)
@@ -305,9 +304,9 @@ static fe_status print_parts(const box_options *o, const fe_mesh *mesh)
         if (status == FE_OK) status = fe_ranks_run(&ranks, build_part, &p);
         if (status == FE_OK)
             printf("%6d  %-10s  %10.2f  %10.2f  %10.4f  %9.3f%%  %10.3f%%  %8d\n", ranks.n_rank,
-                   o->partition == FE_PARTITION_METIS ? "metis" : "contiguous", parted - start,
-                   fe_seconds() - parted, p.quality.imbalance, 100.0 * p.quality.ghosts,
-                   100.0 * p.quality.duplicates, p.quality.most_neighbors);
+                   fe_partition_names[p.partition.method], parted - start, fe_seconds() - parted,
+                   p.quality.imbalance, 100.0 * p.quality.ghosts, 100.0 * p.quality.duplicates,
+                   p.quality.most_neighbors);
         fflush(stdout);
         fe_partition_close(&p.partition);
         FE_TRY(status);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, operations, ceiling and scaling, for each backend that has rows,
+# Draws all figures of result folders: throughput, operations, ceiling, scaling and Anderson acceleration, for each backend that has rows,
 # as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
@@ -24,6 +24,10 @@ draw() { # FOLDER FIGURE BACKEND: as SVG and PNG, from $work/data.gp
     done
 }
 for folder in "$@"; do
+    if [ -f "$folder/anderson.csv" ]; then
+        awk -F, -f plots/anderson.awk "$folder/anderson.csv" "$folder/anderson-history.csv" >"$work/data.gp"
+        draw "$folder" anderson host
+    fi
     for backend in host cuda; do
         : >"$work/data.gp"
         [ ! -f "$folder/kernels.csv" ] || # rows of several ranks may stand alone

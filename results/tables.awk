@@ -57,6 +57,13 @@ file == "storage.csv" {
     if (!((get("storage")) in has_storage)) { has_storage[get("storage")] = 1; storage[++n_storage] = get("storage") }
     next
 }
+file == "anderson.csv" {
+    d = get("depth")
+    if (!((run, d) in has_depth)) { has_depth[run, d] = 1; depth[run, ++n_depth[run]] = d }
+    mixed[run, get("element"), get("jacobian"), d] = get("status") == "converged" ? get("newton") : "-"
+    anderson_about[run] = get("problem") ", " get("steps") " load steps"
+    next
+}
 file == "scaling.csv" {
     if (get("status") != "ok") next
     split(get("case"), part, "-")
@@ -336,6 +343,26 @@ function validation(    i, w, r, text) {
     if (!seen_validation) fault("no run of results/current.csv proves 'validation'")
 }
 function shown(x) { return x == "" ? "0" : x }
+# Newton iterations with Anderson acceleration: a row for each element and Jacobian.
+function anderson(    r, e, j, k, text, jacobian) {
+    split("tangent elastic", jacobian, " ")
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "anderson") in has_word)) continue
+        out("![Residual over iterations with and without Anderson acceleration](" up folder[r] "/anderson-host.svg)"); out("")
+        wrap("Iterations of Newton's method, " anderson_about[r] ", elastic predictor, commit " commit[r] " ([rows](" up folder[r] "/anderson.csv)):", ""); out("")
+        text = "| element | Jacobian |"; for (k = 1; k <= n_depth[r]; k++) text = text " depth " depth[r, k] " |"
+        out(text); text = "|---|---|"; for (k = 1; k <= n_depth[r]; k++) text = text "---:|"
+        out(text)
+        for (e = 1; e <= 2; e++)
+            for (j = 1; j <= 2; j++) {
+                text = "| " title(elements[e]) " | `" jacobian[j] "` |"
+                for (k = 1; k <= n_depth[r]; k++) text = text " " mixed[r, elements[e], jacobian[j], depth[r, k]] " |"
+                out(text)
+            }
+        return
+    }
+    out("No current run holds Anderson acceleration.")
+}
 function bracket(    r, f, k) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "bracket") in has_word)) continue
@@ -510,6 +537,7 @@ function block(spec,    w, n) {
     else if (w[1] == "checks") checks()
     else if (w[1] == "validation") validation()
     else if (w[1] == "bracket") bracket()
+    else if (w[1] == "anderson") anderson()
     else if (w[1] == "variant") variant_table(substr(spec, 9))
     else if (w[1] == "profile") profile_table(substr(spec, 9))
     else if (w[1] == "prices") prices()

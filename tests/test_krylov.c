@@ -370,11 +370,13 @@ static fe_status resident_apply(void *context, double *x, double *y)
     return r->device->ops->column.dots(r->device, (size_t)r->n, r->n, r->rows, (size_t)r->n, x, y);
 }
 
-static int n_polled;
-static fe_status count_poll(void *context)
+static int n_polled, most_seen;
+static fe_status count_poll(void *context, const fe_krylov_result *so_far)
 {
     (void)context;
     n_polled++;
+    most_seen = so_far->iterations > most_seen ? so_far->iterations : most_seen;
+    assert_true(so_far->iterations <= n_polled && so_far->first > 0);
     return FE_OK;
 }
 
@@ -397,7 +399,7 @@ static void test_recorded(void **state)
         }
         must(fe_krylov_record(&t->krylov, 1));
         int iterations = 0;
-        n_polled = 0;
+        n_polled = most_seen = 0;
         for (int solve = 0; solve < 8; solve++) {
             const int v = solve % 2;
             t->other = (fe_operator){resident_apply, &versions[v], v + 1, count_poll};
@@ -408,6 +410,7 @@ static void test_recorded(void **state)
             iterations += t->result.iterations;
         }
         assert_true(n_polled >= iterations);
+        assert_true(most_seen > 0);
         if (t->device->ops->recording.begin) assert_true(versions[0].calls + versions[1].calls < iterations);
         fe_krylov_close(&t->krylov);
         dense_close(t);

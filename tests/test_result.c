@@ -74,6 +74,8 @@ static void add_sample_step(sample *s)
     step->reaction[1] = 20;
     step->reaction[2] = INFINITY;
     step->max_peeq = 5e-324;
+    step->max_gradient = 0.25;
+    step->extrapolated = 1;
     step->plastic_gp = 1;
     step->newton_iterations = 2;
     step->krylov_iterations = 77;
@@ -130,6 +132,9 @@ static void result_holds_every_number(void **state)
     assert_true(json_number_value(result_at(result_at(result_at(step, "reactions"), "y0"), "y")) == 20);
     assert_true(json_is_null(result_at(result_at(result_at(step, "reactions"), "x0"), "z")));
     assert_true(json_number_value(result_at(step, "max_peeq")) == 5e-324);
+    assert_true(json_number_value(result_at(step, "max_gradient")) == 0.25);
+    assert_true(json_is_false(result_at(step, "small_strain")));
+    assert_int_equal(json_integer_value(result_at(result_at(step, "newton"), "extrapolated")), 1);
     assert_int_equal(json_integer_value(result_at(result_at(step, "newton"), "krylov_iterations")), 77);
     assert_true(json_number_value(json_array_get(result_at(result_at(step, "newton"), "residuals"), 2)) ==
                 1e-12);

@@ -1,5 +1,6 @@
 /* Shares and halos of ranks: who owns and computes what, and that neighbours mean the same nodes when they
  * exchange values. */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "have/metis.h"
 #include "tests/common.h"
 
-static const int partitions[] = {FE_PARTITION_CONTIGUOUS,
+static const int partitions[] = {FE_PARTITION_CONTIGUOUS, FE_PARTITION_BISECTION,
 #if FE_HAVE_METIS
                                  FE_PARTITION_METIS
 #endif
@@ -228,6 +229,50 @@ static void test_pieces(void **state)
     fe_mesh_close(&mesh);
 }
 
+/* Elements that shares hold more than once, over elements. */
+static double computed_again(const fe_mesh *mesh, int n_rank, int method, int *used)
+{
+    fe_partition partition;
+    double n = 0;
+    must(fe_partition_mesh(mesh, n_rank, method, &partition));
+    *used = partition.method;
+    for (int r = 0; r < n_rank; r++) {
+        fe_share share;
+        must(fe_share_build(mesh, &partition, r, &share));
+        n += share.n_elem;
+        fe_share_close(&share);
+    }
+    fe_partition_close(&partition);
+    return n / mesh->n_elem - 1;
+}
+
+/* The default reads the mesh: slabs of a long box stay, where nothing computes less again; nodes in random
+ * order are not cut into ranges, which would compute most elements on every rank. */
+static void test_auto(void **state)
+{
+    (void)state;
+    const fe_box box = {.kind = FE_HEX8, .cells = {4, 4, 119}, .length = {1, 1, 30}, .seed = 2};
+    const int best = FE_HAVE_METIS ? FE_PARTITION_METIS : FE_PARTITION_BISECTION;
+    fe_mesh mesh;
+    int used;
+    must(fe_mesh_box(&box, &mesh));
+    for (int n_rank = 2; n_rank <= 4; n_rank++) {
+        const double slabs = computed_again(&mesh, n_rank, FE_PARTITION_CONTIGUOUS, &used);
+        assert_true(fabs(slabs - (n_rank - 1) / 119.0) < 1e-12);
+        assert_true(computed_again(&mesh, n_rank, FE_PARTITION_AUTO, &used) <= slabs);
+        assert_int_equal(used, FE_PARTITION_CONTIGUOUS);
+    }
+    must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 3));
+    for (int n_rank = 1; n_rank <= 4; n_rank++) {
+        const double ranges = computed_again(&mesh, n_rank, FE_PARTITION_CONTIGUOUS, &used),
+                     compact = computed_again(&mesh, n_rank, FE_PARTITION_AUTO, &used);
+        assert_int_equal(used, n_rank == 1 ? FE_PARTITION_CONTIGUOUS : best);
+        if (n_rank > 1) assert_true(ranges > 0.9 && compact < 0.1);
+        if (n_rank > 1) assert_true(computed_again(&mesh, n_rank, FE_PARTITION_BISECTION, &used) < 0.1);
+    }
+    fe_mesh_close(&mesh);
+}
+
 /* --- ranks that talk -------------------------------------------------------------------------------- */
 
 typedef struct talker {
@@ -312,6 +357,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_auto),
         cmocka_unit_test(test_exchanges),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

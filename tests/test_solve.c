@@ -75,13 +75,72 @@ static void limit_load_keeps_steps(void **state)
                                   .loads = PULL,
                                   .factors = "100, 240, 260, 0"});
     child_must(1, "solve limit.json --threads 1 --result limit.r.json");
-    child_assert_said("limit load", "solve",
-                      PARTS("load step 3: limit load: displacements grow without bound"));
+    /* where all points flow, linear solves find no way either, and say so */
+    assert_non_null(strstr(child_said, "solve: load step 3: limit load: displacements grow without bound"));
     json_t *root = result_load_checked("limit.r.json", "limit_load", 2);
     for (size_t i = 0; i < 2; i++)
         assert_near("u", result_probe(result_step(root, i), 0), factors[i] / 200000,
                     1e-7 * factors[i] / 200000);
     json_decref(root);
+}
+
+/* Factors from `first` on, n of them. */
+static const char *ramp(double first, double by, int n)
+{
+    static char text[1 << 14];
+    for (int i = 0, used = 0; i < n; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%.10g", i ? ", " : "", first + by * i);
+    return text;
+}
+
+#define PERFECT "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 250, \"H\": 0"
+#define SHEAR "{\"group\": \"x1\", \"traction\": [0, 0, 1]}"
+
+/* What a load can reach does not depend on its steps: a clamped cube of Hex8 carries a shear of 122 in steps
+ * of 0.1 as it does in one (the elements lock: it has no limit near). One of Tet4 has its limit between the
+ * same two factors whatever the steps. */
+static void limit_load_is_no_matter_of_steps(void **state)
+{
+    (void)state;
+    child_must(0, "meshgen box -c 4 -o cube4.msh");
+    child_must(0, "meshgen box -c 4 -e tet4 -o cube4_tet.msh");
+    child_write_problem("fine.json",
+                        (problem){.material = PERFECT, .loads = SHEAR, .factors = ramp(100, 0.1, 221)});
+    child_must(0, "solve fine.json --mesh cube4.msh --threads 1 --result r.json");
+    json_decref(result_load_checked("r.json", "converged", 221));
+    double low = 0.0, high = INFINITY;
+    static const double by[] = {1, 0.25, 0.1};
+    for (int i = 0; i < 3; i++) {
+        child_write_problem("steps.json",
+                            (problem){.material = PERFECT, .loads = SHEAR, .factors = ramp(130, by[i], 60)});
+        child_must(1, "solve steps.json --mesh cube4_tet.msh --threads 1 --result r.json");
+        assert_non_null(strstr(child_said, "limit load: displacements grow without bound"));
+        const double reached = 130 + by[i] * (double)(result_steps("r.json") - 1);
+        low = fmax(low, reached), high = fmin(high, reached + by[i]);
+    }
+    assert_true(low < high);
+}
+
+/* Digits that are not there are not waited for: the message names the tolerance, soon, whatever the method.
+ */
+static void tolerance_out_of_reach(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "", "--jacobian difference", "--jacobian elastic --newton-iterations 900",
+        "--jacobian elastic --newton-iterations 900 --anderson 3", "--substep"};
+    child_write_problem("tight.json", (problem){.factors = "1.5"});
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        assert_int_equal(
+            child_run("solve tight.json --tolerance 1e-17 --threads 1 --result r.json %s", ways[i]), 1);
+        child_assert_said(ways[i], "solve",
+                          PARTS("load step 1: not converged: residual ", "stands still after",
+                                "--tolerance 1e-17 asks for more digits than there are here"));
+        json_t *root = result_load_checked("r.json", "not_converged", 0);
+        const double n = result_number(result_at(result_at(root, "failed_step"), "newton"), "iterations");
+        assert_true(n < (i == 2 || i == 3 ? 450 : 25));
+        json_decref(root);
+    }
 }
 
 /* The step that was given up is in the result, with what Newton's method did: n linear solves were taken. */
@@ -93,7 +152,7 @@ static void assert_failed(const json_t *root, int step, double factor, size_t n)
     assert_true(result_number(result_at(failed, "factors"), "load") == factor);
     assert_int_equal(result_number(history, "iterations"), n);
     for (size_t i = 0; i < 4; i++) assert_int_equal(json_array_size(result_at(history, lists[i])), n);
-    assert_int_equal(json_array_size(result_at(history, "residuals")), n);
+    assert_int_equal(json_array_size(result_at(history, "residuals")), n + 1);
 }
 
 static void no_convergence_keeps_steps(void **state)
@@ -171,6 +230,63 @@ static void interruption_keeps_steps(void **state)
     json_decref(result_load_checked("r.json", "interrupted", 0));
 }
 
+/* What is known stands in the output before the first step ends, and a linear solve that takes long says
+ * where it is, after one second, two more, … */
+static void long_solves_speak(void **state)
+{
+    (void)state;
+    child_must(0, "meshgen box -c 24 -o large.msh");
+    child_write_problem("slow.json", (problem){0});
+    const pid_t child =
+        child_start("solve slow.json --mesh large.msh --threads 1 --krylov gmres --restart 1000 "
+                    "--krylov-tolerance 1e-15 --precondition none --progress 1");
+    char out[1024] = "", err[1024] = "";
+    for (int i = 0; i < 6000 && !(strstr(out, "plastic gp") && strstr(err, "so far")); i++, usleep(5000)) {
+        read_into("out", sizeof out, out);
+        read_into("err", sizeof err, err);
+    }
+    kill(child, SIGINT);
+    assert_int_equal(child_finish(child), 130);
+    assert_non_null(strstr(out, "step     newton"));
+    assert_null(strstr(out, "\n   1 "));
+    int step, iteration, n;
+    double reduced;
+    assert_int_equal(sscanf(err,
+                            "solve: load step %d, Newton iteration %d: linear solve: %d iterations so far, "
+                            "residual reduced to %lg\n",
+                            &step, &iteration, &n, &reduced),
+                     4);
+    assert_true(step == 1 && iteration == 1 && n > 0 && reduced < 1);
+}
+
+/* A strain of 0.12 is beyond small ones; it is said once, not again by each step, and stands in the result.
+ * The gradient of a stretched bar without lateral contraction (nu = 0) is u / length. */
+static void large_strains_are_said(void **state)
+{
+    (void)state;
+    child_write_problem("stretch.json",
+                        (problem){.material = "\"E\": 1, \"nu\": 0, \"sigma_y\": 1000, \"H\": 0",
+                                  .supports = ROLLERS ", {\"group\": \"x1\", \"u\": {\"x\": 0.01}}",
+                                  .loads = "",
+                                  .factors = "9.9, 12, 13, 25, 26"});
+    child_must(0, "solve stretch.json --threads 1 --result r.json");
+    static const char *const said =
+        "solve: load step 2: the displacement gradient is up to 0.12: small strains "
+        "hold below 0.1\nsolve: load step 4: the displacement gradient is up to 0.25";
+    assert_int_equal(strncmp(child_said, said, strlen(said)), 0);
+    json_t *root = result_load_checked("r.json", "converged", 5);
+    static const double gradient[] = {0.099, 0.12, 0.13, 0.25, 0.26};
+    for (size_t i = 0; i < 5; i++) {
+        assert_near("gradient", result_number(result_step(root, i), "max_gradient"), gradient[i], 1e-9);
+        assert_int_equal(json_is_true(result_at(result_step(root, i), "small_strain")), i == 0);
+    }
+    json_decref(root);
+    child_must(0, "solve stretch.json --mesh tet.msh --threads 1 --ranks 2 --result r.json");
+    root = result_load_checked("r.json", "converged", 5);
+    assert_near("gradient", result_number(result_step(root, 1), "max_gradient"), 0.12, 1e-9);
+    json_decref(root);
+}
+
 /* A limit on the size of files is a disk that fills up while the result grows. */
 static void full_disk(void **state)
 {
@@ -203,22 +319,19 @@ static void full_disk(void **state)
 static void result_has_its_keys(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"problem",     "mesh",  "element", "nodes", "elements", "volume",
-                                       "probe_nodes", "units", "status",  "steps", "run"},
-                             *const step_keys[] = {"step",     "factors",    "probes",         "reactions",
-                                                   "max_peeq", "max_mises",  "elastic_energy", "plastic_work",
-                                                   "int_peeq", "plastic_gp", "max_abs_u",      "norm_u",
-                                                   "newton",   "seconds"},
-                             *const newton_keys[] = {"iterations",      "krylov_iterations", "residuals",
-                                                     "line_search",     "increments",        "krylov",
-                                                     "krylov_residuals"},
-                             *const second_keys[] = {"material",     "residual",
-                                                     "jacvec",       "orthogonalization",
-                                                     "precondition", "exchange",
-                                                     "other"},
-                             *const run_keys[] = {"variant",  "backend",        "device", "ranks",
-                                                  "threads",  "partition",      "flags",  "commit",
-                                                  "versions", "bytes_to_device"};
+    static const char *const
+        keys[] = {"problem",     "mesh",  "element", "nodes", "elements", "volume",
+                  "probe_nodes", "units", "status",  "steps", "run"},
+        *const step_keys[] = {"step",         "factors",      "probes",         "reactions",
+                              "max_peeq",     "max_mises",    "elastic_energy", "plastic_work",
+                              "int_peeq",     "plastic_gp",   "max_abs_u",      "norm_u",
+                              "max_gradient", "small_strain", "newton",         "seconds"},
+        *const newton_keys[] = {"iterations", "krylov_iterations", "residuals", "line_search", "increments",
+                                "krylov",     "krylov_residuals"},
+        *const second_keys[] = {"material",     "residual", "jacvec", "orthogonalization",
+                                "precondition", "exchange", "other"},
+        *const run_keys[] = {"variant",   "backend", "device", "ranks",    "threads",
+                             "partition", "flags",   "commit", "versions", "bytes_to_device"};
 #define HAS(object, list)                                                                                    \
     for (size_t k = 0; k < sizeof list / sizeof *list; k++)                                                  \
     assert_false(json_is_null(result_at(object, list[k])))
@@ -232,7 +345,7 @@ static void result_has_its_keys(void **state)
                         "solve --threads 1 'a b.json' --output fields --verbose --result r.json");
     assert_string_equal(json_string_value(result_at(r, "flags")),
                         "--threads 1 --output fields --verbose --result r.json");
-    assert_string_equal(json_string_value(result_at(r, "variant")), "node_csr");
+    assert_string_equal(json_string_value(result_at(r, "variant")), "patch");
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "setup")));
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "solve")));
     assert_true(json_is_integer(result_at(result_at(r, "bytes_from_device"), "output")));
@@ -381,8 +494,8 @@ static void four_points_count_four_times(void **state)
     json_decref(four);
 }
 
-/* A frozen Jacobian needs more iterations, Anderson's mixing fewer of them, and its steps are too long where
- * the line search does not shorten them. */
+/* A frozen Jacobian needs more iterations, Anderson's mixing fewer of them; with a consistent tangent a
+ * warning says that it is of no use. Its steps are too long where the line search does not shorten them. */
 static void modified_newton_and_line_search(void **state)
 {
     (void)state;
@@ -391,7 +504,10 @@ static void modified_newton_and_line_search(void **state)
                "solve p.json --threads 1 --result elastic.json --jacobian elastic --newton-iterations 400");
     child_must(0, "solve p.json --threads 1 --result mixed.json --jacobian elastic --newton-iterations 400 "
                   "--anderson 3");
+    assert_null(strstr(child_said, "--anderson"));
     child_must(0, "solve p.json --threads 1 --result searched.json --anderson 3");
+    child_assert_said("--anderson", "solve",
+                      PARTS("--anderson 3: costs iterations with a consistent tangent"));
     child_must(0, "solve p.json --threads 1 --result whole.json --anderson 3 --no-line-search");
     static const char *const files[] = {"p.r.json", "elastic.json", "mixed.json", "searched.json",
                                         "whole.json"};
@@ -428,6 +544,82 @@ static void substeps_are_halves(void **state)
     }
     json_decref(root);
     json_decref(halves);
+}
+
+/* Sum over the steps of a number of their newton object. */
+static double total(const json_t *root, const char *key)
+{
+    double n = 0;
+    for (size_t i = 0; i < json_array_size(result_at(root, "steps")); i++)
+        n += result_number(result_at(result_step(root, i), "newton"), key);
+    return n;
+}
+
+/* While the load goes on, by loads or by supports, the last increment's continuation saves iterations; where
+ * it turns or begins it is not used. The answer is the same. */
+static void predictor_saves_iterations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *supports, *loads, *factors;
+        int continued; /* steps that continue the one before */
+    } cases[] = {{NULL, NULL, "1, 1.6, 2.2, 2.5, 2.8, 0, -1, -1.8", 6},
+                 {"{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}, "
+                  "{\"group\": \"x1\", \"u\": {\"x\": 0.001, \"z\": 0.001}}",
+                  "", "1, 1.6, 2.2, 2.5, 2.8, 0, -1, -1.8", 6}};
+    for (int i = 0; i < 2; i++) {
+        child_write_problem(
+            "path.json",
+            (problem){.supports = cases[i].supports, .loads = cases[i].loads, .factors = cases[i].factors});
+        child_must(0, "solve path.json --threads 1 --result elastic.json --predictor elastic");
+        child_must(0, "solve path.json --threads 1 --result r.json");
+        json_t *reference = result_load_checked("elastic.json", "converged", 8),
+               *root = result_load_checked("r.json", "converged", 8);
+        for (size_t k = 0; k < 8; k++) {
+            const json_t *s = result_step(root, k), *t = result_step(reference, k);
+            for (size_t c = 0; c < 3; c++)
+                assert_near("u", result_probe(s, c), result_probe(t, c),
+                            1e-6 * result_number(t, "max_abs_u"));
+            assert_near("max_peeq", result_number(s, "max_peeq"), result_number(t, "max_peeq"),
+                        1e-6 * result_number(t, "max_peeq"));
+        }
+        assert_true(total(root, "extrapolated") == cases[i].continued);
+        assert_true(total(reference, "extrapolated") == 0);
+        assert_true(total(root, "iterations") < 0.9 * total(reference, "iterations"));
+        json_decref(root);
+        json_decref(reference);
+    }
+}
+
+/* A step that fails is taken in pieces, which grow again behind those that were easy; a limit load is reached
+ * to a 256th of the step. The bar bears 250: (250 - 100) / 280 of the second step. */
+static void pieces_shrink_and_grow(void **state)
+{
+    (void)state;
+    child_write_problem("far.json", (problem){.factors = "1, 6, 0"});
+    child_must(1, "solve far.json --threads 1 --newton-iterations 5 --result r.json");
+    child_must(0, "solve far.json --threads 1 --newton-iterations 5 --substep --result r.json");
+    json_t *root = result_load_checked("r.json", "converged", 3);
+    const double pieces = result_number(result_at(result_step(root, 1), "newton"), "substeps");
+    double size, least = 1;
+    const char *to = " halved to ";
+    for (const char *c = child_said; (c = strstr(c, to)); c++)
+        if (sscanf(c + strlen(to), "%lg of the step", &size) == 1) least = fmin(least, size);
+    assert_true(least <= 0.125);
+    assert_true(pieces * least < 1); /* else all were of the smallest size */
+    json_decref(root);
+    child_write_problem(
+        "bar.json",
+        (problem){.material = PERFECT, .supports = ROLLERS, .loads = PULL, .factors = "100, 380"});
+    child_must(1, "solve bar.json --threads 1 --substep --result r.json");
+    assert_non_null(strstr(child_said, "load step 2: limit load: displacements grow without bound"));
+    root = result_load_checked("r.json", "limit_load", 1);
+    const double carried = result_number(result_at(root, "failed_step"), "carried");
+    assert_true(carried <= 150.0 / 280 && carried + 1.0 / 256 > 150.0 / 280);
+    char said[64];
+    snprintf(said, sizeof said, "; %.6g of the step was carried\n", carried);
+    assert_non_null(strstr(child_said, said));
+    json_decref(root);
 }
 
 /* Every strategy that --list names solves the problem. */
@@ -471,8 +663,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_load_keeps_steps),
+        cmocka_unit_test(limit_load_is_no_matter_of_steps),
+        cmocka_unit_test(tolerance_out_of_reach),
         cmocka_unit_test(no_convergence_keeps_steps),
         cmocka_unit_test(interruption_keeps_steps),
+        cmocka_unit_test(long_solves_speak),
+        cmocka_unit_test(large_strains_are_said),
         cmocka_unit_test(full_disk),
         cmocka_unit_test(result_has_its_keys),
         cmocka_unit_test(ways_to_one_solution),
@@ -481,6 +677,8 @@ int main(void)
         cmocka_unit_test(four_points_count_four_times),
         cmocka_unit_test(modified_newton_and_line_search),
         cmocka_unit_test(substeps_are_halves),
+        cmocka_unit_test(predictor_saves_iterations),
+        cmocka_unit_test(pieces_shrink_and_grow),
         cmocka_unit_test(listed_variants_run),
         cmocka_unit_test(bound_threads_use_all_cores),
     };

@@ -224,6 +224,18 @@ static fe_status cuda_scale(fe_device *d, size_t n, double a, double *x)
     return FE_OK;
 }
 
+__global__ void add(size_t n, const double *x, double a, const double *y, double *out)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i] + a * y[i];
+}
+
+static fe_status cuda_add(fe_device *d, size_t n, const double *x, double a, const double *y, double *out)
+{
+    FE_LAUNCH(d, n, BLOCK_SIZE, add, n, x, a, y, out);
+    return FE_OK;
+}
+
 static fe_status cuda_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x,
                                   double *y)
 {
@@ -379,27 +391,28 @@ static fe_status cuda_block_constrain(fe_device *d, int n, const int *at, double
     return FE_OK;
 }
 
-__global__ void invert_blocks(int n_node, double *D)
+__global__ void invert_blocks(int n_node, const double *D, const double *scale, float *inverse)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n_node) fe_block_invert(D + 9 * (size_t)i);
+    if (i < n_node) fe_block_invert(D + 9 * (size_t)i, *scale, inverse + 6 * (size_t)i);
 }
 
-static fe_status cuda_block_invert(fe_device *d, int n_node, double *D)
+static fe_status cuda_block_invert(fe_device *d, int n_node, const double *D, const double *scale,
+                                   float *inverse)
 {
-    FE_LAUNCH(d, n_node, BLOCK_SIZE, invert_blocks, n_node, D);
+    FE_LAUNCH(d, n_node, BLOCK_SIZE, invert_blocks, n_node, D, scale, inverse);
     return FE_OK;
 }
 
-__global__ void apply_blocks(int n_node, const double *D, const double *x, double *y)
+__global__ void apply_blocks(int n_node, const float *inverse, const double *x, double *y)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n_node) fe_block_apply(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+    if (i < n_node) fe_block_apply(inverse + 6 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
 }
 
-static fe_status cuda_block_apply(fe_device *d, int n_node, const double *D, const double *x, double *y)
+static fe_status cuda_block_apply(fe_device *d, int n_node, const float *inverse, const double *x, double *y)
 {
-    FE_LAUNCH(d, n_node, BLOCK_SIZE, apply_blocks, n_node, D, x, y);
+    FE_LAUNCH(d, n_node, BLOCK_SIZE, apply_blocks, n_node, inverse, x, y);
     return FE_OK;
 }
 
@@ -557,6 +570,7 @@ const fe_backend fe_backend_cuda = {
     .vector = {.copy = cuda_copy,
                .axpy = cuda_axpy,
                .scale = cuda_scale,
+               .add = cuda_add,
                .axpy_scalar = cuda_axpy_scalar,
                .xpay_scalar = cuda_xpay_scalar,
                .divide = cuda_divide,

@@ -41,6 +41,8 @@ typedef struct fe_vector_operations {
     fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);           /* y = x   */
     fe_status (*axpy)(fe_device *d, size_t n, double a, const double *x, double *y); /* y += a x */
     fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                 /* x = a x */
+    /* out = x + a y */
+    fe_status (*add)(fe_device *d, size_t n, const double *x, double a, const double *y, double *out);
     /* y += sign *a x */
     fe_status (*axpy_scalar)(fe_device *d, size_t n, double sign, const double *a, const double *x,
                              double *y);
@@ -93,8 +95,9 @@ typedef struct fe_column_operations {
 typedef struct fe_block_operations {
     /* Rows and columns of n constrained components become those of the identity. */
     fe_status (*constrain)(fe_device *d, int n, const int *at, double *D);
-    fe_status (*invert)(fe_device *d, int n_node, double *D);                                  /* in place */
-    fe_status (*apply)(fe_device *d, int n_node, const double *D, const double *x, double *y); /* y = D x */
+    /* inverse [n_node][6] = *scale D^-1 as xx yy zz xy yz xz, in single precision; and y = inverse x */
+    fe_status (*invert)(fe_device *d, int n_node, const double *D, const double *scale, float *inverse);
+    fe_status (*apply)(fe_device *d, int n_node, const float *inverse, const double *x, double *y);
 } fe_block_operations;
 
 /* Work on a side stream. All entries are NULL in backends that have none. */

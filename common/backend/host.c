@@ -147,6 +147,13 @@ static fe_status host_scale(fe_device *d, size_t n, double a, double *x)
     return FE_OK;
 }
 
+static fe_status host_add(fe_device *d, size_t n, const double *x, double a, const double *y, double *out)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) out[i] = x[i] + a * y[i];
+    return FE_OK;
+}
+
 static fe_status host_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x,
                                   double *y)
 {
@@ -288,17 +295,20 @@ static fe_status host_block_constrain(fe_device *d, int n, const int *at, double
     return FE_OK;
 }
 
-static fe_status host_block_invert(fe_device *d, int n_node, double *D)
+static fe_status host_block_invert(fe_device *d, int n_node, const double *D, const double *scale,
+                                   float *inverse)
 {
+    const double factor = *scale;
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (int i = 0; i < n_node; i++) fe_block_invert(D + 9 * (size_t)i);
+    for (int i = 0; i < n_node; i++) fe_block_invert(D + 9 * (size_t)i, factor, inverse + 6 * (size_t)i);
     return FE_OK;
 }
 
-static fe_status host_block_apply(fe_device *d, int n_node, const double *D, const double *x, double *y)
+static fe_status host_block_apply(fe_device *d, int n_node, const float *inverse, const double *x, double *y)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (int i = 0; i < n_node; i++) fe_block_apply(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+    for (int i = 0; i < n_node; i++)
+        fe_block_apply(inverse + 6 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
     return FE_OK;
 }
 
@@ -443,6 +453,7 @@ const fe_backend fe_backend_host = {
     .vector = {.copy = host_copy,
                .axpy = host_axpy,
                .scale = host_scale,
+               .add = host_add,
                .axpy_scalar = host_axpy_scalar,
                .xpay_scalar = host_xpay_scalar,
                .divide = host_divide,

@@ -1,8 +1,11 @@
-/* Node partitions and the numbering that they imply. */
+/* Node partitions. */
+#include "common/mesh/bisect.h"
 #include "common/problem/share.h"
 #include "have/metis.h"
 
 #include <stdlib.h>
+
+const char *const fe_partition_names[FE_N_PARTITION] = {"auto", "contiguous", "metis", "bisection"};
 
 #if FE_HAVE_METIS
 #include <metis.h>
@@ -114,18 +117,77 @@ static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 }
 #endif
 
-/* Every rank has to own something, or it would have no element. */
-static fe_status check_owners(const fe_mesh *mesh, const fe_partition *p)
+/* First rank that owns nothing and so has no element; n_rank where there is none. */
+static fe_status find_idle(int n_rank, int n_node, const int *owner, int *rank)
 {
     uint8_t *owns = NULL;
-    FE_ALLOCATE(owns, p->n_rank, "partition");
-    for (int i = 0; i < mesh->n_node; i++) owns[p->owner[i]] = 1;
-    int rank = 0;
-    while (rank < p->n_rank && owns[rank]) rank++;
+    FE_ALLOCATE(owns, n_rank, "partition");
+    for (int i = 0; i < n_node; i++) owns[owner[i]] = 1;
+    for (*rank = 0; *rank < n_rank && owns[*rank];) ++*rank;
     free(owns);
-    return rank == p->n_rank ? FE_OK
-                             : fe_fail(FE_BAD_INPUT, "--ranks %d: rank %d would own no node of %s", p->n_rank,
-                                       rank, mesh->path);
+    return FE_OK;
+}
+
+static void contiguous_owners(const fe_mesh *mesh, int n_rank, int *owner)
+{
+    for (int i = 0; i < mesh->n_node; i++) owner[i] = (int)((int64_t)i * n_rank / mesh->n_node);
+}
+
+/* Pieces of n / ranks nodes; the few that are left over go with the last. */
+static fe_status bisection_owners(const fe_mesh *mesh, int n_rank, int *owner)
+{
+    const int n = mesh->n_node, most = n / n_rank;
+    int *order = NULL;
+    FE_ALLOCATE(order, n, "partition");
+    for (int i = 0; i < n; i++) order[i] = i;
+    fe_bisect(mesh->x, order, n, most, 1);
+    for (int i = 0; i < n; i++) owner[order[i]] = i / most < n_rank ? i / most : n_rank - 1;
+    free(order);
+    return FE_OK;
+}
+
+/* Elements that are computed once more for each further owner of their corners, over elements. */
+static double duplicates(const fe_mesh *mesh, const int *owner)
+{
+    const int n_corner = fe_corners(mesh->kind);
+    int64_t again = 0;
+    for (int e = 0; e < mesh->n_elem; e++) {
+        const int *node = mesh->conn + (size_t)e * n_corner;
+        for (int c = 1; c < n_corner; c++) {
+            int d = 0;
+            while (d < c && owner[node[d]] != owner[node[c]]) d++;
+            again += d == c;
+        }
+    }
+    return (double)again / mesh->n_elem;
+}
+
+/* Ranges that compute so few elements again are taken at once: boxes in their own order, cut into slabs. */
+static const double hardly_any = 0.03;
+
+static fe_status auto_owners(const fe_mesh *mesh, fe_partition *p)
+{
+    int *compact = NULL;
+    contiguous_owners(mesh, p->n_rank, p->owner);
+    p->method = FE_PARTITION_CONTIGUOUS;
+    const double slabs = duplicates(mesh, p->owner);
+    if (slabs <= hardly_any) return FE_OK;
+    FE_ALLOCATE(compact, mesh->n_node, "partition");
+    int method = FE_HAVE_METIS ? FE_PARTITION_METIS : FE_PARTITION_BISECTION;
+    fe_status status = FE_HAVE_METIS ? metis_owners(mesh, p->n_rank, compact) : FE_FAILED;
+    if (status == FE_FAILED) { /* METIS cannot, or is not there */
+        method = FE_PARTITION_BISECTION;
+        status = bisection_owners(mesh, p->n_rank, compact);
+    }
+    int idle = 0;
+    if (status == FE_OK) status = find_idle(p->n_rank, mesh->n_node, compact, &idle);
+    if (status == FE_OK && idle == p->n_rank && duplicates(mesh, compact) < slabs) {
+        int *swap = p->owner;
+        p->owner = compact, compact = swap;
+        p->method = method;
+    }
+    free(compact);
+    return status;
 }
 
 fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_partition *p)
@@ -134,11 +196,22 @@ fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_part
     if (n_rank < 1 || n_rank > mesh->n_node)
         return fe_fail(FE_BAD_INPUT, "--ranks %d: %s has %d nodes", n_rank, mesh->path, mesh->n_node);
     FE_ALLOCATE(p->owner, mesh->n_node, "partition");
-    if (method == FE_PARTITION_METIS && n_rank > 1)
+    p->method = method;
+    if (n_rank == 1 || method == FE_PARTITION_CONTIGUOUS) {
+        p->method = FE_PARTITION_CONTIGUOUS;
+        contiguous_owners(mesh, n_rank, p->owner);
+    } else if (method == FE_PARTITION_METIS) {
         FE_TRY(metis_owners(mesh, n_rank, p->owner));
-    else
-        for (int i = 0; i < mesh->n_node; i++) p->owner[i] = (int)((int64_t)i * n_rank / mesh->n_node);
-    return check_owners(mesh, p);
+    } else if (method == FE_PARTITION_BISECTION) {
+        FE_TRY(bisection_owners(mesh, n_rank, p->owner));
+    } else {
+        FE_TRY(auto_owners(mesh, p));
+    }
+    int idle;
+    FE_TRY(find_idle(n_rank, mesh->n_node, p->owner, &idle));
+    if (idle < n_rank)
+        return fe_fail(FE_BAD_INPUT, "--ranks %d: rank %d would own no node of %s", n_rank, idle, mesh->path);
+    return FE_OK;
 }
 
 void fe_partition_close(fe_partition *p)

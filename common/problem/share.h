@@ -12,13 +12,22 @@ extern "C" {
 
 /* owner [n_node]: rank of each node of the mesh. */
 typedef struct fe_partition {
-    int n_rank;
+    int n_rank, method; /* the one in use, not auto */
     int *owner;
 } fe_partition;
 
-enum { FE_PARTITION_CONTIGUOUS, FE_PARTITION_METIS };
+enum {
+    FE_PARTITION_AUTO,
+    FE_PARTITION_CONTIGUOUS,
+    FE_PARTITION_METIS,
+    FE_PARTITION_BISECTION,
+    FE_N_PARTITION
+};
+extern const char *const fe_partition_names[FE_N_PARTITION];
 /* contiguous: ranges of equal length in the mesh's node order; metis: k-way on the graph of nodes, or of
- * clusters of consecutive nodes where there are many, each weighted by its elements. */
+ * clusters of consecutive nodes where there are many, each weighted by its elements; bisection: compact
+ * pieces of equal numbers of nodes. auto: metis, or bisection in a build without it; but contiguous where
+ * that computes no more elements more than once, or hardly any. */
 fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_partition *p);
 void fe_partition_close(fe_partition *p);
 

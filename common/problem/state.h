@@ -13,7 +13,7 @@ enum {
     FE_SUM_PLASTIC_POINTS,
     FE_N_SUM
 };
-enum { FE_MAX_PEEQ, FE_MAX_MISES, FE_N_MAX };
+enum { FE_MAX_PEEQ, FE_MAX_MISES, FE_MAX_GRADIENT, FE_N_MAX };
 /* Fields of an element: mean stress [6], mean plastic strain [6], von Mises of the mean stress, mean and
  * largest equivalent plastic strain. */
 enum {

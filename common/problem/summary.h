@@ -13,6 +13,19 @@ FE_BODY fe_real fe_mises(const fe_real s[6])
     return fe_sqrt(1.5 * fe_double_dot(d, d));
 }
 
+/* sqrt(sum of (du_i / dx_k)²) from the gradients of x and u on the reference element. */
+FE_BODY fe_real fe_gradient_size(fe_real J[3][3], fe_real G[3][3])
+{
+    fe_real A[3][3], square = fe_splat(0.0);
+    const fe_real det = fe_cofactor(J, A);
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int k = 0; k < 3; k++) {
+            const fe_real entry = (G[i][0] * A[k][0] + G[i][1] * A[k][1] + G[i][2] * A[k][2]) / det;
+            square += entry * entry;
+        }
+    return fe_sqrt(square);
+}
+
 /* Integrals, extremes and mean fields of one element at displacement u, from its trial state. */
 FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
                                 fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT])
@@ -48,6 +61,7 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             sum[FE_SUM_PLASTIC_POINTS] += fe_select(alpha > zero, one, zero);
             largest[FE_MAX_PEEQ] = fe_max(alpha, largest[FE_MAX_PEEQ]);
             largest[FE_MAX_MISES] = fe_max(mises, largest[FE_MAX_MISES]);
+            largest[FE_MAX_GRADIENT] = fe_max(fe_gradient_size(J, G), largest[FE_MAX_GRADIENT]);
             const double share = 1.0 / fe_points(kind);
             for (int i = 0; i < 6; i++) out[FE_OUT_STRESS + i] += share * stress[i];
             for (int i = 0; i < 6; i++) out[FE_OUT_PLASTIC_STRAIN + i] += share * plastic[i];

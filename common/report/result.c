@@ -147,6 +147,7 @@ static json_t *newton_of(writer *w, const fe_step_result *s)
     EACH_TAKEN(w, o, "krylov", integer, krylov_iterations);
     EACH_TAKEN(w, o, "krylov_residuals", number, krylov_residual);
     put(w, o, "substeps", integer(s->substeps));
+    put(w, o, "extrapolated", integer(s->extrapolated));
     return o;
 }
 
@@ -166,6 +167,8 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     put(w, o, "plastic_gp", integer(s->plastic_gp));
     put(w, o, "max_abs_u", number(s->max_abs_u));
     put(w, o, "norm_u", number(s->norm_u));
+    put(w, o, "max_gradient", number(s->max_gradient));
+    put(w, o, "small_strain", json_boolean(s->max_gradient <= fe_largest_gradient));
     put(w, o, "newton", newton_of(w, s));
     put(w, o, "seconds", seconds);
     return o;
@@ -178,6 +181,7 @@ static json_t *failed_of(writer *w, const fe_result *r)
     json_t *o = json_object();
     put(w, o, "step", integer(r->failed->step));
     put(w, o, "factors", factors_of(w, r, r->failed));
+    put(w, o, "carried", number(r->failed->carried));
     put(w, o, "newton", newton_of(w, r->failed));
     return o;
 }

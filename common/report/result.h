@@ -23,19 +23,27 @@ typedef struct fe_newton_record {
     int krylov_iterations;
 } fe_newton_record;
 
+/* Small strains are those of small displacement gradients: Green's strain differs by |grad u|² / 2, which is
+ * 5 % of a strain of 0.1. Beyond it a step is said to have left their range. */
+static const double fe_largest_gradient = 0.1;
+
 typedef struct fe_step_result {
     int step;           /* 1-based */
     double *factor;     /* [n_path] */
     double (*probe)[3]; /* [n_probe] displacement */
     double *reaction;   /* [n_reaction] sums, in fe_boundary's order */
     double max_peeq, max_mises, elastic_energy, plastic_work, int_peeq, max_abs_u, norm_u;
+    double max_gradient; /* largest |grad u| of a point */
     int64_t plastic_gp;
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
     int n_residual;
-    double *residual;        /* [n_residual] relative to the acceptance scale, first to last */
+    double *residual; /* [n_residual] relative to the acceptance scale: where each increment begins, and
+                         after each linear solve */
     fe_newton_record *taken; /* [newton_iterations] */
     int substeps;            /* 1: the listed increment in one piece */
+    double carried;          /* share of the step's increment that was accepted */
+    int extrapolated;        /* increments that began from the last one's continuation */
     double seconds[FE_N_PHASE];
 } fe_step_result;
 

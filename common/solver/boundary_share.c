@@ -76,6 +76,10 @@ fe_status fe_solver_boundary(fe_solver *s)
     int *at = NULL;
     double *value = NULL;
     FE_ALLOCATE(s->by_path, b->n_path, "supports");
+    FE_ALLOCATE(s->moving, b->n_path, "supports");
+    for (int i = 0; i < b->n_fixed; i++) s->moving[b->path[i]] |= b->value[i] != 0.0;
+    FE_ALLOCATE(s->factor, b->n_path, "load factors");
+    FE_ALLOCATE(s->change, b->n_path, "load factors");
     FE_ALLOCATE(s->load, b->n_path, "loads");
     FE_ALLOCATE(s->reaction, b->n_reaction, "reactions");
     FE_ALLOCATE(s->n_reaction, b->n_reaction, "reactions");

@@ -115,6 +115,7 @@ typedef struct piece {
     const fe_operator *A, *precondition;
     double *x; /* CG */
     int j;
+    const fe_krylov_result *so_far;
 } piece;
 
 typedef struct fe_recordings {
@@ -157,7 +158,7 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
 {
     fe_recordings *r = p->k->recordings;
     fe_device *d = p->k->device;
-    if (p->A->poll) FE_TRY(p->A->poll(p->A->context));
+    if (p->A->poll) FE_TRY(p->A->poll(p->A->context, p->so_far));
     if (!r || !p->A->version) return body(p);
     const int i = (p->A->version - 1) * r->n + index;
     if (r->piece[i].times++ == 0) return body(p);
@@ -202,7 +203,7 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     int j = 0;
     FE_TRY(d->ops->vector.divide(d, k->n, k->basis, g, k->basis));
     while (j < m && result->iterations < max_iterations && result->last > target) {
-        FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j}, j, gmres_iteration));
+        FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j, result}, j, gmres_iteration));
         FE_TRY(read_residual(k, j, norms + j, result));
         result->iterations++, j++;
     }
@@ -351,7 +352,7 @@ fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondit
     for (int j = 0; j < max_iterations + ahead && !cg_ended(result); j++) {
         const double *found = cg_scalars(k, j + 1) + FE_CG_SQUARE;
         if (j < max_iterations) {
-            FE_TRY(enqueue(&(piece){k, A, precondition, x, j}, j % 2, cg_iteration));
+            FE_TRY(enqueue(&(piece){k, A, precondition, x, j, result}, j % 2, cg_iteration));
             if (ahead) FE_TRY(d->ops->side.read_begin(d, j % 2, found));
         }
         if (j < ahead) continue;

@@ -5,6 +5,7 @@
 
 #include "common/ranks/comm.h"
 
+struct fe_krylov_result;
 /* y = A x. x and y have the length of the caller's vectors; the operator may overwrite x's ghosts. */
 typedef struct fe_operator {
     fe_status (*apply)(void *context, double *x, double *y);
@@ -12,8 +13,8 @@ typedef struct fe_operator {
     /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
      * that it may be recorded. 0: it may not. */
     int version;
-    /* Asked once an iteration; a failure ends the solve. May be NULL. */
-    fe_status (*poll)(void *context);
+    /* Asked once an iteration, with what is known of the solve; a failure ends it. May be NULL. */
+    fe_status (*poll)(void *context, const struct fe_krylov_result *so_far);
 } fe_operator;
 enum { FE_MOST_VERSIONS = 4 };
 

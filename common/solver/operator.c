@@ -33,8 +33,7 @@ fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r)
 {
     fe_device *d = s->device;
     FE_TRY(apply(s, s->assembly->residual, FE_PHASE_RESIDUAL, displacement, s->internal));
-    FE_TRY(d->ops->vector.copy(d, s->n, s->external, r));
-    FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, r));
+    FE_TRY(d->ops->vector.add(d, s->n, s->external, -1.0, s->internal, r));
     FE_TRY(mask(s, r));
     return d->ops->phase(d, FE_PHASE_OTHER);
 }
@@ -49,8 +48,7 @@ static fe_status apply_difference(fe_solver *s, double *direction, double *y)
     FE_TRY(fe_solver_dot(s, direction, direction, &square));
     const double size = s->displacement_norm > 0.0 ? s->displacement_norm : sqrt(square);
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
-    FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, s->perturbed));
-    FE_TRY(d->ops->vector.axpy(d, s->n, eps, direction, s->perturbed));
+    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, eps, direction, s->perturbed));
     FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->perturbed, y));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, y));
     return d->ops->vector.scale(d, s->n, 1.0 / eps, y);
@@ -66,7 +64,24 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
     return mask(s, y);
 }
 
-static fe_status poll(void *context) { return fe_solver_interrupted(context); }
+/* A linear solve may take minutes: it says where it is, seldom, and less often the longer it takes. */
+static void say_progress(fe_solver *s, const fe_krylov_result *so_far)
+{
+    const double now = fe_seconds();
+    if (s->comm->rank || now < s->said + s->quiet) return;
+    s->said = now, s->quiet *= 2.0;
+    fprintf(
+        stderr,
+        "solve: load step %d, Newton iteration %d: linear solve: %d iterations so far, residual reduced to "
+        "%.1e\n",
+        s->load_step, s->iteration, so_far->iterations, so_far->last / so_far->first);
+}
+
+static fe_status poll(void *context, const fe_krylov_result *so_far)
+{
+    say_progress(context, so_far);
+    return fe_solver_interrupted(context);
+}
 
 /* What a product depends on besides its vectors: which of the two states is the trial, and whether its
  * tangent is read. A difference depends on norms, too. */
@@ -80,17 +95,22 @@ static int version(const fe_solver *s)
 static fe_status apply_blocks(void *context, double *x, double *y)
 {
     fe_solver *s = context;
-    return s->device->ops->block.apply(s->device, s->share->n_owned, s->blocks, x, y);
+    return s->device->ops->block.apply(s->device, s->share->n_owned, s->inverse, x, y);
 }
 
+/* Inverses of the tangent's diagonal blocks. They are stored in floats times the largest entry, which keeps
+ * them within range whatever the units, and changes no iteration. */
 static fe_status build_blocks(fe_solver *s)
 {
     fe_device *d = s->device;
+    const int n_owned = s->share->n_owned;
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
     FE_TRY(d->ops->memory.zero(d, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
     FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
     FE_TRY(d->ops->block.constrain(d, s->n_fixed, s->fixed, s->blocks));
-    return d->ops->block.invert(d, s->share->n_owned, s->blocks);
+    FE_TRY(d->ops->vector.largest(d, 9 * (size_t)n_owned, s->blocks, s->scalar));
+    FE_TRY(fe_comm_largest(s->comm, d, 1, s->scalar));
+    return d->ops->block.invert(d, n_owned, s->blocks, s->scalar, s->inverse);
 }
 
 /* A line for each level. */
@@ -167,7 +187,6 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     if (s->precondition == FE_PRECONDITION_BLOCK_JACOBI && s->jacobi_iterations >= DEVICE_PATIENCE &&
         auto_waits(s->options, s->mesh_nodes))
         FE_TRY(fe_solver_better_preconditioner(s, &better));
-    /* a linear solve may take minutes: it polls for interruption */
     const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL},
                       frozen = {fe_multigrid_apply, &s->multigrid, 0, NULL};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL

@@ -17,9 +17,9 @@ typedef struct run {
     const fe_observer *observer;
     fe_result *result;
     fe_partition partition;
-    int abandoned;  /* a rank's thread did not end, or MPI may still write to its memory */
-    int n_shown;    /* steps that rank 0's observer has seen: these are not taken back */
-    int limit_load; /* as rank 0 found it, with all others */
+    int abandoned;    /* a rank's thread did not end, or MPI may still write to its memory */
+    int n_shown;      /* steps that rank 0's observer has seen: these are not taken back */
+    fe_ending ending; /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
@@ -28,7 +28,7 @@ typedef struct run {
 
 fe_options fe_default_options(void)
 {
-    return (fe_options){.variant = "node_csr",
+    return (fe_options){.variant = "patch",
                         .backend = "host",
                         .ranks = 1,
                         .tet_points = 1,
@@ -37,14 +37,15 @@ fe_options fe_default_options(void)
                         .krylov_iterations = 20000,
                         .tolerance = 1e-9,
                         .newton_iterations = 60,
+                        .progress = 10.0,
                         .line_search = 1};
 }
 
 static fe_status open_vectors(fe_solver *s)
 {
     const int n_local = s->share->n_local;
-    double **vectors[] = {&s->accepted, &s->displacement, &s->external, &s->internal,
-                          &s->residual, &s->step,         &s->trial,    &s->scratch};
+    double **vectors[] = {&s->accepted, &s->increment, &s->displacement, &s->external, &s->internal,
+                          &s->residual, &s->step,      &s->trial,        &s->scratch};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", vectors[i]));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE)
@@ -52,6 +53,8 @@ static fe_status open_vectors(fe_solver *s)
     FE_TRY(fe_device_allocate(s->device, 64, sizeof(double), "scalars", (void **)&s->scalar));
     FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks",
                               (void **)&s->blocks));
+    FE_TRY(fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(float), "diagonal blocks",
+                              (void **)&s->inverse));
     return fe_device_allocate(s->device, fe_summary_scratch(s->share->n_elem), sizeof(double), "summary",
                               (void **)&s->partial);
 }
@@ -101,46 +104,6 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
                           o->orthogonalization, &s->krylov));
     if (o->graphs) FE_TRY(fe_krylov_record(&s->krylov, 1));
     return fe_anderson_open(s, o->anderson);
-}
-
-/* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
-static fe_status summarize(fe_solver *s, fe_step_result *record, double plastic_work)
-{
-    enum { WIDTH = FE_N_SUM + FE_N_MAX };
-    fe_device *d = s->device;
-    double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields));
-    FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
-    FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
-    FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
-    FE_TRY(d->ops->memory.download(d, sizeof totals, s->scalar, totals));
-    FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
-    record->max_peeq = totals[FE_N_SUM + FE_MAX_PEEQ], record->max_mises = totals[FE_N_SUM + FE_MAX_MISES];
-    record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
-    record->plastic_work = plastic_work + totals[FE_SUM_PLASTIC_WORK];
-    record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
-    FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
-    record->norm_u = sqrt(square);
-    for (int i = 0; i < s->boundary->n_reaction; i++) {
-        FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
-        FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
-        FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, &record->reaction[i]));
-    }
-    return FE_OK;
-}
-
-static fe_status read_probes(fe_solver *s, fe_step_result *record)
-{
-    fe_device *d = s->device;
-    for (int i = 0; i < s->boundary->n_probe; i++) {
-        const int local = s->share->local[s->boundary->probe[i]];
-        FE_TRY(d->ops->memory.zero(d, 3 * sizeof(double), s->scalar));
-        if (local >= 0 && local < s->share->n_owned)
-            FE_TRY(d->ops->vector.copy(d, 3, s->displacement + 3 * (size_t)local, s->scalar));
-        FE_TRY(fe_comm_sum(s->comm, d, 3, s->scalar));
-        FE_TRY(d->ops->memory.download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
-    }
-    return FE_OK;
 }
 
 /* A field over the mesh, n doubles. */
@@ -266,46 +229,12 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     return s->comm->ops->barrier(s->comm);
 }
 
-/* Accepts the displacement and the trial state. */
-static fe_status accept(fe_solver *s)
-{
-    fe_problem_accept(&s->problem);
-    return s->device->ops->vector.copy(s->device, s->length, s->displacement, s->accepted);
-}
-
-enum { MOST_HALVINGS = 8 };
-
-/* The increment from `from` to `to`, halved where Newton fails and substepping is allowed. */
-static fe_status advance(fe_solver *s, const double *from, const double *to, fe_step_result *record,
-                         double *work, int depth, int *limit_load)
-{
-    fe_status status = fe_newton_step(s, to, record, limit_load);
-    if (status == FE_FAILED && s->options->substep && depth < MOST_HALVINGS) {
-        double *middle = NULL;
-        const int n = s->boundary->n_path;
-        FE_ALLOCATE(middle, n, "load factors");
-        for (int i = 0; i < n; i++) middle[i] = 0.5 * (from[i] + to[i]);
-        if (s->comm->rank == 0) fprintf(stderr, "solve: %s; the increment is halved\n", fe_message());
-        status = advance(s, from, middle, record, work, depth + 1, limit_load);
-        if (status == FE_OK) {
-            FE_TRY(summarize(s, record, *work));
-            *work = record->plastic_work;
-            status = accept(s);
-            record->substeps++;
-        }
-        if (status == FE_OK) status = advance(s, middle, to, record, work, depth + 1, limit_load);
-        free(middle);
-    }
-    return status;
-}
-
 static fe_status load_steps(fe_solver *s, run *r)
 {
-    int limit_load = 0;
     const int n_path = r->boundary->n_path;
-    double *factors = NULL, work = 0.0;
-    FE_ALLOCATE(factors, 2 * (size_t)n_path, "load factors");
-    double *from = factors, *to = factors + n_path, before[FE_N_PHASE];
+    fe_ending ending = FE_ENDING_NONE;
+    double *to = NULL, before[FE_N_PHASE];
+    FE_ALLOCATE(to, n_path, "load factors");
     if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
     s->device->bytes_from_device = 0;
     fe_status status = s->device->ops->seconds(s->device, before); /* of set-up: steps count from here */
@@ -318,26 +247,23 @@ static fe_status load_steps(fe_solver *s, run *r)
             status = fe_fail(FE_OUT_OF_MEMORY, "record of load step %d", step + 1);
             break;
         }
-        record->step = s->load_step = step + 1, record->substeps = 1;
+        record->step = s->load_step = step + 1;
+        s->said = fe_seconds(), s->quiet = r->options->progress;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
-        status = advance(s, from, to, record, &work, 0, &limit_load);
-        if (status == FE_OK) status = summarize(s, record, work);
-        if (status == FE_OK) status = read_probes(s, record);
+        status = fe_solver_load_step(s, to, record, &ending);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
-        work = record->plastic_work;
         if (s->comm->rank == 0) {
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
         }
         if (status == FE_OK) status = observe(s, r, record);
-        if (status == FE_OK) status = accept(s);
+        if (status == FE_OK) status = fe_solver_accept(s, to);
         if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
             (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
         if (s->comm->rank != 0) fe_result_close(&own);
-        memcpy(from, to, (size_t)n_path * sizeof *from);
     }
-    free(factors);
-    if (s->comm->rank == 0) r->limit_load = limit_load;
+    free(to);
+    if (s->comm->rank == 0) r->ending = ending;
     return status;
 }
 
@@ -362,8 +288,20 @@ static fe_status describe(fe_solver *s, const run *r)
     return FE_OK;
 }
 
+/* Mixing with older steps undoes the quadratic convergence of Newton's method (results: anderson.csv). */
+static void warn_of_anderson(const fe_solver *s)
+{
+    const fe_options *o = s->options;
+    if (o->anderson && o->jacobian != FE_JACOBIAN_ELASTIC && s->comm->rank == 0)
+        fprintf(stderr,
+                "solve: --anderson %d: costs iterations with a consistent tangent; it is for --jacobian "
+                "elastic\n",
+                o->anderson);
+}
+
 static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 {
+    warn_of_anderson(s);
     FE_TRY(fe_share_build(r->mesh, &r->partition, s->comm->rank, share));
     FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
@@ -384,7 +322,8 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
                    .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
     const fe_status status = run_solver(r, &s, &share);
     fe_krylov_close(&s.krylov);
-    free(s.by_path), free(s.load), free(s.reaction), free(s.n_reaction);
+    free(s.by_path), free(s.moving), free(s.factor), free(s.change);
+    free(s.load), free(s.reaction), free(s.n_reaction);
     fe_share_close(&share);
     return status;
 }
@@ -436,9 +375,9 @@ static fe_status choose(run *r)
 static const char *status_name(const run *r, fe_status status)
 {
     if (status == FE_OK) return "converged";
-    if (r->limit_load) return "limit_load";
     if (status == FE_INTERRUPTED) return "interrupted";
-    return status == FE_FAILED && strstr(fe_message(), "not converged") ? "not_converged" : "fault";
+    if (status != FE_FAILED || r->ending == FE_ENDING_NONE) return "fault";
+    return r->ending == FE_ENDING_LIMIT_LOAD ? "limit_load" : "not_converged";
 }
 
 static fe_status run_all(run *r)
@@ -452,6 +391,7 @@ static fe_status run_all(run *r)
                       .transport = o->transport};
     FE_TRY(fe_ranks_check(&ranks));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
+    r->result->partition = fe_partition_names[r->partition.method];
     FE_TRY(run_fields(r));
     const fe_status status = fe_ranks_run(&ranks, run_rank, r);
     r->abandoned = ranks.abandoned;
@@ -470,7 +410,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->element = fe_kind_name(mesh->kind);
     result->precondition = fe_precondition_name(o, mesh->n_node);
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
-    result->partition = o->partition == FE_PARTITION_METIS ? "metis" : "contiguous";
+    result->partition = fe_partition_names[o->partition];
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     const fe_status status = run_all(&r);

@@ -12,6 +12,9 @@
 
 enum { FE_JACOBIAN_TANGENT, FE_JACOBIAN_DIFFERENCE, FE_JACOBIAN_ELASTIC };
 enum { FE_KRYLOV_AUTO, FE_KRYLOV_GMRES, FE_KRYLOV_CG };
+/* Where the iterations of an increment begin: the last increment continued while the load goes on in its
+ * direction, else an elastic step; or always that. */
+enum { FE_PREDICTOR_EXTRAPOLATED, FE_PREDICTOR_ELASTIC };
 
 enum {
     FE_PRECONDITION_AUTO,
@@ -29,12 +32,13 @@ typedef struct fe_options {
     fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
     int transport;                 /* between GPUs: launch.h */
     int partition, tet_points;
-    int jacobian, krylov, restart, orthogonalization, precondition;
+    int jacobian, predictor, krylov, restart, orthogonalization, precondition;
     double krylov_tolerance; /* 0: Eisenstat-Walker */
     int krylov_iterations;   /* of one linear solve */
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
-    int graphs; /* Krylov iterations are recorded and replayed */
+    double progress; /* seconds into a load step after which it says where it is, then twice as long, … */
+    int graphs;      /* Krylov iterations are recorded and replayed */
 } fe_options;
 
 /* The defaults of interface and README. */

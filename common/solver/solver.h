@@ -40,11 +40,16 @@ typedef struct fe_solver {
     int *n_reaction;
     uint8_t *counted; /* [n_elem] resident */
 
-    double *accepted;     /* displacement at the end of the last accepted load step */
+    double *accepted;     /* displacement at the end of the last accepted increment, */
+    double *increment;    /* what that added to it, */
+    double *factor;       /* [n_path] its load factors, host memory, */
+    double *change;       /* [n_path] and what it added to them; zero before the first */
+    uint8_t *moving;      /* [n_path] supports whose displacement is not zero at any factor */
     double *displacement; /* Newton's iterate */
     double *external, *internal, *residual, *step, *trial, *scratch;
     double *perturbed; /* displacement + eps × direction, of the finite difference */
-    double *blocks;    /* [n_local][3][3] block-Jacobi */
+    double *blocks;    /* [n_local][3][3] block-Jacobi: the tangent's diagonal blocks, */
+    float *inverse;    /* [n_owned][6] and their inverses */
     double *scalar;    /* [64] */
     double *partial;   /* summary scratch */
     double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
@@ -54,11 +59,16 @@ typedef struct fe_solver {
     fe_multigrid multigrid; /* where that is in use */
     int jacobi_iterations;  /* of all linear solves with block-Jacobi */
 
-    int load_step;            /* the one under way, from 1 */
+    int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
+    double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
+    double said_gradient;     /* the displacement gradient that was warned of last */
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
     double setup_seconds[FE_N_SETUP];
-    double load_norm;         /* |f_ext| of the load factors in force */
+    double load_norm;         /* |f_ext| of the load factors in force, */
+    double largest_load;      /* and the largest so far */
+    double plastic_work;      /* of accepted increments */
+    double compliance;        /* largest |elastic displacement| / |load| of an increment so far */
     double scale;             /* acceptance: largest external force, reaction or first residual so far, */
     double reach;             /* and the same with the current iterate */
 } fe_solver;
@@ -83,10 +93,21 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
 /* sum over ranks of x·y, to the host */
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out);
 
+/* Why Newton's method gave an increment up; none: it did not, or something else failed. */
+typedef enum {
+    FE_ENDING_NONE,
+    FE_ENDING_LIMIT_LOAD,   /* the load cannot be carried */
+    FE_ENDING_OUT_OF_REACH, /* the tolerance asks for more digits than there are */
+    FE_ENDING_NOT_CONVERGED
+} fe_ending;
 /* One backward-Euler increment from s->accepted to load factors `to` [n_path]. On FE_OK displacement and
- * trial state are the converged state, not yet accepted. FE_FAILED with *limit_load set where the load cannot
- * be carried. */
-fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, int *limit_load);
+ * trial state are the converged state, not yet accepted. */
+fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending);
+/* The same for a load step of the problem, whose record is filled; with options->substep in pieces where the
+ * whole fails, of which all but the last are accepted. */
+fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending);
+/* Accepts the displacement and the trial state at load factors `to`. */
+fe_status fe_solver_accept(fe_solver *s, const double *to);
 
 fe_status fe_anderson_open(fe_solver *s, int depth);
 void fe_anderson_reset(fe_solver *s);

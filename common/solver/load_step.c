@@ -1,0 +1,137 @@
+/* A load step of the problem: its increment in one piece or in several, and what the step's record says of
+ * the state that was reached. */
+#include "common/problem/state.h"
+#include "common/solver/solver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
+static fe_status summarize(fe_solver *s, fe_step_result *record)
+{
+    enum { WIDTH = FE_N_SUM + FE_N_MAX };
+    fe_device *d = s->device;
+    double totals[WIDTH], square;
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields));
+    FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
+    FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
+    FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
+    FE_TRY(d->ops->memory.download(d, sizeof totals, s->scalar, totals));
+    FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
+    record->max_peeq = totals[FE_N_SUM + FE_MAX_PEEQ], record->max_mises = totals[FE_N_SUM + FE_MAX_MISES];
+    record->max_gradient = totals[FE_N_SUM + FE_MAX_GRADIENT];
+    record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
+    record->plastic_work = s->plastic_work + totals[FE_SUM_PLASTIC_WORK];
+    record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
+    FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
+    record->norm_u = sqrt(square);
+    for (int i = 0; i < s->boundary->n_reaction; i++) {
+        FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
+        FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
+        FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, &record->reaction[i]));
+    }
+    return FE_OK;
+}
+
+static fe_status read_probes(fe_solver *s, fe_step_result *record)
+{
+    fe_device *d = s->device;
+    for (int i = 0; i < s->boundary->n_probe; i++) {
+        const int local = s->share->local[s->boundary->probe[i]];
+        FE_TRY(d->ops->memory.zero(d, 3 * sizeof(double), s->scalar));
+        if (local >= 0 && local < s->share->n_owned)
+            FE_TRY(d->ops->vector.copy(d, 3, s->displacement + 3 * (size_t)local, s->scalar));
+        FE_TRY(fe_comm_sum(s->comm, d, 3, s->scalar));
+        FE_TRY(d->ops->memory.download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
+    }
+    return FE_OK;
+}
+
+fe_status fe_solver_accept(fe_solver *s, const double *to)
+{
+    fe_device *d = s->device;
+    fe_problem_accept(&s->problem);
+    for (int p = 0; p < s->boundary->n_path; p++) {
+        s->change[p] = to[p] - s->factor[p];
+        s->factor[p] = to[p];
+    }
+    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted, s->increment));
+    return d->ops->vector.copy(d, s->length, s->displacement, s->accepted);
+}
+
+/* Pieces of a load step are counted in 256ths of it. Two pieces in a row that took no more Newton iterations
+ * than EASY are followed by one of twice the size. */
+enum { WHOLE = 256, EASY = 8 };
+
+/* The piece behind `done` failed at `next`: half of it comes next. */
+static int halve(const fe_solver *s, int done, int next)
+{
+    const int size = (next - done) / 2;
+    if (s->comm->rank == 0)
+        fprintf(stderr, "solve: %s; the increment is halved to %.6g of the step\n", fe_message(),
+                (double)size / WHOLE);
+    return size;
+}
+
+static fe_status fail_at(fe_status status, double carried)
+{
+    char message[1024];
+    snprintf(message, sizeof message, "%s", fe_message());
+    return fe_fail(status, "%s; %.6g of the step was carried", message, carried);
+}
+
+/* From the accepted factors to `to`; with --substep in pieces, where the whole fails. */
+static fe_status advance(fe_solver *s, const double *to, double *from, double *target, fe_step_result *record,
+                         fe_ending *ending)
+{
+    const int n_path = s->boundary->n_path;
+    int done = 0, size = WHOLE, easy = 0;
+    for (int p = 0; p < n_path; p++) from[p] = s->factor[p];
+    while (done < WHOLE) {
+        const int next = size < WHOLE - done ? done + size : WHOLE, before = record->newton_iterations;
+        for (int p = 0; p < n_path; p++)
+            target[p] = next == WHOLE ? to[p] : from[p] + (to[p] - from[p]) * next / WHOLE;
+        const fe_status status = fe_newton_step(s, target, record, ending);
+        const int again = *ending == FE_ENDING_LIMIT_LOAD || *ending == FE_ENDING_NOT_CONVERGED;
+        if (status == FE_FAILED && s->options->substep && again && next - done > 1) {
+            size = halve(s, done, next), easy = 0;
+            continue;
+        }
+        if (status != FE_OK) return s->options->substep && again ? fail_at(status, record->carried) : status;
+        if (next < WHOLE) {
+            FE_TRY(summarize(s, record));
+            s->plastic_work = record->plastic_work;
+            FE_TRY(fe_solver_accept(s, target));
+            record->substeps++;
+        }
+        easy = record->newton_iterations - before <= EASY ? easy + 1 : 0;
+        if (easy == 2) size *= 2, easy = 0;
+        done = next;
+        record->carried = (double)done / WHOLE;
+    }
+    return FE_OK;
+}
+
+/* Said at the first step that leaves the range of small strains, and where the gradient has doubled since. */
+static void warn_of_strains(fe_solver *s, const fe_step_result *record)
+{
+    if (s->comm->rank || record->max_gradient <= fmax(fe_largest_gradient, 2.0 * s->said_gradient)) return;
+    s->said_gradient = record->max_gradient;
+    fprintf(stderr,
+            "solve: load step %d: the displacement gradient is up to %.3g: small strains hold below %g\n",
+            record->step, record->max_gradient, fe_largest_gradient);
+}
+
+fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending)
+{
+    double *factors = NULL;
+    const int n_path = s->boundary->n_path;
+    FE_ALLOCATE(factors, 2 * (size_t)n_path, "load factors");
+    fe_status status = advance(s, to, factors, factors + n_path, record, ending);
+    free(factors);
+    if (status == FE_OK) status = summarize(s, record);
+    if (status == FE_OK) status = read_probes(s, record);
+    if (status == FE_OK) warn_of_strains(s, record);
+    s->plastic_work = record->plastic_work;
+    return status;
+}

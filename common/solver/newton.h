@@ -1,0 +1,69 @@
+/* Newton's method for one increment, for its own files. */
+#ifndef FE_NEWTON_H
+#define FE_NEWTON_H
+
+#include "common/solver/solver.h"
+
+/* An increment under way. */
+typedef struct fe_newton {
+    double norm, previous; /* of the residual now and one iteration ago */
+    double least;          /* the last residual that was progress, */
+    int standing;          /* and iterations since */
+    double forcing;
+    double tried, slope; /* where a length was tried: |residual|, and residual · direction, the slope of minus
+                            the incremental energy; */
+    double begin, length; /* that slope where the direction begins, and |direction| */
+    double travel;        /* |displacement - accepted|; measured where a limit load is possible */
+    int watched;          /* it is */
+    fe_krylov_result linear;
+    fe_ending ending; /* set by the messages below */
+} fe_newton;
+
+/* Scalar products that come to the host in one read. */
+enum { FE_MOST_PRODUCTS = 8 };
+typedef struct fe_products {
+    int n;
+    double *to[FE_MOST_PRODUCTS];
+} fe_products;
+/* Enqueues x · y of n owned entries. */
+fe_status fe_products_add(fe_solver *s, fe_products *p, size_t n, const double *x, const double *y,
+                          double *to);
+/* Sums over the ranks, and brings to the host what was added. */
+fe_status fe_products_read(fe_solver *s, fe_products *p);
+
+/* Trial state and tangent at a displacement, whose ghosts are refreshed. */
+fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displacement);
+/* Residual, f_int and |residual| (`tried`) at a displacement, and the scale that it is held against: the
+ * forces of accepted steps and those here. An iterate's own reactions do not outlive it, for with supports
+ * just moved they are far too large. */
+fe_status fe_newton_evaluate(fe_solver *s, fe_newton *state, double *displacement);
+/* The same at displacement + length × step, which becomes the trial, with the slope there; and `begin` and
+ * `length` where the residual is still that in which the step begins. */
+fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first);
+int fe_newton_accepted(const fe_solver *s, double norm);
+
+/* Why a linear solve's solution, or its direction, cannot be taken; NULL where it can. */
+const char *fe_newton_refuses_solve(const fe_krylov_result *linear);
+const char *fe_newton_refuses_direction(const fe_newton *state);
+
+/* Load factors `to` [n_path] come into force, and displacement becomes where the iterations begin: the last
+ * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */
+fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
+
+/* The histories of a step, and messages (newton_report.c). */
+fe_status fe_newton_record_residual(fe_solver *s, fe_step_result *record, double norm);
+/* displacement += taken × the direction */
+fe_status fe_newton_record_taken(fe_step_result *record, const fe_newton *state, double taken);
+fe_status fe_newton_not_finite(const fe_step_result *record, fe_newton *state);
+fe_status fe_newton_no_direction(const fe_solver *s, const fe_step_result *record, fe_newton *state,
+                                 const char *why);
+fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_newton *state,
+                          fe_ending ending);
+void fe_newton_say_reduced(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear);
+void fe_newton_say_again(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear,
+                         const char *why, const char *with);
+
+/* Below this share of the largest force a residual that stands still does so for lack of digits. */
+static const double fe_newton_digits = 1e-6;
+
+#endif

@@ -1,0 +1,120 @@
+/* How an increment begins: its load factors, and a displacement to iterate from. */
+#include "common/solver/newton.h"
+
+/* What Δfactor is times the last accepted one, where that is the same positive number for all paths; else 0:
+ * the load has turned, or nothing is known. */
+static double continuation(const fe_solver *s, const double *to)
+{
+    double ratio = 0.0, largest = 0.0;
+    if (s->options->predictor == FE_PREDICTOR_ELASTIC) return 0.0;
+    for (int p = 0; p < s->boundary->n_path; p++) {
+        if (fabs(s->change[p]) <= largest) continue;
+        largest = fabs(s->change[p]);
+        ratio = (to[p] - s->factor[p]) / s->change[p];
+    }
+    for (int p = 0; p < s->boundary->n_path; p++)
+        if (fabs(to[p] - s->factor[p] - ratio * s->change[p]) > 1e-9 * ratio * largest) return 0.0;
+    return fmax(ratio, 0.0);
+}
+
+/* f_ext at the load factors; displacement = accepted + ratio × increment, with the supports at theirs. */
+static fe_status apply_factors(fe_solver *s, const double *to, double ratio)
+{
+    fe_device *d = s->device;
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->external));
+    FE_TRY(d->ops->vector.add(d, s->n, s->accepted, ratio, s->increment, s->displacement));
+    for (int p = 0; p < s->boundary->n_path; p++) {
+        if (s->load[p]) FE_TRY(d->ops->vector.axpy(d, s->n, to[p], s->load[p], s->external));
+        FE_TRY(d->ops->vector.put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value,
+                                  s->displacement));
+    }
+    return FE_OK;
+}
+
+static int supports_move(const fe_solver *s, const double *to)
+{
+    for (int p = 0; p < s->boundary->n_path; p++)
+        if (s->moving[p] && to[p] != s->factor[p]) return 1;
+    return 0;
+}
+
+/* residual = f_ext - f_int(accepted) - K (displacement - accepted): supports that move enter as a load. That
+ * load says nothing of how well a later residual is predicted: `previous` is without it. */
+static fe_status elastic_load(fe_solver *s, fe_newton *state, int move, double *norm)
+{
+    fe_device *d = s->device;
+    fe_products p = {0};
+    double square = 0.0, first;
+    FE_TRY(fe_solver_residual(s, s->accepted, s->residual));
+    FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->residual, &first));
+    if (move) {
+        FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted, s->trial));
+        FE_TRY(fe_solver_apply(s, s->trial, s->scratch));
+        FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->scratch, s->residual));
+        FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->residual, &square));
+    }
+    FE_TRY(fe_products_read(s, &p));
+    state->previous = sqrt(first);
+    *norm = move ? sqrt(square) : state->previous;
+    return FE_OK;
+}
+
+/* The elastic displacement for the load that was added, and what one unit of it moves: limit loads are told
+ * by it. A load of the size of what is left of the last increment is none. */
+static void note_compliance(fe_solver *s, const fe_newton *state)
+{
+    const double left = 1e3 * s->options->tolerance * s->reach;
+    if (state->watched && state->previous > left)
+        s->compliance = fmax(s->compliance, state->travel / state->previous);
+}
+
+/* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
+ * point sits on f = 0 to rounding: K step = load, displacement += step. */
+static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
+{
+    const double forcing = s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance : 1e-4;
+    fe_krylov_result *linear = &state->linear;
+    s->jacobian = FE_JACOBIAN_ELASTIC;
+    FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted));
+    for (int better = 1; better;) {
+        double norm;
+        FE_TRY(elastic_load(s, state, move, &norm));
+        s->scale = fmax(s->scale, state->previous);
+        if (!isfinite(norm)) return fe_newton_not_finite(record, state);
+        if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
+        s->iteration = record->newton_iterations + 1;
+        FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
+        record->krylov_iterations += linear->iterations;
+        const char *why = fe_newton_refuses_solve(linear);
+        if (!why) {
+            FE_TRY(fe_newton_try(s, state, 1.0, 1));
+            why = fe_newton_refuses_direction(state);
+        }
+        if (!why) break;
+        FE_TRY(fe_solver_better_preconditioner(s, &better));
+        if (!better) return fe_newton_no_direction(s, record, state, why);
+        fe_newton_say_again(s, record, linear, why, "multigrid");
+    }
+    fe_newton_say_reduced(s, record, linear);
+    note_compliance(s, state);
+    FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement));
+    return fe_newton_record_taken(record, state, 1.0);
+}
+
+fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
+{
+    const double ratio = continuation(s, to);
+    FE_TRY(apply_factors(s, to, ratio));
+    s->load_norm = 0.0; /* not known yet */
+    FE_TRY(fe_newton_evaluate(s, state, s->displacement));
+    state->norm = state->previous = state->tried;
+    FE_TRY(fe_newton_record_residual(s, record, state->norm));
+    if (fe_newton_accepted(s, state->norm)) return FE_OK;
+    if (ratio > 0.0) {
+        record->extrapolated++;
+        return FE_OK;
+    }
+    FE_TRY(elastic_step(s, record, state, supports_move(s, to)));
+    state->norm = state->tried;
+    return fe_newton_record_residual(s, record, state->norm);
+}
