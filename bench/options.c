@@ -1,6 +1,7 @@
 /* Values of command lines, and the end of a program of several ranks. */
 #include "bench/options.h"
 #include "common/ranks/ranks.h"
+#include "common/variant.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,6 +21,34 @@ fe_status option_choice(const char *flag, const char *text, const char *const *c
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", choices[i]);
     }
     return fe_fail(FE_BAD_INPUT, "--%s %s: is none of %s", flag, text, list);
+}
+
+fe_status option_list(const char *flag, const char *text, const char *const *names, int n, int *count,
+                      int *list)
+{
+    char *copy = strdup(text), *rest = copy;
+    fe_status status = copy ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "--%s", flag);
+    *count = 0;
+    for (char *word; status == FE_OK && (word = strsep(&rest, ","));) {
+        int index = 0;
+        status = option_choice(flag, word, names, n, &index);
+        for (int i = 0; i < *count && status == FE_OK; i++)
+            if (list[i] == index) status = fe_fail(FE_BAD_INPUT, "--%s %s: %s twice", flag, text, word);
+        if (status == FE_OK) list[(*count)++] = index;
+    }
+    free(copy);
+    return status;
+}
+
+fe_status option_variants(const char *flag, const char *text, int *count, int *list)
+{
+    const char **names = NULL;
+    const int n = fe_variant_count();
+    FE_ALLOCATE(names, n, "names");
+    for (int i = 0; i < n; i++) names[i] = fe_variant_at(i)->name;
+    const fe_status status = option_list(flag, text, names, n, count, list);
+    free(names);
+    return status;
 }
 
 fe_status option_whole(const char *flag, const char *text, int least, int most, int *out)

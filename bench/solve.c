@@ -47,6 +47,9 @@ static const char help[] =
     "  --newton-iterations N     most iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
     "  --anderson M              Anderson acceleration of the outer iteration with M differences (0)\n"
+    "  --fixed-work              all iterations that --newton-iterations and --krylov-iterations allow, "
+    "whatever\n"
+    "                            comes out, and every step whole: a load for benchmarks\n"
     "  --substep                 halve an increment that fails (said aloud: it changes the increments)\n"
     "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
     "  --result FILE.json        result, complete after every load step\n"
@@ -79,6 +82,7 @@ enum {
     OPT_NEWTON_ITERATIONS,
     OPT_NO_LINE_SEARCH,
     OPT_ANDERSON,
+    OPT_FIXED_WORK,
     OPT_SUBSTEP,
     OPT_TIMEOUT,
     OPT_RESULT,
@@ -110,6 +114,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"newton-iterations", 1, 0, OPT_NEWTON_ITERATIONS},
                                       {"no-line-search", 0, 0, OPT_NO_LINE_SEARCH},
                                       {"anderson", 1, 0, OPT_ANDERSON},
+                                      {"fixed-work", 0, 0, OPT_FIXED_WORK},
                                       {"substep", 0, 0, OPT_SUBSTEP},
                                       {"timeout", 1, 0, OPT_TIMEOUT},
                                       {"result", 1, 0, OPT_RESULT},
@@ -186,6 +191,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
         return strcmp(text, "auto") ? tolerance(flag, text, &o->krylov_tolerance) : FE_OK;
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
     case OPT_GRAPHS: o->graphs = 1; return FE_OK;
+    case OPT_FIXED_WORK: o->fixed_work = 1; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
     case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");

@@ -33,10 +33,11 @@ typedef struct fe_step_result {
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
     int n_residual;
-    double *residual;        /* [n_residual] relative to the acceptance scale, first to last */
-    fe_newton_record *taken; /* [newton_iterations] */
-    int substeps;            /* 1: the listed increment in one piece */
-    double seconds[FE_N_PHASE];
+    double *residual;           /* [n_residual] relative to the acceptance scale, first to last */
+    fe_newton_record *taken;    /* [newton_iterations] */
+    int substeps;               /* 1: the listed increment in one piece */
+    double seconds[FE_N_PHASE]; /* of rank 0 */
+    double wall;                /* as the host's clock has it; without output, like seconds */
 } fe_step_result;
 
 typedef struct fe_result {

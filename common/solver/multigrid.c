@@ -88,10 +88,12 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
     if (m->n_coarse == 0) return FE_OK;
     FE_TRY(fe_multigrid_product(m, z, m->product));
+    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION_COARSE));
     FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
     FE_TRY(gather(m));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(ops->fine_prolong(d, &next->P, coarse, z));
+    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, 0, r, z));
     return FE_OK;
 }

@@ -57,7 +57,7 @@ static fe_status evaluate(fe_solver *s, double *displacement, double *r, const d
 /* Forces beyond the largest number would pass as inf <= inf. */
 static int accepted(const fe_solver *s, double norm)
 {
-    return norm <= s->options->tolerance * s->reach && isfinite(s->reach);
+    return !s->options->fixed_work && norm <= s->options->tolerance * s->reach && isfinite(s->reach);
 }
 
 /* f_ext at the load factors, and the accepted displacement with the supports moved to theirs. */
@@ -103,8 +103,9 @@ static fe_status measure_step(fe_solver *s, double *slope, double *norm)
 static const double most_forcing = 0.05;
 
 /* Why a direction cannot be taken; NULL where it can. */
-static const char *refusal(const fe_krylov_result *linear, double slope)
+static const char *refusal(const fe_solver *s, const fe_krylov_result *linear, double slope)
 {
+    if (s->options->fixed_work) return NULL;
     if (!linear->converged && !(linear->last <= most_forcing * linear->first))
         return fe_krylov_reason(linear);
     return slope > 0.0 && isfinite(slope) ? NULL : "the energy does not fall along the direction";
@@ -130,7 +131,7 @@ static fe_status no_direction(const fe_solver *s, const fe_step_result *record, 
 /* What was not asked for is said, without --verbose too. */
 static void say_reduced(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear)
 {
-    if (linear->converged || s->comm->rank) return;
+    if (linear->converged || s->comm->rank || s->options->fixed_work) return;
     fprintf(stderr,
             "solve: load step %d: linear solve: %s; its step is taken (%d iterations, residual reduced to "
             "%.1e)\n",
@@ -170,13 +171,15 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, newton *stat
     FE_TRY(fe_solver_dot(s, s->residual, s->residual, &square));
     if (!isfinite(square)) return no_number(record);
     if (square > 0.0) {
-        double forcing = s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance : 1e-4;
+        double forcing = s->options->fixed_work               ? 0.0
+                         : s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance
+                                                              : 1e-4;
         int better = 0;
         do {
             FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &linear));
             record->krylov_iterations += linear.iterations;
             FE_TRY(measure_step(s, &slope, &norm));
-            const char *why = refusal(&linear, slope);
+            const char *why = refusal(s, &linear, slope);
             if (!why) break;
             FE_TRY(fe_solver_better_preconditioner(s, &better));
             if (!better) return no_direction(s, record, state->norm, &linear, why);
@@ -213,7 +216,7 @@ static fe_status search_line(fe_solver *s, double start, newton *state, double *
     *length = 1.0;
     FE_TRY(try_length(s, 1.0, s->residual, &norm, &slope));
     slope_low = start, slope_high = slope;
-    for (int k = 0, side = 0; k < 12 && s->options->line_search; k++) {
+    for (int k = 0, side = 0; k < 12 && s->options->line_search && !s->options->fixed_work; k++) {
         const int fine = norm <= 0.5 * state->norm || (isfinite(slope) && fabs(slope) <= 0.5 * start) ||
                          (*length == 1.0 && slope > 0.0);
         if (fine) break;
@@ -241,6 +244,7 @@ static const double difference_noise = 1e-5;
  */
 static double forcing_term(const fe_solver *s, newton *state)
 {
+    if (s->options->fixed_work) return 0.0;
     if (s->options->krylov_tolerance > 0.0) return s->options->krylov_tolerance;
     const double ratio = state->norm / state->previous, safeguard = 0.9 * state->forcing * state->forcing;
     const double enough = 0.3 * s->options->tolerance * s->reach / state->norm;
@@ -268,7 +272,7 @@ static fe_status find_direction(fe_solver *s, fe_step_result *record, newton *st
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
         record->krylov_iterations += linear->iterations;
         FE_TRY(measure_step(s, slope, norm));
-        const char *why = refusal(linear, *slope);
+        const char *why = refusal(s, linear, *slope);
         if (!why) break;
         FE_TRY(fe_solver_better_preconditioner(s, &better));
         if (elastic && !better) return no_direction(s, record, state->norm, linear, why);
@@ -340,6 +344,7 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     const int first = record->newton_iterations;
     while (!accepted(s, state.norm)) {
         FE_TRY(fe_solver_interrupted(s));
+        if (s->options->fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
         if (!isfinite(state.norm) || !isfinite(s->reach)) return no_number(record);
         FE_TRY(ran_away(s, &state, limit_load));
         if (*limit_load || record->newton_iterations - first >= s->options->newton_iterations)

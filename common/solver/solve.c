@@ -299,6 +299,18 @@ static fe_status advance(fe_solver *s, const double *from, const double *to, fe_
     return status;
 }
 
+/* Undeformed, as before the first load step. */
+static fe_status start_over(fe_solver *s, run *r)
+{
+    fe_device *d = s->device;
+    FE_TRY(fe_problem_reset(&s->problem));
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->accepted));
+    s->scale = s->reach = 0.0, s->jacobi_iterations = 0;
+    while (s->comm->rank == 0 && r->result->n_step) fe_result_drop_step(r->result);
+    if (s->comm->rank == 0) r->n_shown = 0;
+    return FE_OK;
+}
+
 static fe_status load_steps(fe_solver *s, run *r)
 {
     int limit_load = 0;
@@ -308,8 +320,7 @@ static fe_status load_steps(fe_solver *s, run *r)
     double *from = factors, *to = factors + n_path, before[FE_N_PHASE];
     if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
     s->device->bytes_from_device = 0;
-    fe_status status = s->device->ops->seconds(s->device, before); /* of set-up: steps count from here */
-    if (status == FE_OK) status = observe(s, r, NULL);
+    fe_status status = observe(s, r, NULL);
     for (int step = 0; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
         fe_result *into = s->comm->rank == 0 ? r->result : &own;
@@ -318,13 +329,15 @@ static fe_status load_steps(fe_solver *s, run *r)
             status = fe_fail(FE_OUT_OF_MEMORY, "record of load step %d", step + 1);
             break;
         }
+        status = s->device->ops->seconds(s->device, before); /* set-up and output are not the step's */
+        const double begin = fe_seconds();
         record->step = s->load_step = step + 1, record->substeps = 1;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
-        status = advance(s, from, to, record, &work, 0, &limit_load);
+        if (status == FE_OK) status = advance(s, from, to, record, &work, 0, &limit_load);
         if (status == FE_OK) status = summarize(s, record, work);
         if (status == FE_OK) status = read_probes(s, record);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
-        work = record->plastic_work;
+        work = record->plastic_work, record->wall = fe_seconds() - begin;
         if (s->comm->rank == 0) {
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
@@ -368,7 +381,12 @@ static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
     FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
-    return load_steps(s, r);
+    FE_TRY(load_steps(s, r));
+    for (int i = 1; i < r->options->repetitions; i++) {
+        FE_TRY(start_over(s, r));
+        FE_TRY(load_steps(s, r));
+    }
+    return FE_OK;
 }
 
 static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
