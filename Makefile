@@ -108,7 +108,9 @@ help:
 	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, within a budget of minutes:'
 	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); again: it goes on where it ended'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
-	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; on several cores or GPUs'
+	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; whole solves'
+	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
+	@echo '                (0: none); on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
 	@echo '                in all, WEAK_host= WEAK_cuda= a rank'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
@@ -136,9 +138,9 @@ info:
 	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
-	$(call report,jansson,JSON,solve and the tests are left out; apt-get install libjansson-dev)
-	$(call report,muParser,EXPRESSION,solve and the tests are left out; apt-get install libmuparser-dev)
-	$(call report,zlib,ZLIB,solve and the tests are left out; apt-get install zlib1g-dev)
+	$(call report,jansson,JSON,programs that solve and the tests are left out; apt-get install libjansson-dev)
+	$(call report,muParser,EXPRESSION,programs that solve and the tests are left out; apt-get install libmuparser-dev)
+	$(call report,zlib,ZLIB,programs that solve and the tests are left out; apt-get install zlib1g-dev)
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
@@ -251,11 +253,11 @@ storage:
 plots:
 	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
 	@for folder in results/*/*; do \
-	    for table in table:kernels scaling:scaling storage:storage; do \
+	    for table in table:kernels solves:solves scaling:scaling storage:storage; do \
 	        name=$${table%:*} rows=$$folder/$${table#*:}.csv; \
 	        [ ! -f "$$rows" ] || { awk -f bench/$$name.awk "$$rows" >$(BUILD)/table.md && \
 	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
-	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
+	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/solves.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
 
 tables:

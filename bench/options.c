@@ -62,6 +62,15 @@ fe_status option_whole(const char *flag, const char *text, int least, int most, 
     return FE_OK;
 }
 
+fe_status option_share(const char *flag, const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0.0 && *out < 1.0))
+        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a number between 0 and 1", flag, text);
+    return FE_OK;
+}
+
 /* In a cluster of letters getopt stays at the word until the last one is read. */
 fe_status option_unknown(const char *program, const char *word)
 {

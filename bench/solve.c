@@ -160,15 +160,6 @@ static fe_status join_words(int n, char **word, char **line)
         return option_choice(flag, text, choices, (int)(sizeof choices / sizeof *choices), (out));           \
     } while (0)
 
-static fe_status tolerance(const char *flag, const char *text, double *out)
-{
-    char *end;
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out > 0.0 && *out < 1.0))
-        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a number between 0 and 1", flag, text);
-    return FE_OK;
-}
-
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
     fe_options *o = &a->options;
@@ -185,10 +176,10 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_KRYLOV_ITERATIONS: return option_whole(flag, text, 1, 100000000, &o->krylov_iterations);
     case OPT_NEWTON_ITERATIONS: return option_whole(flag, text, 1, 100000, &o->newton_iterations);
     case OPT_ANDERSON: return option_whole(flag, text, 0, 16, &o->anderson);
-    case OPT_TOLERANCE: return tolerance(flag, text, &o->tolerance);
+    case OPT_TOLERANCE: return option_share(flag, text, &o->tolerance);
     case OPT_KRYLOV_TOLERANCE:
         o->krylov_tolerance = 0.0;
-        return strcmp(text, "auto") ? tolerance(flag, text, &o->krylov_tolerance) : FE_OK;
+        return strcmp(text, "auto") ? option_share(flag, text, &o->krylov_tolerance) : FE_OK;
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
     case OPT_GRAPHS: o->graphs = 1; return FE_OK;
     case OPT_FIXED_WORK: o->fixed_work = 1; return FE_OK;
