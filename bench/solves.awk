@@ -4,8 +4,8 @@
 # ranks; and where the time of a Newton iteration goes, by phases. results/README.md defines all figures.
 BEGIN {
     FS = ","
-    n_phase = split("material residual jacvec precondition precondition_coarse orthogonalization reduction exchange host other", phase, " ")
-    split("`material`,`residual`,`jacvec`,preconditioner,its coarser levels,Krylov vectors,sums over ranks,exchange,host,other", shown, ",")
+    n_phase = split("material residual jacvec precondition_product precondition precondition_coarse orthogonalization reduction exchange host other", phase, " ")
+    split("`material`,`residual`,`jacvec`,products of the preconditioner,preconditioner,its coarser levels,Krylov vectors,sums over ranks,exchange,host,other", shown, ",")
 }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
@@ -52,7 +52,7 @@ function solves(group,    i, line, part) {
 function phases(group,    i, k, line, part, own, text) {
     text = "| strategy | preconditioner | ranks |"
     for (k = 1; k <= n_phase; k++) text = text " " shown[k] " |"
-    print "\n" text " the strategy's own share |"
+    print "\n" text " the strategy's share |"
     text = "|---|---|---:|"
     for (k = 1; k <= n_phase; k++) text = text "---:|"
     print text "---:|"
@@ -62,7 +62,7 @@ function phases(group,    i, k, line, part, own, text) {
         split(line, part, SUBSEP)
         text = "| `" part[4] "` | " part[5] " | " part[6] " |"
         for (k = 1; k <= n_phase; k++) text = text " " number(median[line, phase[k]] / newton[line]) " |"
-        own = median[line, "material"] + median[line, "residual"] + median[line, "jacvec"]
+        for (own = 0, k = 1; k <= 4; k++) own += median[line, phase[k]] # those of the strategy
         print text sprintf(" %.0f %% |", 100 * own / median[line, "solve"])
     }
 }
@@ -71,8 +71,8 @@ END {
     for (i = 1; i <= count["commits"]; i++) commits = commits (i > 1 ? ", " : "") item["commits", i]
     printf "# Whole solves on %s, commit %s\n\n", machine, commits
     print "Milliseconds, medians; of `solve` with the 95 % interval. Every answer was checked against another strategy's. First what"
-    print "solves take, then where the time of one Newton iteration goes. The strategy's own share is `material`, `residual` and"
-    print "`jacvec`; the preconditioner's finest level multiplies by the strategy, too. `results/README.md` defines all figures."
+    print "solves take, then where the time of one Newton iteration goes. The strategy's share is `material`, `residual`, `jacvec` and"
+    print "the products of the preconditioner's finest level. `results/README.md` defines all figures."
     for (g = 1; g <= count["groups"]; g++) {
         group = item["groups", g]
         split(group, name, SUBSEP)

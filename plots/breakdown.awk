@@ -4,7 +4,7 @@
 # of it for each phase, milliseconds per Newton iteration.
 BEGIN {
     FS = ","
-    n_phase = split("material residual jacvec precondition precondition_coarse orthogonalization reduction exchange host other", phase, " ")
+    n_phase = split("material residual jacvec precondition_product precondition precondition_coarse orthogonalization reduction exchange host other", phase, " ")
     for (i = 1; i <= n_phase; i++) place_of[phase[i]] = i
 }
 FNR == 1 { file++ }
@@ -55,5 +55,5 @@ END {
     for (k = 1; k <= n_phase; k++) { variants = variants " " phase[k]; types = types " " k; printf "place_%s = %d\n", phase[k], k }
     printf "n_row = %d\ncolumns = '%s'\nstrategies = '%s'\npanels = '%s '\n", count["rows"], substr(columns, 2), substr(strategies, 2), panels
     printf "variants = '%s'\ntypes = '%s'\n", substr(variants, 2), substr(types, 2)
-    printf "caption = '%s · medians · precondition: its finest level, which multiplies by the strategy · commit %s'\n", device, commit
+    printf "caption = '%s · medians · the lowest four pieces are products and updates by the strategy · commit %s'\n", device, commit
 }

@@ -4,7 +4,7 @@ n_column = words(columns)
 panel_width = 420
 panel_height = 200
 step = panel_height + 110
-width = 40 + (n_column < 2 ? 2 : n_column) * panel_width
+width = 75 + (n_column < 2 ? 2 : n_column) * panel_width
 bottom = 34 + n_row * step
 with_ceiling = 0
 load "plots/style.gp"

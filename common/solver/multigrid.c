@@ -19,7 +19,9 @@ fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
 {
     fe_problem elastic = *m->problem;
     elastic.view.elastic = 1;
-    return fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec, FE_N_PHASE, x, y);
+    FE_TRY(fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec,
+                    FE_PHASE_PRECONDITION_PRODUCT, x, y));
+    return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
 }
 
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
