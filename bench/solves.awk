@@ -62,7 +62,8 @@ function phases(group,    i, k, line, part, own, text) {
         split(line, part, SUBSEP)
         text = "| `" part[4] "` | " part[5] " | " part[6] " |"
         for (k = 1; k <= n_phase; k++) text = text " " number(median[line, phase[k]] / newton[line]) " |"
-        for (own = 0, k = 1; k <= 4; k++) own += median[line, phase[k]] # those of the strategy
+        own = 0
+        for (k = 1; k <= 4; k++) own += median[line, phase[k]] # those of the strategy
         print text sprintf(" %.0f %% |", 100 * own / median[line, "solve"])
     }
 }

@@ -87,7 +87,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     char log[FOLDER_LENGTH + 16], path[2 * FOLDER_LENGTH];
     snprintf(log, sizeof log, "%s/sweep.log", test_folder);
     skip_without("kernels", "sweep");
-    interrupt_sweep(start_sweep(log, "0", "0"), log, "scratch/*.rows.csv");
+    interrupt_sweep(start_sweep(log, "0", "0"), log, "scratch/*.done");
     char *text = read_file(log, NULL);
     assert_holds(text, " of 7:00  first   host tet4, 300 DoF, ");
     assert_holds(text, "interrupted; finished points are kept");
@@ -157,7 +157,7 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
     skip_without("kernels", "sweep");
     skip_without("scaling", "sweep");
     free(read_success("rm -rf '%s'/*", test_folder));
-    interrupt_sweep(start_sweep(log, "0", "1 2"), log, "scratch/scaling-*.rows.csv");
+    interrupt_sweep(start_sweep(log, "0", "1 2"), log, "scratch/scaling-*.done");
     assert_in_range(find("scratch/scaling-*.rows.csv", sizeof path, path), 1, 3);
     assert_int_equal(find("scratch/*.part", 0, NULL), 0);
     char *first = read_file(path, NULL);
