@@ -3,12 +3,11 @@
  * their own.
  */
 #include "bench/options.h"
+#include "bench/whole.h"
 #include "common/backend/device.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
-#include "common/report/row.h"
 #include "common/report/version.h"
-#include "common/solver/solve.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -46,11 +45,11 @@ static const char help[] =
     "      input; 130 interrupted\n";
 
 enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
-enum { LOAD_STEPS, LOAD_LINEAR, LOAD_FIXED, N_LOAD };
-static const char *const load_names[N_LOAD] = {"steps", "linear", "fixed"};
+
 typedef struct arguments {
-    const char *problem, *mesh, *backend, *rows, *give_up;
-    int cells, element, load, precondition, ranks, threads, transport, repetitions, done;
+    whole_choice choice;
+    const char *backend, *rows, *give_up;
+    int precondition, ranks, threads, transport, repetitions, done;
     double most_error;
     int n_variant, *variant;
 } arguments;
@@ -63,14 +62,11 @@ typedef struct answer {
 
 typedef struct bench {
     const arguments *arguments;
-    fe_case problem;
-    fe_mesh mesh;
-    fe_boundary boundary;
+    whole_problem whole;
     const fe_backend *backend;
     FILE *rows;
-    char name[160], device[128];
     answer reference;
-    fe_row row;
+    whole_row row;
 } bench;
 
 /* What the observer of a solve collects: repetition 0 is checked, the others are samples. */
@@ -79,23 +75,13 @@ typedef struct collector {
     int keeps; /* the answer is the reference */
     int repetition;
     double error;
+    double begun, user[MOST_REPETITIONS]; /* user time of this process: at the beginning, and since */
     double wall[MOST_REPETITIONS], phase[FE_N_PHASE][MOST_REPETITIONS];
     int newton_iterations;
     int64_t krylov_iterations, plastic_points;
 } collector;
 
 /* --- answers ----------------------------------------------------------------------------------------- */
-
-static double difference(size_t n, const double *u, const double *reference)
-{
-    double most = 0.0, largest = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        const double off = fabs(u[i] - reference[i]), size = fabs(reference[i]);
-        if (!(off <= most)) most = off; /* also where it is no number */
-        if (size > largest) largest = size;
-    }
-    return most > 0.0 ? most / largest : 0.0;
-}
 
 static fe_status keep(answer *a, int step, size_t n, const double *u)
 {
@@ -107,21 +93,21 @@ static fe_status keep(answer *a, int step, size_t n, const double *u)
 static fe_status observe(void *context, const fe_step_result *step, const fe_fields *fields)
 {
     collector *c = context;
-    const size_t n = 3 * (size_t)c->b->mesh.n_node;
+    const size_t n = 3 * (size_t)c->b->whole.mesh.n_node;
     if (!step) { /* the undeformed body: a repetition begins */
-        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0;
+        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0, c->begun = whole_user_seconds();
         return FE_OK;
     }
     c->newton_iterations += step->newton_iterations, c->krylov_iterations += step->krylov_iterations;
     c->plastic_points = step->plastic_gp;
     if (c->keeps) return keep(&c->b->reference, step->step - 1, n, fields->displacement);
     if (c->repetition == 0) {
-        const double error = difference(n, fields->displacement, c->b->reference.u[step->step - 1]);
-        if (!(error <= c->error)) c->error = error;
+        const double error = whole_error(n, fields->displacement, c->b->reference.u[step->step - 1]);
+        if (!isnan(c->error) && !(error <= c->error)) c->error = error;
         return FE_OK;
     }
     const int sample = c->repetition - 1;
-    c->wall[sample] += step->wall;
+    c->wall[sample] += step->wall, c->user[sample] = whole_user_seconds() - c->begun;
     for (int p = 0; p < FE_N_PHASE; p++) c->phase[p][sample] += step->seconds[p];
     return FE_OK;
 }
@@ -133,8 +119,8 @@ static fe_options options_of(const arguments *a, int variant)
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
     o.precondition = a->precondition;
     o.graphs = 0; /* phases are told apart */
-    if (a->load == LOAD_LINEAR) o.krylov_tolerance = 1e-8, o.tolerance = 1e-7;
-    if (a->load == LOAD_FIXED) {
+    if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
+    if (a->choice.load == WHOLE_FIXED) {
         o.fixed_work = 1, o.newton_iterations = 20, o.krylov_iterations = 30;
         o.krylov = FE_KRYLOV_GMRES, o.restart = 30, o.orthogonalization = FE_ORTHOGONALIZATION_DCGS2;
     }
@@ -147,7 +133,7 @@ static fe_options reference_options(const arguments *a, int variant)
 {
     fe_options o = options_of(a, variant);
     o.ranks = 1, o.threads = 0;
-    if (a->load == LOAD_FIXED) {
+    if (a->choice.load == WHOLE_FIXED) {
         o.orthogonalization = FE_ORTHOGONALIZATION_CGS2;
         return o;
     }
@@ -161,7 +147,7 @@ static fe_status solve(bench *b, const fe_options *o, collector *c, fe_result *r
 {
     const fe_observer observer = {c, 1, observe};
     c->repetition = -1;
-    return fe_solve(&b->problem, &b->mesh, &b->boundary, o, &observer, result);
+    return fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, o, &observer, result);
 }
 
 static int is_there(const bench *b, int i)
@@ -199,7 +185,7 @@ static fe_status find_reference(bench *b, int variant)
         return fe_fail(status, "reference answer: %s", why);
     }
     b->reference.variant = referee;
-    printf("%s: checked against %s with %s, %d Newton and %lld Krylov iterations, %.1f s\n", b->name,
+    printf("%s: checked against %s with %s, %d Newton and %lld Krylov iterations, %.1f s\n", b->whole.name,
            o.variant, fe_precondition_names[o.precondition], c.newton_iterations,
            (long long)c.krylov_iterations, fe_seconds() - start);
     return FE_OK;
@@ -209,27 +195,8 @@ static fe_status find_reference(bench *b, int variant)
 
 static void write_row(bench *b, const collector *c, const char *operation, int n, double *seconds)
 {
-    const arguments *a = b->arguments;
-    b->row.operation = operation, b->row.calls = 1;
-    b->row.seconds = fe_statistics_of(n, seconds);
-    if (b->rows) {
-        fprintf(b->rows, "%s,%s,", a->load == LOAD_FIXED ? "gmres" : "cg",
-                fe_precondition_names[a->precondition]);
-        if (c && c->newton_iterations)
-            fprintf(b->rows, "%d,%lld,", c->newton_iterations, (long long)c->krylov_iterations);
-        else
-            fputs(",,", b->rows);
-        fe_row_write(b->rows, &b->row);
-        fflush(b->rows);
-    }
-    if (strcmp(b->row.status, "ok")) {
-        fprintf(stderr, "solves: %s: %s: error %.3e\n", b->row.variant, b->row.status, b->row.error);
-        return;
-    }
-    const fe_statistics *s = &b->row.seconds;
-    printf("%-18s %-20s %12.3f %10.3f … %9.3f\n", b->row.variant, operation, 1e3 * s->median, 1e3 * s->low,
-           1e3 * s->high);
-    fflush(stdout);
+    if (c) b->row.newton_iterations = c->newton_iterations, b->row.krylov_iterations = c->krylov_iterations;
+    whole_row_write(b->rows, &b->row, operation, n, seconds);
 }
 
 /* Phases, what is left of the solve beside them, and the whole. */
@@ -245,19 +212,18 @@ static void write_phases(bench *b, collector *c, const fe_result *result)
     for (int p = 0; p < FE_N_PHASE; p++)
         write_row(b, c, fe_phase_names[p], n, p == FE_PHASE_HOST ? rest : c->phase[p]);
     write_row(b, c, "solve", n, c->wall);
+    if (b->backend == &fe_backend_host) write_row(b, c, "solve_user", n, c->user);
     write_row(b, c, "precondition_setup", 1, &setup);
 }
 
 static void describe(bench *b, const fe_result *result, const collector *c)
 {
-    fe_row *r = &b->row;
-    snprintf(b->device, sizeof b->device, "%s", result->device);
-    for (char *at = b->device; *at; at++)
-        if (strchr(",\"\n", *at)) *at = ' ';
+    fe_row *r = &b->row.row;
+    const fe_mesh *mesh = &b->whole.mesh;
     r->threads = result->threads;
     r->bytes = (double)result->bytes_resident;
     r->setup_seconds = result->setup_seconds[FE_SETUP_PROBLEM] + result->setup_seconds[FE_SETUP_STRATEGY];
-    r->plastic_measured = (double)c->plastic_points / ((double)b->mesh.n_elem * fe_points(b->mesh.kind));
+    r->plastic_measured = (double)c->plastic_points / ((double)mesh->n_elem * fe_points(mesh->kind));
     r->error = c->error;
 }
 
@@ -269,7 +235,7 @@ static const char *status_of(fe_status status)
 /* A solve that could not be timed. */
 static fe_status give_up(bench *b, const collector *c, const char *status)
 {
-    b->row.status = status;
+    b->row.row.status = status;
     write_row(b, c, "solve", 0, NULL);
     return FE_OK;
 }
@@ -284,11 +250,11 @@ static fe_status time_recorded(bench *b, fe_options *o, collector *c)
     const fe_status status = solve(b, o, c, &result);
     fe_result_close(&result);
     if (status == FE_INTERRUPTED) return status;
-    b->row.error = c->error;
-    b->row.status = status != FE_OK                        ? status_of(status)
-                    : c->error <= b->arguments->most_error ? "ok"
-                                                           : "check_failed";
-    write_row(b, c, "solve_graph", strcmp(b->row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
+    b->row.row.error = c->error;
+    b->row.row.status = status != FE_OK                        ? status_of(status)
+                        : c->error <= b->arguments->most_error ? "ok"
+                                                               : "check_failed";
+    write_row(b, c, "solve_graph", strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
     return FE_OK;
 }
 
@@ -301,14 +267,14 @@ static fe_status run_variant(bench *b, int variant)
     collector *c = NULL;
     FE_ALLOCATE(c, 1, "samples");
     c->b = b;
-    b->row.variant = o.variant, b->row.status = "ok";
+    b->row.row.variant = o.variant, b->row.row.status = "ok";
     o.repetitions = 1 + a->repetitions;
     fe_status status = solve(b, &o, c, &result);
     if (status != FE_INTERRUPTED) {
         describe(b, &result, c);
         if (status != FE_OK) {
             fprintf(stderr, "solves: %s: %s\n", o.variant, fe_message());
-            b->row.bytes = 0.0, b->row.error = NAN;
+            b->row.row.bytes = 0.0, b->row.row.error = NAN;
             status = give_up(b, c, status_of(status));
         } else if (!(c->error <= a->most_error)) {
             status = give_up(b, c, "check_failed");
@@ -324,78 +290,41 @@ static fe_status run_variant(bench *b, int variant)
 
 /* --- one problem ------------------------------------------------------------------------------------- */
 
-static fe_status open_mesh(bench *b)
-{
-    const arguments *a = b->arguments;
-    const fe_box box = {.kind = a->element,
-                        .cells = {a->cells, a->cells, a->cells},
-                        .length = {1.0, 1.0, 1.0},
-                        .distort = 0.15,
-                        .seed = 1};
-    if (!a->mesh) return fe_mesh_box(&box, &b->mesh);
-    return fe_mesh_read(a->mesh, 1, &b->mesh);
-}
-
-/* The mesh file's own name, or the box and its problem; and the load. */
-static void name_case(bench *b)
-{
-    const arguments *a = b->arguments;
-    const char *file = a->mesh && strrchr(a->mesh, '/') ? strrchr(a->mesh, '/') + 1 : a->mesh;
-    if (file)
-        snprintf(b->name, sizeof b->name, "%.*s-%s", (int)strcspn(file, "."), file, load_names[a->load]);
-    else
-        snprintf(b->name, sizeof b->name, "box%d-%s-%s", a->cells, b->problem.name, load_names[a->load]);
-}
-
 static fe_status open_bench(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
+    const fe_order order = a->choice.mesh ? FE_ORDER_AS_IS : FE_ORDER_LEXICOGRAPHIC;
     FE_TRY(fe_backend_find(a->backend, &b->backend));
-    FE_TRY(fe_case_read(a->problem, &b->problem));
-    if (b->problem.n_step > MOST_STEPS)
-        return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->problem, b->problem.n_step,
-                       MOST_STEPS);
-    if (a->load == LOAD_LINEAR) b->problem.n_step = 1, b->problem.material.sigma_y = INFINITY;
-    FE_TRY(open_mesh(b));
-    FE_TRY(fe_boundary_apply(&b->problem, &b->mesh, &b->boundary));
-    name_case(b);
-    snprintf(b->device, sizeof b->device, "%s", b->backend == &fe_backend_host ? machine->cpu : machine->gpu);
+    FE_TRY(whole_open(&a->choice, order, &b->whole));
+    if (b->whole.problem.n_step > MOST_STEPS)
+        return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->choice.problem,
+                       b->whole.problem.n_step, MOST_STEPS);
     b->reference.variant = -1;
-    b->row = (fe_row){.machine = machine->slug,
-                      .backend = a->backend,
-                      .device = b->device,
-                      .ranks = a->ranks,
-                      .threads = a->threads,
-                      .element = fe_kind_name(b->mesh.kind),
-                      .mesh = b->name,
-                      .order = a->mesh ? "as-is" : "lexicographic",
-                      .plastic = NAN,
-                      .plastic_pattern = "",
-                      .n_elem = b->mesh.n_elem,
-                      .n_dof = 3 * (int64_t)b->mesh.n_node,
-                      .error = NAN,
-                      .deterministic = -1,
-                      .status = "ok"};
+    whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
+                   &b->row);
+    b->row.krylov = a->choice.load == WHOLE_FIXED ? "gmres" : "cg";
+    b->row.precondition = fe_precondition_names[a->precondition];
+    b->row.row.backend = a->backend, b->row.row.order = fe_order_names[order];
+    b->row.row.ranks = a->ranks, b->row.row.threads = a->threads;
     return FE_OK;
 }
 
 static void close_bench(bench *b)
 {
     for (int i = 0; i < MOST_STEPS; i++) free(b->reference.u[i]);
-    fe_boundary_close(&b->boundary);
-    fe_mesh_close(&b->mesh);
-    fe_case_close(&b->problem);
+    whole_close(&b->whole);
 }
 
 static fe_status run_variants(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
     FE_TRY(open_bench(b, machine));
-    printf("%s, %s, %d ranks: %d nodes, %d elements\n%-18s %-20s %12s %22s\n", b->name, b->row.element,
-           a->ranks, b->mesh.n_node, b->mesh.n_elem, "variant", "operation", "median ms", "95 % interval ms");
+    printf("%s, %s, %d ranks: %d nodes, %d elements\n%-18s %-20s %12s %22s\n", b->whole.name,
+           b->row.row.element, a->ranks, b->whole.mesh.n_node, b->whole.mesh.n_elem, "variant", "operation",
+           "median ms", "95 % interval ms");
     for (int i = 0; i < a->n_variant; i++) {
         if (!is_there(b, a->variant[i])) continue;
-        b->row.variant = fe_variant_at(a->variant[i])->name;
+        b->row.row.variant = fe_variant_at(a->variant[i])->name;
         FE_TRY(a->give_up ? give_up(b, NULL, a->give_up) : run_variant(b, a->variant[i]));
         if (fe_ranks_stranded()) return fe_fail(FE_FAILED, "a rank did not end");
     }
@@ -416,8 +345,7 @@ static fe_status run(const arguments *a)
             free(b);
             return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
         }
-        fputs("krylov,precondition,newton_iterations,krylov_iterations,", b->rows);
-        fe_row_write_header(b->rows);
+        whole_row_write_header(b->rows);
     }
     const fe_status status = run_variants(b, &machine);
     const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
@@ -468,24 +396,24 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     static const char *const transports[] = {"nccl", "peer"}, *const elements[] = {"hex8", "tet4"};
     static const int kinds[] = {FE_HEX8, FE_TET4};
     switch (key) {
-    case OPT_MESH: a->mesh = text; return FE_OK;
+    case OPT_MESH: a->choice.mesh = text; return FE_OK;
     case OPT_BACKEND: a->backend = text; return FE_OK;
     case OPT_ROWS: a->rows = text; return FE_OK;
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
-    case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->cells);
+    case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_ERROR: return option_share(flag, text, &a->most_error);
-    case OPT_LOAD: return option_choice(flag, text, load_names, N_LOAD, &a->load);
+    case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
     case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
     case OPT_PRECONDITION: /* not auto, which changes under way */
         FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));
         a->precondition++;
         return FE_OK;
     case OPT_ELEMENT:
-        FE_TRY(option_choice(flag, text, elements, 2, &a->element));
-        a->element = kinds[a->element];
+        FE_TRY(option_choice(flag, text, elements, 2, &a->choice.element));
+        a->choice.element = kinds[a->choice.element];
         return FE_OK;
     case OPT_VARIANTS: return option_variants(flag, text, &a->n_variant, a->variant);
     }
@@ -509,15 +437,16 @@ static fe_status parse(int argc, char **argv, arguments *a)
     }
     if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; solves --help has the usage");
     if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
-    if (!a->mesh == !a->cells) return fe_fail(FE_BAD_INPUT, "one of --mesh and --cells is needed");
-    a->problem = argv[optind];
+    if (!a->choice.mesh == !a->choice.cells)
+        return fe_fail(FE_BAD_INPUT, "one of --mesh and --cells is needed");
+    a->choice.problem = argv[optind];
     return FE_OK;
 }
 
 int main(int argc, char **argv)
 {
     arguments a = {.backend = "host",
-                   .element = FE_HEX8,
+                   .choice = {.element = FE_HEX8},
                    .precondition = FE_PRECONDITION_MULTIGRID,
                    .ranks = 1,
                    .repetitions = 7,
