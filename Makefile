@@ -88,13 +88,13 @@ endif
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/scaling.c bench/options.c
+RANK_SOURCES := bench/solve.c bench/solves.c bench/whole.c bench/scaling.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
-PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
+PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
 .PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads format clean deps tests programs
 all: info programs
@@ -108,7 +108,9 @@ help:
 	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, within a budget of minutes:'
 	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); again: it goes on where it ended'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
-	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; on several cores or GPUs'
+	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; whole solves'
+	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
+	@echo '                (0: none); on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
 	@echo '                in all, WEAK_host= WEAK_cuda= a rank'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
@@ -136,9 +138,9 @@ info:
 	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
-	$(call report,jansson,JSON,solve and the tests are left out; apt-get install libjansson-dev)
-	$(call report,muParser,EXPRESSION,solve and the tests are left out; apt-get install libmuparser-dev)
-	$(call report,zlib,ZLIB,solve and the tests are left out; apt-get install zlib1g-dev)
+	$(call report,jansson,JSON,programs that solve and the tests are left out; apt-get install libjansson-dev)
+	$(call report,muParser,EXPRESSION,programs that solve and the tests are left out; apt-get install libmuparser-dev)
+	$(call report,zlib,ZLIB,programs that solve and the tests are left out; apt-get install zlib1g-dev)
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
@@ -181,7 +183,7 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/solve: $(call object,bench/solve.c bench/options.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+$(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
@@ -251,11 +253,11 @@ storage:
 plots:
 	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
 	@for folder in results/*/*; do \
-	    for table in table:kernels scaling:scaling storage:storage; do \
+	    for table in table:kernels solves:solves scaling:scaling storage:storage; do \
 	        name=$${table%:*} rows=$$folder/$${table#*:}.csv; \
 	        [ ! -f "$$rows" ] || { awk -f bench/$$name.awk "$$rows" >$(BUILD)/table.md && \
 	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
-	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
+	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/solves.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
 
 tables:

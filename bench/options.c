@@ -1,6 +1,7 @@
 /* Values of command lines, and the end of a program of several ranks. */
 #include "bench/options.h"
 #include "common/ranks/ranks.h"
+#include "common/variant.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -22,6 +23,34 @@ fe_status option_choice(const char *flag, const char *text, const char *const *c
     return fe_fail(FE_BAD_INPUT, "--%s %s: is none of %s", flag, text, list);
 }
 
+fe_status option_list(const char *flag, const char *text, const char *const *names, int n, int *count,
+                      int *list)
+{
+    char *copy = strdup(text), *rest = copy;
+    fe_status status = copy ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "--%s", flag);
+    *count = 0;
+    for (char *word; status == FE_OK && (word = strsep(&rest, ","));) {
+        int index = 0;
+        status = option_choice(flag, word, names, n, &index);
+        for (int i = 0; i < *count && status == FE_OK; i++)
+            if (list[i] == index) status = fe_fail(FE_BAD_INPUT, "--%s %s: %s twice", flag, text, word);
+        if (status == FE_OK) list[(*count)++] = index;
+    }
+    free(copy);
+    return status;
+}
+
+fe_status option_variants(const char *flag, const char *text, int *count, int *list)
+{
+    const char **names = NULL;
+    const int n = fe_variant_count();
+    FE_ALLOCATE(names, n, "names");
+    for (int i = 0; i < n; i++) names[i] = fe_variant_at(i)->name;
+    const fe_status status = option_list(flag, text, names, n, count, list);
+    free(names);
+    return status;
+}
+
 fe_status option_whole(const char *flag, const char *text, int least, int most, int *out)
 {
     char *end;
@@ -30,6 +59,15 @@ fe_status option_whole(const char *flag, const char *text, int least, int most, 
     if (errno || end == text || *end || value < least || value > most)
         return fe_fail(FE_BAD_INPUT, "--%s %s: is not a whole number from %d to %d", flag, text, least, most);
     *out = (int)value;
+    return FE_OK;
+}
+
+fe_status option_share(const char *flag, const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 0.0 && *out < 1.0))
+        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a number between 0 and 1", flag, text);
     return FE_OK;
 }
 

@@ -6,8 +6,16 @@
 
 /* Index of text among the n choices. FE_BAD_INPUT lists them. */
 fe_status option_choice(const char *flag, const char *text, const char *const *choices, int n, int *out);
+/* Indices of the names between commas, each once, among the n that exist: list [n], of which *count are set.
+ */
+fe_status option_list(const char *flag, const char *text, const char *const *names, int n, int *count,
+                      int *list);
+/* The same of strategies. */
+fe_status option_variants(const char *flag, const char *text, int *count, int *list);
 /* A whole number within [least, most]. */
 fe_status option_whole(const char *flag, const char *text, int least, int most, int *out);
+/* A number between 0 and 1. */
+fe_status option_share(const char *flag, const char *text, double *out);
 /* FE_BAD_INPUT for what getopt_long calls '?' at this word. */
 fe_status option_unknown(const char *program, const char *word);
 /* The ranks of a run: the launcher's processes where there are any, else those asked for (0: one). */

@@ -411,35 +411,6 @@ static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
                                       {"version", 0, 0, OPT_VERSION},
                                       {0}};
 
-/* Indices of the names between commas, n of which exist. */
-static fe_status read_list(const char *flag, const char *text, const char *const *names, int n, int *count,
-                           int *list)
-{
-    char *copy = strdup(text), *rest = copy;
-    fe_status status = copy ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "--%s", flag);
-    *count = 0;
-    for (char *word; status == FE_OK && (word = strsep(&rest, ","));) {
-        int index = 0;
-        status = option_choice(flag, word, names, n, &index);
-        for (int i = 0; i < *count && status == FE_OK; i++)
-            if (list[i] == index) status = fe_fail(FE_BAD_INPUT, "--%s %s: %s twice", flag, text, word);
-        if (status == FE_OK) list[(*count)++] = index;
-    }
-    free(copy);
-    return status;
-}
-
-static fe_status read_variants(const char *flag, const char *text, arguments *a)
-{
-    const char **names = NULL;
-    const int n = fe_variant_count();
-    FE_ALLOCATE(names, n, "names");
-    for (int i = 0; i < n; i++) names[i] = fe_variant_at(i)->name;
-    const fe_status status = read_list(flag, text, names, n, &a->n_variant, a->variant);
-    free(names);
-    return status;
-}
-
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
     static const char *const transports[] = {"nccl", "peer"};
@@ -458,8 +429,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_TIMEOUT: return option_whole(flag, text, 1, 1000000, &a->timeout);
     case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
-    case OPT_ELEMENTS: return read_list(flag, text, kinds, FE_N_KIND, &a->n_kind, a->kind);
-    case OPT_VARIANTS: return read_variants(flag, text, a);
+    case OPT_ELEMENTS: return option_list(flag, text, kinds, FE_N_KIND, &a->n_kind, a->kind);
+    case OPT_VARIANTS: return option_variants(flag, text, &a->n_variant, a->variant);
     }
     return FE_OK;
 }

@@ -52,6 +52,9 @@ static const char help[] =
     "  --newton-iterations N     most iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
     "  --anderson M              Anderson acceleration with M differences (0): for --jacobian elastic\n"
+    "  --fixed-work              all iterations that --newton-iterations and --krylov-iterations allow, "
+    "whatever\n"
+    "                            comes out, and every step whole: a load for benchmarks\n"
     "  --substep                 take a load step that fails in pieces, halved where they fail, doubled "
     "where\n"
     "                            they are easy (said: it changes the increments)\n"
@@ -89,6 +92,7 @@ enum {
     OPT_NEWTON_ITERATIONS,
     OPT_NO_LINE_SEARCH,
     OPT_ANDERSON,
+    OPT_FIXED_WORK,
     OPT_SUBSTEP,
     OPT_PROGRESS,
     OPT_TIMEOUT,
@@ -122,6 +126,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"newton-iterations", 1, 0, OPT_NEWTON_ITERATIONS},
                                       {"no-line-search", 0, 0, OPT_NO_LINE_SEARCH},
                                       {"anderson", 1, 0, OPT_ANDERSON},
+                                      {"fixed-work", 0, 0, OPT_FIXED_WORK},
                                       {"substep", 0, 0, OPT_SUBSTEP},
                                       {"progress", 1, 0, OPT_PROGRESS},
                                       {"timeout", 1, 0, OPT_TIMEOUT},
@@ -168,15 +173,6 @@ static fe_status join_words(int n, char **word, char **line)
         return option_choice(flag, text, choices, (int)(sizeof choices / sizeof *choices), (out));           \
     } while (0)
 
-static fe_status tolerance(const char *flag, const char *text, double *out)
-{
-    char *end;
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out > 0.0 && *out < 1.0))
-        return fe_fail(FE_BAD_INPUT, "--%s %s: is not a number between 0 and 1", flag, text);
-    return FE_OK;
-}
-
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
     fe_options *o = &a->options;
@@ -198,12 +194,13 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_KRYLOV_ITERATIONS: return option_whole(flag, text, 1, 100000000, &o->krylov_iterations);
     case OPT_NEWTON_ITERATIONS: return option_whole(flag, text, 1, 100000, &o->newton_iterations);
     case OPT_ANDERSON: return option_whole(flag, text, 0, 16, &o->anderson);
-    case OPT_TOLERANCE: return tolerance(flag, text, &o->tolerance);
+    case OPT_TOLERANCE: return option_share(flag, text, &o->tolerance);
     case OPT_KRYLOV_TOLERANCE:
         o->krylov_tolerance = 0.0;
-        return strcmp(text, "auto") ? tolerance(flag, text, &o->krylov_tolerance) : FE_OK;
+        return strcmp(text, "auto") ? option_share(flag, text, &o->krylov_tolerance) : FE_OK;
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
     case OPT_GRAPHS: o->graphs = 1; return FE_OK;
+    case OPT_FIXED_WORK: o->fixed_work = 1; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
     case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");

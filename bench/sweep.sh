@@ -1,45 +1,51 @@
 #!/bin/sh
-# Sweeps the program kernels over backends, elements, sizes and orders that suit this machine, and the program scaling
-# over numbers of ranks, within a budget of time. Leaves rows, samples, tables and figures in
+# Sweeps the program kernels over backends, elements, sizes and orders that suit this machine, the program solves over
+# problems, preconditioners and ranks, and the program scaling over numbers of ranks, within a budget of time. Leaves rows, samples, tables and figures in
 # RESULTS/MACHINE/DATE-COMMIT/ (results/README.md describes them). Run again, it goes on: finished points are kept.
 #
 #   sh bench/sweep.sh       from the root of the repository; make bench does it after building
 #
 # Passes, the most useful first; each leaves tables and figures:
 #   first look   all strategies and operations at one size, few samples: on the GPU, else on the host. Always whole
+#   solves       whole solves there, on one and several GPUs; until three fifths of the budget are gone
 #   sizes        other sizes and the order bisection, on the GPU
 #   ranks        several GPUs
 #   samples      again, with more samples, what has few of them or wide intervals
-#   host         the host's sizes and ranks; a fifth of the budget is kept for them where there is a GPU
-#   rest         node orders, shares of plastic elements, redundant element forms, further sizes
+#   host         the host's solves, sizes and ranks; a fifth of the budget is kept for them where there is a GPU
+#   rest         larger solves, node orders, shares of plastic elements, redundant element forms, further sizes
 # A point that would not end within the budget is left out, and said so in the table's foot.
 #
 # Environment (make bench takes the same names as arguments), with defaults:
 #   BUDGET=10               minutes, building included; 7 without a GPU; 0: no limit
 #   PASSES=                 all; "first sizes" for example takes these alone
-#   BUILD=build             where kernels and scaling are
+#   BUILD=build             where kernels, solves and scaling are
 #   RESULTS=results         where the machine's folder is
 #   BACKENDS="host cuda"    those that are there
 #   ELEMENTS="tet4 hex8"
-#   VARIANTS=               strategies, all (on several ranks: five); kernels --fe_list prints them
+#   VARIANTS=               strategies, all (of solves and scaling: five); kernels --fe_list prints them
 #   SIZES_host= SIZES_cuda= degrees of freedom, "25000 100000": the first is that of the first look
+#   SOLVES_host= SOLVES_cuda=  problems: bracket (the fine mesh where Gmsh is installed, with its coarse one),
+#                           bending32 (cube of 32 cells, elastic), stretched46 (the reference workload); 0: none
+#   PRECONDITION="block-jacobi multigrid"
 #   THREADS=                of the host backend, all cores; of each rank on the host, 1
-#   REPETITIONS=            samples, 15 (first look 5); of ranks on the host 7
+#   REPETITIONS=            samples, 15 (first look 5); of solves, and of ranks on the host, 7
 #   RANKS_host= RANKS_cuda= "1 2 4 8": powers of two up to what cores and GPUs hold, none where that is one; 0: none
 #   STRONG_host= STRONG_cuda=  degrees of freedom of all ranks together, 0: none
 #   WEAK_host= WEAK_cuda=   of each rank, 0: none
 #   BENCH_START=            when make bench began, seconds since 1970
 #
 # A point is one call of kernels: all variants and operations on one backend, element and size, checked first and
-# then timed in turns; or one call of scaling: variants one after another on one backend, element, box and number of
-# ranks. Its files in scratch/ get their final names when it is complete.
+# then timed in turns; or one call of solves or scaling: variants one after another on one backend, element and number
+# of ranks, with one problem and preconditioner or one box. Its files in scratch/ get their final names when it is complete.
 set -eu
 export LC_ALL=C
 
-BUILD=${BUILD:-build} RESULTS=${RESULTS:-results} KERNELS=$BUILD/kernels SCALING=$BUILD/scaling
+BUILD=${BUILD:-build} RESULTS=${RESULTS:-results} KERNELS=$BUILD/kernels SOLVES=$BUILD/solves SCALING=$BUILD/scaling
 ELEMENTS=${ELEMENTS:-tet4 hex8} VARIANTS=${VARIANTS:-} THREADS=${THREADS:-} REPETITIONS=${REPETITIONS:-}
+PRECONDITION=${PRECONDITION:-block-jacobi multigrid}
 repetitions_first=${REPETITIONS:-5}    # of the first look: the interval is from the least to the largest sample
 repetitions_kernels=${REPETITIONS:-15} # the interval is then the 4th to the 12th sample
+repetitions_solves=${REPETITIONS:-7}   # the interval is then from the least to the largest sample
 repetitions_host=${REPETITIONS:-7}     # of ranks
 repetitions_cuda=$repetitions_kernels
 now() { date +%s; }
@@ -57,39 +63,37 @@ BACKENDS=${BACKENDS:-${gpu:+cuda }host}
 case " $BACKENDS " in *" cuda "*) first_backend=cuda BUDGET=${BUDGET:-10} ;; *) first_backend=host BUDGET=${BUDGET:-7} ;; esac
 case $BUDGET in '' | *[!0-9]*) fail "BUDGET=$BUDGET: is not a whole number of minutes" ;; esac
 
-# --- ranks: how many, on which boxes, with which strategies ---------------------------------------------------
+# --- solves and ranks: with which strategies, of what, on how many -----------------------------------------------
 cores=$(nproc 2>/dev/null || echo 1)
-ranks_variants= n_ranks_variant=0 ranks_build=none
-if [ -x "$SCALING" ]; then
-    ranks_build=$(cksum <"$SCALING")
-    known=$("$SCALING" --list)
-    five="element_atomic node_csr two_phase patch assembled_bsr"
-    for variant in ${VARIANTS:-$five}; do # bound is none
-        if echo "$known" | grep -qx "$variant"; then
-            ranks_variants=$ranks_variants${ranks_variants:+,}$variant n_ranks_variant=$((n_ranks_variant + 1))
-        fi
-    done
-    doubled() { # BACKEND, THREADS of a rank: 1 2 4 ... ranks
-        "$SCALING" --capacity | awk -v backend="$1" -v threads="$2" '
-            $1 == backend && $2 >= 2 * threads { for (n = 1; n * threads <= $2; n *= 2) print n }'
-    }
-    RANKS_host=${RANKS_host:-$(doubled host "${THREADS:-1}")}
-    RANKS_cuda=${RANKS_cuda:-$(doubled cuda 1)}
-else
-    echo "bench: $SCALING is not there (make info says what it needs): no points on several ranks" >&2
-    RANKS_host=0 RANKS_cuda=0
-fi
-[ -n "$ranks_variants" ] || RANKS_host=0 RANKS_cuda=0
+few= n_few=0
+for variant in ${VARIANTS:-element_atomic node_csr two_phase patch assembled_bsr}; do # bound is none
+    if "$KERNELS" --fe_list | grep -q "^$variant "; then few=$few${few:+,}$variant n_few=$((n_few + 1)); fi
+done
+solves_build=none ranks_build=none
+[ ! -x "$SOLVES" ] || solves_build=$(cksum <"$SOLVES")
+[ ! -x "$SCALING" ] || ranks_build=$(cksum <"$SCALING")
+[ "$solves_build" != none ] || echo "bench: $SOLVES is not there (make info says what it needs): no whole solves" >&2
+[ "$ranks_build" != none ] || echo "bench: $SCALING is not there (make info says what it needs): no points on several ranks" >&2
+[ -n "$few" ] && [ "$solves_build" != none ] || SOLVES_host=0 SOLVES_cuda=0
+[ -n "$few" ] && [ "$ranks_build" != none ] || RANKS_host=0 RANKS_cuda=0
+doubled() { # BACKEND, THREADS of a rank: 1 2 4 ... ranks
+    "$SCALING" --capacity | awk -v backend="$1" -v threads="$2" '
+        $1 == backend && $2 >= 2 * threads { for (n = 1; n * threads <= $2; n *= 2) print n }'
+}
+RANKS_host=${RANKS_host:-$(doubled host "${THREADS:-1}")}
+RANKS_cuda=${RANKS_cuda:-$(doubled cuda 1)}
 if [ "$cores" -ge 16 ]; then
-    STRONG_host=${STRONG_host:-100000} WEAK_host=${WEAK_host:-50000}
+    STRONG_host=${STRONG_host:-100000} WEAK_host=${WEAK_host:-50000} SOLVES_host=${SOLVES_host:-bracket bending32 stretched46}
 else
-    STRONG_host=${STRONG_host:-25000} WEAK_host=${WEAK_host:-12000}
+    STRONG_host=${STRONG_host:-25000} WEAK_host=${WEAK_host:-12000} SOLVES_host=${SOLVES_host:-bracket bending20 stretched16}
 fi
 STRONG_cuda=${STRONG_cuda:-300000 50000000} WEAK_cuda=${WEAK_cuda:-6000000}
+SOLVES_cuda=${SOLVES_cuda:-stretched46 bracket bending64}
 
 # --- the folder: one that this binary began with the same settings, else a new one ---------------------------
 settings="kernels $(cksum <"$KERNELS"), threads ${THREADS:-all}, variants ${variants:-all}, repetitions $repetitions_first and $repetitions_kernels"
-settings="$settings; ranks $ranks_build, threads ${THREADS:-1}, variants ${ranks_variants:-none}, repetitions $repetitions_host and $repetitions_cuda"
+settings="$settings; ranks $ranks_build, threads ${THREADS:-1}, variants ${few:-none}, repetitions $repetitions_host and $repetitions_cuda"
+settings="$settings; solves $solves_build, repetitions $repetitions_solves"
 folder=
 for old in "$RESULTS/$machine"/*-"$commit"*; do
     if [ "$(cat "$old/scratch/settings" 2>/dev/null)" = "$settings" ]; then folder=$old; fi
@@ -112,21 +116,22 @@ if command -v flock >/dev/null; then
 fi
 
 cp "$KERNELS" "$scratch/kernels" || full_disk # so that a build beside the sweep changes nothing
+[ "$solves_build" = none ] || cp "$SOLVES" "$scratch/solves" || full_disk
 [ "$ranks_build" = none ] || cp "$SCALING" "$scratch/scaling" || full_disk
 
 child=
 interrupted() {
     trap '' INT TERM HUP
     [ -z "$child" ] || { kill "$child" && wait "$child"; } 2>/dev/null || true
-    rm -f "$scratch"/*.part "$scratch/kernels" "$scratch/scaling"
+    rm -f "$scratch"/*.part "$scratch/kernels" "$scratch/solves" "$scratch/scaling"
     echo >&2
     echo "bench: interrupted; finished points are kept in $folder: run it again to go on" >&2
     exit 130
 }
 trap interrupted INT TERM HUP
 
-# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN, or scaling BACKEND ELEMENT SIZE
-# KIND RANKS; in the order in which they are measured --------------------------------------------------------------
+# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN, solves BACKEND ELEMENT PROBLEM
+# PRECONDITION RANKS, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
     SIZES_host=${SIZES_host:-100000 300000 800000 3200000}
 else
@@ -135,14 +140,36 @@ fi
 SIZES_cuda=${SIZES_cuda:-1000000 6400000 300000}
 sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda"; fi; }
 first_of() { echo "${1%% *}"; }
+others_of() { echo "$1" | cut -s -d' ' -f2-; }
+largest_of() { echo "$1" | tr ' ' '\n' | sort -n | tail -n 1; }
 has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
 kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER
     for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 1 clustered"; done
 }
-size_points() { # PASS BACKEND
-    for size in $(sizes_of "$2"); do kernel_points "$1" "$repetitions_kernels" "$2" "$size" lexicographic; done
-    # the order that patches like best, at the largest size
-    [ "$2" = host ] || kernel_points "$1" "$repetitions_kernels" "$2" "$(sizes_of "$2" | tr ' ' '\n' | sort -n | tail -n 1)" bisection
+# The reference workload on all numbers of ranks, other problems on one; the bracket on its two meshes.
+solve_points() { # PASS BACKEND PROBLEM...
+    pass=$1 backend=$2
+    shift 2
+    for problem in "$@"; do
+        meshes=$problem counts=1
+        case $problem in
+        0) continue ;;
+        bracket) meshes="bracket ${fine:+bracket_fine}" ;;
+        stretched*)
+            [ "$backend" = host ] && counts=$RANKS_host || counts=$RANKS_cuda
+            case $counts in 0 | '') counts=1 ;; esac
+            ;;
+        esac
+        for mesh in $meshes; do
+            for ranks in $counts; do
+                for element in $ELEMENTS; do
+                    for precondition in $PRECONDITION; do
+                        echo "$pass $repetitions_solves solves $backend $element $mesh $precondition $ranks"
+                    done
+                done
+            done
+        done
+    done
 }
 rank_points() { # PASS BACKEND
     [ "$2" = host ] && strong=$STRONG_host weak=$WEAK_host counts=$RANKS_host repetitions=$repetitions_host ||
@@ -152,7 +179,7 @@ rank_points() { # PASS BACKEND
         case $kind in
         strong) sizes=${strong%% *} ;;
         weak) sizes=$weak ;;
-        larger) sizes=$(echo "$strong" | cut -s -d' ' -f2-) kind=strong ;;
+        larger) sizes=$(others_of "$strong") kind=strong ;;
         esac
         for size in $sizes; do
             for element in $ELEMENTS; do
@@ -166,6 +193,10 @@ rank_points() { # PASS BACKEND
 rest_points() { # BACKEND: at a reference size orders, shares of plastic elements, and the redundant forms; further sizes
     [ "$1" = host ] && reference=$(first_of "$SIZES_host") further='10000 50000 200000 400000 1600000' ||
         reference=300000 further='30000 100000 600000 2000000 3000000 10000000'
+    [ "$1" = host ] && there=$SOLVES_host more='bending32 stretched46' || there=$SOLVES_cuda more='bending32 bending96'
+    for problem in $more; do
+        case " $there " in *" 0 "* | *" $problem "*) ;; *) solve_points rest "$1" "$problem" ;; esac
+    done
     for order in bisection random rcm morton; do kernel_points rest "$repetitions_kernels" "$1" "$reference" $order; done
     for plastic in 0 0.01 0.1 0.5 1; do
         for pattern in clustered scattered; do
@@ -182,15 +213,15 @@ rest_points() { # BACKEND: at a reference size orders, shares of plastic element
 all_points() {
     kernel_points first "$repetitions_first" $first_backend "$(first_of "$(sizes_of $first_backend)")" lexicographic
     if has cuda; then
-        for size in $SIZES_cuda; do
-            [ "$size" = "$(first_of "$SIZES_cuda")" ] || kernel_points sizes "$repetitions_kernels" cuda "$size" lexicographic
-        done
-        size_points sizes cuda | grep ' bisection '
+        solve_points solves cuda $SOLVES_cuda
+        for size in $(others_of "$SIZES_cuda"); do kernel_points sizes "$repetitions_kernels" cuda "$size" lexicographic; done
+        kernel_points sizes "$repetitions_kernels" cuda "$(largest_of "$SIZES_cuda")" bisection # patches like it best
         rank_points ranks cuda
         kernel_points samples "$repetitions_kernels" cuda "$(first_of "$SIZES_cuda")" lexicographic
     fi
     if has host; then
-        size_points host host
+        solve_points "$(has cuda && echo host || echo solves)" host $SOLVES_host
+        for size in $SIZES_host; do kernel_points host "$repetitions_kernels" host "$size" lexicographic; done
         rank_points host host
     fi
     for backend in $BACKENDS; do rest_points "$backend"; done
@@ -199,10 +230,20 @@ all_points() {
 # Seconds that a point will take: a guess for two cores or one GPU, times what points of its kind took beyond their
 # guesses so far (the guess counts like 10 s that were seen). In $scratch/seen: KIND GUESS SECONDS.
 predict() {
-    echo "$1" | awk -v n="$n_variant" -v n_ranks="$n_ranks_variant" -v seen="$scratch/seen" '{
+    echo "$1" | awk -v n="$n_variant" -v few="$n_few" -v seen="$scratch/seen" '
+    # Twice the iterations with what one takes; a cycle of multigrid counts as three iterations.
+    function solve_seconds(cells, size, iterations, one) {
+        cells = $6; gsub(/[a-z_]/, "", cells)
+        size = $6 == "bracket" ? 5000 : $6 == "bracket_fine" ? 70000 : 3 * cells ^ 3
+        iterations = $6 ~ /^stretched/ ? 600 : $7 == "multigrid" ? ($6 ~ /^bending/ ? 20 : 400) : $6 ~ /^bending/ ? 15 * cells : 8000
+        one = ($7 == "multigrid" ? 3 : 1) * ($4 == "host" ? shape * size / 24000000 : 0.0001 + size / 1000000000)
+        return ($4 == "host" ? 0.2 : 6) + size / 100000 + ($4 == "host" ? 1 : 2) * ($2 + 2) * iterations * one
+    }
+    {
         shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
-        if ($3 == "scaling") guess = n_ranks * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000)
+        if ($3 == "solves") guess = few * solve_seconds()
+        else if ($3 == "scaling") guess = few * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
         else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
         took = from = 10
@@ -214,7 +255,7 @@ predict() {
     }'
 }
 
-# All finished points under one header, in one order (of scaling, rows of a point stay in theirs). Rows of points that
+# All finished points under one header, in one order (of solves and scaling, rows of a point stay in theirs). Rows of points that
 # were killed stand in for them.
 gather_one() { # target, sort keys, files
     target=$1 keys=$2
@@ -225,6 +266,7 @@ gather_one() { # target, sort keys, files
 finished() { for file in "$scratch"/$1; do [ ! -f "$file" ] || echo "$file"; done; }
 gather() {
     gather_one kernels.csv "-k4,4 -k9,9 -k11,11 -k13,13 -k12,12 -k15,15n -k16,16 -k8,8" $(finished 'kernels-*.rows.csv') $(finished 'kernels-*.killed.csv') &&
+        gather_one solves.csv "-k8,8 -k14,14 -k13,13 -k10,10n -k2,2" $(finished 'solves-*.rows.csv') $(finished 'solves-*.killed.csv') &&
         gather_one samples.csv "-k1,1 -k4,4 -k6,6 -k8,8 -k7,7 -k9,9n -k10,10 -k3,3" $(finished 'kernels-*.samples.csv') &&
         gather_one scaling.csv "-k4,4 -k9,9 -k10.1,10.4 -k15,15n -k6,6n" $(finished 'scaling-*.rows.csv') $(finished 'scaling-*.killed.csv') || full_disk
 }
@@ -241,11 +283,21 @@ measure() {
             --fe_plastic="$plastic" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
+    solves)
+        case $problem in
+        bracket) set -- meshgen/bracket/bracket_coarse.json --mesh "meshgen/bracket/bracket_${element}_coarse.msh" "$@" ;;
+        bracket_fine) set -- meshgen/bracket/bracket.json --mesh "$scratch/bracket_$element.msh" "$@" ;;
+        bending*) set -- bench/problems/bending.json --cells "${problem#bending}" --element "$element" --load linear "$@" ;;
+        stretched*) set -- bench/problems/stretched.json --cells "${problem#stretched}" --element "$element" --load fixed "$@" ;;
+        esac
+        set -- --repetitions "$repetitions" --backend "$backend" --precondition "$precondition" --ranks "$ranks" \
+            ${THREADS:+--threads "$THREADS"} --variants "$few" --rows "$rows" "$@"
+        ;;
     scaling)
         [ "$kind" = strong ] || set -- --weak "$@"
         [ "$backend" = cuda ] || set -- --threads "${THREADS:-1}" "$@"
         set -- --repetitions "$repetitions" --backend "$backend" --elements "$element" --dofs "$size" --ranks "$ranks" \
-            --variants "$ranks_variants" --rows "$rows" "$@"
+            --variants "$few" --rows "$rows" "$@"
         ;;
     esac
     "$scratch/$program" "$@" >"$at.log" 2>&1 &
@@ -257,7 +309,7 @@ measure() {
 give_up() {
     case $program in
     kernels) measure "$at.killed.csv" --fe_give_up="$1" ;;
-    scaling) measure "$at.killed.csv" --give-up "$1" ;;
+    *) measure "$at.killed.csv" --give-up "$1" ;;
     esac
 }
 
@@ -270,8 +322,9 @@ publish() {
     ungathered=
     { [ ! -f "$scratch/left-out" ] || cat "$scratch/left-out"; } >"$scratch/left-out.new" && mv "$scratch/left-out.new" "$folder/left-out.txt" || full_disk
     [ -s "$folder/left-out.txt" ] || rm -f "$folder/left-out.txt"
-    [ -f "$folder/kernels.csv" ] || [ -f "$folder/scaling.csv" ] || fail "no point could be measured"
+    [ -f "$folder/kernels.csv" ] || [ -f "$folder/solves.csv" ] || [ -f "$folder/scaling.csv" ] || fail "no point could be measured"
     [ ! -f "$folder/kernels.csv" ] || tabulate table.awk kernels.csv table.md
+    [ ! -f "$folder/solves.csv" ] || tabulate solves.awk solves.csv solves.md
     [ ! -f "$folder/scaling.csv" ] || tabulate scaling.awk scaling.csv scaling.md
     sh plots/plots.sh "$folder" 2>"$scratch/plots.log" || sort -u "$scratch/plots.log" >&2 # it says what it left out
 }
@@ -284,7 +337,7 @@ attempt() {
     kernels)
         measure "$at.rows.part" --fe_machine="$folder/machine.csv" --fe_samples="$at.samples.part" --benchmark_out="$at.json.part"
         ;;
-    scaling) measure "$at.rows.part" ;;
+    *) measure "$at.rows.part" ;;
     esac
     grep "^$program: " "$at.log" >&2 || true # rows without times, and why
     ungathered=yes
@@ -330,6 +383,7 @@ visit() {
     name=$program-$backend-$element-$size-$first-$second${third:+-$third} at=$scratch/$name
     case $program in
     kernels) order=$first plastic=$second pattern=$third about="$size DoF, $order, plastic $plastic $pattern" ;;
+    solves) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     scaling) kind=$first ranks=$second about="$size DoF$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
     if [ -f "$at.rows.csv" ] && [ "$(cat "$at.done" 2>/dev/null || echo 0)" -ge "$repetitions" ]; then
@@ -339,8 +393,10 @@ visit() {
     predicted=$(predict "$pass $repetitions $program $backend $element $size $first $second $third")
     guess=${predicted% *} predicted=${predicted#* }
     limit=$budget
-    # the host's share of the budget
-    case $pass in sizes | ranks | samples) ! has host || limit=$((budget * 4 / 5)) ;; esac
+    case $pass in
+    solves) limit=$((budget * 3 / 5)) ;;
+    sizes | ranks | samples) ! has host || limit=$((budget * 4 / 5)) ;; # the host has its share
+    esac
     elapsed=$(($(now) - start))
     if [ "$pass" != first ] && [ "$budget" -gt 0 ] && awk "BEGIN { exit !($elapsed + $predicted > $limit) }"; then
         if [ ! -f "$at.rows.csv" ]; then
@@ -354,6 +410,22 @@ visit() {
         '{ printf "bench: %s  %-7s %s (about %.0f s)\n", at, pass, point, $2 }'
     attempt
 }
+
+# The bracket's fine meshes, where Gmsh can make them.
+fine=
+case " ${SOLVES_cuda:-} ${SOLVES_host:-} " in
+*" bracket "*)
+    python=python3
+    "$python" -c 'import gmsh' 2>/dev/null || python=/usr/bin/python3
+    "$python" -c 'import gmsh' 2>/dev/null && fine=yes
+    for kind in tet4:1.45 hex8:1.75; do
+        mesh=$scratch/bracket_${kind%:*}.msh
+        [ -z "$fine" ] || [ -f "$mesh" ] ||
+            "$python" meshgen/bracket/bracket.py --element "${kind%:*}" --size "${kind#*:}" --binary -o "$mesh" >"$scratch/gmsh.log" 2>&1 || fine=
+    done
+    [ -n "$fine" ] || echo "bench: Gmsh's Python interface is not there (apt-get install python3-gmsh): the bracket's coarse meshes alone" >&2
+    ;;
+esac
 
 all_points | awk -v passes="${PASSES:-}" 'passes == "" || index(" " passes " ", " " $1 " ")' >"$scratch/points" || full_disk
 total=$(cut -d' ' -f3- "$scratch/points" | sort -u | wc -l)
@@ -400,10 +472,14 @@ fi
 
 publish
 elapsed=$(($(now) - start))
-rm -f "$scratch/kernels" "$scratch/scaling"
+rm -f "$scratch/kernels" "$scratch/solves" "$scratch/scaling"
+there_now=
+for file in table.md kernels.csv solves.md solves.csv scaling.md scaling.csv; do
+    [ ! -f "$folder/$file" ] || there_now="$there_now $file"
+done
 [ "$measured" -gt 0 ] || [ "$left" -gt 0 ] || echo "bench: all points were there; for new ones, in a new folder: rm -r $scratch"
 [ "$left" -eq 0 ] || echo "bench: $left points were left out for time ($folder/left-out.txt); make bench again goes on, BUDGET=$((2 * BUDGET)) takes more at once"
-echo "bench: $measured points in $(clock $elapsed); results are in $folder: table.md, kernels.csv$([ ! -f "$folder/scaling.csv" ] || echo ', scaling.md, scaling.csv')"
-for rows in kernels.csv scaling.csv; do [ ! -f "$folder/$rows" ] || cat "$folder/$rows"; done |
+echo "bench: $measured points in $(clock $elapsed); results are in $folder:$there_now"
+for rows in kernels.csv solves.csv scaling.csv; do [ ! -f "$folder/$rows" ] || cat "$folder/$rows"; done |
     awk -F, '$NF != "ok" && $NF != "status" { n[$NF]++ } END { for (s in n) print "bench: rows without times: " n[s] " " s }' >&2
 [ $failed -eq 0 ] || fail "$failed points failed; run it again to try them once more"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, operations, ceiling, scaling and Anderson acceleration, for each backend that has rows,
-# as SVG and PNG.
+# Draws all figures of result folders: throughput, operations, ceiling, breakdown, scaling and Anderson acceleration,
+# for each backend that has rows, as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
 export LC_ALL=C.UTF-8
@@ -37,6 +37,10 @@ for folder in "$@"; do
             figures="throughput operations ceiling"
             grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
             for figure in $figures; do draw "$folder" "$figure" $backend; done
+        fi
+        if [ -f "$folder/solves.csv" ]; then
+            awk -v backend=$backend -f plots/breakdown.awk variants/variants.def "$folder/solves.csv" >"$work/data.gp"
+            [ ! -s "$work/data.gp" ] || draw "$folder" breakdown $backend
         fi
         [ -f "$folder/scaling.csv" ] || continue
         awk -v backend=$backend -f plots/scaling.awk variants/variants.def "$folder/scaling.csv" >"$work/data.gp"

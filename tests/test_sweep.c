@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/backend/device.h"
 #include "common/variant.h"
 #include "tests/common.h"
 
-/* Starts bench/sweep.sh over three small boxes, and with `ranks` over two more on each number of ranks of
- * that list ("0": none; "late": none, and the budget of time is spent), its output in `log`. */
-static pid_t start_sweep(const char *log, const char *ranks)
+/* Starts bench/sweep.sh over three small boxes, over whole solves of `problems`, and with `ranks` over two
+ * more boxes on each number of ranks of that list ("0": none; "late": none, and the budget of time is spent),
+ * its output in `log`. */
+static pid_t start_sweep(const char *log, const char *problems, const char *ranks)
 {
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -26,10 +28,11 @@ static pid_t start_sweep(const char *log, const char *ranks)
     setenv("SIZES_host", "300 1000 2000", 1);
     setenv("VARIANTS", fe_variant_at(0)->name, 1);
     setenv("THREADS", "1", 1);
+    setenv("SOLVES_host", problems, 1);
     setenv("RANKS_host", ranks, 1);
     setenv("STRONG_host", "300", 1);
     setenv("WEAK_host", "300", 1);
-    setenv("PASSES", "first host", 1);
+    setenv("PASSES", "first solves host", 1);
     setenv("REPETITIONS", "5", 1);
     if (!strcmp(ranks, "late"))
         setenv("RANKS_host", "0", 1), setenv("BENCH_START", "1000000000", 1); /* long ago */
@@ -84,7 +87,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     char log[FOLDER_LENGTH + 16], path[2 * FOLDER_LENGTH];
     snprintf(log, sizeof log, "%s/sweep.log", test_folder);
     skip_without("kernels", "sweep");
-    interrupt_sweep(start_sweep(log, "0"), log, "scratch/*.rows.csv");
+    interrupt_sweep(start_sweep(log, "0", "0"), log, "scratch/*.done");
     char *text = read_file(log, NULL);
     assert_holds(text, " of 7:00  first   host tet4, 300 DoF, ");
     assert_holds(text, "interrupted; finished points are kept");
@@ -93,7 +96,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     assert_int_equal(find("scratch/*.part", 0, NULL), 0);
     char *first = read_file(path, NULL);
 
-    assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
+    assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(log, NULL);
     assert_null(strstr(text, "host tet4, 300 DoF, "));
     assert_holds(text, " of 7:00  host    host tet4, 2000 DoF, ");
@@ -108,7 +111,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(text);
     assert_int_equal(find("table.md", 0, NULL), 1);
 
-    assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
+    assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(log, NULL);
     assert_holds(text, "all points were there");
     free(text);
@@ -122,17 +125,19 @@ static void test_spent_budget_leaves_points_out(void **state)
     snprintf(log, sizeof log, "%s/sweep.log", test_folder);
     skip_without("kernels", "sweep");
     free(read_success("rm -rf '%s'/*", test_folder));
-    assert_int_equal(end_sweep(start_sweep(log, "late")), 0);
+    skip_without("solves", "sweep");
+    assert_int_equal(end_sweep(start_sweep(log, "stretched3", "late")), 0);
     char *text = read_file(log, NULL);
-    assert_holds(text, "bench: 2 points were left out for time");
+    assert_holds(text, "bench: 4 points were left out for time");
     free(text);
+    assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
     text = read_file(path, NULL);
-    assert_holds(
-        text,
-        "Left out for time: host tet4, 1000 DoF, lexicographic, plastic 1 clustered; host tet4, 2000 DoF");
+    assert_holds(text, "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; host tet4, "
+                       "stretched3, multigrid, 1 rank; "
+                       "host tet4, 1000 DoF, lexicographic, plastic 1 clustered; host tet4, 2000 DoF");
     free(text);
-    assert_int_equal(end_sweep(start_sweep(log, "0")), 0);
+    assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(path, NULL);
     assert_null(strstr(text, "Left out"));
     free(text);
@@ -151,12 +156,13 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
     snprintf(log, sizeof log, "%s/sweep.log", test_folder);
     skip_without("kernels", "sweep");
     skip_without("scaling", "sweep");
-    interrupt_sweep(start_sweep(log, "1 2"), log, "scratch/scaling-*.rows.csv");
+    free(read_success("rm -rf '%s'/*", test_folder));
+    interrupt_sweep(start_sweep(log, "0", "1 2"), log, "scratch/scaling-*.done");
     assert_in_range(find("scratch/scaling-*.rows.csv", sizeof path, path), 1, 3);
     assert_int_equal(find("scratch/*.part", 0, NULL), 0);
     char *first = read_file(path, NULL);
 
-    assert_int_equal(end_sweep(start_sweep(log, "1 2")), 0);
+    assert_int_equal(end_sweep(start_sweep(log, "0", "1 2")), 0);
     char *text = read_file(log, NULL);
     assert_null(strstr(text, "host tet4, 2000 DoF, "));
     assert_holds(text, " of 7:00  host    host tet4, 300 DoF a rank, weak, 2 ranks (about ");
@@ -180,6 +186,100 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
     const int drawn = system("command -v gnuplot >/dev/null") == 0;
     assert_int_equal(find("scaling-host.svg", 0, NULL), drawn);
     assert_int_equal(find("scaling-host.png", 0, NULL), drawn);
+}
+
+/* Whole solves with two preconditioners, each on 1 and 2 ranks: rows of the solve, of its preconditioner's
+ * set-up and of its phases, tables and a figure of them; and a point that cannot be measured has rows, too.
+ */
+static void test_sweep_times_whole_solves(void **state)
+{
+    (void)state;
+    enum { N_POINT = 4, N_OPERATION = 3 + FE_N_PHASE };
+    char log[FOLDER_LENGTH + 16], path[2 * FOLDER_LENGTH];
+    snprintf(log, sizeof log, "%s/sweep.log", test_folder);
+    skip_without("kernels", "sweep");
+    skip_without("solves", "sweep");
+    free(read_success("rm -rf '%s'/*", test_folder));
+    assert_int_equal(end_sweep(start_sweep(log, "stretched3", "1 2")), 0);
+    char *text = read_file(log, NULL);
+    assert_holds(text, " of 7:00  solves  host tet4, stretched3, block-jacobi, 1 rank (about ");
+    assert_holds(text, "solves.md solves.csv");
+    free(text);
+    assert_int_equal(find("solves.csv", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_int_equal(count(text, "schema"), 1);
+    assert_int_equal(count(text, "\n"), 1 + N_POINT * N_OPERATION);
+    assert_int_equal(count(text, ",ok\n"), N_POINT * N_OPERATION);
+    assert_int_equal(count(text, "gmres,multigrid,20,600,"), 2 * N_OPERATION); /* the work is fixed */
+    assert_int_equal(count(text, ",box3-stretched-fixed,"), N_POINT * N_OPERATION);
+    assert_int_equal(count(text, ",solve,5,1,"), N_POINT);
+    free(text);
+    /* phases are parts of the solve */
+    text = read_success(
+        "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+        "{ k = $c[\"precondition\"] $c[\"ranks\"]; o = $c[\"operation\"]; t = $c[\"min_s\"] } "
+        "o == \"solve\" { whole[k] = $c[\"ci95_high_s\"]; next } o !~ /^solve_user$|^precondition_setup$/ { sum[k] += t } "
+        "END { for (k in whole) if (sum[k] < whole[k] && sum[k] > 0) n++; print n }' '%s'",
+        path);
+    assert_string_equal(text, "4\n");
+    free(text);
+    assert_int_equal(find("solves.md", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_holds(text, "## box3-stretched-fixed, tet4 on host\n\n192 DoF, ");
+    assert_holds(text, "` | block-jacobi | 1 | 20 | 600 | ");
+    assert_holds(text, "` | multigrid | 2 | 20 | 600 | ");
+    assert_int_equal(count(text, " % |\n"), N_POINT);
+    free(text);
+    const int drawn = system("command -v gnuplot >/dev/null") == 0;
+    assert_int_equal(find("breakdown-host.svg", 0, NULL), drawn);
+    assert_int_equal(find("breakdown-host.png", 0, NULL), drawn);
+}
+
+/* A problem whose load cannot be carried has no reference answer: its rows say so, and the sweep's exit code.
+ */
+static void test_failing_reference_fails_the_rows(void **state)
+{
+    (void)state;
+    int code;
+    char path[FOLDER_LENGTH + 16];
+    skip_without("solves", "failing reference");
+    snprintf(path, sizeof path, "%s/limit.json", test_folder);
+    write_file(path,
+               "{\"name\": \"limit\", \"meshes\": [\"box.msh\"], "
+               "\"material\": {\"E\": 1000, \"nu\": 0.3, \"sigma_y\": 1, \"H\": 0}, "
+               "\"dirichlet\": [{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}], "
+               "\"neumann\": [{\"group\": \"x1\", \"traction\": [9, 5, 0]}], \"paths\": {\"load\": [1]}}");
+    char *text = read_command(&code, "%s/solves '%s' --cells 2 --variants %s --rows '%s/limit.csv' 2>&1",
+                              build_folder(), path, fe_variant_at(0)->name, test_folder);
+    assert_int_equal(code, 1);
+    assert_holds(text, "solves: reference answer: load step 1: limit load");
+    free(text);
+    text = read_success("%s/solves '%s' --cells 2 --variants %s --give-up failed --rows '%s/limit.csv' && "
+                        "LC_ALL=C awk -f bench/solves.awk '%s/limit.csv'",
+                        build_folder(), path, fe_variant_at(0)->name, test_folder, test_folder);
+    assert_holds(text, "## box2-limit-steps, hex8 on host");
+    assert_holds(text, "` | multigrid | 1 |  |  |  |  | failed | ");
+    free(text);
+}
+
+/* An answer that differs from the reference by more than it may has no time. (Two strategies differ by
+ * rounding, and here nothing may.) */
+static void test_wrong_answer_has_no_time(void **state)
+{
+    (void)state;
+    char path[FOLDER_LENGTH + 16];
+    skip_without("solves", "wrong answer");
+    snprintf(path, sizeof path, "%s/wrong.csv", test_folder);
+    free(read_success(
+        "%s/solves bench/problems/stretched.json --cells 3 --load steps --variants %s --error 1e-300 "
+        "--repetitions 2 --rows '%s' 2>&1",
+        build_folder(), fe_variant_at(0)->name, path));
+    char *text = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+                              "{ print $c[\"operation\"], ($c[\"median_s\"] == \"\"), "
+                              "($c[\"error\"] > 0 && $c[\"error\"] < 1e-8), $c[\"status\"] }' '%s'",
+                              path);
+    assert_string_equal(text, "solve 1 1 check_failed\n");
+    free(text);
 }
 
 /* What became of points that never came to their end stands in the table, too. */
@@ -245,7 +345,10 @@ int main(void)
         cmocka_unit_test(test_full_disk_is_reported),
         cmocka_unit_test(test_interrupted_sweep_goes_on),
         cmocka_unit_test(test_spent_budget_leaves_points_out),
+        cmocka_unit_test(test_wrong_answer_has_no_time),
+        cmocka_unit_test(test_failing_reference_fails_the_rows),
         cmocka_unit_test(test_lost_points_on_ranks_have_rows),
+        cmocka_unit_test(test_sweep_times_whole_solves),
         cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);

@@ -177,15 +177,44 @@ static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void 
     return await(self(d), NULL); /* the caller may free its memory */
 }
 
+/* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
+static fe_status flush_events(cuda_device *c)
+{
+    FE_TRY(await(c, NULL)); /* the last event is behind all that was enqueued */
+    for (int i = 0; i + 1 < c->n_event; i++) {
+        float milliseconds = 0.0f;
+        CUDA_TRY(cudaEventElapsedTime(&milliseconds, c->event[i], c->event[i + 1]));
+        c->seconds[c->phase[i]] += 1e-3 * milliseconds;
+    }
+    const int last = c->n_event - 1;
+    const cudaEvent_t swap = c->event[0];
+    c->event[0] = c->event[last], c->event[last] = swap;
+    c->phase[0] = c->phase[last], c->n_event = 1;
+    return FE_OK;
+}
+
+static fe_status cuda_phase(fe_device *d, int phase)
+{
+    cuda_device *c = self(d);
+    if (c->recording) return FE_OK;
+    if (c->phase[c->n_event - 1] == phase) return FE_OK;
+    if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
+    CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
+    c->phase[c->n_event++] = phase;
+    return FE_OK;
+}
+
 static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, void *host)
 {
     cuda_device *c = self(d);
     d->bytes_from_device += (int64_t)bytes;
     void *landing = bytes <= 64 * sizeof(double) ? (void *)c->pinned : host;
+    const int phase = c->phase[c->n_event - 1];
+    FE_TRY(cuda_phase(d, FE_PHASE_HOST));
     CUDA_TRY(cudaMemcpyAsync(landing, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
     FE_TRY(await(c, NULL));
     if (landing != host) memcpy(host, landing, bytes);
-    return FE_OK;
+    return cuda_phase(d, phase);
 }
 
 static fe_status cuda_wait(fe_device *d)
@@ -464,22 +493,6 @@ static fe_status cuda_side_join(fe_device *d)
     return FE_OK;
 }
 
-/* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
-static fe_status flush_events(cuda_device *c)
-{
-    FE_TRY(await(c, NULL)); /* the last event is behind all that was enqueued */
-    for (int i = 0; i + 1 < c->n_event; i++) {
-        float milliseconds = 0.0f;
-        CUDA_TRY(cudaEventElapsedTime(&milliseconds, c->event[i], c->event[i + 1]));
-        c->seconds[c->phase[i]] += 1e-3 * milliseconds;
-    }
-    const int last = c->n_event - 1;
-    const cudaEvent_t swap = c->event[0];
-    c->event[0] = c->event[last], c->event[last] = swap;
-    c->phase[0] = c->phase[last], c->n_event = 1;
-    return FE_OK;
-}
-
 /* Other ranks' threads of this process go on with their own work. */
 static fe_status cuda_record_begin(fe_device *d)
 {
@@ -528,17 +541,6 @@ static void cuda_forget(fe_device *d, void *recording)
 {
     (void)d;
     if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
-}
-
-static fe_status cuda_phase(fe_device *d, int phase)
-{
-    cuda_device *c = self(d);
-    if (c->recording) return FE_OK;
-    if (c->phase[c->n_event - 1] == phase) return FE_OK;
-    if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
-    CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
-    c->phase[c->n_event++] = phase;
-    return FE_OK;
 }
 
 static fe_status cuda_seconds(fe_device *d, double seconds[FE_N_PHASE])

@@ -13,14 +13,21 @@ extern "C" {
 
 typedef struct fe_device fe_device;
 
-/* Where time goes: every call belongs to the phase that was named last. */
+/* Where time goes: every call belongs to the phase that was named last. Sums over ranks are told apart from
+ * the Krylov method's own vectors; of the preconditioner the strategy's products on the finest level, and the
+ * coarser levels. A device counts as host the time in which it waits for a number to get there; the host
+ * backend never does. */
 enum {
     FE_PHASE_MATERIAL,
     FE_PHASE_RESIDUAL,
     FE_PHASE_JACVEC,
     FE_PHASE_ORTHOGONALIZATION,
+    FE_PHASE_REDUCTION,
     FE_PHASE_PRECONDITION,
+    FE_PHASE_PRECONDITION_PRODUCT,
+    FE_PHASE_PRECONDITION_COARSE,
     FE_PHASE_EXCHANGE,
+    FE_PHASE_HOST,
     FE_PHASE_OTHER,
     FE_N_PHASE
 };

@@ -112,3 +112,15 @@ fe_status fe_summary(const fe_problem *p, const double *displacement, const uint
 #endif
     return fe_summary_host(p, displacement, counted, partial, totals, out);
 }
+
+fe_status fe_problem_reset(fe_problem *p)
+{
+    const fe_memory_operations *memory = &p->device->ops->memory;
+    const fe_state *states[2] = {&p->view.committed, &p->view.trial};
+    const size_t points = (size_t)fe_points(p->kind) * p->view.ld;
+    for (int i = 0; i < 2; i++) {
+        FE_TRY(memory->zero(p->device, FE_N_STATE * points * sizeof(double), states[i]->point));
+        FE_TRY(memory->zero(p->device, (size_t)p->view.ld, states[i]->flags));
+    }
+    return FE_OK;
+}

@@ -65,6 +65,8 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
                           fe_problem *p);
 /* Accepts a load step: trial becomes committed. */
 void fe_problem_accept(fe_problem *p);
+/* Both states become those of the undeformed material. */
+fe_status fe_problem_reset(fe_problem *p);
 /* fe_summary_host or _cuda by the problem's device. */
 fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
                      double *totals, double *out);

@@ -8,8 +8,17 @@
 #include <string.h>
 
 const char *const fe_setup_names[FE_N_SETUP] = {"problem", "strategy", "preconditioner"};
-const char *const fe_phase_names[FE_N_PHASE] = {"material",     "residual", "jacvec", "orthogonalization",
-                                                "precondition", "exchange", "other"};
+const char *const fe_phase_names[FE_N_PHASE] = {"material",
+                                                "residual",
+                                                "jacvec",
+                                                "orthogonalization",
+                                                "reduction",
+                                                "precondition",
+                                                "precondition_product",
+                                                "precondition_coarse",
+                                                "exchange",
+                                                "host",
+                                                "other"};
 
 fe_step_result *fe_result_add_step(fe_result *r)
 {

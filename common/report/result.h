@@ -40,11 +40,12 @@ typedef struct fe_step_result {
     int n_residual;
     double *residual; /* [n_residual] relative to the acceptance scale: where each increment begins, and
                          after each linear solve */
-    fe_newton_record *taken; /* [newton_iterations] */
-    int substeps;            /* 1: the listed increment in one piece */
-    double carried;          /* share of the step's increment that was accepted */
-    int extrapolated;        /* increments that began from the last one's continuation */
-    double seconds[FE_N_PHASE];
+    fe_newton_record *taken;    /* [newton_iterations] */
+    int substeps;               /* 1: the listed increment in one piece */
+    double carried;             /* share of the step's increment that was accepted */
+    int extrapolated;           /* increments that began from the last one's continuation */
+    double seconds[FE_N_PHASE]; /* of rank 0 */
+    double wall;                /* as the host's clock has it; without output, like seconds */
 } fe_step_result;
 
 typedef struct fe_result {

@@ -44,9 +44,10 @@ void fe_row_write_header(FILE *file)
 
 void fe_row_write(FILE *file, const fe_row *r)
 {
-    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,%g,%s,%lld,%lld,%s,", FE_ROW_SCHEMA, fe_commit(),
-            r->machine, r->backend, r->device, r->ranks, r->threads, r->variant, r->element, r->mesh,
-            r->order, r->plastic, r->plastic_pattern, (long long)r->n_elem, (long long)r->n_dof,
+    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,", FE_ROW_SCHEMA, fe_commit(), r->machine, r->backend,
+            r->device, r->ranks, r->threads, r->variant, r->element, r->mesh, r->order);
+    if (!isnan(r->plastic)) fprintf(file, "%g", r->plastic);
+    fprintf(file, ",%s,%lld,%lld,%s,", r->plastic_pattern, (long long)r->n_elem, (long long)r->n_dof,
             r->operation);
     const fe_statistics *s = &r->seconds;
     if (strcmp(r->status, "ok") || s->n == 0) {

@@ -27,11 +27,19 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
                               (void **)&k->h);
 }
 
+/* x [n] summed over the ranks. */
+static fe_status sum(fe_krylov *k, int n, double *x)
+{
+    FE_TRY(k->device->ops->phase(k->device, FE_PHASE_REDUCTION));
+    FE_TRY(fe_comm_sum(k->comm, k->device, n, x));
+    return k->device->ops->phase(k->device, FE_PHASE_ORTHOGONALIZATION);
+}
+
 /* out[j] = V_j · w over all ranks */
 static fe_status dots(fe_krylov *k, int columns, const double *V, const double *w, double *out)
 {
     FE_TRY(k->device->ops->column.dots(k->device, k->n, columns, V, k->length, w, out));
-    return fe_comm_sum(k->comm, k->device, columns, out);
+    return sum(k, columns, out);
 }
 
 static fe_status norm(fe_krylov *k, const double *x, double *out)
@@ -95,7 +103,7 @@ static fe_status extend_delayed(fe_krylov *k, int j)
 {
     fe_device *d = k->device;
     FE_TRY(d->ops->column.dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
-    FE_TRY(fe_comm_sum(k->comm, d, 2 * (j + 2), k->h));
+    FE_TRY(sum(k, 2 * (j + 2), k->h));
     return d->ops->column.delayed_column(d, k->n, j, k->restart, k->small, k->basis, k->length, k->h);
 }
 
@@ -297,9 +305,9 @@ static fe_status cg_iteration(const piece *at)
     FE_TRY(precondition_into(k, at->precondition, c.r, k->z));
     FE_TRY(apply_into(k, at->A, k->z, c.w));
     FE_TRY(d->ops->column.cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
-    FE_TRY(fe_comm_sum(k->comm, d, 2, from + FE_CG_GAMMA));
+    FE_TRY(sum(k, 2, from + FE_CG_GAMMA));
     FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, c.p, c.s, at->x, c.r, to));
-    return fe_comm_sum(k->comm, d, 1, to + FE_CG_SQUARE);
+    return sum(k, 1, to + FE_CG_SQUARE);
 }
 
 /* CG's residual may grow for long before it falls: it counts as stagnating where as many iterations as led to

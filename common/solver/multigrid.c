@@ -19,7 +19,9 @@ fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
 {
     fe_problem elastic = *m->problem;
     elastic.view.elastic = 1;
-    return fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec, FE_N_PHASE, x, y);
+    FE_TRY(fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec,
+                    FE_PHASE_PRECONDITION_PRODUCT, x, y));
+    return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
 }
 
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
@@ -88,10 +90,12 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
     if (m->n_coarse == 0) return FE_OK;
     FE_TRY(fe_multigrid_product(m, z, m->product));
+    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION_COARSE));
     FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
     FE_TRY(gather(m));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(ops->fine_prolong(d, &next->P, coarse, z));
+    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, 0, r, z));
     return FE_OK;
 }

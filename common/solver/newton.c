@@ -65,7 +65,7 @@ fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first
 /* Forces beyond the largest number would pass as inf <= inf. */
 int fe_newton_accepted(const fe_solver *s, double norm)
 {
-    return norm <= s->options->tolerance * s->reach && isfinite(s->reach);
+    return !s->options->fixed_work && norm <= s->options->tolerance * s->reach && isfinite(s->reach);
 }
 
 fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displacement)
@@ -79,14 +79,16 @@ fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displ
 /* Newton's method makes do with a linear residual of this share, and asks for none that is larger. */
 static const double most_forcing = 0.05;
 
-const char *fe_newton_refuses_solve(const fe_krylov_result *linear)
+const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *linear)
 {
+    if (s->options->fixed_work) return NULL;
     return linear->converged || linear->last <= most_forcing * linear->first ? NULL
                                                                              : fe_krylov_reason(linear);
 }
 
-const char *fe_newton_refuses_direction(const fe_newton *state)
+const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *state)
 {
+    if (s->options->fixed_work) return NULL;
     return state->begin > 0.0 && isfinite(state->begin) ? NULL
                                                         : "the energy does not fall along the direction";
 }
@@ -98,7 +100,7 @@ static fe_status search_line(fe_solver *s, fe_newton *state, double *length)
 {
     double low = 0.0, high = 1.0, slope_low = state->begin, slope_high = state->slope;
     *length = 1.0;
-    for (int k = 0, side = 0; k < 12 && s->options->line_search; k++) {
+    for (int k = 0, side = 0; k < 12 && s->options->line_search && !s->options->fixed_work; k++) {
         const int fine = state->tried <= 0.5 * state->norm ||
                          (isfinite(state->slope) && fabs(state->slope) <= 0.5 * state->begin) ||
                          (*length == 1.0 && state->slope > 0.0);
@@ -127,6 +129,7 @@ static const double difference_noise = 1e-5;
  */
 static double forcing_term(const fe_solver *s, fe_newton *state)
 {
+    if (s->options->fixed_work) return 0.0;
     if (s->options->krylov_tolerance > 0.0) return s->options->krylov_tolerance;
     const double ratio = state->norm / state->previous, safeguard = 0.9 * state->forcing * state->forcing;
     const double enough = 0.3 * s->options->tolerance * s->reach / state->norm;
@@ -163,11 +166,11 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
     s->iteration = record->newton_iterations + 1;
     FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &state->linear));
     record->krylov_iterations += state->linear.iterations;
-    *why = fe_newton_refuses_solve(&state->linear);
+    *why = fe_newton_refuses_solve(s, &state->linear);
     if (*why) return FE_OK;
     if (s->options->anderson) FE_TRY(mix(s));
     FE_TRY(fe_newton_try(s, state, 1.0, 1));
-    *why = fe_newton_refuses_direction(state);
+    *why = fe_newton_refuses_direction(s, state);
     return *why ? fe_solver_residual(s, s->displacement, s->residual) : FE_OK;
 }
 
@@ -244,7 +247,9 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
     while (!fe_newton_accepted(s, state->norm)) {
         FE_TRY(fe_solver_interrupted(s));
         if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(record, state);
-        const fe_ending ending = ending_of(s, state, record->newton_iterations - first);
+        const int iterations = record->newton_iterations - first;
+        if (s->options->fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
+        const fe_ending ending = s->options->fixed_work ? FE_ENDING_NONE : ending_of(s, state, iterations);
         if (ending != FE_ENDING_NONE) return fe_newton_ended(s, record, state, ending);
         FE_TRY(iterate(s, record, state));
     }

@@ -43,8 +43,8 @@ fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first
 int fe_newton_accepted(const fe_solver *s, double norm);
 
 /* Why a linear solve's solution, or its direction, cannot be taken; NULL where it can. */
-const char *fe_newton_refuses_solve(const fe_krylov_result *linear);
-const char *fe_newton_refuses_direction(const fe_newton *state);
+const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *linear);
+const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *state);
 
 /* Load factors `to` [n_path] come into force, and displacement becomes where the iterations begin: the last
  * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */

@@ -6,7 +6,7 @@
 static double continuation(const fe_solver *s, const double *to)
 {
     double ratio = 0.0, largest = 0.0;
-    if (s->options->predictor == FE_PREDICTOR_ELASTIC) return 0.0;
+    if (s->options->predictor == FE_PREDICTOR_ELASTIC || s->options->fixed_work) return 0.0;
     for (int p = 0; p < s->boundary->n_path; p++) {
         if (fabs(s->change[p]) <= largest) continue;
         largest = fabs(s->change[p]);
@@ -72,7 +72,9 @@ static void note_compliance(fe_solver *s, const fe_newton *state)
  * point sits on f = 0 to rounding: K step = load, displacement += step. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
 {
-    const double forcing = s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance : 1e-4;
+    const double forcing = s->options->fixed_work               ? 0.0
+                           : s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance
+                                                                : 1e-4;
     fe_krylov_result *linear = &state->linear;
     s->jacobian = FE_JACOBIAN_ELASTIC;
     FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted));
@@ -85,10 +87,10 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
         s->iteration = record->newton_iterations + 1;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
         record->krylov_iterations += linear->iterations;
-        const char *why = fe_newton_refuses_solve(linear);
+        const char *why = fe_newton_refuses_solve(s, linear);
         if (!why) {
             FE_TRY(fe_newton_try(s, state, 1.0, 1));
-            why = fe_newton_refuses_direction(state);
+            why = fe_newton_refuses_direction(s, state);
         }
         if (!why) break;
         FE_TRY(fe_solver_better_preconditioner(s, &better));

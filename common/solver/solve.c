@@ -229,6 +229,22 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     return s->comm->ops->barrier(s->comm);
 }
 
+/* Undeformed, as before the first load step. */
+static fe_status start_over(fe_solver *s, run *r)
+{
+    fe_device *d = s->device;
+    const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
+    FE_TRY(fe_problem_reset(&s->problem));
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->accepted));
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->increment));
+    memset(s->factor, 0, bytes), memset(s->change, 0, bytes);
+    s->scale = s->reach = s->largest_load = s->plastic_work = s->compliance = s->said_gradient = 0.0;
+    s->jacobi_iterations = 0;
+    while (s->comm->rank == 0 && r->result->n_step) fe_result_drop_step(r->result);
+    if (s->comm->rank == 0) r->n_shown = 0;
+    return FE_OK;
+}
+
 static fe_status load_steps(fe_solver *s, run *r)
 {
     const int n_path = r->boundary->n_path;
@@ -237,8 +253,7 @@ static fe_status load_steps(fe_solver *s, run *r)
     FE_ALLOCATE(to, n_path, "load factors");
     if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
     s->device->bytes_from_device = 0;
-    fe_status status = s->device->ops->seconds(s->device, before); /* of set-up: steps count from here */
-    if (status == FE_OK) status = observe(s, r, NULL);
+    fe_status status = observe(s, r, NULL);
     for (int step = 0; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
         fe_result *into = s->comm->rank == 0 ? r->result : &own;
@@ -247,11 +262,14 @@ static fe_status load_steps(fe_solver *s, run *r)
             status = fe_fail(FE_OUT_OF_MEMORY, "record of load step %d", step + 1);
             break;
         }
+        status = s->device->ops->seconds(s->device, before); /* set-up and output are not the step's */
+        const double begin = fe_seconds();
         record->step = s->load_step = step + 1;
-        s->said = fe_seconds(), s->quiet = r->options->progress;
+        s->said = begin, s->quiet = r->options->progress;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
-        status = fe_solver_load_step(s, to, record, &ending);
+        if (status == FE_OK) status = fe_solver_load_step(s, to, record, &ending);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
+        record->wall = fe_seconds() - begin;
         if (s->comm->rank == 0) {
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
@@ -306,7 +324,12 @@ static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
     FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
-    return load_steps(s, r);
+    FE_TRY(load_steps(s, r));
+    for (int i = 1; i < r->options->repetitions; i++) {
+        FE_TRY(start_over(s, r));
+        FE_TRY(load_steps(s, r));
+    }
+    return FE_OK;
 }
 
 static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)

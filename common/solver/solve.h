@@ -39,6 +39,10 @@ typedef struct fe_options {
     int newton_iterations, line_search, anderson, substep, verbose;
     double progress; /* seconds into a load step after which it says where it is, then twice as long, … */
     int graphs;      /* Krylov iterations are recorded and replayed */
+    /* For benchmarks. fixed_work: every linear solve takes krylov_iterations and every load step
+     * newton_iterations, whatever comes out, each step whole. repetitions: all load steps so often, from the
+     * undeformed state each time; the observer hears of it as of the first. */
+    int fixed_work, repetitions;
 } fe_options;
 
 /* The defaults of interface and README. */

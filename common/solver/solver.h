@@ -65,12 +65,12 @@ typedef struct fe_solver {
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
     double setup_seconds[FE_N_SETUP];
-    double load_norm;         /* |f_ext| of the load factors in force, */
-    double largest_load;      /* and the largest so far */
-    double plastic_work;      /* of accepted increments */
-    double compliance;        /* largest |elastic displacement| / |load| of an increment so far */
-    double scale;             /* acceptance: largest external force, reaction or first residual so far, */
-    double reach;             /* and the same with the current iterate */
+    double load_norm;    /* |f_ext| of the load factors in force, */
+    double largest_load; /* and the largest so far */
+    double plastic_work; /* of accepted increments */
+    double compliance;   /* largest |elastic displacement| / |load| of an increment so far */
+    double scale;        /* acceptance: largest external force, reaction or first residual so far, */
+    double reach;        /* and the same with the current iterate */
 } fe_solver;
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */

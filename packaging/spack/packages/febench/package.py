@@ -60,7 +60,7 @@ class Febench(MakefilePackage, CudaPackage):
 
     def install(self, spec, prefix):
         mkdirp(prefix.bin)
-        for program in ("meshgen", "scaling", "solve", "kernels"):
+        for program in ("meshgen", "scaling", "solve", "solves", "kernels"):
             path = join_path("build", program)
             if os.path.exists(path):
                 install(path, prefix.bin)

@@ -1,0 +1,460 @@
+/* The program `solves`: whole solves of one problem with several strategies, each checked against another
+ * one's answer and then repeated on the resident mesh. Rows like those of `kernels`, behind four columns of
+ * their own.
+ */
+#include "bench/options.h"
+#include "bench/whole.h"
+#include "common/backend/device.h"
+#include "common/ranks/ranks.h"
+#include "common/report/machine.h"
+#include "common/report/version.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: solves PROBLEM.json (--mesh FILE | --cells N) [options]\n"
+    "Times whole solves of a problem, strategy by strategy; each answer is checked first.\n"
+    "\n"
+    "  --mesh FILE               MSH 2.2 or 4.1\n"
+    "  --cells N                 instead: a distorted cube of N cells an axis\n"
+    "  --element tet4|hex8       of the cube (hex8)\n"
+    "  --load LOAD               steps (default): all load steps by Newton and CG, as `solve` has them;\n"
+    "                            linear: the first load step without yielding, one CG solve to 1e-8;\n"
+    "                            fixed: 20 Newton iterations of 30 GMRES iterations a load step, whatever\n"
+    "                            comes out\n"
+    "  --precondition KIND       block-jacobi, multigrid (default), chebyshev, none\n"
+    "  --backend host|cuda       (host)\n"
+    "  --ranks N                 threads of this process (1); on cuda each has a GPU\n"
+    "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --transport KIND          between GPUs: nccl (default), peer\n"
+    "  --variants LIST           strategies (all); solve --list prints them\n"
+    "  --repetitions N           samples (7)\n"
+    "  --error E                 largest error of an answer that counts: |change of a displacement| / "
+    "largest\n"
+    "                            displacement (1e-6)\n"
+    "  --rows FILE.csv           result rows: results/README.md defines them\n"
+    "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
+    "  --help --version\n"
+    "\n"
+    "exit: 0 done, with failed solves, checks and full memory recorded in their rows; 1 the run failed; 2 "
+    "bad\n"
+    "      input; 130 interrupted\n";
+
+enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
+
+typedef struct arguments {
+    whole_choice choice;
+    const char *backend, *rows, *give_up;
+    int precondition, ranks, threads, transport, repetitions, done;
+    double most_error;
+    int n_variant, *variant;
+} arguments;
+
+/* Displacements of all nodes after each step, of the strategy `variant`. */
+typedef struct answer {
+    int variant;
+    double *u[MOST_STEPS];
+} answer;
+
+typedef struct bench {
+    const arguments *arguments;
+    whole_problem whole;
+    const fe_backend *backend;
+    FILE *rows;
+    answer reference;
+    whole_row row;
+} bench;
+
+/* What the observer of a solve collects: repetition 0 is checked, the others are samples. */
+typedef struct collector {
+    bench *b;
+    int keeps; /* the answer is the reference */
+    int repetition;
+    double error;
+    double begun, user[MOST_REPETITIONS]; /* user time of this process: at the beginning, and since */
+    double wall[MOST_REPETITIONS], phase[FE_N_PHASE][MOST_REPETITIONS];
+    int newton_iterations;
+    int64_t krylov_iterations, plastic_points;
+} collector;
+
+/* --- answers ----------------------------------------------------------------------------------------- */
+
+static fe_status keep(answer *a, int step, size_t n, const double *u)
+{
+    if (!a->u[step]) FE_ALLOCATE(a->u[step], n, "reference answer");
+    memcpy(a->u[step], u, n * sizeof *u);
+    return FE_OK;
+}
+
+static fe_status observe(void *context, const fe_step_result *step, const fe_fields *fields)
+{
+    collector *c = context;
+    const size_t n = 3 * (size_t)c->b->whole.mesh.n_node;
+    if (!step) { /* the undeformed body: a repetition begins */
+        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0, c->begun = whole_user_seconds();
+        return FE_OK;
+    }
+    c->newton_iterations += step->newton_iterations, c->krylov_iterations += step->krylov_iterations;
+    c->plastic_points = step->plastic_gp;
+    if (c->keeps) return keep(&c->b->reference, step->step - 1, n, fields->displacement);
+    if (c->repetition == 0) {
+        const double error = whole_error(n, fields->displacement, c->b->reference.u[step->step - 1]);
+        if (!isnan(c->error) && !(error <= c->error)) c->error = error;
+        return FE_OK;
+    }
+    const int sample = c->repetition - 1;
+    c->wall[sample] += step->wall, c->user[sample] = whole_user_seconds() - c->begun;
+    for (int p = 0; p < FE_N_PHASE; p++) c->phase[p][sample] += step->seconds[p];
+    return FE_OK;
+}
+
+static fe_options options_of(const arguments *a, int variant)
+{
+    fe_options o = fe_default_options();
+    o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
+    o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
+    o.precondition = a->precondition;
+    o.graphs = 0; /* phases are told apart */
+    if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
+    if (a->choice.load == WHOLE_FIXED) {
+        o.fixed_work = 1, o.newton_iterations = 20, o.krylov_iterations = 30;
+        o.krylov = FE_KRYLOV_GMRES, o.restart = 30, o.orthogonalization = FE_ORTHOGONALIZATION_DCGS2;
+    }
+    return o;
+}
+
+/* The same on one rank by another strategy. Where the load says how far a solve goes, by another
+ * preconditioner, too, and a hundred times further. */
+static fe_options reference_options(const arguments *a, int variant)
+{
+    fe_options o = options_of(a, variant);
+    o.ranks = 1, o.threads = 0;
+    if (a->choice.load == WHOLE_FIXED) {
+        o.orthogonalization = FE_ORTHOGONALIZATION_CGS2;
+        return o;
+    }
+    o.precondition =
+        a->precondition == FE_PRECONDITION_MULTIGRID ? FE_PRECONDITION_CHEBYSHEV : FE_PRECONDITION_MULTIGRID;
+    o.tolerance *= 1e-2, o.krylov_tolerance *= 1e-2;
+    return o;
+}
+
+static fe_status solve(bench *b, const fe_options *o, collector *c, fe_result *result)
+{
+    const fe_observer observer = {c, 1, observe};
+    c->repetition = -1;
+    return fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, o, &observer, result);
+}
+
+static int is_there(const bench *b, int i)
+{
+    const fe_variant *v = fe_variant_at(i);
+    return (b->backend == &fe_backend_host ? v->host : v->cuda) != NULL;
+}
+
+/* The strategy whose answer is the reference for `variant`: one of two that are fast and share no code. */
+static int referee_of(const bench *b, int variant)
+{
+    static const char *const referees[] = {"corner_gather", "element_atomic"};
+    for (size_t k = 0; k < sizeof referees / sizeof *referees; k++)
+        for (int i = 0; i < fe_variant_count(); i++)
+            if (i != variant && is_there(b, i) && !strcmp(fe_variant_at(i)->name, referees[k])) return i;
+    return -1;
+}
+
+static fe_status find_reference(bench *b, int variant)
+{
+    const int referee = referee_of(b, variant);
+    collector c = {.b = b, .keeps = 1};
+    fe_result result = {0};
+    if (referee < 0)
+        return fe_fail(FE_BAD_INPUT, "there is no strategy that could check %s",
+                       fe_variant_at(variant)->name);
+    if (b->reference.variant == referee) return FE_OK;
+    const fe_options o = reference_options(b->arguments, referee);
+    const double start = fe_seconds();
+    const fe_status status = solve(b, &o, &c, &result);
+    fe_result_close(&result);
+    if (status != FE_OK) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", fe_message());
+        return fe_fail(status, "reference answer: %s", why);
+    }
+    b->reference.variant = referee;
+    printf("%s: checked against %s with %s, %d Newton and %lld Krylov iterations, %.1f s\n", b->whole.name,
+           o.variant, fe_precondition_names[o.precondition], c.newton_iterations,
+           (long long)c.krylov_iterations, fe_seconds() - start);
+    return FE_OK;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------- */
+
+static void write_row(bench *b, const collector *c, const char *operation, int n, double *seconds)
+{
+    if (c) b->row.newton_iterations = c->newton_iterations, b->row.krylov_iterations = c->krylov_iterations;
+    whole_row_write(b->rows, &b->row, operation, n, seconds);
+}
+
+/* Phases, what is left of the solve beside them, and the whole. */
+static void write_phases(bench *b, collector *c, const fe_result *result)
+{
+    const int n = b->arguments->repetitions;
+    double setup = result->setup_seconds[FE_SETUP_PRECONDITIONER], rest[MOST_REPETITIONS];
+    for (int i = 0; i < n; i++) {
+        rest[i] = c->wall[i] + c->phase[FE_PHASE_HOST][i];
+        for (int p = 0; p < FE_N_PHASE; p++) rest[i] -= c->phase[p][i];
+        if (rest[i] < 0.0) rest[i] = 0.0; /* two clocks */
+    }
+    for (int p = 0; p < FE_N_PHASE; p++)
+        write_row(b, c, fe_phase_names[p], n, p == FE_PHASE_HOST ? rest : c->phase[p]);
+    write_row(b, c, "solve", n, c->wall);
+    if (b->backend == &fe_backend_host) write_row(b, c, "solve_user", n, c->user);
+    write_row(b, c, "precondition_setup", 1, &setup);
+}
+
+static void describe(bench *b, const fe_result *result, const collector *c)
+{
+    fe_row *r = &b->row.row;
+    const fe_mesh *mesh = &b->whole.mesh;
+    r->threads = result->threads;
+    r->bytes = (double)result->bytes_resident;
+    r->setup_seconds = result->setup_seconds[FE_SETUP_PROBLEM] + result->setup_seconds[FE_SETUP_STRATEGY];
+    r->plastic_measured = (double)c->plastic_points / ((double)mesh->n_elem * fe_points(mesh->kind));
+    r->error = c->error;
+}
+
+static const char *status_of(fe_status status)
+{
+    return status == FE_OUT_OF_MEMORY ? "out_of_memory" : "failed";
+}
+
+/* A solve that could not be timed. */
+static fe_status give_up(bench *b, const collector *c, const char *status)
+{
+    b->row.row.status = status;
+    write_row(b, c, "solve", 0, NULL);
+    return FE_OK;
+}
+
+/* The same solve once more with iterations recorded, where the backend can. */
+static fe_status time_recorded(bench *b, fe_options *o, collector *c)
+{
+    fe_result result = {0};
+    if (!b->backend->recording.begin) return FE_OK;
+    o->graphs = 1;
+    memset(c->wall, 0, sizeof c->wall);
+    const fe_status status = solve(b, o, c, &result);
+    fe_result_close(&result);
+    if (status == FE_INTERRUPTED) return status;
+    b->row.row.error = c->error;
+    b->row.row.status = status != FE_OK                        ? status_of(status)
+                        : c->error <= b->arguments->most_error ? "ok"
+                                                               : "check_failed";
+    write_row(b, c, "solve_graph", strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
+    return FE_OK;
+}
+
+static fe_status run_variant(bench *b, int variant)
+{
+    const arguments *a = b->arguments;
+    fe_options o = options_of(a, variant);
+    fe_result result = {0};
+    FE_TRY(find_reference(b, variant));
+    collector *c = NULL;
+    FE_ALLOCATE(c, 1, "samples");
+    c->b = b;
+    b->row.row.variant = o.variant, b->row.row.status = "ok";
+    o.repetitions = 1 + a->repetitions;
+    fe_status status = solve(b, &o, c, &result);
+    if (status != FE_INTERRUPTED) {
+        describe(b, &result, c);
+        if (status != FE_OK) {
+            fprintf(stderr, "solves: %s: %s\n", o.variant, fe_message());
+            b->row.row.bytes = 0.0, b->row.row.error = NAN;
+            status = give_up(b, c, status_of(status));
+        } else if (!(c->error <= a->most_error)) {
+            status = give_up(b, c, "check_failed");
+        } else {
+            write_phases(b, c, &result);
+            status = time_recorded(b, &o, c);
+        }
+    }
+    fe_result_close(&result);
+    free(c);
+    return status;
+}
+
+/* --- one problem ------------------------------------------------------------------------------------- */
+
+static fe_status open_bench(bench *b, const fe_machine *machine)
+{
+    const arguments *a = b->arguments;
+    const fe_order order = a->choice.mesh ? FE_ORDER_AS_IS : FE_ORDER_LEXICOGRAPHIC;
+    FE_TRY(fe_backend_find(a->backend, &b->backend));
+    FE_TRY(whole_open(&a->choice, order, &b->whole));
+    if (b->whole.problem.n_step > MOST_STEPS)
+        return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->choice.problem,
+                       b->whole.problem.n_step, MOST_STEPS);
+    b->reference.variant = -1;
+    whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
+                   &b->row);
+    b->row.krylov = a->choice.load == WHOLE_FIXED ? "gmres" : "cg";
+    b->row.precondition = fe_precondition_names[a->precondition];
+    b->row.row.backend = a->backend, b->row.row.order = fe_order_names[order];
+    b->row.row.ranks = a->ranks, b->row.row.threads = a->threads;
+    return FE_OK;
+}
+
+static void close_bench(bench *b)
+{
+    for (int i = 0; i < MOST_STEPS; i++) free(b->reference.u[i]);
+    whole_close(&b->whole);
+}
+
+static fe_status run_variants(bench *b, const fe_machine *machine)
+{
+    const arguments *a = b->arguments;
+    FE_TRY(open_bench(b, machine));
+    printf("%s, %s, %d ranks: %d nodes, %d elements\n%-18s %-20s %12s %22s\n", b->whole.name,
+           b->row.row.element, a->ranks, b->whole.mesh.n_node, b->whole.mesh.n_elem, "variant", "operation",
+           "median ms", "95 % interval ms");
+    for (int i = 0; i < a->n_variant; i++) {
+        if (!is_there(b, a->variant[i])) continue;
+        b->row.row.variant = fe_variant_at(a->variant[i])->name;
+        FE_TRY(a->give_up ? give_up(b, NULL, a->give_up) : run_variant(b, a->variant[i]));
+        if (fe_ranks_stranded()) return fe_fail(FE_FAILED, "a rank did not end");
+    }
+    return FE_OK;
+}
+
+static fe_status run(const arguments *a)
+{
+    fe_machine machine;
+    bench *b = NULL;
+    fe_catch_interrupts();
+    FE_TRY(fe_machine_find(&machine));
+    FE_ALLOCATE(b, 1, "solves");
+    b->arguments = a;
+    if (a->rows) {
+        b->rows = fopen(a->rows, "w");
+        if (!b->rows) {
+            free(b);
+            return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
+        }
+        whole_row_write_header(b->rows);
+    }
+    const fe_status status = run_variants(b, &machine);
+    const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
+    if (!fe_ranks_stranded()) close_bench(b), free(b);
+    return unwritten && status == FE_OK ? fe_fail(FE_FAILED, "%s: could not be written", a->rows) : status;
+}
+
+/* --- command line ------------------------------------------------------------------------------------ */
+
+enum {
+    OPT_MESH = 256,
+    OPT_CELLS,
+    OPT_ELEMENT,
+    OPT_LOAD,
+    OPT_PRECONDITION,
+    OPT_BACKEND,
+    OPT_RANKS,
+    OPT_THREADS,
+    OPT_TRANSPORT,
+    OPT_VARIANTS,
+    OPT_REPETITIONS,
+    OPT_ERROR,
+    OPT_ROWS,
+    OPT_GIVE_UP,
+    OPT_HELP,
+    OPT_VERSION
+};
+static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
+                                      {"cells", 1, 0, OPT_CELLS},
+                                      {"element", 1, 0, OPT_ELEMENT},
+                                      {"load", 1, 0, OPT_LOAD},
+                                      {"precondition", 1, 0, OPT_PRECONDITION},
+                                      {"backend", 1, 0, OPT_BACKEND},
+                                      {"ranks", 1, 0, OPT_RANKS},
+                                      {"threads", 1, 0, OPT_THREADS},
+                                      {"transport", 1, 0, OPT_TRANSPORT},
+                                      {"variants", 1, 0, OPT_VARIANTS},
+                                      {"repetitions", 1, 0, OPT_REPETITIONS},
+                                      {"error", 1, 0, OPT_ERROR},
+                                      {"rows", 1, 0, OPT_ROWS},
+                                      {"give-up", 1, 0, OPT_GIVE_UP},
+                                      {"help", 0, 0, OPT_HELP},
+                                      {"version", 0, 0, OPT_VERSION},
+                                      {0}};
+
+static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
+{
+    static const char *const transports[] = {"nccl", "peer"}, *const elements[] = {"hex8", "tet4"};
+    static const int kinds[] = {FE_HEX8, FE_TET4};
+    switch (key) {
+    case OPT_MESH: a->choice.mesh = text; return FE_OK;
+    case OPT_BACKEND: a->backend = text; return FE_OK;
+    case OPT_ROWS: a->rows = text; return FE_OK;
+    case OPT_GIVE_UP: a->give_up = text; return FE_OK;
+    case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
+    case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
+    case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
+    case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
+    case OPT_ERROR: return option_share(flag, text, &a->most_error);
+    case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
+    case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
+    case OPT_PRECONDITION: /* not auto, which changes under way */
+        FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));
+        a->precondition++;
+        return FE_OK;
+    case OPT_ELEMENT:
+        FE_TRY(option_choice(flag, text, elements, 2, &a->choice.element));
+        a->choice.element = kinds[a->choice.element];
+        return FE_OK;
+    case OPT_VARIANTS: return option_variants(flag, text, &a->n_variant, a->variant);
+    }
+    return FE_OK;
+}
+
+static fe_status parse(int argc, char **argv, arguments *a)
+{
+    int key, index = 0;
+    FE_ALLOCATE(a->variant, fe_variant_count(), "variants");
+    while (a->n_variant < fe_variant_count()) a->variant[a->n_variant] = a->n_variant, a->n_variant++;
+    opterr = 0;
+    while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
+        if (key == '?') return option_unknown("solves", argv[optind - 1]);
+        if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
+        a->done = 1;
+        if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
+        if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
+        a->done = 0;
+        FE_TRY(set_flag(a, key, flags[index].name, optarg));
+    }
+    if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; solves --help has the usage");
+    if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
+    if (!a->choice.mesh == !a->choice.cells)
+        return fe_fail(FE_BAD_INPUT, "one of --mesh and --cells is needed");
+    a->choice.problem = argv[optind];
+    return FE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    arguments a = {.backend = "host",
+                   .choice = {.element = FE_HEX8},
+                   .precondition = FE_PRECONDITION_MULTIGRID,
+                   .ranks = 1,
+                   .repetitions = 7,
+                   .most_error = 1e-6};
+    fe_status status = parse(argc, argv, &a);
+    if (status == FE_OK && !a.done) status = run(&a);
+    const int code = option_exit("solves", status);
+    free(a.variant);
+    option_end(code);
+    return code;
+}

@@ -1,0 +1,118 @@
+/* Problems, answers and rows of whole solves; see whole.h. */
+#include "bench/whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+const char *const whole_load_names[WHOLE_N_LOAD] = {"steps", "linear", "fixed"};
+const double whole_linear_tolerance = 1e-8;
+
+static fe_status open_mesh(const whole_choice *c, fe_mesh *mesh)
+{
+    const fe_box box = {.kind = c->element,
+                        .cells = {c->cells, c->cells, c->cells},
+                        .length = {1.0, 1.0, 1.0},
+                        .distort = 0.15,
+                        .seed = 1};
+    return c->mesh ? fe_mesh_read(c->mesh, 1, mesh) : fe_mesh_box(&box, mesh);
+}
+
+static void name_case(const whole_choice *c, whole_problem *p)
+{
+    const char *load = whole_load_names[c->load];
+    const char *file = c->mesh && strrchr(c->mesh, '/') ? strrchr(c->mesh, '/') + 1 : c->mesh;
+    if (file)
+        snprintf(p->name, sizeof p->name, "%.*s-%s", (int)strcspn(file, "."), file, load);
+    else
+        snprintf(p->name, sizeof p->name, "box%d-%s-%s", c->cells, p->problem.name, load);
+}
+
+fe_status whole_open(const whole_choice *c, fe_order order, whole_problem *p)
+{
+    FE_TRY(fe_case_read(c->problem, &p->problem));
+    if (c->load == WHOLE_LINEAR) p->problem.n_step = 1, p->problem.material.sigma_y = INFINITY;
+    FE_TRY(open_mesh(c, &p->mesh));
+    FE_TRY(fe_mesh_reorder(&p->mesh, order, 1));
+    FE_TRY(fe_boundary_apply(&p->problem, &p->mesh, &p->boundary));
+    name_case(c, p);
+    return FE_OK;
+}
+
+void whole_close(whole_problem *p)
+{
+    fe_boundary_close(&p->boundary);
+    fe_mesh_close(&p->mesh);
+    fe_case_close(&p->problem);
+}
+
+double whole_error(size_t n, const double *u, const double *reference)
+{
+    double most = 0.0, largest = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const double off = fabs(u[i] - reference[i]), size = fabs(reference[i]);
+        if (!isnan(most) && !(off <= most)) most = off; /* what is no number stays */
+        if (size > largest) largest = size;
+    }
+    return most == 0.0 ? 0.0 : most / largest;
+}
+
+void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row)
+{
+    snprintf(row->device, sizeof row->device, "%s", device);
+    for (char *at = row->device; *at; at++)
+        if (strchr(",\"\n", *at)) *at = ' ';
+    row->newton_iterations = -1;
+    row->row = (fe_row){.machine = machine,
+                        .backend = "host",
+                        .device = row->device,
+                        .ranks = 1,
+                        .variant = "none",
+                        .element = fe_kind_name(p->mesh.kind),
+                        .mesh = p->name,
+                        .order = "as-is",
+                        .plastic = NAN,
+                        .plastic_pattern = "",
+                        .n_elem = p->mesh.n_elem,
+                        .n_dof = 3 * (int64_t)p->mesh.n_node,
+                        .error = NAN,
+                        .deterministic = -1,
+                        .status = "ok"};
+}
+
+void whole_row_write_header(FILE *file)
+{
+    fputs("krylov,precondition,newton_iterations,krylov_iterations,", file);
+    fe_row_write_header(file);
+}
+
+void whole_row_write(FILE *file, whole_row *r, const char *operation, int n, double *seconds)
+{
+    const int ok = !strcmp(r->row.status, "ok");
+    r->row.operation = operation, r->row.calls = 1;
+    r->row.seconds = fe_statistics_of(ok ? n : 0, seconds);
+    if (file) {
+        fprintf(file, "%s,%s,", r->krylov, r->precondition);
+        if (r->newton_iterations >= 0)
+            fprintf(file, "%d,%lld,", r->newton_iterations, (long long)r->krylov_iterations);
+        else
+            fputs(",,", file);
+        fe_row_write(file, &r->row);
+        fflush(file);
+    }
+    const fe_statistics *s = &r->row.seconds;
+    if (ok)
+        printf("%-18s %-20s %12.3f %10.3f … %9.3f\n", r->row.variant, operation, 1e3 * s->median,
+               1e3 * s->low, 1e3 * s->high);
+    else
+        fprintf(stderr, "solves: %s: %s: error %.3e\n", r->row.variant, r->row.status, r->row.error);
+    fflush(stdout);
+}
+
+double whole_user_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec;
+}

@@ -1,0 +1,53 @@
+/* What the programs that time whole solves share: a problem with its mesh and load, answers, and rows. */
+#ifndef BENCH_WHOLE_H
+#define BENCH_WHOLE_H
+
+#include "common/report/row.h"
+#include "common/solver/solve.h"
+
+/* steps: all load steps by Newton's method. linear: the first load step without yielding, one linear solve to
+ * whole_linear_tolerance. fixed: all load steps with a fixed number of iterations. */
+enum { WHOLE_STEPS, WHOLE_LINEAR, WHOLE_FIXED, WHOLE_N_LOAD };
+extern const char *const whole_load_names[WHOLE_N_LOAD];
+extern const double whole_linear_tolerance;
+
+/* What is solved: a file's mesh, or a distorted cube of `cells` cells an axis where mesh is NULL. */
+typedef struct whole_choice {
+    const char *problem, *mesh;
+    int cells, element, load; /* element: of the cube */
+} whole_choice;
+
+typedef struct whole_problem {
+    fe_case problem;
+    fe_mesh mesh;
+    fe_boundary boundary;
+    char name[160]; /* of the case: the mesh, for boxes the problem, and the load */
+} whole_problem;
+
+/* order: of the nodes, as-is for that of the file. Close it also after a failure. */
+fe_status whole_open(const whole_choice *choice, fe_order order, whole_problem *p);
+void whole_close(whole_problem *p);
+
+/* Largest |u_i - reference_i| / largest |reference_i|; not a number where u is none. */
+double whole_error(size_t n, const double *u, const double *reference);
+
+/* What rows of solves have in front of the columns of fe_row; iterations below 0: not known. */
+typedef struct whole_row {
+    const char *krylov, *precondition;
+    int newton_iterations;
+    int64_t krylov_iterations;
+    fe_row row;
+    char device[128];
+} whole_row;
+
+/* A row of the problem, with nothing measured. */
+void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row);
+void whole_row_write_header(FILE *file);
+/* Writes the row with n samples of an operation, sorted here, to the file (NULL: none) and to stdout, or what
+ * became of it to stderr. */
+void whole_row_write(FILE *file, whole_row *row, const char *operation, int n, double *seconds);
+
+/* Seconds of user time of this process. */
+double whole_user_seconds(void);
+
+#endif
