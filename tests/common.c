@@ -50,7 +50,7 @@ double uniform(void)
     return 0x1p-52 * (double)(random_state >> 11) - 1.0;
 }
 
-fe_mesh make_box(int kind, const int cells[3], const double length[3], double distort, uint64_t seed)
+fe_mesh make_box(int kind, const int *cells, const double *length, double distort, uint64_t seed)
 {
     const fe_box box = {.kind = kind,
                         .cells = {cells[0], cells[1], cells[2]},

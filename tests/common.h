@@ -32,8 +32,8 @@ void assert_message(const char *part);
 extern uint64_t random_state;
 double uniform(void);
 
-/* A checked box of fe_mesh_box. */
-fe_mesh make_box(int kind, const int cells[3], const double length[3], double distort, uint64_t seed);
+/* A checked box of fe_mesh_box; three cells, three lengths (as [3], gcc 11 warns where they are literals). */
+fe_mesh make_box(int kind, const int *cells, const double *length, double distort, uint64_t seed);
 /* Gives the nodes the tags first, first + stride, ... */
 void tag_nodes(fe_mesh *mesh, int64_t first, int64_t stride);
 

@@ -35,7 +35,7 @@ void add_pressure(draft *d, const char *group, double pressure)
     d->load[d->c.n_load++] = (fe_load){.group = (char *)group, .is_pressure = 1, .pressure = pressure};
 }
 
-fe_mesh tagged_box(int kind, const int cells[3], const double length[3], double distort)
+fe_mesh tagged_box(int kind, const int *cells, const double *length, double distort)
 {
     fe_mesh mesh = make_box(kind, cells, length, distort, 3);
     tag_nodes(&mesh, 100, 2);

@@ -22,7 +22,7 @@ void add_traction(draft *d, const char *group, double x, double y, double z, int
 void add_pressure(draft *d, const char *group, double pressure);
 
 /* A box whose nodes have the tags 100, 102, ... */
-fe_mesh tagged_box(int kind, const int cells[3], const double length[3], double distort);
+fe_mesh tagged_box(int kind, const int *cells, const double *length, double distort);
 /* Bends a box so that its sides are neither flat nor made of flat quadrangles. */
 void warp(fe_mesh *mesh);
 /* One element with group "top" of one face; all nodes are in group "all". Nothing to release. */

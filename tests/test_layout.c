@@ -60,7 +60,7 @@ static void write_source(const char *name, const char *included)
 static void test_circle_is_named(void **state)
 {
     (void)state;
-    char text[2000], command[300];
+    char text[2000], command[700];
     snprintf(command, sizeof command, "mkdir -p '%s/mesh' '%s/base' '%s/report'", folder, folder, folder);
     assert_int_equal(system(command), 0);
     write_source("mesh/vtu.c", "report");
