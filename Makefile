@@ -78,7 +78,8 @@ PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 # --- sources -----------------------------------------------------------------------------------------
 # The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
-PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/report/result.c common/mesh/vtu.c)
+PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/problem/expression.cc \
+    common/report/result.c common/mesh/vtu.c)
 CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c)) \
                 $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)
 CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
@@ -137,7 +138,7 @@ info:
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
 	$(call report,jansson,JSON,solve and the tests are left out; apt-get install libjansson-dev)
-	$(call report,muParser,EXPRESSION,solve and the tests are left out; apt-get install libmuparser-dev)
+	$(call report,muParser,EXPRESSION,solve and the tests are left out; apt-get install g++ libmuparser-dev)
 	$(call report,zlib,ZLIB,solve and the tests are left out; apt-get install zlib1g-dev)
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
@@ -197,7 +198,7 @@ tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS))
 
 # Debian packages of what was not found.
 DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapacke-dev) $(if $(HAVE_JSON),,libjansson-dev) \
-    $(if $(HAVE_EXPRESSION),,libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_METIS),,libmetis-dev) \
+    $(if $(HAVE_EXPRESSION),,g++ libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_METIS),,libmetis-dev) \
     $(if $(HAVE_MPI),,libopenmpi-dev openmpi-bin) $(if $(HAVE_BENCHMARK),,g++ libbenchmark-dev) \
     $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) \
     $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9))

@@ -2,6 +2,7 @@
 #include "common/solver/solve.h"
 #include "bench/options.h"
 #include "common/backend/device.h"
+#include "common/base/file.h"
 #include "common/report/version.h"
 #include "common/variant.h"
 
@@ -49,7 +50,8 @@ static const char help[] =
     "  --anderson M              Anderson acceleration of the outer iteration with M differences (0)\n"
     "  --substep                 halve an increment that fails (said aloud: it changes the increments)\n"
     "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
-    "  --result FILE.json        result, complete after every load step\n"
+    "  --result FILE.json        result, complete after every load step; its status is \"running\" until the "
+    "end\n"
     "  --output DIR              ParaView series of the fields\n"
     "  --verbose                 a line each Newton iteration\n"
     "  --list --help --version\n"
@@ -242,29 +244,35 @@ typedef struct writer {
     const arguments *arguments;
     const fe_mesh *mesh;
     fe_result *result;
-    fe_series *series;
+    fe_result_file *file;
+    fe_series *series; /* NULL: no output */
 } writer;
+
+/* The lines before the first step. Names come from files. */
+static void introduce(const writer *w)
+{
+    const fe_result *r = w->result;
+    char line[FE_MESSAGE_LENGTH];
+    snprintf(line, sizeof line, "%s on %s", r->problem->name, w->mesh->path);
+    printf("%s: %d nodes, %d %s; %s on %s\n", fe_printable(line), w->mesh->n_node, w->mesh->n_elem,
+           r->element, r->variant, r->backend);
+    if (r->ranks > 1)
+        printf("%d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed again; "
+               "%.2f %% ghosts; %d neighbours at most\n",
+               r->ranks, r->communication, r->partition, r->quality.imbalance, 100.0 * r->quality.duplicates,
+               100.0 * r->quality.ghosts, r->quality.most_neighbors);
+    printf("step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n");
+}
 
 /* Before the first step all that can be refused has been accepted: only now an older result is replaced, and
  * a place that cannot be written is still found before the work. */
 static fe_status write_step(void *context, const fe_step_result *step, const fe_fields *fields)
 {
     writer *w = context;
-    const fe_result *r = w->result;
+    w->result->status = "running";
     if (w->series) FE_TRY(fe_series_write(w->series, w->mesh, fields));
-    if (w->arguments->result) FE_TRY(fe_result_write(r, w->arguments->result));
-    if (!step) {
-        printf("%s on %s: %d nodes, %d %s; %s on %s\n", r->problem->name, w->mesh->path, w->mesh->n_node,
-               w->mesh->n_elem, r->element, r->variant, r->backend);
-        if (r->ranks > 1)
-            printf(
-                "%d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed again; "
-                "%.2f %% ghosts; %d neighbours at most\n",
-                r->ranks, r->communication, r->partition, r->quality.imbalance, 100.0 * r->quality.duplicates,
-                100.0 * r->quality.ghosts, r->quality.most_neighbors);
-        printf("step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n");
-        return FE_OK;
-    }
+    if (w->arguments->result) FE_TRY(fe_result_write(w->file, w->result));
+    if (!step) return introduce(w), FE_OK;
     double seconds = 0.0;
     for (int p = 0; p < FE_N_PHASE; p++) seconds += step->seconds[p];
     printf("%4d  %9d  %9lld  %.6e  %.6e  %10lld  %8.3f\n", step->step, step->newton_iterations,
@@ -274,21 +282,37 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     return FE_OK;
 }
 
+/* Output must not replace what it is computed from. */
+static fe_status keep_inputs(const arguments *a, const fe_case *c, const char *mesh)
+{
+    const char *const input[2] = {a->problem, mesh};
+    for (int i = 0; i < 2; i++) {
+        if (a->result && fe_file_same(a->result, input[i]))
+            return fe_fail(FE_BAD_INPUT, "--result %s: is the same file as %s, which is read", a->result,
+                           input[i]);
+        if (a->output) FE_TRY(fe_series_spares(a->output, c->name, c->n_step, input[i]));
+    }
+    return FE_OK;
+}
+
 static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,
-                       fe_series *series, const char *path)
+                       fe_result_file *file, fe_series *series, const char *path)
 {
     const int first = a->options.mpi.rank == 0; /* the others compute only */
-    writer w = {a, mesh, result, a->output ? series : NULL};
+    writer w = {a, mesh, result, file, a->output ? series : NULL};
     const fe_observer observer = {&w, a->output != NULL, write_step};
+    FE_TRY(keep_inputs(a, c, path));
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(fe_mesh_reorder(mesh, (fe_order)a->order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
+    if (b->note && first) fe_note("%s", b->note);
     if (a->output && first) FE_TRY(fe_series_open(series, a->output, c->name));
+    if (a->result && first) FE_TRY(fe_result_open(file, a->result));
     const fe_status status = fe_solve(c, mesh, b, &a->options, &observer, result);
     if (status == FE_BAD_INPUT || !first) return status; /* an older result stays */
-    char message[1024];
+    char message[FE_MESSAGE_LENGTH];
     snprintf(message, sizeof message, "%s", fe_message());
-    const fe_status written = a->result ? fe_result_write(result, a->result) : FE_OK;
+    const fe_status written = a->result ? fe_result_write(file, result) : FE_OK;
     if (*result->device) /* else it failed before it had one */
         printf("%s on %s: %.3f MB to the device, back %.3f MB in set-up, %.6f MB in the solve, %.3f MB for "
                "output; %.3f MB resident\n",
@@ -305,6 +329,7 @@ static fe_status run(const arguments *a)
     fe_mesh mesh = {0};
     fe_boundary b = {0};
     fe_result result = {0};
+    fe_result_file file = {0};
     fe_series series = {0};
     char *path = NULL;
     fe_catch_interrupts();
@@ -317,7 +342,8 @@ static fe_status run(const arguments *a)
     }
     result.command = a->command, result.flags = a->flags;
     result.mesh_name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &series, path);
+    if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &file, &series, path);
+    fe_result_file_close(&file);
     fe_series_close(&series);
     fe_result_close(&result);
     fe_boundary_close(&b);
@@ -338,6 +364,7 @@ int main(int argc, char **argv)
 {
     arguments a = {.options = fe_default_options()};
     fe_mpi mpi = {0};
+    fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
     if (status == FE_OK) status = opened;
