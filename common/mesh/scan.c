@@ -49,6 +49,13 @@ void fe_scan_begin(fe_scan *s, int bytes)
     while (s->at < s->end && (is_blank(*s->at) || *s->at == '\n')) ++s->at;
 }
 
+size_t fe_scan_length(const fe_scan *s)
+{
+    const char *p = s->at;
+    while (p < s->end && !is_blank(*p) && *p != '\n') ++p;
+    return (size_t)(p - s->at);
+}
+
 fe_word fe_scan_word(const fe_scan *s)
 {
     fe_word word = {""};
