@@ -5,6 +5,8 @@
 #include "bench/reporter.h"
 #include "have/cuda.h"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -61,6 +63,8 @@ fe_status know_machine(const arguments &a, fe_machine *m)
     return fe_machine_write(m, a.machine.c_str());
 }
 
+bool is_wanted(const arguments &a, const point &p) { return matches(a.filter, p.name + "/manual_time"); }
+
 fe_status run_groups(const arguments &a, const fe_machine &machine)
 {
     std::vector<std::unique_ptr<group>> groups;
@@ -70,8 +74,15 @@ fe_status run_groups(const arguments &a, const fe_machine &machine)
     benchmark::AddCustomContext("febench", fe_commit());
     benchmark::AddCustomContext("machine", machine.slug);
     reporter r(a, machine);
-    if (!r.healthy()) return fe_fail(FE_BAD_INPUT, "a file of rows, samples or results cannot be written");
+    FE_TRY(r.status());
+    int n_point = 0, n_match = 0;
+    for (auto &g : groups)
+        for (const point &p : g->points) n_point++, n_match += is_wanted(a, p);
+    if (!n_match && a.give_up.empty())
+        return fe_fail(FE_BAD_INPUT, "--benchmark_filter=%s: matches none of %d points", a.filter.c_str(),
+                       n_point);
     for (auto &g : groups) {
+        if (r.status() != FE_OK) break;
         for (point &p : g->points)
             if (!a.give_up.empty()) p.status = a.give_up.c_str(), r.write(p, {});
         if (!a.give_up.empty()) continue;
@@ -81,11 +92,12 @@ fe_status run_groups(const arguments &a, const fe_machine &machine)
                 ->UseManualTime()
                 ->Unit(benchmark::kMillisecond);
         r.current = g.get();
-        if (!g->points.empty()) benchmark::RunSpecifiedBenchmarks(&r);
+        if (std::any_of(g->points.begin(), g->points.end(), [&](const point &p) { return is_wanted(a, p); }))
+            benchmark::RunSpecifiedBenchmarks(&r);
         g.reset();
     }
     r.finish();
-    return r.healthy() ? FE_OK : fe_fail(FE_FAILED, "a file of rows, samples or results is incomplete");
+    return r.status();
 }
 
 fe_status run(int argc, char **argv)
@@ -111,4 +123,8 @@ fe_status run(int argc, char **argv)
 
 } // namespace
 
-int main(int argc, char **argv) { return fe_exit_code(run(argc, argv), "kernels"); }
+int main(int argc, char **argv)
+{
+    fe_program_begin();
+    return fe_exit_code(run(argc, argv), "kernels");
+}

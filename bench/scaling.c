@@ -533,6 +533,7 @@ int main(int argc, char **argv)
                    .restart = 30,
                    .repetitions = 15};
     fe_mpi mpi = {0};
+    fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
     if (status == FE_OK) status = opened;
