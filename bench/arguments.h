@@ -27,7 +27,7 @@ inline const char help[] =
     "                         (lexicographic)\n"
     "  --fe_plastic=FRACTION  share of plastic elements, clustered in one slab (1)\n"
     "  --fe_scatter           plastic elements at random places all over the box\n"
-    "  --fe_threads=N         OpenMP threads of the host backend (all cores)\n"
+    "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
     "  --fe_machine=FILE      machine record: read where it exists, else ceilings are measured and it is "

@@ -12,6 +12,11 @@ namespace
 
 using namespace bench;
 
+int threads_of(const arguments &a)
+{
+    return a.threads > 0 ? a.threads : fe_host_threads() ? fe_host_threads() : fe_host_cores();
+}
+
 void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs,
                std::vector<std::unique_ptr<group>> &groups)
 {
@@ -19,7 +24,7 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
     g->box = {};
     g->box.kind = kind, g->box.n_dof = dofs, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.scatter = a.scatter;
-    g->box.threads = a.threads > 0 ? a.threads : fe_host_cores();
+    g->box.threads = threads_of(a);
     const std::string prefix = std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
                                std::to_string(bench_box_dofs(bench_box_cells(dofs))) + "/";
     for (const fe_variant *v : a.variants) {
@@ -51,7 +56,7 @@ fe_status measure_ceilings(const fe_backend *backend, int threads, double *copy,
 /* The record's ceilings, or new ones. */
 fe_status know_machine(const arguments &a, fe_machine *m)
 {
-    const int threads = a.threads > 0 ? a.threads : fe_host_cores();
+    const int threads = threads_of(a);
     FE_TRY(fe_machine_find(m));
     m->host_threads = threads;
     if (a.slug || !a.give_up.empty() || a.machine.empty()) return FE_OK;

@@ -22,7 +22,7 @@ static const char help[] =
     "\n"
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 (1)\n"
-    "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks)\n"
     "  --transport KIND          between GPUs: nccl (default), peer (they write into each other's memory; "
     "--ranks\n"
     "                            only)\n"

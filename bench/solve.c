@@ -3,6 +3,7 @@
 #include "bench/options.h"
 #include "common/backend/device.h"
 #include "common/base/file.h"
+#include "common/ranks/ranks.h"
 #include "common/report/version.h"
 #include "common/variant.h"
 
@@ -21,7 +22,9 @@ static const char help[] =
     "  --backend host|cuda       where it runs (host)\n"
     "  --ranks N                 partitions (1): threads of this process, with one GPU each on cuda; under\n"
     "                            mpirun or srun the processes that they start\n"
-    "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks, fewer for "
+    "small\n"
+    "                            meshes)\n"
     "  --transport KIND          between GPUs: nccl (default), peer (they write into each other's memory; "
     "--ranks "
     "only)\n"
@@ -295,6 +298,17 @@ static fe_status keep_inputs(const arguments *a, const fe_case *c, const char *m
     return FE_OK;
 }
 
+/* Threads wait for each other many times in an iteration, and wait long where others use the cores. A thread
+ * that nobody asked for gets work that is worth it. */
+static int threads_for(const fe_options *o, const fe_mesh *mesh)
+{
+    enum { LEAST_ELEMENTS = 1000 };
+    if (o->threads || fe_host_threads()) return o->threads;
+    const fe_ranks ranks = {.backend = &fe_backend_host, .n_rank = o->ranks, .mpi = o->mpi};
+    const int most = fe_ranks_threads(&ranks), useful = mesh->n_elem / o->ranks / LEAST_ELEMENTS + 1;
+    return useful < most ? useful : most;
+}
+
 static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,
                        fe_result_file *file, fe_series *series, const char *path)
 {
@@ -308,8 +322,10 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     if (b->note && first) fe_note("%s", b->note);
     if (a->output && first) FE_TRY(fe_series_open(series, a->output, c->name));
     if (a->result && first) FE_TRY(fe_result_open(file, a->result));
-    const fe_status status = fe_solve(c, mesh, b, &a->options, &observer, result);
-    if (status == FE_BAD_INPUT || !first) return status; /* an older result stays */
+    fe_options options = a->options;
+    options.threads = threads_for(&options, mesh);
+    const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);
+    if (status == FE_BAD_INPUT || !first || !result->problem) return status; /* an older result stays */
     char message[FE_MESSAGE_LENGTH];
     snprintf(message, sizeof message, "%s", fe_message());
     const fe_status written = a->result ? fe_result_write(file, result) : FE_OK;

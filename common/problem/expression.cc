@@ -14,12 +14,30 @@ struct fe_expression {
 namespace
 {
 
+/* Streams take bad_alloc for a number that cannot be read: whether memory ran out is remembered here. */
+thread_local bool starved;
+
+void run_out()
+{
+    starved = true;
+    throw std::bad_alloc();
+}
+
+/* run_out is called where memory runs out. */
+struct watch {
+    std::new_handler before = std::set_new_handler(run_out);
+    watch() { starved = false; }
+    ~watch() { std::set_new_handler(before); }
+};
+
 /* Runs what may throw. */
 template <typename body> fe_status guarded(const body &run)
 {
+    const watch memory;
     try {
         return run();
     } catch (const mu::ParserError &error) {
+        if (starved) return fe_fail(FE_OUT_OF_MEMORY, ": no host memory for the parser");
         return fe_fail(FE_BAD_INPUT, ": %s", error.GetMsg().c_str());
     } catch (const std::bad_alloc &) {
         return fe_fail(FE_OUT_OF_MEMORY, ": no host memory for the parser");

@@ -97,6 +97,7 @@ fe_status fe_machine_write(const fe_machine *m, const char *path)
 {
     char line[N_IDENTITY][192];
     fe_file f = {0};
+    fe_file_sweep(path);
     FE_TRY(fe_file_open(&f, path));
     fputs("key,value\n", f.stream);
     identity(m, line);
