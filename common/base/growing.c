@@ -17,6 +17,8 @@ fe_status fe_growing_open(fe_growing *g, const char *path)
     int in_place;
     *g = (fe_growing){.named.file = -1, .spare.file = -1};
     FE_TRY(fe_file_resolve(path, &g->path, &in_place));
+    g->name = strdup(path);
+    if (!g->name) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path);
     if (in_place) return FE_OK;
     fe_file_sweep(g->path);
     return fe_file_temporary(g->path, &g->temporary);
@@ -27,7 +29,7 @@ static fe_status add(fe_growing *g, size_t n, const char *text)
     if (n > g->capacity - g->n_body) {
         const size_t least = g->n_body + n, capacity = least > 2 * g->capacity ? least : 2 * g->capacity;
         char *body = realloc(g->body, capacity);
-        if (!body) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", g->path, capacity);
+        if (!body) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", g->name, capacity);
         g->body = body, g->capacity = capacity;
     }
     memcpy(g->body + g->n_body, text, n);
@@ -125,7 +127,7 @@ fe_status fe_growing_write(fe_growing *g, size_t n_more, const char *more, size_
     if (!reason) return FE_OK;
     g->n_body -= n_more;
     if (g->spare.body > g->n_body) g->spare.body = g->n_body;
-    return fe_file_refuse(g->path, reason);
+    return fe_file_refuse(g->name, reason);
 }
 
 void fe_growing_close(fe_growing *g)
@@ -134,6 +136,7 @@ void fe_growing_close(fe_growing *g)
     if (g->named.file >= 0) close(g->named.file);
     if (g->spare.file >= 0) close(g->spare.file);
     if (g->temporary) fe_file_forget(g->temporary);
+    free(g->name);
     free(g->path);
     free(g->body);
     *g = (fe_growing){0};

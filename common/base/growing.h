@@ -10,6 +10,7 @@
 #include "common/base/fe.h"
 
 typedef struct fe_growing {
+    char *name;             /* as given, for messages */
     char *path, *temporary; /* temporary NULL: a device or pipe, which gets every version as a whole */
     char *body;
     size_t n_body, capacity;

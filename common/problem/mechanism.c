@@ -101,21 +101,35 @@ static void projector(const body *b, double P[N_MOTION][N_MOTION])
         }
 }
 
-/* A translation t with P (t, 0) = (t, 0), along an axis where that is one. 0: there is none. */
+/* Eigenvalues, ascending, and orthonormal eigenvectors of the 3 x 3 block of P at (first, first). 0: LAPACK
+ * failed. */
+static int block_modes(double P[N_MOTION][N_MOTION], int first, double value[3], double vector[3][3])
+{
+    double work[16];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) vector[i][j] = P[first + i][first + j];
+    return !LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, vector[0], 3, value, work, 16);
+}
+
+/* A vector of the span of the modes with values above `least`: along an axis where that is one. 0: there is
+ * none. */
+static int choose(const double value[3], double vector[3][3], double least, double chosen[3])
+{
+    if (!(value[2] > least)) return 0;
+    memcpy(chosen, vector[2], 3 * sizeof *chosen);
+    for (int i = 2; i >= 0; i--) {
+        double square = 0; /* of the i-th unit vector in the span */
+        for (int m = 0; m < 3; m++) square += value[m] > least ? vector[m][i] * vector[m][i] : 0;
+        for (int j = 0; j < 3 && square > 1 - TOLERANCE; j++) chosen[j] = i == j;
+    }
+    return 1;
+}
+
+/* A translation t with P (t, 0) = (t, 0). 0: there is none. */
 static int free_translation(double P[N_MOTION][N_MOTION], double t[3])
 {
-    double block[9], value[3], work[16];
-    for (int i = 0; i < 3; i++) {
-        if (P[i][i] < 1 - TOLERANCE) continue;
-        for (int j = 0; j < 3; j++) t[j] = i == j;
-        return 1;
-    }
-    for (int i = 0; i < 9; i++) block[i] = P[i / 3][i % 3];
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, block, 3, value, work, 16) ||
-        value[2] < 1 - TOLERANCE)
-        return 0;
-    memcpy(t, block + 6, 3 * sizeof *t);
-    return 1;
+    double value[3], vector[3][3];
+    return block_modes(P, 0, value, vector) && choose(value, vector, 1 - TOLERANCE, t);
 }
 
 /* Unit length, first component positive, and no digits of rounding. */
@@ -131,15 +145,20 @@ static void tidy(double axis[3])
     for (int i = 0; i < 3; i++) axis[i] = axis[i] * sign + 0.0;
 }
 
-/* The rotation that is freest: u = t + w × (x - c) turns about the axis through c + w × t / |w|² along w. */
+/* A rotation. The free motion with w is P (0, y), where R y = w with the block R of P for rotations; u = t +
+ * w × (x - c) turns about the axis through c + w × t / |w|² along w. */
 static void free_rotation(const body *b, double P[N_MOTION][N_MOTION], fe_mechanism *m)
 {
-    int column = 3;
-    for (int i = 4; i < N_MOTION; i++)
-        if (P[i][i] > P[column][column]) column = i;
-    const double *t = P[column];
-    double w[3], square = 0, along = 0;
-    for (int i = 0; i < 3; i++) w[i] = P[column][3 + i] / b->size;
+    double value[3], vector[3][3], w[3] = {0, 0, 1}, y[3] = {0}, t[3] = {0}, along = 0, square = 0;
+    if (block_modes(P, 3, value, vector)) choose(value, vector, TOLERANCE * TOLERANCE, w);
+    for (int k = 0; k < 3; k++) {
+        double dot = 0;
+        for (int i = 0; i < 3; i++) dot += vector[k][i] * w[i];
+        for (int i = 0; i < 3 && value[k] > TOLERANCE * TOLERANCE; i++) y[i] += dot / value[k] * vector[k][i];
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) t[i] += P[i][3 + j] * y[j];
+    for (int i = 0; i < 3; i++) w[i] /= b->size;
     for (int i = 0; i < 3; i++) square += w[i] * w[i], along += w[i] * t[i];
     for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;

@@ -338,7 +338,7 @@ fe_status fe_result_write(fe_result_file *f, const fe_result *r)
     dump_more(&w, f, r, &more);
     dump_end(&w, r, &end);
     if (w.failed)
-        status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for the result", f->file.path);
+        status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for the result", f->file.name);
     else
         status = fe_growing_write(&f->file, more.n, more.text ? more.text : "", end.n, end.text);
     if (status == FE_OK) f->has_head = 1, f->n_step = r->n_step;
