@@ -191,9 +191,14 @@ $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libf
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
+# Loaded before all libraries it makes calls fail; a sanitizer has to be the first itself.
+INJECT := $(if $(SANITIZE),,$(BUILD)/tests/inject.so)
+$(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
 .PRECIOUS: $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o
 
-tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS))
+tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of what was not found.

@@ -299,14 +299,15 @@ static fe_status keep_inputs(const arguments *a, const fe_case *c, const char *m
 }
 
 /* Threads wait for each other many times in an iteration, and wait long where others use the cores. A thread
- * that nobody asked for gets work that is worth it. */
+ * that nobody asked for gets work that is worth it: on 2 cores that 10 processes share, 2 threads took 1.46
+ * times as long as one for 1000 Hex8, 1.02 times for 2200, 0.91 times for 4100 and 0.66 times for 22000. */
 static int threads_for(const fe_options *o, const fe_mesh *mesh)
 {
     enum { LEAST_ELEMENTS = 1000 };
     if (o->threads || fe_host_threads()) return o->threads;
     const fe_ranks ranks = {.backend = &fe_backend_host, .n_rank = o->ranks, .mpi = o->mpi};
-    const int most = fe_ranks_threads(&ranks), useful = mesh->n_elem / o->ranks / LEAST_ELEMENTS + 1;
-    return useful < most ? useful : most;
+    const int most = fe_ranks_threads(&ranks), useful = mesh->n_elem / o->ranks / LEAST_ELEMENTS;
+    return useful < 1 ? 1 : useful < most ? useful : most;
 }
 
 static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,

@@ -2,8 +2,8 @@
  *
  *   FE_FAULT=KIND:N   the N-th call fails, counted from 1; 0: none
  *
- * Kinds: memory (malloc and its relatives), write, sync, rename, read (half of what was asked for, which is allowed to
- * happen). FE_FAULT_COUNT=FILE: there the number of calls is written when the program ends. */
+ * Kinds: memory (malloc and its relatives), write, sync, rename, read (half of what was asked for, which is
+ * allowed to happen). FE_FAULT_COUNT=FILE: there the number of calls is written when the program ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
