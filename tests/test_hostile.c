@@ -372,8 +372,9 @@ static void kernels_refuses_in_one_line(void **state)
     assert_string_equal(child_said, "");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_are_not_replaced),
         cmocka_unit_test(only_regular_files_are_read),
