@@ -10,6 +10,8 @@ OPT ?= -O3
 SANITIZE ?=
 STORAGE ?=
 BUDGET ?=
+CLANG ?= clang
+SECONDS ?= 60
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -35,7 +37,7 @@ text = $(shell mkdir -p '$(dir $(1))'; printf '%s\n' '$(subst ','\'',$(2))' >'$(
     cmp -s '$(1).new' '$(1)' && rm '$(1).new' || mv '$(1).new' '$(1)')
 SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
     /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
-ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 $(call text,$(BUILD)/toolchain,$(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | \
     $(NCCL_HOME) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
     $(PKG_CONFIG_PATH) | $(PATH) | $(shell stat -c %Y $(SEARCHED) 2>/dev/null))
@@ -78,7 +80,8 @@ PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 # --- sources -----------------------------------------------------------------------------------------
 # The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
-PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/report/result.c common/mesh/vtu.c)
+PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/problem/expression.cc \
+    common/report/result.c common/mesh/vtu.c)
 CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c)) \
                 $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)
 CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
@@ -92,11 +95,13 @@ RANK_SOURCES := bench/solve.c bench/solves.c bench/whole.c bench/scaling.c bench
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
+FUZZERS := mesh problem command writer
+FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads fuzz faults format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
@@ -118,6 +123,8 @@ help:
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
+	@echo 'make fuzz SECONDS=600  libFuzzer (clang) on meshes, problems, command lines and writers, each so long'
+	@echo 'make faults     a small solve in which each allocation, write, flush, rename and read fails once'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install what is missing (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
@@ -139,7 +146,7 @@ info:
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
 	$(call report,jansson,JSON,programs that solve and the tests are left out; apt-get install libjansson-dev)
-	$(call report,muParser,EXPRESSION,programs that solve and the tests are left out; apt-get install libmuparser-dev)
+	$(call report,muParser,EXPRESSION,programs that solve and the tests are left out; apt-get install g++ libmuparser-dev)
 	$(call report,zlib,ZLIB,programs that solve and the tests are left out; apt-get install zlib1g-dev)
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
@@ -191,15 +198,28 @@ $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libf
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
-	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
-.PRECIOUS: $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
+$(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
+# libFuzzer's programs, for the compiler that has it: make fuzz.
+$(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call said,CC,$@)$(CC) $(C_FLAGS) $(INCLUDES) -DFUZZ_TARGET=fuzz_$* -c $< -o $@
+$(BUILD)/fuzz-%: $(BUILD)/obj/tests/fuzz/main-%.o $(FUZZ_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -fsanitize=fuzzer -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
+# Loaded before all libraries it makes calls fail; a sanitizer has to be the first itself.
+INJECT := $(if $(SANITIZE),,$(BUILD)/tests/inject.so)
+$(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
+.PRECIOUS: $(BUILD)/obj/tests/fuzz/main-%.o $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o
 
-tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS))
+tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of what was not found.
 DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapacke-dev) $(if $(HAVE_JSON),,libjansson-dev) \
-    $(if $(HAVE_EXPRESSION),,libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_METIS),,libmetis-dev) \
+    $(if $(HAVE_EXPRESSION),,g++ libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_METIS),,libmetis-dev) \
     $(if $(HAVE_MPI),,libopenmpi-dev openmpi-bin) $(if $(HAVE_BENCHMARK),,g++ libbenchmark-dev) \
     $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) \
     $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9))
@@ -235,6 +255,24 @@ sanitize-threads:
 	    TESTS='$(threads)/test_assembly $(threads)/test_shares $(threads)/test_ranks' tests
 	@FE_BUILD=$(BUILD)/threads sh tests/run.sh $(threads)/test_assembly $(threads)/test_shares
 	@for part in 'test_*' 'strip* element_color*'; do $(threads)/test_ranks "$$part" || exit 1; done
+
+# Each fuzzer for so many seconds, in a build of its own. What it finds worth keeping stays in $(BUILD)/fuzz/corpus; an
+# input that fails is left as $(BUILD)/fuzz/TARGET-crash-*, and belongs into tests/fuzz/corpus once it is mended.
+fuzz: folder := $(BUILD)/fuzz
+fuzz:
+	@command -v $(CLANG) >/dev/null || { echo 'fuzz: libFuzzer comes with clang, which was not found' >&2; exit 2; }
+	@$(MAKE) --no-print-directory -j"$$(nproc)" BUILD=$(folder) CC=$(CLANG) CXX=$(CLANG)++ CUDA=no OPT=-O1 \
+	    SANITIZE=address,undefined CFLAGS=-fsanitize=fuzzer-no-link CXXFLAGS=-fsanitize=fuzzer-no-link \
+	    $(addprefix $(folder)/fuzz-,$(FUZZERS))
+	@for target in $(FUZZERS); do mkdir -p $(folder)/corpus/$$target; echo "fuzz: $$target"; \
+	    $(folder)/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=16384 -verbosity=0 \
+	        -print_final_stats=1 -artifact_prefix=$(folder)/$$target- $(folder)/corpus/$$target \
+	        tests/fuzz/corpus/$$target >$(folder)/$$target.log 2>&1; code=$$?; \
+	    grep -v '^solve: \|^meshgen: \|^note: ' $(folder)/$$target.log | tail -n 40; [ $$code -eq 0 ] || exit 1; done
+
+# Every allocation, write, flush, rename and read of a small solve fails once.
+faults: tests
+	@FE_FAULT_STRIDE=1 $(BUILD)/tests/test_hostile '*_that_*'
 
 # The budget of time begins here.
 bench:

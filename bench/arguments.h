@@ -7,6 +7,7 @@
 #include "have/cuda.h"
 
 #include <cstdlib>
+#include <regex>
 
 namespace bench
 {
@@ -26,7 +27,7 @@ inline const char help[] =
     "                         (lexicographic)\n"
     "  --fe_plastic=FRACTION  share of plastic elements, clustered in one slab (1)\n"
     "  --fe_scatter           plastic elements at random places all over the box\n"
-    "  --fe_threads=N         OpenMP threads of the host backend (all cores)\n"
+    "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
     "  --fe_machine=FILE      machine record: read where it exists, else ceilings are measured and it is "
@@ -54,7 +55,7 @@ struct arguments {
     fe_order order = FE_ORDER_LEXICOGRAPHIC;
     double plastic = 1.0;
     int threads = 0;
-    std::string rows, samples, machine, give_up, out, out_format = "json", format;
+    std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
     bool scatter = false, slug = false, done = false;
 };
 
@@ -155,6 +156,67 @@ inline void set_defaults(arguments &a)
         for (int op = 0; op < BENCH_N_OPERATION; op++) a.operations.push_back((bench_operation)op);
 }
 
+/* Since Google Benchmark 1.8 runs are "skipped", and the least time of a sample has a unit: 0.02s or 10x. */
+template <typename run> constexpr auto times_have_units(int) -> decltype(std::declval<run>().skipped, true)
+{
+    return true;
+}
+template <typename run> constexpr bool times_have_units(long) { return false; }
+
+/* The filter as Google Benchmark reads it: a regular expression of POSIX, negated behind a '-'. */
+inline bool matches(const std::string &filter, const std::string &name)
+{
+    if (filter.empty() || filter == "all") return true;
+    const bool negated = filter[0] == '-';
+    return std::regex_search(name, std::regex(filter.substr(negated), std::regex::extended)) != negated;
+}
+
+inline fe_status is_one_of(const char *text, const std::string &value,
+                           std::initializer_list<const char *> known)
+{
+    std::string list;
+    for (const char *k : known) {
+        if (value == k) return FE_OK;
+        list += (list.empty() ? "" : ", ") + std::string(k);
+    }
+    return fe_fail(FE_BAD_INPUT, "%s: is none of %s", text, list.c_str());
+}
+
+/* Values of Google Benchmark's flags: it says lines of its own about some and takes others for something
+ * else. Flags that are not here are left to it. */
+inline fe_status check_google(const char *text, const std::string &flag, std::string value)
+{
+    double x;
+    const char *const name = flag.c_str() + 2;
+    if (flag == "--benchmark_repetitions") {
+        FE_TRY(number(name, value, 1, 1e6, &x));
+        return x == (int)x ? FE_OK : fe_fail(FE_BAD_INPUT, "%s: is not a whole number", text);
+    }
+    if (flag == "--benchmark_min_time" || flag == "--benchmark_min_warmup_time") {
+        const bool units =
+            times_have_units<benchmark::BenchmarkReporter::Run>(0) && flag == "--benchmark_min_time";
+        if (units && !value.empty() && (value.back() == 's' || value.back() == 'x')) value.pop_back();
+        return number(name, value, 0, 1e6, &x);
+    }
+    if (flag == "--benchmark_format" || flag == "--benchmark_out_format")
+        return is_one_of(text, value, {"console", "json", "csv"});
+    if (flag == "--benchmark_color")
+        return is_one_of(text, value, {"auto", "true", "false", "yes", "no", "on", "off", "1", "0"});
+    if (flag == "--benchmark_list_tests" || flag == "--benchmark_enable_random_interleaving" ||
+        flag == "--benchmark_report_aggregates_only" || flag == "--benchmark_display_aggregates_only" ||
+        flag == "--benchmark_counters_tabular")
+        return std::strchr(text, '=')
+                   ? is_one_of(text, value, {"true", "false", "yes", "no", "on", "off", "1", "0"})
+                   : FE_OK;
+    if (flag != "--benchmark_filter") return FE_OK;
+    try {
+        matches(value, "");
+    } catch (const std::regex_error &error) {
+        return fe_fail(FE_BAD_INPUT, "%s: %s", text, error.what());
+    }
+    return FE_OK;
+}
+
 /* Takes febench's flags out of argv, and the output file: groups run one after another, so the program itself
  * keeps that file open. */
 inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
@@ -188,7 +250,9 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             if (value.empty()) return fe_fail(FE_BAD_INPUT, "%s: needs =VALUE", argv[i]);
             FE_TRY(set_flag(a, flag.substr(2), value));
         } else {
+            FE_TRY(check_google(argv[i], flag, value));
             if (flag == "--benchmark_format") a.format = value;
+            if (flag == "--benchmark_filter") a.filter = value;
             rest.push_back(argv[i]);
         }
     }

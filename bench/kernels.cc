@@ -5,10 +5,17 @@
 #include "bench/reporter.h"
 #include "have/cuda.h"
 
+#include <algorithm>
+
 namespace
 {
 
 using namespace bench;
+
+int threads_of(const arguments &a)
+{
+    return a.threads > 0 ? a.threads : fe_host_threads() ? fe_host_threads() : fe_host_cores();
+}
 
 void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs,
                std::vector<std::unique_ptr<group>> &groups)
@@ -17,7 +24,7 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
     g->box = {};
     g->box.kind = kind, g->box.n_dof = dofs, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.scatter = a.scatter;
-    g->box.threads = a.threads > 0 ? a.threads : fe_host_cores();
+    g->box.threads = threads_of(a);
     const std::string prefix = std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
                                std::to_string(bench_box_dofs(bench_box_cells(dofs))) + "/";
     for (const fe_variant *v : a.variants) {
@@ -49,7 +56,7 @@ fe_status measure_ceilings(const fe_backend *backend, int threads, double *copy,
 /* The record's ceilings, or new ones. */
 fe_status know_machine(const arguments &a, fe_machine *m)
 {
-    const int threads = a.threads > 0 ? a.threads : fe_host_cores();
+    const int threads = threads_of(a);
     FE_TRY(fe_machine_find(m));
     m->host_threads = threads;
     if (a.slug || !a.give_up.empty() || a.machine.empty()) return FE_OK;
@@ -61,6 +68,8 @@ fe_status know_machine(const arguments &a, fe_machine *m)
     return fe_machine_write(m, a.machine.c_str());
 }
 
+bool is_wanted(const arguments &a, const point &p) { return matches(a.filter, p.name + "/manual_time"); }
+
 fe_status run_groups(const arguments &a, const fe_machine &machine)
 {
     std::vector<std::unique_ptr<group>> groups;
@@ -70,8 +79,15 @@ fe_status run_groups(const arguments &a, const fe_machine &machine)
     benchmark::AddCustomContext("febench", fe_commit());
     benchmark::AddCustomContext("machine", machine.slug);
     reporter r(a, machine);
-    if (!r.healthy()) return fe_fail(FE_BAD_INPUT, "a file of rows, samples or results cannot be written");
+    FE_TRY(r.status());
+    int n_point = 0, n_match = 0;
+    for (auto &g : groups)
+        for (const point &p : g->points) n_point++, n_match += is_wanted(a, p);
+    if (!n_match && a.give_up.empty())
+        return fe_fail(FE_BAD_INPUT, "--benchmark_filter=%s: matches none of %d points", a.filter.c_str(),
+                       n_point);
     for (auto &g : groups) {
+        if (r.status() != FE_OK) break;
         for (point &p : g->points)
             if (!a.give_up.empty()) p.status = a.give_up.c_str(), r.write(p, {});
         if (!a.give_up.empty()) continue;
@@ -81,11 +97,12 @@ fe_status run_groups(const arguments &a, const fe_machine &machine)
                 ->UseManualTime()
                 ->Unit(benchmark::kMillisecond);
         r.current = g.get();
-        if (!g->points.empty()) benchmark::RunSpecifiedBenchmarks(&r);
+        if (std::any_of(g->points.begin(), g->points.end(), [&](const point &p) { return is_wanted(a, p); }))
+            benchmark::RunSpecifiedBenchmarks(&r);
         g.reset();
     }
     r.finish();
-    return r.healthy() ? FE_OK : fe_fail(FE_FAILED, "a file of rows, samples or results is incomplete");
+    return r.status();
 }
 
 fe_status run(int argc, char **argv)
@@ -111,4 +128,8 @@ fe_status run(int argc, char **argv)
 
 } // namespace
 
-int main(int argc, char **argv) { return fe_exit_code(run(argc, argv), "kernels"); }
+int main(int argc, char **argv)
+{
+    fe_program_begin();
+    return fe_exit_code(run(argc, argv), "kernels");
+}

@@ -54,13 +54,6 @@ template <typename run> auto skipped(const run &r, int) -> decltype(r.error_occu
     return r.error_occurred;
 }
 template <typename run> bool skipped(const run &r, long) { return r.skipped; }
-/* Since 1.8 the least time of a sample has a unit. */
-template <typename run> constexpr auto times_have_units(int) -> decltype(std::declval<run>().skipped, true)
-{
-    return true;
-}
-template <typename run> constexpr bool times_have_units(long) { return false; }
-
 /* Rows, samples, a table for people, and Google Benchmark's own formats, all from one stream of runs. Groups
  * run one after another, so contexts and ends of all but the first and last are swallowed. */
 class reporter : public benchmark::BenchmarkReporter
@@ -76,6 +69,7 @@ class reporter : public benchmark::BenchmarkReporter
         if (!table) others.push_back(own_format(a.format));
         if (a.out.empty()) return;
         out.open(a.out);
+        if (!out) refuse(a.out);
         others.emplace_back(a.out_format == "json"
                                 ? (BenchmarkReporter *)new benchmark::JSONReporter
                                 : new benchmark::ConsoleReporter(benchmark::ConsoleReporter::OO_None));
@@ -124,8 +118,7 @@ class reporter : public benchmark::BenchmarkReporter
         row.seconds = fe_statistics_of((int)seconds.size(), seconds.data());
         if (rows) fe_row_write(rows, &row);
         if ((rows && std::fflush(rows)) || (samples && std::fflush(samples))) {
-            if (good) std::fprintf(stderr, "kernels: rows or samples: %s\n", std::strerror(errno));
-            good = false;
+            if (!reason) reason = errno;
         }
         if (table) print(p, row);
     }
@@ -135,7 +128,17 @@ class reporter : public benchmark::BenchmarkReporter
         for (auto &o : others) o->Finalize();
         out.flush();
     }
-    bool healthy() const { return good && (!out.is_open() || out.good()); }
+    /* Of the files: FE_BAD_INPUT where one could not be opened, FE_FAILED where writing failed. */
+    fe_status status() const
+    {
+        if (!unopened.empty())
+            return fe_fail(FE_BAD_INPUT, "%s: cannot be written: %s", unopened.c_str(),
+                           std::strerror(reason));
+        if (reason || (out.is_open() && !out.good()))
+            return fe_fail(FE_FAILED, "a file of rows, samples or results is incomplete: %s",
+                           std::strerror(reason ? reason : EIO));
+        return FE_OK;
+    }
 
     group *current = nullptr;
 
@@ -155,11 +158,15 @@ class reporter : public benchmark::BenchmarkReporter
     {
         if (path.empty()) return nullptr;
         FILE *file = std::fopen(path.c_str(), "w");
-        if (!file) {
-            std::fprintf(stderr, "kernels: %s: %s\n", path.c_str(), std::strerror(errno));
-            good = false;
-        }
+        if (!file) refuse(path);
         return file;
+    }
+
+    void refuse(const std::string &path)
+    {
+        if (!unopened.empty()) return;
+        unopened = path;
+        reason = errno;
     }
 
     void print(const point &p, const fe_row &row)
@@ -178,7 +185,9 @@ class reporter : public benchmark::BenchmarkReporter
     FILE *rows = nullptr, *samples = nullptr;
     std::ofstream out;
     std::vector<std::unique_ptr<BenchmarkReporter>> others;
-    bool table = true, started = false, good = true;
+    std::string unopened; /* first file that cannot be written */
+    int reason = 0;       /* errno of the first failure */
+    bool table = true, started = false;
 };
 
 } // namespace bench

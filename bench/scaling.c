@@ -22,7 +22,7 @@ static const char help[] =
     "\n"
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 (1)\n"
-    "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
+    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks)\n"
     "  --transport KIND          between GPUs: nccl (default), peer (they write into each other's memory; "
     "--ranks\n"
     "                            only)\n"
@@ -504,6 +504,7 @@ int main(int argc, char **argv)
                    .restart = 30,
                    .repetitions = 15};
     fe_mpi mpi = {0};
+    fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
     if (status == FE_OK) status = opened;

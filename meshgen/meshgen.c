@@ -240,10 +240,12 @@ static fe_status print_groups(const fe_mesh *mesh)
     return FE_OK;
 }
 
-static fe_status print_info(const fe_mesh *mesh)
+static fe_status print_info(fe_mesh *mesh)
 {
     fe_quality q;
     int n_part, *part;
+    fe_printable(mesh->path);
+    for (int g = 0; g < mesh->n_group; ++g) fe_printable(mesh->group[g].name);
     FE_TRY(fe_mesh_quality(mesh, &q));
     FE_TRY(fe_mesh_components(mesh, &n_part, &part));
     free(part);
@@ -290,8 +292,9 @@ static fe_status build_part(void *context, fe_comm *comm, fe_device *device)
     return status;
 }
 
-static fe_status print_parts(const box_options *o, const fe_mesh *mesh)
+static fe_status print_parts(const box_options *o, fe_mesh *mesh)
 {
+    fe_printable(mesh->path);
     printf("%s: %d nodes, %d %s elements\n%6s  %-10s  %10s  %10s  %10s  %10s  %11s  %8s\n", mesh->path,
            mesh->n_node, mesh->n_elem, fe_kind_name(mesh->kind), "ranks", "partition", "owners s", "shares s",
            "imbalance", "ghosts", "duplicates", "neighbors");
@@ -348,4 +351,8 @@ static fe_status run(int n, char **argument)
                    argument[1]);
 }
 
-int main(int n, char **argument) { return fe_exit_code(run(n, argument), "meshgen"); }
+int main(int n, char **argument)
+{
+    fe_program_begin();
+    return fe_exit_code(run(n, argument), "meshgen");
+}

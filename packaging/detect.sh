@@ -134,17 +134,18 @@ EOF
 
 expression() {
     library=EXPRESSION
-    cat >"$work/EXPRESSION.c" <<'EOF'
-#include <muParserDLL.h>
-#include <stdio.h>
-int main(void)
+    cat >"$work/EXPRESSION.cc" <<'EOF'
+#include <iostream>
+#include <muParser.h>
+int main()
 {
-    muParserHandle_t p = mupCreate(muBASETYPE_FLOAT);
-    puts(mupGetVersion(p));
+    mu::Parser p;
+    std::cout << p.GetVersion(mu::pviBRIEF) << std::endl;
     return 0;
 }
 EOF
-    choose c '|-lmuparser' "$(package muparser '|-lmuparser')"
+    # The programs are linked by the C compiler.
+    choose c++ '|-lmuparser -lstdc++' "$(package muparser '|-lmuparser') -lstdc++" '|-lmuparser -lc++'
 }
 
 zlib() {

@@ -18,7 +18,7 @@ pid_t child_start(const char *command)
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child) return child;
-    char line[1024];
+    char line[4096];
     snprintf(line, sizeof line, "exec %s", command);
     alarm(child_seconds);
     if (freopen("out", "w", stdout) && freopen("err", "w", stderr))
@@ -38,7 +38,7 @@ int child_finish(pid_t child)
 
 int child_run(const char *format, ...)
 {
-    char command[768];
+    char command[4000];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);

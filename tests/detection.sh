@@ -156,7 +156,7 @@ check 'without CUDA solve refuses --backend cuda' refuses 'this build has no CUD
 library METIS metis.h "$programs"
 check 'without METIS solve refuses it' refuses METIS "$work/copy/solve" $problem --ranks 2 --partition metis
 library jansson jansson.h "meshgen scaling kernels"
-library muParser muParserDLL.h "meshgen scaling kernels"
+library muParser muParser.h "meshgen scaling kernels"
 library zlib zlib.h "meshgen scaling kernels"
 build "$work/copy" tests $variables
 check 'without zlib make tests says what it needs' grep -q '^the tests need .*zlib' "$work/log"
@@ -174,7 +174,7 @@ PATH=$path
 check 'without gnuplot plots say so' grep -q '^plots: gnuplot is not there' "$work/log"
 
 hide broken metis.h
-for header in jansson.h muParserDLL.h zlib.h cmocka.h benchmark/benchmark.h mpi.h; do
+for header in jansson.h muParser.h zlib.h cmocka.h benchmark/benchmark.h mpi.h; do
     mkdir -p "$work/broken/$(dirname $header)" && cp "$work/broken/metis.h" "$work/broken/$header"
 done
 copy_of "$work/base" copy

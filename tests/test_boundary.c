@@ -70,8 +70,12 @@ static void first_support_wins(void **state)
     fe_mesh mesh = tagged_box(FE_TET4, cells_345, length_123, 0);
     add_support(&d, "x0", "1", NULL, NULL, 1);
     add_support(&d, "y0", "2", "3", NULL, 0);
-    add_support(&d, "x0", "1/0", "4", NULL, 0); /* its x is never asked for */
+    add_support(&d, "x0", "1/0", "4", NULL, 0); /* its x does not count */
+    add_support(&d, "z0", NULL, NULL, "0", 0);
     must(fe_boundary_apply(&d.c, &mesh, &b));
+    assert_string_equal(b.note,
+                        "draft.json: \"dirichlet[1].u.x\" is 2 at node 100 of group \"y0\", where "
+                        "\"dirichlet[0]\" of group \"x0\" sets 1 on another path: the first one holds");
     for (int n = 0; n < mesh.n_node; n++) {
         const double *x = mesh.x + 3 * n;
         const int on_x0 = x[0] == 0, on_y0 = x[1] == 0, kx = slot_of(&b, 3 * n), ky = slot_of(&b, 3 * n + 1);
@@ -79,7 +83,7 @@ static void first_support_wins(void **state)
         if (kx >= 0) assert_true(b.value[kx] == (on_x0 ? 1 : 2) && b.path[kx] == on_x0);
         if (ky >= 0) assert_true(b.value[ky] == (on_y0 ? 3 : 4) && b.path[ky] == 0);
     }
-    assert_int_equal(b.n_reaction, 4); /* x0.x y0.x y0.y x0.y */
+    assert_int_equal(b.n_reaction, 5); /* x0.x y0.x y0.y x0.y z0.z */
     static const char *const group[4] = {"x0", "y0", "y0", "x0"};
     static const int component[4] = {0, 0, 1, 1}, n_node[4] = {30, 24, 24, 30};
     for (int r = 0; r < 4; r++) {
@@ -317,7 +321,7 @@ static void refuses_what_the_mesh_cannot_hold(void **state)
     fe_mesh mesh = tagged_box(FE_HEX8, (const int[]){2, 1, 1}, length_123, 0);
     open_draft(&d);
     assert_refused(&d, &mesh, "key \"dirichlet\": there is no support at all");
-    add_support(&d, "X0", "0", NULL, NULL, 0);
+    add_support(&d, "X0", "0", "0", "0", 0);
     assert_refused(&d, &mesh, "key \"dirichlet[0].group\": \"X0\" is not in ");
     assert_message("its groups are: x0, x1, y0, y1, z0, z1, body");
 
@@ -411,6 +415,73 @@ static void refuses_a_part_without_support(void **state)
     fe_boundary_close(&b);
 }
 
+/* What three sides of a box at most leave free, each worked out by hand. Held components are letters: "xz"
+ * are u_x and u_z. `said` NULL: all motions are held. */
+static void rigid_motions_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *support[3][2], *said;
+    } scene[] = {
+        {{{"x0", "xyz"}}, NULL},
+        {{{"x0", "x"}, {"y0", "y"}, {"z0", "z"}}, NULL},
+        {{{"x0", "xz"}, {"x1", "y"}}, NULL},
+        {{{"x0", "x"}}, "it can move along (0, 1, 0) (3 of its 6 rigid motions are free)"},
+        {{{"x0", "x"}, {"y0", "y"}}, "is not held by its supports: it can move along (0, 0, 1)"},
+        {{{"x0", "xy"}}, "it can move along (0, 0, 1)"},
+        /* a line along z at (2, 0) as hinge */
+        {{{"edge", "xyz"}}, "it can rotate about the axis through (2, 0, 2) along (0, 0, 1)"},
+        {{{"edge", "xy"}}, "it can move along (0, 0, 1) (2 of its 6 rigid motions are free)"},
+        {{{"edge", "xyz"}, {"y1", "y"}}, NULL},
+        /* a point at the origin, alone and with guides */
+        {{{"corner", "xyz"}},
+         "it can rotate about the axis through (0, 0, 0) along (1, 0, 0) (3 of its 6 rigid"},
+        {{{"corner", "xyz"}, {"edge", "z"}},
+         "it can rotate about the axis through (1.667, 0, 0) along (1, 0, 0) (2 of"},
+        {{{"corner", "xyz"}, {"edge", "y"}},
+         "it can rotate about the axis through (0, 0, 0) along (0, 1, 0)"},
+        {{{"corner", "xyz"}, {"edge", "yz"}}, NULL},
+        {{{"all", "x"}}, "it can move along (0, 1, 0) (3 of its 6 rigid motions are free)"},
+    };
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < sizeof scene / sizeof *scene; i++) {
+            /* [0, 2] x [0, 3] x [0, 4], far from the origin in the second round */
+            fe_mesh mesh = tagged_box(FE_HEX8, (const int[]){2, 3, 4}, (const double[]){2, 3, 4}, 0);
+            int edge[4 * 5], corner[4] = {0, -1, -1, -1}, *facet[2] = {edge, corner}, n_edge = 0;
+            for (int n = 0; n < mesh.n_node; n++)
+                if (mesh.x[3 * n] == 2 && mesh.x[3 * n + 1] == 0)
+                    memcpy(edge + 4 * n_edge++, (const int[]){n, -1, -1, -1}, 4 * sizeof *edge);
+            assert_int_equal(n_edge, 5);
+            for (int k = 0; k < 2; k++) { /* groups "x0" to "z1" stay, "y0" and "z1" are not needed twice */
+                fe_group *g = (fe_group *)fe_mesh_group(&mesh, k ? "z1" : "body");
+                free(g->facet);
+                strcpy(g->name, k ? "c" : "edge");
+                g->dim = 0, g->number = 90 + k, g->n_facet = k ? 1 : n_edge;
+                must(fe_allocate((size_t)g->n_facet * 4, sizeof(int), "facets", (void **)&g->facet));
+                memcpy(g->facet, facet[k], (size_t)g->n_facet * 4 * sizeof(int));
+            }
+            for (int k = 0; turn && k < mesh.n_node; k++) mesh.x[3 * k + 2] += 1e5;
+            draft d;
+            open_draft(&d);
+            for (int k = 0; k < 3 && scene[i].support[k][0]; k++) {
+                const char *group = scene[i].support[k][0], *axes = scene[i].support[k][1];
+                if (!strcmp(group, "all")) /* sides that together hold every line of nodes */
+                    add_support(&d, "x1", "0", NULL, NULL, 0), group = "x0";
+                if (!strcmp(group, "corner")) group = "c";
+                add_support(&d, group, strchr(axes, 'x') ? "0" : NULL, strchr(axes, 'y') ? "0" : NULL,
+                            strchr(axes, 'z') ? "0" : NULL, 0);
+            }
+            fe_boundary b;
+            const fe_status status = fe_boundary_apply(&d.c, &mesh, &b);
+            if (status != (scene[i].said ? FE_BAD_INPUT : FE_OK)) fail_msg("scene %zu: %s", i, fe_message());
+            if (scene[i].said && !turn) assert_message(scene[i].said);
+            if (scene[i].said)
+                assert_message("draft.json: key \"dirichlet\": part 1 of 1 of the mesh (60 nodes");
+            fe_boundary_close(&b);
+            fe_mesh_close(&mesh);
+        }
+}
+
 /* --- validation meshes ------------------------------------------------------------------------------- */
 
 /* Area and node count of every surface group as three other programs counted them. */
@@ -489,6 +560,7 @@ int main(void)
         cmocka_unit_test(refuses_what_the_mesh_cannot_hold),
         cmocka_unit_test(refuses_bad_expressions),
         cmocka_unit_test(refuses_a_part_without_support),
+        cmocka_unit_test(rigid_motions_are_named),
         cmocka_unit_test(validation_meshes_have_the_references_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

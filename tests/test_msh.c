@@ -3,6 +3,7 @@
 #include "common/mesh/mesh.h"
 #include "tests/common.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -444,6 +445,119 @@ static int open_scratch(void **state)
     return code;
 }
 
+/* --- files made to harm ------------------------------------------------------------------------- */
+
+static const char one_hexahedron[] =
+    "$Nodes\n8\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n5 0 0 1\n6 1 0 1\n7 1 1 1\n8 0 1 1\n$EndNodes\n"
+    "$Elements\n1\n1 5 2 1 1 1 2 3 4 5 6 7 8\n$EndElements\n";
+
+/* Names longer than what a message shows: 47 characters with the $. */
+static void long_section_names_are_skipped(void **state)
+{
+    (void)state;
+    for (int n = 40; n < 64; ++n) {
+        char text[1024], name[64] = {0};
+        fe_mesh mesh;
+        memset(name, 'a', (size_t)n);
+        snprintf(text, sizeof text, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$%s\n$End%.*s\nx\n$End%s\n%s",
+                 name, n - 1, name, name, one_hexahedron);
+        if (n == 40) assert_non_null(strstr(text, "$Nodes"));
+        read_text(text, &mesh);
+        assert_int_equal(mesh.n_elem, 1);
+        fe_mesh_close(&mesh);
+        snprintf(text, sizeof text, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$%s",
+                 name); /* ends with the name */
+        refuse(text, "the section has no $Enda");
+    }
+}
+
+/* 2^62 + 1 ghost entities: twice as many overflow 64 bits. */
+static void counts_that_overflow_are_refused(void **state)
+{
+    (void)state;
+    char text[256];
+    const int one = 1;
+    const uint64_t counts[2] = {1, ((uint64_t)1 << 62) + 1};
+    size_t n = (size_t)sprintf(text, "$MeshFormat\n4.1 1 8\n");
+    memcpy(text + n, &one, sizeof one), n += sizeof one;
+    n += (size_t)sprintf(text + n, "\n$EndMeshFormat\n$PartitionedEntities\n");
+    memcpy(text + n, counts, sizeof counts), n += sizeof counts;
+    memset(text + n, 0, 64), n += 64;
+    refuse_bytes(text, n, "4611686018427387905 ghost entities are announced, but only 64 bytes follow");
+}
+
+/* 20 000 triangles in 1000 groups are 20 million members in 230 kB. */
+static void members_are_in_proportion(void **state)
+{
+    (void)state;
+    enum { N_GROUP = 1000, N_FACET = 20000 };
+    char *text = malloc(400000), *at = text;
+    assert_non_null(text);
+    at += sprintf(at, "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 0 1 1\n1 0 0 0 1 1 0 %d", N_GROUP);
+    for (int g = 1; g <= N_GROUP; ++g) at += sprintf(at, " %d", g);
+    at += sprintf(at,
+                  " 0\n1 0 0 0 1 1 1 1 5 0\n$EndEntities\n$Nodes\n1 8 1 8\n3 1 0 8\n1\n2\n3\n4\n5\n6\n7\n8\n"
+                  "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n$EndNodes\n$Elements\n2 %d 1 %d\n"
+                  "2 1 2 %d\n",
+                  N_FACET + 1, N_FACET + 1, N_FACET);
+    for (int f = 0; f < N_FACET; ++f) at += sprintf(at, "%d 1 2 3\n", f + 2);
+    sprintf(at, "3 1 5 1\n1 1 2 3 4 5 6 7 8\n$EndElements\n");
+    refuse(text, "its groups have 20000001 members");
+    free(text);
+}
+
+/* The inverse of fe_mix. */
+static uint64_t unmixed(uint64_t z)
+{
+    z ^= z >> 31 ^ z >> 62;
+    z *= 0x319642b2d24d8ec3u;
+    z ^= z >> 27 ^ z >> 54;
+    z *= 0x96de1b173f119089u;
+    z ^= z >> 30 ^ z >> 60;
+    return z - 0x9e3779b97f4a7c15u;
+}
+
+/* Seconds to read a mesh with 30 000 more nodes, whose tags are fe_mix⁻¹ of multiples of 2^shift, if
+ * positive. */
+static double seconds_to_read(int shift)
+{
+    enum { N_NODE = 30000 };
+    char *text = malloc(1200000), *at = text;
+    fe_mesh mesh;
+    assert_non_null(text);
+    at += sprintf(at, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n", N_NODE + 8);
+    at += sprintf(at, "%s", "1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n5 0 0 1\n6 1 0 1\n7 1 1 1\n8 0 1 1\n");
+    int n = 0;
+    for (uint64_t k = 1; n < N_NODE; ++k) {
+        const uint64_t tag = unmixed(k << shift);
+        assert_true(fe_mix(tag) == k << shift);
+        if (tag >> 63 || tag < 9) continue;
+        at += sprintf(at, "%llu 0 0 0\n", (unsigned long long)tag);
+        ++n;
+    }
+    sprintf(at, "$EndNodes\n%s", strstr(one_hexahedron, "$Elements"));
+    const double begin = fe_seconds();
+    read_text(text, &mesh);
+    const double seconds = fe_seconds() - begin;
+    assert_int_equal(mesh.n_node, 8);
+    fe_mesh_close(&mesh);
+    free(text);
+    return seconds;
+}
+
+/* Tags whose unseeded hashes share their low 20 bits are found as fast as others: within 20 times, for a busy
+ * machine; without a seed it takes 80 times as long. */
+static void no_tags_collide_by_design(void **state)
+{
+    (void)state;
+    double usual = INFINITY, designed = INFINITY;
+    for (int i = 0; i < 3; ++i) {
+        usual = fmin(usual, seconds_to_read(0));
+        designed = fmin(designed, seconds_to_read(20));
+    }
+    if (!(designed < 20 * usual)) fail_msg("%g s, usually %g s", designed, usual);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +571,10 @@ int main(void)
         cmocka_unit_test(binary_damage_is_refused),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(flipped_bytes_do_no_harm),
+        cmocka_unit_test(long_section_names_are_skipped),
+        cmocka_unit_test(counts_that_overflow_are_refused),
+        cmocka_unit_test(members_are_in_proportion),
+        cmocka_unit_test(no_tags_collide_by_design),
     };
     return cmocka_run_group_tests(tests, open_scratch, folder_close);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Two groups, three reactions, one probe and two paths on a one-element mesh, by hand. */
 typedef struct sample {
@@ -87,6 +88,16 @@ static void add_sample_step(sample *s)
     step->seconds[FE_PHASE_JACVEC] = 0.25;
 }
 
+/* The whole result in one write. */
+static fe_status write_once(const sample *s, const char *path)
+{
+    fe_result_file file;
+    fe_status status = fe_result_open(&file, path);
+    if (status == FE_OK) status = fe_result_write(&file, &s->result);
+    fe_result_file_close(&file);
+    return status;
+}
+
 static void result_holds_every_number(void **state)
 {
     (void)state;
@@ -95,19 +106,22 @@ static void result_holds_every_number(void **state)
     assert_int_equal(folder_make(folder), 0);
     snprintf(path, sizeof path, "%s/r.json", folder);
     open_sample(&s);
+    fe_result_file file;
+    must(fe_result_open(&file, path));
     for (int n = 0; n < 3; n++) {
         if (n) add_sample_step(&s);
         if (n == 1) { /* a step that was not accepted leaves no trace */
             add_sample_step(&s);
             fe_result_drop_step(&s.result);
         }
-        must(fe_result_write(&s.result, path));
+        must(fe_result_write(&file, &s.result));
         json_error_t error;
         json_t *root = json_load_file(path, 0, &error); /* complete after every step */
         if (!root) fail_msg("%s", error.text);
         assert_int_equal(json_array_size(result_at(root, "steps")), n);
         json_decref(root);
     }
+    fe_result_file_close(&file);
     json_t *root = json_load_file(path, 0, NULL), *run = result_at(root, "run"),
            *step = json_array_get(result_at(root, "steps"), 1);
     assert_string_equal(json_string_value(result_at(root, "problem")), "bar");
@@ -173,7 +187,7 @@ static void result_has_the_keys_of_the_references(void **state)
     snprintf(path, sizeof path, "%s/r.json", folder);
     open_sample(&s);
     add_sample_step(&s);
-    assert_int_equal(fe_result_write(&s.result, path), FE_OK);
+    assert_int_equal(write_once(&s, path), FE_OK);
     json_t *root = json_load_file(path, 0, NULL);
     json_t *pair[2][2] = {
         {reference, root},
@@ -199,6 +213,13 @@ static void result_has_the_keys_of_the_references(void **state)
     assert_int_equal(folder_remove(folder), 0);
 }
 
+static void assert_steps(const char *path, int n)
+{
+    json_t *root = result_load(path);
+    assert_int_equal(json_array_size(result_at(root, "steps")), n);
+    json_decref(root);
+}
+
 static void result_says_where_it_cannot_write(void **state)
 {
     (void)state;
@@ -207,33 +228,117 @@ static void result_says_where_it_cannot_write(void **state)
     assert_int_equal(folder_make(folder), 0);
     open_sample(&s);
     snprintf(path, sizeof path, "%s/missing/r.json", folder);
-    assert_int_equal(fe_result_write(&s.result, path), FE_BAD_INPUT);
+    assert_int_equal(write_once(&s, path), FE_BAD_INPUT);
     assert_message(path);
     assert_message("No such file or directory");
-    assert_int_equal(fe_result_write(&s.result, folder), FE_BAD_INPUT);
+    assert_int_equal(write_once(&s, folder), FE_BAD_INPUT);
     assert_message("Is a directory");
-    assert_int_equal(fe_result_write(&s.result, "/dev/full"), FE_FAILED);
+    assert_int_equal(write_once(&s, "/dev/full"), FE_FAILED);
     assert_string_equal(fe_message(), "/dev/full: cannot be written: No space left on device");
-    assert_int_equal(fe_result_write(&s.result, "/dev/null"), FE_OK); /* in place: the device stays one */
+    assert_int_equal(write_once(&s, "/dev/null"), FE_OK); /* in place: the device stays one */
     struct stat device;
     assert_int_equal(stat("/dev/null", &device), 0);
     assert_true(S_ISCHR(device.st_mode));
 
     snprintf(path, sizeof path, "%s/r.json", folder); /* a failed rewrite keeps the step before */
-    assert_int_equal(fe_result_write(&s.result, path), FE_OK);
-    add_sample_step(&s);
-    limit_files(256);
-    const fe_status status = fe_result_write(&s.result, path);
-    limit_files(RLIM_INFINITY);
-    assert_int_equal(status, FE_FAILED);
-    assert_message("File too large");
-    json_t *root = json_load_file(path, 0, NULL);
-    assert_non_null(root);
-    assert_int_equal(json_array_size(result_at(root, "steps")), 0);
-    json_decref(root);
+    fe_result_file file;
+    must(fe_result_open(&file, path));
+    must(fe_result_write(&file, &s.result));
+    for (int n = 1; n < 4; n++) {
+        add_sample_step(&s);
+        limit_files(256);
+        const fe_status status = fe_result_write(&file, &s.result);
+        limit_files(RLIM_INFINITY);
+        assert_int_equal(status, FE_FAILED);
+        assert_message("File too large");
+        assert_steps(path, n - 1);
+        must(fe_result_write(&file, &s.result)); /* there is room again */
+        assert_steps(path, n);
+    }
+    fe_result_file_close(&file);
     fe_result_close(&s.result);
     fe_mesh_close(&s.mesh);
     assert_int_equal(folder_count(folder), 1);
+    assert_int_equal(folder_remove(folder), 0);
+}
+
+/* Bytes that this process has written so far, to files and pipes. */
+static long long written(void)
+{
+    long long n = -1;
+    FILE *file = fopen("/proc/self/io", "r");
+    skip_if(file ? NULL : "cannot be read", "/proc/self/io");
+    for (char line[64]; fgets(line, sizeof line, file);) sscanf(line, "wchar: %lld", &n);
+    fclose(file);
+    assert_true(n >= 0);
+    return n;
+}
+
+/* The file is complete after each of many steps, and the last steps write no more than the first. */
+static void long_results_cost_the_same_each_step(void **state)
+{
+    (void)state;
+    enum { N_STEP = 600, WINDOW = 50 };
+    char folder[FOLDER_LENGTH], path[FOLDER_LENGTH + 16];
+    sample s;
+    fe_result_file file;
+    long long at[N_STEP + 1];
+    assert_int_equal(folder_make(folder), 0);
+    snprintf(path, sizeof path, "%s/r.json", folder);
+    open_sample(&s);
+    must(fe_result_open(&file, path));
+    for (int n = 0; n <= N_STEP; n++) {
+        if (n) add_sample_step(&s);
+        must(fe_result_write(&file, &s.result));
+        at[n] = written();
+        if (n % 97 == 0) assert_steps(path, n);
+    }
+    assert_true(at[N_STEP] - at[N_STEP - WINDOW] < 2 * (at[2 * WINDOW] - at[WINDOW]));
+    assert_steps(path, N_STEP);
+    fe_result_file_close(&file);
+    fe_result_close(&s.result);
+    fe_mesh_close(&s.mesh);
+    assert_int_equal(folder_count(folder), 1);
+    assert_int_equal(folder_remove(folder), 0);
+}
+
+/* Who has a version open, or has made a second name for it, keeps what he has; who has moved it away, too. */
+static void versions_that_are_held_stay(void **state)
+{
+    (void)state;
+    char folder[FOLDER_LENGTH], path[FOLDER_LENGTH + 16], copy[FOLDER_LENGTH + 16];
+    sample s;
+    fe_result_file file;
+    assert_int_equal(folder_make(folder), 0);
+    snprintf(path, sizeof path, "%s/r.json", folder);
+    snprintf(copy, sizeof copy, "%s/copy.json", folder);
+    open_sample(&s);
+    must(fe_result_open(&file, path));
+    must(fe_result_write(&file, &s.result));
+    for (int way = 0; way < 3; way++) {
+        const int n = s.result.n_step;
+        FILE *held = fopen(path, "r");
+        assert_non_null(held);
+        if (way == 1) assert_int_equal(link(path, copy), 0);
+        if (way == 2) assert_int_equal(rename(path, copy), 0);
+        if (way) fclose(held);
+        for (int k = 0; k < 4; k++) {
+            add_sample_step(&s);
+            must(fe_result_write(&file, &s.result));
+            assert_steps(path, n + k + 1);
+            if (way) assert_steps(copy, n);
+        }
+        if (way) continue;
+        json_t *root = json_loadf(held, 0, NULL);
+        assert_non_null(root);
+        assert_int_equal(json_array_size(result_at(root, "steps")), n);
+        json_decref(root);
+        fclose(held);
+    }
+    fe_result_file_close(&file);
+    fe_result_close(&s.result);
+    fe_mesh_close(&s.mesh);
+    assert_int_equal(folder_count(folder), 2);
     assert_int_equal(folder_remove(folder), 0);
 }
 
@@ -243,6 +348,8 @@ int main(void)
         cmocka_unit_test(result_holds_every_number),
         cmocka_unit_test(result_has_the_keys_of_the_references),
         cmocka_unit_test(result_says_where_it_cannot_write),
+        cmocka_unit_test(long_results_cost_the_same_each_step),
+        cmocka_unit_test(versions_that_are_held_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

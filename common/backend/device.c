@@ -29,6 +29,13 @@ int fe_cuda_devices(void) { return 0; }
 
 int fe_host_cores(void) { return omp_get_num_procs(); }
 
+int fe_host_threads(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS"); /* a list is of nested levels; the first counts here */
+    const long asked = text ? strtol(text, NULL, 10) : 0;
+    return asked > 0 && asked <= 4096 ? (int)asked : 0;
+}
+
 fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory)
 {
     *memory = NULL;

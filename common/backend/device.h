@@ -168,6 +168,8 @@ fe_status fe_backend_find(const char *name, const fe_backend **backend);
 int fe_cuda_devices(void);
 /* Cores this process may run on, all of them also where OMP_PROC_BIND ties the calling thread to one. */
 int fe_host_cores(void);
+/* Threads that OMP_NUM_THREADS asks for, 0: it does not. */
+int fe_host_threads(void);
 
 /* Zeroed resident memory, released with the device. FE_OUT_OF_MEMORY names `what` and the bytes. */
 fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory);

@@ -2,6 +2,7 @@
 #include "common/base/fe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,15 +10,69 @@
 #include <string.h>
 #include <time.h>
 
-static _Thread_local char message[1024];
+static _Thread_local char message[FE_MESSAGE_LENGTH];
+
+/* C0 controls and DEL, and the C1 controls of UTF-8. */
+char *fe_printable(char *text)
+{
+    for (unsigned char *p = (unsigned char *)text; *p; p++) {
+        if (*p < ' ' || *p == 127) *p = '?';
+        if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) p[0] = p[1] = '?';
+    }
+    return text;
+}
+
+/* The longest word of a text, with its length in *n. */
+static char *longest_word(char *text, size_t *n)
+{
+    char *longest = text;
+    *n = 0;
+    for (char *p = text; *p;) {
+        const size_t length = strcspn(p, " ");
+        if (length > *n) longest = p, *n = length;
+        p += length + strspn(p + length, " ");
+    }
+    return longest;
+}
+
+/* Shortens a text to less than `size` bytes. What makes it long is a path or an expression, and what matters
+ * stands before and behind it: the middle of the longest word gives way, again and again while there is a
+ * long one. */
+static void shorten(char *text, size_t size)
+{
+    enum { LEAST = 64 };
+    for (size_t length; (length = strlen(text)) >= size;) {
+        size_t n;
+        char *word = longest_word(text, &n);
+        if (n < LEAST + 4) break;
+        const size_t excess = length - size + 1 + 3, cut = excess < n - LEAST ? excess : n - LEAST;
+        char *middle = word + (n - cut) / 2;
+        memmove(middle + 3, middle + cut, strlen(middle + cut) + 1);
+        memcpy(middle, "...", 3);
+    }
+    if (strlen(text) >= size) strcpy(text + size - 4, "...");
+}
 
 fe_status fe_fail(fe_status status, const char *format, ...)
 {
+    char text[4 * PATH_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    shorten(fe_printable(text), sizeof message);
+    strcpy(message, text);
     return status;
+}
+
+void fe_note(const char *format, ...)
+{
+    char text[4 * PATH_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "note: %s\n", fe_printable(text));
 }
 
 const char *fe_message(void) { return message; }
@@ -63,6 +118,8 @@ static void on_signal(int number)
 }
 
 int fe_interrupted(void) { return interrupted; }
+
+void fe_program_begin(void) { signal(SIGXFSZ, SIG_IGN); }
 
 void fe_catch_interrupts(void)
 {

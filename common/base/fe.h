@@ -21,9 +21,18 @@ typedef enum fe_status {
     FE_INTERRUPTED = 130
 } fe_status;
 
-/* Records "text" (printf) as this thread's message and returns status, so that a failure is one line. */
+/* Records "text" (printf) as this thread's message and returns status, so that a failure is one line: control
+ * characters become '?', and words that make it too long are cut in the middle. */
+enum { FE_MESSAGE_LENGTH = 1024 };
 fe_status fe_fail(fe_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *fe_message(void);
+
+/* "note: text" as one line on stderr. */
+void fe_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Makes control characters of a text '?', so that names from files cannot steer a terminal. Returns the text.
+ */
+char *fe_printable(char *text);
 
 /* The exit code of a program that ends with this status; "program: message" on stderr where it is not 0, or
  * nothing where program is NULL. A
@@ -44,6 +53,9 @@ fe_status fe_allocate(size_t count, size_t size, const char *what, void **out);
 
 /* Seconds of a steady clock. */
 double fe_seconds(void);
+
+/* First call of every main: a limit on the size of files becomes an error of write, not a signal. */
+void fe_program_begin(void);
 
 /* Set by SIGINT or SIGTERM once fe_catch_interrupts was called; long loops look at it. */
 int fe_interrupted(void);

@@ -1,10 +1,18 @@
-/* Output files that are either the old text or the new one, never half of it: written under another name,
- * flushed to the disk, then renamed. Devices and pipes (/dev/stdout) are written in place. */
+/* Input files as a whole, and output files that are either the old text or the new one, never half of it:
+ * written under another name, flushed to the disk, then renamed. Devices and pipes (/dev/stdout) are written
+ * in place. */
 #ifndef FE_FILE_H
 #define FE_FILE_H
 
 #include "common/base/fe.h"
 #include <stdio.h>
+
+/* The bytes of a regular file and a 0 behind them, to be freed. FE_BAD_INPUT where there is none or it is
+ * something else: a folder, a pipe that nobody may ever write to, a device without an end. */
+fe_status fe_file_read(const char *path, char **text, size_t *n);
+
+/* Whether two names lead to the same file that exists. */
+int fe_file_same(const char *a, const char *b);
 
 typedef struct fe_file {
     FILE *stream;
@@ -21,5 +29,16 @@ fe_status fe_file_commit(fe_file *f);
 
 /* Closes and drops what was not committed; accepts a zeroed object. */
 void fe_file_close(fe_file *f);
+
+/* What fe_file_open does, in parts. The path behind symbolic links; whether it is written in place; the
+ * temporary name beside it, which is also removed where a library ends this process; the status and message
+ * for an errno. */
+fe_status fe_file_resolve(const char *path, char **real, int *in_place);
+fe_status fe_file_temporary(const char *real, char **temporary);
+void fe_file_forget(char *temporary); /* removes the file and frees the name; NULL is accepted */
+fe_status fe_file_refuse(const char *path, int reason);
+
+/* Removes temporary files of processes that are gone, for all outputs whose path starts with `prefix`. */
+void fe_file_sweep(const char *prefix);
 
 #endif

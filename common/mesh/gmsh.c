@@ -107,6 +107,7 @@ static fe_status read_entities(fe_scan *s, fe_gmsh *m, int partitioned)
         FE_TRY(fe_scan_end(s, 8));
         fe_scan_begin(s, 8);
         FE_TRY(fe_scan_int(s, 8, 0, INT64_MAX, "the number of ghost entities", &n_ghost));
+        FE_TRY(fe_scan_fits(s, n_ghost, s->binary ? 8 : 4, "ghost entities"));
         for (int64_t i = 0; i < 2 * n_ghost; ++i) {
             fe_scan_begin(s, 4);
             FE_TRY(fe_scan_int(s, 4, INT_MIN, INT_MAX, "a ghost entity", &unused));
@@ -159,13 +160,19 @@ static fe_status read_format(fe_scan *s, fe_gmsh *m)
     return FE_OK;
 }
 
-/* Goes behind "$End" + name of a section that is not read. */
-static fe_status skip_section(fe_scan *s, const char *name)
+/* Whether the bytes at p are "$End" and this name of n bytes. */
+static int is_end(const fe_scan *s, const char *p, const char *name, size_t n)
 {
-    char marker[80];
-    const int n = snprintf(marker, sizeof marker, "$End%s", name);
-    const char *found = memmem(s->at, (size_t)(s->end - s->at), marker, (size_t)n);
-    if (!found) return fe_scan_refuse(s, s->at, "the section has no %s", marker);
+    return (size_t)(s->end - p) >= n + 4 && !memcmp(p, "$End", 4) && !memcmp(p + 4, name, n);
+}
+
+/* Goes to the "$End" + name of a section that is not read. */
+static fe_status skip_section(fe_scan *s, const char *name, size_t n)
+{
+    const char *found = s->at;
+    while (found && !is_end(s, found, name, n))
+        found = found < s->end ? memchr(found + 1, '$', (size_t)(s->end - found - 1)) : NULL;
+    if (!found) return fe_scan_refuse(s, s->at, "the section has no $End%s", s->section + 1);
     s->at = found;
     return FE_OK;
 }
@@ -177,7 +184,8 @@ static fe_status once(const fe_scan *s, int *seen)
     return FE_OK;
 }
 
-static fe_status read_body(fe_scan *s, fe_gmsh *m, const char *name)
+/* `name` as a message shows it; its n bytes in the file begin at `bytes`. */
+static fe_status read_body(fe_scan *s, fe_gmsh *m, const char *name, const char *bytes, size_t n)
 {
     const int is_41 = m->version == 41;
     if (!strcmp(name, "PhysicalNames")) return read_names(s, m);
@@ -191,7 +199,7 @@ static fe_status read_body(fe_scan *s, fe_gmsh *m, const char *name)
         FE_TRY(once(s, &m->has_elements));
         return fe_gmsh_elements(s, m);
     }
-    return skip_section(s, name);
+    return skip_section(s, bytes, n);
 }
 
 static fe_status read_section(fe_scan *s, fe_gmsh *m)
@@ -204,17 +212,17 @@ static fe_status read_section(fe_scan *s, fe_gmsh *m)
     if (!is_format && !m->version && (!strcmp(name, "Nodes") || !strcmp(name, "Elements")))
         return fe_scan_refuse(s, start, "the section comes before $MeshFormat");
     if (!strncmp(name, "End", 3)) return fe_scan_refuse(s, start, "the end of a section that did not begin");
-    s->at += strlen(word.text);
+    const size_t n = fe_scan_length(s) - 1;
+    s->at += n + 1;
     FE_TRY(fe_scan_end(s, TEXT));
     if (is_format && m->version) return fe_scan_refuse(s, start, "a second section of this name");
-    FE_TRY(is_format ? read_format(s, m) : read_body(s, m, name));
+    FE_TRY(is_format ? read_format(s, m) : read_body(s, m, name, start + 1, n));
     fe_scan_begin(s, TEXT);
-    const fe_word end = fe_scan_word(s);
-    if (strncmp(end.text, "$End", 4) != 0 || strcmp(end.text + 4, name) != 0)
+    if (fe_scan_length(s) != n + 4 || !is_end(s, s->at, start + 1, n))
         return fe_scan_refuse(s, s->at,
                               "\"%s\" where $End%s should be: more entries than announced, or a cut file",
-                              end.text, name);
-    s->at += strlen(end.text);
+                              fe_scan_word(s).text, name);
+    s->at += n + 4;
     return fe_scan_end(s, TEXT);
 }
 
@@ -260,6 +268,7 @@ fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh)
     fe_gmsh file = {.path = path, .kind = -1, .facet.width = 4};
     *mesh = (fe_mesh){0};
     fe_status status = fe_scan_open(&scan, path);
+    file.n_byte = status == FE_OK ? (size_t)(scan.end - scan.begin) : 0;
     if (status == FE_OK) status = read_sections(&scan, &file);
     fe_scan_close(&scan);
     if (status == FE_OK) status = fe_gmsh_build(&file, notes, mesh);

@@ -30,7 +30,8 @@ typedef struct fe_gmsh_name {
 
 typedef struct fe_gmsh {
     const char *path;
-    int version; /* 22 or 41 */
+    size_t n_byte; /* of the file */
+    int version;   /* 22 or 41 */
     int has_nodes, has_elements;
     size_t n_node, node_capacity;
     int64_t *node_tag;
@@ -60,8 +61,5 @@ fe_status fe_gmsh_resize(void **array, size_t count, size_t size, const char *wh
 
 /* Makes a mesh: indices for tags, groups, no repeated elements and no unused nodes. */
 fe_status fe_gmsh_build(fe_gmsh *file, int notes, fe_mesh *mesh);
-
-/* Dimension of a facet row from its number of nodes. */
-static inline int fe_facet_dim(const int64_t node[4]) { return node[1] < 0 ? 0 : node[2] < 0 ? 1 : 2; }
 
 #endif

@@ -58,6 +58,11 @@ static fe_status resolve_nodes(builder *b)
     if (status == FE_OK) status = find_nodes(b, &map, &m->volume, b->mesh->conn);
     if (status == FE_OK) status = find_nodes(b, &map, &m->facet, b->facet);
     fe_tag_map_close(&map);
+    fe_gmsh_rows *const rows[2] = {&m->volume, &m->facet};
+    for (int i = 0; i < 2; ++i) { /* nobody reads the tags again, and they are much */
+        free(rows[i]->node);
+        rows[i]->node = NULL;
+    }
     return status;
 }
 
@@ -139,9 +144,8 @@ static fe_status drop_orphans(builder *b, int *new_index)
     for (size_t k = 0; k < 4 * (size_t)b->n_facet; ++k)
         if (b->facet[k] >= 0) b->facet[k] = new_index[b->facet[k]] < 0 ? -2 : new_index[b->facet[k]];
     if (b->notes && n < (int)m->n_node)
-        fprintf(stderr,
-                "note: %s: %d nodes that no volume element uses are dropped (the first has tag %lld)\n",
-                m->path, (int)m->n_node - n, first_orphan);
+        fe_note("%s: %d nodes that no volume element uses are dropped (the first has tag %lld)", m->path,
+                (int)m->n_node - n, first_orphan);
     mesh->n_node = n;
     FE_ALLOCATE(mesh->x, 3 * (size_t)n, "coordinates");
     FE_ALLOCATE(mesh->node_tag, n, "node tags");
@@ -183,6 +187,28 @@ static const int *groups_of(builder *b, int dim, int owner, int *n)
     return b->owned;
 }
 
+/* Dimension of a facet from its number of nodes: -1 stands where it has fewer. */
+static int facet_dim(const int node[4]) { return node[1] == -1 ? 0 : node[2] == -1 ? 1 : 2; }
+
+/* An element counts once for each of its groups, and a short file can put many elements into many groups:
+ * what that takes has to be in proportion to the file. */
+static fe_status check_members(builder *b)
+{
+    const fe_gmsh *m = b->file;
+    const int64_t most = m->n_byte / 4 < INT_MAX - 65536 ? (int64_t)(65536 + m->n_byte / 4) : INT_MAX;
+    int64_t n_member = 0;
+    int n;
+    for (size_t r = 0; r < m->facet.n; ++r, n_member += n)
+        groups_of(b, facet_dim(b->facet + 4 * r), m->facet.owner[r], &n);
+    for (int r = 0; r < b->n_record; ++r, n_member += n) groups_of(b, 3, m->volume.owner[r], &n);
+    if (n_member <= most) return FE_OK;
+    return refuse(
+        b,
+        "its groups have %lld members, an element counted once for each of its groups; a file of this size "
+        "may have %lld",
+        n_member, most);
+}
+
 /* One group as a sortable number: dimension, then physical number. */
 static int64_t key_of(int dim, int number) { return (int64_t)dim << 32 | number; }
 
@@ -220,7 +246,7 @@ static fe_status collect_keys(builder *b, key_list *list)
     int n;
     for (size_t i = 0; i < m->n_name; ++i) FE_TRY(add_key(list, key_of(m->name[i].dim, m->name[i].number)));
     for (size_t r = 0; r < m->facet.n; ++r) {
-        const int dim = fe_facet_dim(m->facet.node + 4 * r);
+        const int dim = facet_dim(b->facet + 4 * r);
         const int *number = groups_of(b, dim, m->facet.owner[r], &n);
         for (int i = 0; i < n; ++i) FE_TRY(add_key(list, key_of(dim, number[i])));
     }
@@ -286,7 +312,7 @@ static void visit_members(builder *b, int store)
     for (int g = 0; g < mesh->n_group; ++g) mesh->group[g].n_facet = 0;
     for (size_t r = 0; r < m->facet.n; ++r) {
         const int *node = b->facet + 4 * r;
-        const int dim = fe_facet_dim(m->facet.node + 4 * r);
+        const int dim = facet_dim(node);
         const int *number = groups_of(b, dim, m->facet.owner[r], &n);
         const int dropped = node[0] == -2 || node[1] == -2 || node[2] == -2 || node[3] == -2;
         if (n > 0) b->dropped_facets += dropped;
@@ -351,6 +377,7 @@ static fe_status make_groups(builder *b)
 {
     fe_mesh *mesh = b->mesh;
     key_list keys = {0};
+    FE_TRY(check_members(b));
     fe_status status = collect_keys(b, &keys);
     if (status == FE_OK) status = name_groups(b, &keys);
     free(keys.key);
@@ -366,8 +393,8 @@ static fe_status make_groups(builder *b)
         for (int f = 0; f < mesh->group[g].n_facet; ++f)
             mesh->elem_group[mesh->group[g].facet[f]] = mesh->group[g].number;
     if (b->notes && b->dropped_facets > 0)
-        fprintf(stderr, "note: %s: %d elements of groups are dropped: no volume element has their nodes\n",
-                b->file->path, b->dropped_facets);
+        fe_note("%s: %d elements of groups are dropped: no volume element has their nodes", b->file->path,
+                b->dropped_facets);
     return FE_OK;
 }
 

@@ -330,6 +330,7 @@ static void write_elements(writer *w)
 static fe_status write_file(writer *w, const char *path)
 {
     fe_file file;
+    fe_file_sweep(path);
     FE_TRY(fe_file_open(&file, path));
     w->file = file.stream;
     write_format(w);

@@ -3,6 +3,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+
+/* A random number of this process: no file can be made so that all its tags collide. What the tables find
+ * does not depend on it. */
+static uint64_t seed_of_process(void)
+{
+    uint64_t seed = 0;
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random) memcpy(&seed, random, sizeof seed);
+    return seed;
+}
+
+static uint64_t hash_of(uint64_t word, uint64_t seed) { return fe_mix(fe_mix(word) ^ seed); }
 
 /* Smallest 2^k - 1 that leaves half of the slots free. */
 static uint32_t mask_for(int n)
@@ -21,12 +34,12 @@ static int counts_up(const int64_t *tag, int n)
 
 fe_status fe_tag_map_open(fe_tag_map *map, const int64_t *tag, int n, int *repeated)
 {
-    *map = (fe_tag_map){.tag = tag, .n = n, .mask = mask_for(n)};
+    *map = (fe_tag_map){.tag = tag, .n = n, .mask = mask_for(n), .seed = seed_of_process()};
     *repeated = -1;
     if (counts_up(tag, n)) return FE_OK;
     FE_ALLOCATE(map->slot, (size_t)map->mask + 1, "table of tags");
     for (int i = 0; i < n; ++i) {
-        uint32_t s = (uint32_t)fe_mix((uint64_t)tag[i]) & map->mask;
+        uint32_t s = (uint32_t)hash_of((uint64_t)tag[i], map->seed) & map->mask;
         while (map->slot[s] && tag[map->slot[s] - 1] != tag[i]) s = (s + 1) & map->mask;
         if (map->slot[s] && *repeated < 0) *repeated = i;
         if (!map->slot[s]) map->slot[s] = i + 1;
@@ -46,7 +59,7 @@ int fe_tag_find(const fe_tag_map *map, int64_t tag)
         if (map->n == 0 || tag < map->tag[0] || tag > map->tag[map->n - 1]) return -1;
         return (int)(tag - map->tag[0]);
     }
-    uint32_t s = (uint32_t)fe_mix((uint64_t)tag) & map->mask;
+    uint32_t s = (uint32_t)hash_of((uint64_t)tag, map->seed) & map->mask;
     while (map->slot[s] && map->tag[map->slot[s] - 1] != tag) s = (s + 1) & map->mask;
     return map->slot[s] - 1;
 }
@@ -76,12 +89,13 @@ typedef struct slot {
 fe_status fe_first_rows(const int *row, int width, int n, int *first)
 {
     const uint32_t mask = mask_for(n);
+    const uint64_t seed = seed_of_process();
     slot *table = NULL;
     FE_ALLOCATE(table, (size_t)mask + 1, "table of elements");
     for (int i = 0; i < n; ++i) {
         const int *mine = row + (size_t)i * width;
         uint64_t sum = 0; /* a sum does not know the order of the nodes */
-        for (int a = 0; a < width; ++a) sum += fe_mix((uint64_t)(int64_t)mine[a]);
+        for (int a = 0; a < width; ++a) sum += hash_of((uint64_t)(int64_t)mine[a], seed);
         const uint64_t mixed = fe_mix(sum);
         const uint32_t hash = (uint32_t)(mixed >> 32);
         uint32_t s = (uint32_t)mixed & mask;

@@ -9,6 +9,7 @@ typedef struct fe_tag_map {
     const int64_t *tag; /* [n], the caller's */
     int n;
     uint32_t mask;
+    uint64_t seed;
     int *slot; /* [mask + 1] index + 1, 0 where free */
 } fe_tag_map;
 

@@ -1,38 +1,21 @@
 /* The cursor of the mesh reader: each read checks that the bytes are there. */
 #include "common/mesh/scan.h"
+#include "common/base/file.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static fe_status read_all(FILE *file, const char *path, fe_scan *s)
-{
-    struct stat info;
-    if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode))
-        return fe_fail(FE_BAD_INPUT, "%s: not a regular file", path);
-    const size_t size = (size_t)info.st_size;
-    if (size == 0) return fe_fail(FE_BAD_INPUT, "%s: the file is empty", path);
-    s->begin = malloc(size + 1);
-    if (!s->begin) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", path, size);
-    const size_t got = fread(s->begin, 1, size, file);
-    if (got != size) return fe_fail(FE_BAD_INPUT, "%s: only %zu of %zu bytes could be read", path, got, size);
-    s->begin[size] = 0;
-    s->at = s->begin;
-    s->end = s->begin + size;
-    return FE_OK;
-}
 
 fe_status fe_scan_open(fe_scan *s, const char *path)
 {
+    size_t size;
     *s = (fe_scan){.path = path, .section = "start"};
-    FILE *file = fopen(path, "rb");
-    if (!file) return fe_fail(FE_BAD_INPUT, "%s: %s", path, strerror(errno));
-    const fe_status status = read_all(file, path, s);
-    fclose(file);
-    return status;
+    FE_TRY(fe_file_read(path, &s->begin, &size));
+    if (size == 0) return fe_fail(FE_BAD_INPUT, "%s: the file is empty", path);
+    s->at = s->begin;
+    s->end = s->begin + size;
+    return FE_OK;
 }
 
 void fe_scan_close(fe_scan *s)
@@ -64,6 +47,13 @@ void fe_scan_begin(fe_scan *s, int bytes)
 {
     if (s->binary && bytes) return;
     while (s->at < s->end && (is_blank(*s->at) || *s->at == '\n')) ++s->at;
+}
+
+size_t fe_scan_length(const fe_scan *s)
+{
+    const char *p = s->at;
+    while (p < s->end && !is_blank(*p) && *p != '\n') ++p;
+    return (size_t)(p - s->at);
 }
 
 fe_word fe_scan_word(const fe_scan *s)

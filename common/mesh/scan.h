@@ -44,5 +44,7 @@ typedef struct fe_word {
     char text[48];
 } fe_word;
 fe_word fe_scan_word(const fe_scan *s);
+/* Its real length. */
+size_t fe_scan_length(const fe_scan *s);
 
 #endif

@@ -190,19 +190,31 @@ static fe_status write_piece(FILE *xml, appended *a, const fe_mesh *mesh, const 
     return FE_OK;
 }
 
+/* DIRECTORY/NAME and the formatted rest, to be freed. */
+static fe_status file_name(const char *directory, const char *name, const char *format, int step, char **path)
+{
+    char rest[32];
+    snprintf(rest, sizeof rest, format, step);
+    if (asprintf(path, "%s/%s%s", directory, name, rest) >= 0) return FE_OK;
+    *path = NULL;
+    return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", directory);
+}
+static const char STEP_FILE[] = "_%04d.vtu", LIST_FILE[] = ".pvd";
+
 static fe_status write_step(const fe_series *s, int step, const fe_mesh *mesh, const fe_fields *f)
 {
-    const size_t length = strlen(s->directory) + strlen(s->name) + 32;
-    char path[length];
-    snprintf(path, length, "%s/%s_%04d.vtu", s->directory, s->name, step);
     fe_file file;
-    FE_TRY(fe_file_open(&file, path));
+    char *path;
+    FE_TRY(file_name(s->directory, s->name, STEP_FILE, step, &path));
+    fe_status status = fe_file_open(&file, path);
+    free(path);
+    FE_TRY(status);
     appended a = {0};
     fprintf(file.stream,
             "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" "
             "byte_order=\"LittleEndian\" "
             "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<UnstructuredGrid>\n");
-    fe_status status = write_piece(file.stream, &a, mesh, f);
+    status = write_piece(file.stream, &a, mesh, f);
     if (status == FE_OK) {
         fprintf(file.stream, "</UnstructuredGrid>\n<AppendedData encoding=\"base64\">\n_");
         fwrite(a.text, 1, a.n, file.stream);
@@ -214,39 +226,60 @@ static fe_status write_step(const fe_series *s, int step, const fe_mesh *mesh, c
     return status;
 }
 
-static fe_status write_collection(const fe_series *s)
+/* Adds step s->n to the list. */
+static fe_status write_collection(fe_series *s, double time)
 {
-    const size_t length = strlen(s->directory) + strlen(s->name) + 32;
-    char path[length];
-    snprintf(path, length, "%s/%s.pvd", s->directory, s->name);
-    fe_file file;
-    FE_TRY(fe_file_open(&file, path));
-    fprintf(file.stream, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
-                         "byte_order=\"LittleEndian\">\n<Collection>\n");
-    for (int k = 0; k < s->n; k++)
-        fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%04d.vtu\"/>\n", s->time[k],
-                s->name, k);
-    fprintf(file.stream, "</Collection>\n</VTKFile>\n");
-    return fe_file_commit(&file);
+    static const char head[] = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+                               "byte_order=\"LittleEndian\">\n<Collection>\n",
+                      end[] = "</Collection>\n</VTKFile>\n";
+    char *more;
+    const int n = asprintf(&more, "%s<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%04d.vtu\"/>\n",
+                           s->n ? "" : head, time, s->name, s->n);
+    if (n < 0) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a step", s->directory);
+    const fe_status status = fe_growing_write(&s->list, (size_t)n, more, sizeof end - 1, end);
+    free(more);
+    return status;
 }
 
-/* Makes a folder and those above it. */
-static fe_status make_directory(const char *directory)
+/* Makes the folders of which `path` names the last, and leaves it as it was. */
+static fe_status make_directories(char *path)
 {
-    const size_t length = strlen(directory);
-    char path[length + 1];
-    strcpy(path, directory);
+    const size_t length = strlen(path);
     for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i]) continue;
+        const char was = path[i];
+        if (was != '/' && was) continue;
         path[i] = 0;
         if (mkdir(path, 0777) && errno != EEXIST)
             return fe_fail(FE_BAD_INPUT, "%s: cannot be made: %s", path, strerror(errno));
-        path[i] = directory[i];
+        path[i] = was;
     }
     struct stat status;
-    if (stat(directory, &status) || !S_ISDIR(status.st_mode))
-        return fe_fail(FE_BAD_INPUT, "%s: is not a folder", directory);
+    if (stat(path, &status) || !S_ISDIR(status.st_mode))
+        return fe_fail(FE_BAD_INPUT, "%s: is not a folder", path);
     return FE_OK;
+}
+
+/* The name without what would need quoting in XML or in a shell, to be freed. */
+static char *plain_name(const char *name)
+{
+    char *plain = strdup(name);
+    for (char *p = plain; p && *p; p++)
+        if (strchr(" /\\:*?\"'<>|&", *p) || (*p > 0 && *p < ' ')) *p = '_';
+    return plain;
+}
+
+static fe_status open_series(fe_series *s)
+{
+    char *path;
+    if (!s->directory || !s->name) return fe_fail(FE_OUT_OF_MEMORY, "VTU: no host memory for a path");
+    FE_TRY(make_directories(s->directory));
+    FE_TRY(file_name(s->directory, s->name, "_", 0, &path));
+    fe_file_sweep(path);
+    free(path);
+    FE_TRY(file_name(s->directory, s->name, LIST_FILE, 0, &path));
+    const fe_status status = fe_growing_open(&s->list, path);
+    free(path);
+    return status;
 }
 
 fe_status fe_series_open(fe_series *s, const char *directory, const char *name)
@@ -254,36 +287,45 @@ fe_status fe_series_open(fe_series *s, const char *directory, const char *name)
     *s = (fe_series){0};
     if (!*directory || !*name)
         return fe_fail(FE_BAD_INPUT, "VTU: folder \"%s\", name \"%s\"", directory, name);
-    FE_TRY(make_directory(directory));
     s->directory = strdup(directory);
-    s->name = strdup(name);
-    if (!s->directory || !s->name) {
-        fe_series_close(s);
-        return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", directory);
+    s->name = plain_name(name);
+    const fe_status status = open_series(s);
+    if (status != FE_OK) fe_series_close(s);
+    return status;
+}
+
+fe_status fe_series_spares(const char *directory, const char *name, int n_step, const char *input)
+{
+    char *plain = plain_name(name);
+    fe_status status = plain ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "VTU: no host memory for a path");
+    for (int step = -1; step <= n_step && status == FE_OK; step++) {
+        char *path;
+        status = file_name(directory, plain, step < 0 ? LIST_FILE : STEP_FILE, step, &path);
+        if (status == FE_OK && fe_file_same(path, input))
+            status = fe_fail(FE_BAD_INPUT, "--output %s: its file %s is the same as %s, which is read",
+                             directory, path, input);
+        free(path);
     }
-    /* A file name that needs no quoting in XML or in a shell. */
-    for (char *p = s->name; *p; p++)
-        if (strchr(" /\\:*?\"'<>|&", *p) || (*p > 0 && *p < ' ')) *p = '_';
-    return FE_OK;
+    free(plain);
+    return status;
 }
 
 fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f)
 {
-    if (!isfinite(f->time) || (s->n && !(f->time > s->time[s->n - 1])))
+    if (!isfinite(f->time) || (s->n && !(f->time > s->time)))
         return fe_fail(FE_FAILED, "%s/%s.pvd: time %g does not follow %g", s->directory, s->name, f->time,
-                       s->n ? s->time[s->n - 1] : 0);
-    double *time = realloc(s->time, ((size_t)s->n + 1) * sizeof *time);
-    if (!time) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a step", s->directory);
-    s->time = time;
+                       s->n ? s->time : 0);
     FE_TRY(write_step(s, s->n, mesh, f));
-    s->time[s->n++] = f->time;
-    return write_collection(s);
+    FE_TRY(write_collection(s, f->time));
+    s->time = f->time;
+    s->n++;
+    return FE_OK;
 }
 
 void fe_series_close(fe_series *s)
 {
+    fe_growing_close(&s->list);
     free(s->directory);
     free(s->name);
-    free(s->time);
     *s = (fe_series){0};
 }

@@ -2,7 +2,7 @@
 #ifndef FE_VTU_H
 #define FE_VTU_H
 
-#include "common/base/fe.h"
+#include "common/base/growing.h"
 #include "common/mesh/mesh.h"
 
 /* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz
@@ -19,15 +19,19 @@ typedef struct fe_fields {
     const int *rank;              /* [n_elem] */
 } fe_fields;
 
+/* FE_BAD_INPUT where a file of a series of so many steps is `input`. */
+fe_status fe_series_spares(const char *directory, const char *name, int n_step, const char *input);
+
 /* A series of steps in folder `directory` (made where missing), files NAME_0000.vtu … and NAME.pvd. */
 typedef struct fe_series {
     char *directory, *name;
     int n;
-    double *time;
+    double time; /* of the last step */
+    fe_growing list;
 } fe_series;
 
 fe_status fe_series_open(fe_series *s, const char *directory, const char *name);
-/* Writes one .vtu and then the .pvd anew, each beside its name and then renamed. */
+/* Writes one .vtu and then the .pvd, each complete when it appears under its name. */
 fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f);
 void fe_series_close(fe_series *s);
 #endif

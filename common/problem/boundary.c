@@ -3,9 +3,10 @@
  * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element
  * behind a face says which way is out, so the corner order in the mesh file does not matter. */
 #include "common/problem/case.h"
+#include "common/problem/expression.h"
+#include "common/problem/mechanism.h"
 
 #include <limits.h>
-#include <muParserDLL.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +16,43 @@ typedef struct work {
     const fe_mesh *mesh;
     unsigned char *is_fixed; /* [n_node][3] */
     double *value;           /* [n_node][3] displacement at factor 1 of fixed components */
-    int *path;               /* [n_node][3] */
+    int *owner;              /* [n_node][3] support that fixes them */
     int *first, *elem;       /* node→element lists, for loads */
-    int *part;               /* [n_node] connected part */
-    unsigned char *held;     /* [n_part] */
+    int n_contradiction;     /* components that a later support sets to something else */
 } work;
 
 static void close_work(work *w)
 {
     free(w->is_fixed);
     free(w->value);
-    free(w->path);
+    free(w->owner);
     free(w->first);
     free(w->elem);
-    free(w->part);
-    free(w->held);
 }
 
 static const char *mesh_name(const work *w) { return w->mesh->path ? w->mesh->path : "the mesh"; }
+
+/* fe_mesh_group chooses among dimensions; two groups of one dimension cannot be told apart. */
+static fe_status check_unique(const work *w, const char *list, int index, const fe_group *group)
+{
+    for (int g = 0; g < w->mesh->n_group; g++) {
+        const fe_group *other = &w->mesh->group[g];
+        if (other == group || other->dim != group->dim || strcmp(other->name, group->name)) continue;
+        return fe_fail(
+            FE_BAD_INPUT,
+            "%s: key \"%s[%d].group\": \"%s\" names two groups of %s, %d:%d and %d:%d; they need names of "
+            "their own",
+            w->c->file, list, index, group->name, mesh_name(w), group->dim, group->number, other->dim,
+            other->number);
+    }
+    return FE_OK;
+}
 
 static fe_status find_group(const work *w, const char *list, int index, const char *name,
                             const fe_group **group)
 {
     *group = fe_mesh_group(w->mesh, name);
-    if (*group) return FE_OK;
+    if (*group) return check_unique(w, list, index, *group);
     char names[512] = "";
     size_t used = 0;
     for (int g = 0; g < w->mesh->n_group && used < sizeof names; g++)
@@ -50,55 +64,64 @@ static fe_status find_group(const work *w, const char *list, int index, const ch
 
 /* --- supports ---------------------------------------------------------------------------------------- */
 
-typedef struct expression {
-    const char *text;
-    muParserHandle_t parser;
-    double x[3];
-    char where[256]; /* file, key, group and text, for messages */
-} expression;
-
-static fe_status open_expression(const fe_case *c, int s, int i, expression *e)
+/* Puts file, key, group and text before the message of an expression. */
+static fe_status refuse_expression(const fe_case *c, int s, int i, fe_status status)
 {
-    e->text = c->support[s].expression[i];
-    snprintf(e->where, sizeof e->where, "%s: key \"dirichlet[%d].u.%c\", group \"%s\": \"%.120s\"", c->file,
-             s, "xyz"[i], c -> support[s].group, e->text);
-    e->parser = mupCreate(muBASETYPE_FLOAT);
-    if (!e->parser) return fe_fail(FE_OUT_OF_MEMORY, "%s: no memory for the parser", e->where);
-    mupDefineVar(e->parser, "x", &e->x[0]);
-    mupDefineVar(e->parser, "y", &e->x[1]);
-    mupDefineVar(e->parser, "z", &e->x[2]);
-    mupSetExpr(e->parser, e->text);
-    if (mupError(e->parser)) return fe_fail(FE_BAD_INPUT, "%s: %s", e->where, mupGetErrorMsg(e->parser));
+    char reason[FE_MESSAGE_LENGTH];
+    const fe_support *support = &c->support[s];
+    snprintf(reason, sizeof reason, "%s", fe_message());
+    return fe_fail(status, "%s: key \"dirichlet[%d].u.%c\", group \"%.100s\": \"%.120s\"%s", c->file, s,
+                   "xyz"[i], support -> group, support -> expression[i], reason);
+}
+
+/* A later support is not asked, but two that do not agree are worth telling: values, and paths of values that
+ * are not 0. The same formula gives the same value but for rounding. */
+static fe_status compare_supports(work *w, fe_boundary *b, int s, size_t slot, double value)
+{
+    const int first = w->owner[slot], i = (int)(slot % 3);
+    const double held = w->value[slot], size = fmax(fabs(held), fabs(value));
+    const int same_path = w->c->support[first].path == w->c->support[s].path;
+    if (fabs(value - held) <= 1e-12 * size && (same_path || size == 0)) return FE_OK;
+    if (w->n_contradiction++) return FE_OK;
+    if (asprintf(&b->note,
+                 "%s: \"dirichlet[%d].u.%c\" is %g at node %lld of group \"%.100s\", where \"dirichlet[%d]\" "
+                 "of group "
+                 "\"%.100s\" sets %g%s: the first one holds",
+                 w->c->file, s, "xyz"[i], value, (long long)w -> mesh -> node_tag[slot / 3],
+                 w -> c -> support[s].group, first, w->c->support[first].group, held,
+                 same_path ? "" : " on another path") >= 0)
+        return FE_OK;
+    b->note = NULL;
+    return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a note", w->c->file);
+}
+
+static fe_status fix_node(work *w, fe_boundary *b, int s, int i, int node, fe_expression *e)
+{
+    const size_t slot = 3 * (size_t)node + (size_t)i;
+    const double *x = w->mesh->x + 3 * (size_t)node;
+    double value = 0;
+    const fe_status status = fe_expression_value(e, x, &value);
+    if (status != FE_OK) return refuse_expression(w->c, s, i, status);
+    if (w->is_fixed[slot]) return compare_supports(w, b, s, slot, value);
+    if (!isfinite(value)) {
+        fe_fail(FE_BAD_INPUT, " is %g at node %lld (%g, %g, %g)", value, (long long)w->mesh->node_tag[node],
+                x[0], x[1], x[2]);
+        return refuse_expression(w->c, s, i, FE_BAD_INPUT);
+    }
+    w->is_fixed[slot] = 1;
+    w->owner[slot] = s;
+    w->value[slot] = value;
     return FE_OK;
 }
 
-static fe_status evaluate(expression *e, const double x[3], int64_t tag, double *value)
-{
-    int n_value = 0;
-    memcpy(e->x, x, sizeof e->x);
-    const double *values = mupEvalMulti(e->parser, &n_value);
-    if (mupError(e->parser)) return fe_fail(FE_BAD_INPUT, "%s: %s", e->where, mupGetErrorMsg(e->parser));
-    if (n_value != 1) return fe_fail(FE_BAD_INPUT, "%s has %d values, not one", e->where, n_value);
-    if (memcmp(e->x, x, sizeof e->x)) return fe_fail(FE_BAD_INPUT, "%s assigns to a coordinate", e->where);
-    *value = values[0];
-    if (isfinite(*value)) return FE_OK;
-    return fe_fail(FE_BAD_INPUT, "%s is %g at node %lld (%g, %g, %g)", e->where, *value, (long long)tag, x[0],
-                   x[1], x[2]);
-}
-
 /* Fixes component i of the nodes of support s that no earlier support has fixed. */
-static fe_status fix_component(work *w, int s, int i, int n, const int *node)
+static fe_status fix_component(work *w, fe_boundary *b, int s, int i, int n, const int *node)
 {
-    expression e = {0};
-    fe_status status = open_expression(w->c, s, i, &e);
-    for (int k = 0; k < n && status == FE_OK; k++) {
-        const size_t slot = 3 * (size_t)node[k] + (size_t)i;
-        if (w->is_fixed[slot]) continue;
-        w->is_fixed[slot] = 1;
-        w->path[slot] = w->c->support[s].path;
-        status = evaluate(&e, w->mesh->x + 3 * (size_t)node[k], w->mesh->node_tag[node[k]], &w->value[slot]);
-    }
-    if (e.parser) mupRelease(e.parser);
+    fe_expression *e;
+    fe_status status = fe_expression_open(w->c->support[s].expression[i], &e);
+    if (status != FE_OK) status = refuse_expression(w->c, s, i, status);
+    for (int k = 0; k < n && status == FE_OK; k++) status = fix_node(w, b, s, i, node[k], e);
+    fe_expression_close(e);
     return status;
 }
 
@@ -130,7 +153,7 @@ static fe_status apply_support(work *w, int s, fe_boundary *b)
                     w->c->file, s, support->group, mesh_name(w));
     for (int i = 0; i < 3 && status == FE_OK; i++) {
         if (!support->expression[i]) continue;
-        status = fix_component(w, s, i, n, node);
+        status = fix_component(w, b, s, i, n, node);
         if (status == FE_OK) status = add_reaction(b, support->group, i, n, node);
     }
     free(node);
@@ -145,7 +168,7 @@ static fe_status apply_supports(work *w, fe_boundary *b)
                        INT_MAX / 3);
     FE_ALLOCATE(w->is_fixed, n_slot, "supports");
     FE_ALLOCATE(w->value, n_slot, "supports");
-    FE_ALLOCATE(w->path, n_slot, "supports");
+    FE_ALLOCATE(w->owner, n_slot, "supports");
     FE_ALLOCATE(b->reaction, 3 * (size_t)w->c->n_support, "reactions");
     for (int s = 0; s < w->c->n_support; s++) FE_TRY(apply_support(w, s, b));
 
@@ -159,29 +182,34 @@ static fe_status apply_supports(work *w, fe_boundary *b)
         if (!w->is_fixed[k]) continue;
         b->fixed[f] = (int)k;
         b->value[f] = w->value[k];
-        b->path[f++] = w->path[k];
+        b->path[f++] = w->c->support[w->owner[k]].path;
     }
     return FE_OK;
 }
 
-/* Every connected part of the mesh needs a fixed component, or the operator is singular. */
-static fe_status check_parts(work *w)
+/* Every connected part of the mesh has to be held against rigid motions, or the operator is singular. */
+static fe_status check_parts(const work *w)
 {
-    int n_part = 0;
-    FE_TRY(fe_mesh_components(w->mesh, &n_part, &w->part));
-    FE_ALLOCATE(w->held, n_part, "parts of the mesh");
-    for (int n = 0; n < w->mesh->n_node; n++)
-        for (int i = 0; i < 3; i++) w->held[w->part[n]] |= w->is_fixed[3 * (size_t)n + (size_t)i];
-    int free_part = 0, n_node = 0, example = 0;
-    while (free_part < n_part && w->held[free_part]) free_part++;
-    if (free_part == n_part) return FE_OK;
-    for (int n = w->mesh->n_node - 1; n >= 0; n--) {
-        if (w->part[n] != free_part) continue;
-        example = n;
-        n_node++;
-    }
-    return fe_fail(FE_BAD_INPUT, "%s: part %d of %d of the mesh (%d nodes, among them %lld) has no support",
-                   w->c->file, free_part + 1, n_part, n_node, (long long)w->mesh->node_tag[example]);
+    fe_mechanism m;
+    char motion[256], more[64] = "";
+    FE_TRY(fe_mechanism_find(w->mesh, w->is_fixed, &m));
+    if (m.part == m.n_part) return FE_OK;
+    const double *a = m.axis, *p = m.point;
+    int n = 0;
+    if (!m.rotates)
+        n = snprintf(motion, sizeof motion, "move along (%.4g, %.4g, %.4g)", a[0], a[1], a[2]);
+    else
+        n = snprintf(motion, sizeof motion,
+                     "rotate about the axis through (%.4g, %.4g, %.4g) along (%.4g, %.4g, %.4g)", p[0], p[1],
+                     p[2], a[0], a[1], a[2]);
+    if (m.rotates && m.pitch != 0)
+        snprintf(motion + n, sizeof motion - (size_t)n, " as a screw of %.4g a radian", m.pitch);
+    if (m.n_free > 1) snprintf(more, sizeof more, " (%d of its 6 rigid motions are free)", m.n_free);
+    return fe_fail(
+        FE_BAD_INPUT,
+        "%s: key \"dirichlet\": part %d of %d of the mesh (%d nodes, among them %lld) %s: it can %s%s",
+        w->c->file, m.part + 1, m.n_part, m.n_node, (long long)w->mesh->node_tag[m.example],
+        m.n_free == 6 ? "has no support" : "is not held by its supports", motion, more);
 }
 
 /* --- loads ------------------------------------------------------------------------------------------- */
@@ -384,5 +412,6 @@ void fe_boundary_close(fe_boundary *b)
     free(b->reaction);
     free(b->probe);
     free(b->probe_distance);
+    free(b->note);
     *b = (fe_boundary){0};
 }

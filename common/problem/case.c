@@ -2,8 +2,9 @@
  *
  * A message names file, key and value: `bar.json: key "material.nu": 0.5 is not below 0.5`. */
 #include "common/problem/case.h"
+#include "common/base/file.h"
+#include "common/problem/expression.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -207,6 +208,9 @@ static fe_status find_path(const fe_case *c, const char *where, const json_t *en
 /* A component's value: an expression, or a number that becomes one. */
 static fe_status read_expression(const fe_case *c, const char *key, const json_t *value, char **expression)
 {
+    if (json_is_string(value) && json_string_length(value) > FE_EXPRESSION_LENGTH)
+        return refuse(c, key, "%s has %zu characters, an expression has at most %d", shown(value),
+                      json_string_length(value), FE_EXPRESSION_LENGTH);
     if (json_is_string(value)) return read_text(c, key, value, expression);
     if (!json_is_number(value)) return refuse(c, key, "%s is not a number or an expression", shown(value));
     double number;
@@ -308,13 +312,18 @@ static fe_status read_probes(fe_case *c, json_t *object)
 /* The problem's name: as given, or the file's without folder and ".json". */
 static fe_status read_name(fe_case *c, const json_t *value)
 {
-    if (value) return read_text(c, "name", value, &c->name);
-    const char *slash = strrchr(c->file, '/'), *base = slash ? slash + 1 : c->file;
-    FE_ALLOCATE(c->name, strlen(base) + 1, "name");
-    strcpy(c->name, base);
-    char *dot = strrchr(c->name, '.');
-    if (dot && dot != c->name) *dot = 0;
-    return FE_OK;
+    if (value) {
+        FE_TRY(read_text(c, "name", value, &c->name));
+    } else {
+        const char *slash = strrchr(c->file, '/'), *base = slash ? slash + 1 : c->file;
+        FE_ALLOCATE(c->name, strlen(base) + 1, "name");
+        strcpy(c->name, base);
+        char *dot = strrchr(c->name, '.');
+        if (dot && dot != c->name) *dot = 0;
+    }
+    if (strlen(c->name) <= FE_NAME_LENGTH) return FE_OK;
+    return refuse(c, "name", "%s%.50s ... has %zu characters, a name has at most %d",
+                  value ? "" : "absent, and the file's name ", c->name, strlen(c->name), FE_NAME_LENGTH);
 }
 
 static fe_status read_case(fe_case *c, json_t *root)
@@ -339,23 +348,35 @@ static fe_status read_case(fe_case *c, json_t *root)
     return read_probes(c, json_object_get(root, "probes"));
 }
 
+/* jansson tells of memory that runs out in many ways, some of them syntax errors: its allocator remembers it.
+ */
+static _Thread_local int starved;
+
+static void *allocate(size_t n)
+{
+    void *memory = malloc(n);
+    starved |= !memory;
+    return memory;
+}
+
 fe_status fe_case_read(const char *path, fe_case *c)
 {
     *c = (fe_case){0};
     FE_ALLOCATE(c->file, strlen(path) + 1, path);
     strcpy(c->file, path);
+    char *text;
+    size_t n;
     json_error_t error;
-    FILE *file = fopen(path, "rb");
-    json_t *root = file ? json_loadf(file, JSON_REJECT_DUPLICATES, &error) : NULL;
-    const int unread = !file || ferror(file), reason = errno; /* a folder opens, but cannot be read */
-    if (file) fclose(file);
-    fe_status status = FE_OK;
-    if (unread)
-        status = fe_fail(FE_BAD_INPUT, "%s: %s", path, strerror(reason));
-    else if (!root)
+    json_set_alloc_funcs(allocate, free);
+    starved = 0;
+    fe_status status = fe_file_read(path, &text, &n);
+    json_t *root = status == FE_OK ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &error) : NULL;
+    free(text);
+    if (status == FE_OK && !root && starved)
+        status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for its JSON", path);
+    if (status == FE_OK && !root)
         status = fe_fail(FE_BAD_INPUT, "%s:%d:%d: %s", path, error.line, error.column, error.text);
-    else
-        status = read_case(c, root);
+    if (status == FE_OK) status = read_case(c, root);
     json_decref(root);
     if (status != FE_OK) fe_case_close(c);
     return status;

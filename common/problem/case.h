@@ -47,9 +47,12 @@ typedef struct fe_case {
     fe_probe *probe;
 } fe_case;
 
+/* Characters of a problem's name at most: names of output files begin with it. */
+enum { FE_NAME_LENGTH = 200 };
+
 /* Reads and checks a problem file. Unknown keys, wrong types, E <= 0, nu outside (-1, 0.5), sigma_y <= 0,
- * H < 0, a path that is not there, paths of unequal length: FE_BAD_INPUT with file, key (and line for
- * syntax) and value. */
+ * H < 0, a path that is not there, paths of unequal length, too long a name or expression: FE_BAD_INPUT with
+ * file, key (and line for syntax) and value. */
 fe_status fe_case_read(const char *path, fe_case *c);
 void fe_case_close(fe_case *c);
 
@@ -79,11 +82,13 @@ typedef struct fe_boundary {
     int n_probe;
     int *probe; /* [n_probe] nearest node */
     double *probe_distance;
+    char *note; /* what is worth telling though it is accepted: supports that contradict each other; NULL:
+                   nothing */
 } fe_boundary;
 
 /* Evaluates supports and loads on a mesh. FE_BAD_INPUT: unknown group (lists the groups that exist),
  * expression that does not parse or is not finite at a node, load on a group without faces, no support at
- * all, a connected part of the mesh that no support holds. */
+ * all, a connected part of the mesh that the supports let move as a rigid body. */
 fe_status fe_boundary_apply(const fe_case *c, const fe_mesh *mesh, fe_boundary *b);
 void fe_boundary_close(fe_boundary *b);
 

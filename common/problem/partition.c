@@ -8,7 +8,10 @@
 const char *const fe_partition_names[FE_N_PARTITION] = {"auto", "contiguous", "metis", "bisection"};
 
 #if FE_HAVE_METIS
+#include <fcntl.h>
 #include <metis.h>
+#include <stdio.h>
+#include <unistd.h>
 
 /* Beyond so many nodes METIS partitions clusters of consecutive ones: its time and its 32-bit indices end
  * there.
@@ -92,16 +95,33 @@ static fe_status build_graph(const fe_mesh *mesh, int width, graph *g)
     return status;
 }
 
+/* METIS says lines of its own where memory runs out. No other thread runs yet. */
+static int divide(graph *g, idx_t parts, idx_t *part)
+{
+    idx_t constraints = 1, cut;
+    fflush(stderr);
+    const int kept = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (kept >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+    const int code = METIS_PartGraphKway(&g->n, &constraints, g->first, g->adjacent, g->weight, NULL,
+                                         g->edge_weight, &parts, NULL, NULL, NULL, &cut, part);
+    if (kept >= 0 && nowhere >= 0) dup2(kept, STDERR_FILENO);
+    if (kept >= 0) close(kept);
+    if (nowhere >= 0) close(nowhere);
+    return code;
+}
+
 static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 {
     const int width = mesh->n_node / MOST_VERTICES + 1;
     graph g = {0};
-    idx_t *part = NULL, parts = n_rank, constraints = 1, cut;
+    idx_t *part = NULL;
     fe_status status = build_graph(mesh, width, &g);
     if (status == FE_OK) status = fe_allocate((size_t)g.n, sizeof *part, "partition", (void **)&part);
-    if (status == FE_OK &&
-        METIS_PartGraphKway(&g.n, &constraints, g.first, g.adjacent, g.weight, NULL, g.edge_weight, &parts,
-                            NULL, NULL, NULL, &cut, part) != METIS_OK)
+    const int code = status == FE_OK ? divide(&g, n_rank, part) : METIS_OK;
+    if (code == METIS_ERROR_MEMORY)
+        status =
+            fe_fail(FE_OUT_OF_MEMORY, "METIS: no host memory to part %d nodes into %d", mesh->n_node, n_rank);
+    else if (code != METIS_OK)
         status = fe_fail(FE_FAILED, "METIS could not part %d nodes into %d", mesh->n_node, n_rank);
     for (int i = 0; i < mesh->n_node && status == FE_OK; i++) owner[i] = (int)part[i / width];
     free(part);

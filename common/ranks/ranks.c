@@ -48,11 +48,12 @@ fe_status fe_ranks_check(const fe_ranks *l)
 }
 
 /* A launcher may have bound each process to cores of its own. */
-static int threads_of_rank(const fe_ranks *l)
+int fe_ranks_threads(const fe_ranks *l)
 {
+    if (l->threads > 0 || fe_host_threads()) return l->threads > 0 ? l->threads : fe_host_threads();
     const int cores = fe_host_cores(), bound = cores < (int)sysconf(_SC_NPROCESSORS_ONLN);
     const int sharing = !l->mpi.size ? l->n_rank : bound ? 1 : l->mpi.local_size;
-    return l->threads > 0 ? l->threads : cores / sharing > 0 ? cores / sharing : 1;
+    return cores / sharing > 0 ? cores / sharing : 1;
 }
 
 /* *comm is what to abort and to close, whatever fails. */
@@ -61,7 +62,7 @@ static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **de
     const fe_ranks *l = r->run;
     const int place = l->mpi.size ? l->mpi.local_rank : r->rank;
     FE_TRY(l->mpi.size ? fe_comm_mpi(&l->mpi, comm) : fe_comm_team(r->team, r->rank, comm));
-    FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, threads_of_rank(l), device));
+    FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, fe_ranks_threads(l), device));
 #if FE_HAVE_NCCL
     if (on_gpu(l) && l->n_rank > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
     if (on_gpu(l) && l->n_rank > 1 && l->transport == FE_TRANSPORT_PEER)

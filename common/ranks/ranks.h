@@ -16,11 +16,14 @@ enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER };
 
 typedef struct fe_ranks {
     const fe_backend *backend;
-    int n_rank, threads; /* threads: of OpenMP for each rank; 0: the cores shared among the ranks */
+    int n_rank, threads; /* threads: of OpenMP for each rank; 0: fe_ranks_threads chooses */
     fe_mpi mpi;          /* ranks are its processes where its size is not 0 */
     int transport;
     int abandoned; /* out: a thread hangs, or MPI may still use a context; the program should end */
 } fe_ranks;
+
+/* OpenMP threads of a rank: those asked for, else OMP_NUM_THREADS, else the cores shared among the ranks. */
+int fe_ranks_threads(const fe_ranks *r);
 
 /* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */
 fe_status fe_ranks_check(const fe_ranks *r);

@@ -6,7 +6,6 @@
 #include "have/cuda.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,6 +97,7 @@ fe_status fe_machine_write(const fe_machine *m, const char *path)
 {
     char line[N_IDENTITY][192];
     fe_file f = {0};
+    fe_file_sweep(path);
     FE_TRY(fe_file_open(&f, path));
     fputs("key,value\n", f.stream);
     identity(m, line);
@@ -134,15 +134,14 @@ static fe_status read_line(const char *path, const char *line, char here[N_IDENT
 
 fe_status fe_machine_read(const char *path, fe_machine *m)
 {
-    char line[256], here[N_IDENTITY][192];
-    fe_status status = FE_OK;
+    char *text, here[N_IDENTITY][192];
+    size_t n;
     identity(m, here);
-    FILE *file = fopen(path, "r");
-    if (!file) return fe_fail(FE_BAD_INPUT, "%s: %s", path, strerror(errno));
-    while (status == FE_OK && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = 0;
+    FE_TRY(fe_file_read(path, &text, &n));
+    fe_status status = FE_OK;
+    char *rest = text;
+    for (char *line; status == FE_OK && (line = strsep(&rest, "\n"));)
         status = read_line(path, line, here, m);
-    }
-    fclose(file);
+    free(text);
     return status;
 }

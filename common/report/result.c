@@ -1,6 +1,5 @@
 /* The result file: a run and its accepted steps as JSON. */
 #include "common/report/result.h"
-#include "common/base/file.h"
 #include "common/report/version.h"
 
 #include <jansson.h>
@@ -39,6 +38,7 @@ fe_step_result *fe_result_add_step(fe_result *r)
     free(s->factor);
     free(s->probe);
     free(s->reaction);
+    if (!r->n_step) free(r->step), r->step = NULL;
     return NULL;
 }
 
@@ -213,6 +213,7 @@ static json_t *versions_of(writer *w)
 {
     json_t *o = json_object();
     char *lines = strdup(fe_version_text()), *rest = lines;
+    if (!lines) w->failed = 1;
     for (char *line; rest && (line = strsep(&rest, "\n"));) {
         char *colon = strstr(line, ": ");
         if (!colon) continue;
@@ -254,11 +255,10 @@ static json_t *run_of(writer *w, const fe_result *r)
     return o;
 }
 
-static json_t *result_of(writer *w, const fe_result *r)
+/* What is known before the first step. */
+static json_t *head_of(writer *w, const fe_result *r)
 {
-    json_t *o = json_object(), *steps = json_array();
-    for (int k = 0; k < r->n_step; k++)
-        if (json_array_append_new(steps, step_of(w, r, &r->step[k]))) w->failed = 1;
+    json_t *o = json_object();
     put(w, o, "problem", text(r->problem->name));
     put(w, o, "mesh", text(r->mesh_name));
     put(w, o, "element", text(r->element));
@@ -266,28 +266,100 @@ static json_t *result_of(writer *w, const fe_result *r)
     put(w, o, "elements", integer(r->mesh->n_elem));
     put(w, o, "volume", number(r->volume));
     put(w, o, "units", text(r->problem->units));
-    put(w, o, "status", text(r->status));
     put(w, o, "probe_nodes", probe_nodes_of(w, r));
-    put(w, o, "steps", steps);
+    return o;
+}
+
+static json_t *end_of(writer *w, const fe_result *r)
+{
+    json_t *o = json_object();
+    put(w, o, "status", text(r->status));
     put(w, o, "failed_step", failed_of(w, r));
     put(w, o, "run", run_of(w, r));
     return o;
 }
 
-fe_status fe_result_write(const fe_result *r, const char *path)
+/* Text under construction, of lines that are indented. */
+typedef struct lines {
+    char *text;
+    size_t n, capacity;
+    int indent;
+} lines;
+
+static int append(const char *text, size_t n, void *context)
+{
+    lines *l = context;
+    for (size_t i = 0; i < n; i++) {
+        if (l->capacity - l->n < 8) {
+            const size_t capacity = l->capacity ? 2 * l->capacity : 4096;
+            char *bigger = realloc(l->text, capacity);
+            if (!bigger) return -1;
+            l->text = bigger, l->capacity = capacity;
+        }
+        l->text[l->n++] = text[i];
+        for (int k = 0; k < l->indent && text[i] == '\n'; k++) l->text[l->n++] = ' ';
+    }
+    return 0;
+}
+
+/* Appends an object and gives it up. */
+static void dump(writer *w, json_t *o, int indent, lines *l)
+{
+    l->indent = indent;
+    if (!o || json_dump_callback(o, append, l, JSON_INDENT(1) | JSON_REAL_PRECISION(17))) w->failed = 1;
+    l->indent = 0;
+    json_decref(o);
+}
+
+static void say(writer *w, const char *text, lines *l)
+{
+    if (append(text, strlen(text), l)) w->failed = 1;
+}
+
+/* What the file lacks of {head, "steps": [steps ...; the brace behind the head is left out. */
+static void dump_more(writer *w, const fe_result_file *f, const fe_result *r, lines *more)
+{
+    if (!f->has_head) {
+        dump(w, head_of(w, r), 0, more);
+        if (more->n > 2) more->n -= 2;
+        say(w, ",\n \"steps\": [", more);
+    }
+    for (int k = f->n_step; k < r->n_step; k++) {
+        say(w, k ? ",\n  " : "\n  ", more);
+        dump(w, step_of(w, r, &r->step[k]), 2, more);
+    }
+}
+
+/* ], end}; the brace before the end is left out. */
+static void dump_end(writer *w, const fe_result *r, lines *end)
+{
+    say(w, "\n ],", end);
+    const size_t brace = end->n;
+    dump(w, end_of(w, r), 0, end);
+    say(w, "\n", end);
+    if (!w->failed) memmove(end->text + brace, end->text + brace + 1, --end->n - brace);
+}
+
+fe_status fe_result_open(fe_result_file *f, const char *path)
+{
+    *f = (fe_result_file){0};
+    return fe_growing_open(&f->file, path);
+}
+
+fe_status fe_result_write(fe_result_file *f, const fe_result *r)
 {
     writer w = {0};
-    fe_file file = {0};
-    json_t *root = result_of(&w, r);
-    fe_status status = FE_OK;
-    if (w.failed) status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for the result", path);
-    if (status == FE_OK) status = fe_file_open(&file, path);
-    if (status == FE_OK) {
-        /* Failed writes stay in the stream's error flag, which fe_file_commit reads. */
-        json_dumpf(root, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-        fputc('\n', file.stream);
-        status = fe_file_commit(&file);
-    }
-    json_decref(root);
+    lines more = {0}, end = {0};
+    fe_status status;
+    dump_more(&w, f, r, &more);
+    dump_end(&w, r, &end);
+    if (w.failed)
+        status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for the result", f->file.name);
+    else
+        status = fe_growing_write(&f->file, more.n, more.text ? more.text : "", end.n, end.text);
+    if (status == FE_OK) f->has_head = 1, f->n_step = r->n_step;
+    free(more.text), free(end.text);
     return status;
 }
+
+void fe_result_file_close(fe_result_file *f) { fe_growing_close(&f->file); }

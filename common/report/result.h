@@ -4,6 +4,7 @@
 
 #include "common/backend/device.h"
 #include "common/base/fe.h"
+#include "common/base/growing.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/case.h"
 #include "common/problem/share.h"
@@ -53,7 +54,7 @@ typedef struct fe_result {
     const fe_mesh *mesh;
     const fe_boundary *boundary;
     const char *mesh_name, *element,
-        *status; /* status: converged | limit_load | not_converged | interrupted | fault */
+        *status; /* status: running | converged | limit_load | not_converged | interrupted | fault */
     const char *variant, *backend, *partition, *communication,
         *precondition;           /* communication: fe_comm's name */
     const char *command, *flags; /* as typed: the whole line, and its flags alone */
@@ -78,7 +79,15 @@ void fe_result_drop_step(fe_result *r);
 void fe_result_fail_step(fe_result *r);
 void fe_result_close(fe_result *r);
 
-/* Writes the whole result as JSON to `path`, complete after every call: beside it, flushed, then renamed. */
-fe_status fe_result_write(const fe_result *r, const char *path);
+/* A result's file. Each write makes it complete JSON with all steps so far, under its name at once and
+ * flushed to the disk before, and costs as much as the steps that are new. Steps that were written stay. */
+typedef struct fe_result_file {
+    fe_growing file;
+    int has_head, n_step; /* what the file holds */
+} fe_result_file;
+fe_status fe_result_open(fe_result_file *f, const char *path);
+fe_status fe_result_write(fe_result_file *f, const fe_result *r);
+/* Accepts a zeroed object. */
+void fe_result_file_close(fe_result_file *f);
 
 #endif

@@ -1,0 +1,108 @@
+/* A library to be loaded before all others (LD_PRELOAD): one call of a kind fails, as FE_FAULT says.
+ *
+ *   FE_FAULT=KIND:N   the N-th call fails, counted from 1; 0: none
+ *
+ * Kinds: memory (malloc and its relatives), write, sync, rename, read (half of what was asked for, which is
+ * allowed to happen). FE_FAULT_COUNT=FILE: there the number of calls is written when the program ends. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *kind = "";
+static long wanted, seen;
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *text = getenv("FE_FAULT");
+    const char *colon = text ? strchr(text, ':') : NULL;
+    if (!colon) return;
+    wanted = strtol(colon + 1, NULL, 10);
+    kind = text;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("FE_FAULT_COUNT");
+    if (!path) return;
+    char text[32];
+    const int n = snprintf(text, sizeof text, "%ld\n", seen);
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    kind = "";
+    if (file >= 0 && write(file, text, (size_t)n) == n) close(file);
+}
+
+/* Whether this call is the one. */
+static int fails(const char *what)
+{
+    const size_t n = strlen(what);
+    if (strncmp(kind, what, n) || kind[n] != ':') return 0;
+    return __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) == wanted;
+}
+
+#define REAL(result, name, ...)                                                                              \
+    static result (*real)(__VA_ARGS__);                                                                      \
+    if (!real) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
+
+/* glibc's own names: dlsym itself allocates. */
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+
+static void *out_of_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t n) { return fails("memory") ? out_of_memory() : __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return fails("memory") ? out_of_memory() : __libc_calloc(n, size); }
+void *realloc(void *p, size_t n) { return fails("memory") ? out_of_memory() : __libc_realloc(p, n); }
+void *aligned_alloc(size_t a, size_t n) { return fails("memory") ? out_of_memory() : __libc_memalign(a, n); }
+int posix_memalign(void **p, size_t a, size_t n)
+{
+    *p = fails("memory") ? NULL : __libc_memalign(a, n);
+    return *p ? 0 : ENOMEM;
+}
+
+ssize_t write(int file, const void *bytes, size_t n)
+{
+    REAL(ssize_t, write, int, const void *, size_t);
+    if (file > 2 && fails("write")) return errno = ENOSPC, -1;
+    return real(file, bytes, n);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t n, off_t at)
+{
+    REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
+    if (fails("write")) return errno = ENOSPC, -1;
+    return real(file, bytes, n, at);
+}
+
+ssize_t read(int file, void *bytes, size_t n)
+{
+    REAL(ssize_t, read, int, void *, size_t);
+    return real(file, bytes, n > 1 && fails("read") ? n / 2 : n);
+}
+
+int fsync(int file)
+{
+    REAL(int, fsync, int);
+    return fails("sync") ? (errno = EIO, -1) : real(file);
+}
+
+int rename(const char *from, const char *to)
+{
+    REAL(int, rename, const char *, const char *);
+    return fails("rename") ? (errno = EIO, -1) : real(from, to);
+}
+
+int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
+{
+    REAL(int, renameat2, int, const char *, int, const char *, unsigned);
+    return fails("rename") ? (errno = EIO, -1) : real(a, from, b, to, flags);
+}

@@ -1,0 +1,90 @@
+/* Any bytes as a mesh file. */
+#include "common/mesh/mesh.h"
+#include "common/base/fe.h"
+#include "tests/fuzz/target.h"
+
+#include <math.h>
+#include <string.h>
+
+static void check_group(const fe_mesh *m, const fe_group *g)
+{
+    CHECK(g->name && g->dim >= 0 && g->dim <= 3 && g->number >= 0 && g->n_facet >= 0);
+    for (int f = 0; f < g->n_facet; f++) {
+        if (g->dim == 3) {
+            CHECK(g->facet[f] >= 0 && g->facet[f] < m->n_elem);
+            CHECK(f == 0 || g->facet[f - 1] < g->facet[f]);
+            continue;
+        }
+        for (int a = 0; a < 4; a++) {
+            const int node = g->facet[4 * f + a];
+            CHECK(node >= -1 && node < m->n_node);
+            CHECK((node >= 0) == (a <= g->dim || (g->dim == 2 && a == 3 && node >= 0)));
+        }
+    }
+}
+
+/* What mesh.h promises of a mesh that was read. */
+static void check_mesh(const fe_mesh *m)
+{
+    const int nc = fe_corners(m->kind);
+    CHECK(m->kind == FE_TET4 || m->kind == FE_HEX8);
+    CHECK(m->n_node >= nc && m->n_elem >= 1);
+    char *used = calloc((size_t)m->n_node, 1);
+    CHECK(used);
+    for (int k = 0; k < m->n_elem * nc; k++) {
+        CHECK(m->conn[k] >= 0 && m->conn[k] < m->n_node);
+        used[m->conn[k]] = 1;
+    }
+    for (int n = 0; n < m->n_node; n++) {
+        CHECK(used[n]);
+        for (int i = 0; i < 3; i++) CHECK(isfinite(m->x[3 * n + i]));
+    }
+    free(used);
+    CHECK(fe_mesh_check(m) == FE_OK);
+    for (int g = 0; g < m->n_group; g++) check_group(m, &m->group[g]);
+    fe_quality q;
+    CHECK(fe_mesh_quality(m, &q) == FE_OK);
+    CHECK(q.volume > 0);
+}
+
+static void check_same(const fe_mesh *a, const fe_mesh *b)
+{
+    CHECK(a->kind == b->kind && a->n_node == b->n_node && a->n_elem == b->n_elem);
+    CHECK(!memcmp(a->node_tag, b->node_tag, (size_t)a->n_node * sizeof *a->node_tag));
+    CHECK(!memcmp(a->conn, b->conn, (size_t)a->n_elem * (size_t)fe_corners(a->kind) * sizeof *a->conn));
+    for (int k = 0; k < 3 * a->n_node; k++) CHECK(a->x[k] == b->x[k]);
+}
+
+void fuzz_mesh(const uint8_t *bytes, size_t n)
+{
+    char path[256], copy[256];
+    fe_mesh mesh, again;
+    fuzz_path("mesh.msh", path);
+    fuzz_path("copy.msh", copy);
+    fuzz_write(path, n, bytes);
+    const fe_status status = fe_mesh_read(path, 0, &mesh);
+    if (status != FE_OK) {
+        CHECK(status == FE_BAD_INPUT && !mesh.x && !mesh.group);
+        fuzz_check_message();
+        return;
+    }
+    check_mesh(&mesh);
+    for (int binary = 0; binary < 2; binary++) {
+        if (fe_mesh_write(&mesh, copy, binary) != FE_OK) { /* names that no file can hold */
+            fuzz_check_message();
+            continue;
+        }
+        if (fe_mesh_read(copy, 0, &again) != FE_OK) {
+            fprintf(stderr, "%s\n", fe_message());
+            CHECK(!"what was written is read");
+        }
+        check_mesh(&again);
+        check_same(&mesh, &again);
+        fe_mesh_close(&again);
+    }
+    for (int order = 0; order < FE_N_ORDER; order++) {
+        CHECK(fe_mesh_reorder(&mesh, (fe_order)order, 3) == FE_OK);
+        check_mesh(&mesh);
+    }
+    fe_mesh_close(&mesh);
+}
