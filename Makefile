@@ -262,7 +262,7 @@ tables:
 	@sh results/tables.sh
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')
+	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.cc')
 
 clean:
 	rm -rf $(BUILD)

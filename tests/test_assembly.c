@@ -1,5 +1,6 @@
 /* Every variant, element kind, operation and backend against the oracle, in interface's norm: an entry may be
  * off by 1e-12 of the sum of the absolute element contributions to it. */
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,6 +357,12 @@ int main(int argc, char **argv)
         tests[i + 1] = (struct CMUnitTest){
             .name = settings[i].name, .test_func = test_setting, .initial_state = &settings[i]};
     if (argc > 1) cmocka_set_test_filter(argv[1]);
+    int i = 0; /* cmocka passes where a filter matches nothing */
+    while (argc > 1 && i <= n && fnmatch(argv[1], tests[i].name, 0)) i++;
+    if (i > n) {
+        fprintf(stderr, "test_assembly: no test matches \"%s\"\n", argv[1]);
+        return 2;
+    }
     const int failed = _cmocka_run_group_tests("assembly", tests, (size_t)n + 1, scenes_open, scenes_close);
     free(tests);
     free(settings);
