@@ -1,5 +1,5 @@
-/* Output files that are either the old text or the new one, never half of it: written under another name,
- * flushed to the disk, then renamed. Devices and pipes (/dev/stdout) are written in place. */
+/* Output files that hold either the old text or the whole new one: written under another name, flushed to the
+ * disk, then renamed. Devices and pipes (/dev/stdout) are written in place. */
 #ifndef FE_FILE_H
 #define FE_FILE_H
 
@@ -8,8 +8,8 @@
 
 typedef struct fe_file {
     FILE *stream;
-    char *path;      /* where the text ends up, symbolic links followed */
-    char *temporary; /* where it is written; NULL in place */
+    char *path;      /* the final name, symbolic links followed */
+    char *temporary; /* the name during writing; NULL: written in place */
 } fe_file;
 
 /* Opens `path` for writing. FE_BAD_INPUT names a path that cannot be written, FE_FAILED a full disk. */
@@ -19,7 +19,7 @@ fe_status fe_file_open(fe_file *f, const char *path);
  * reason) the old file stays as it was. */
 fe_status fe_file_commit(fe_file *f);
 
-/* Closes and drops what was not committed; accepts a zeroed object. */
+/* Closes, and removes what was not committed; accepts a zeroed object. */
 void fe_file_close(fe_file *f);
 
 #endif

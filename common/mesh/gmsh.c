@@ -159,7 +159,7 @@ static fe_status read_format(fe_scan *s, fe_gmsh *m)
     return FE_OK;
 }
 
-/* Goes behind "$End" + name of a section that is not read. */
+/* Skips a section that is not read: moves past "$End" + name. */
 static fe_status skip_section(fe_scan *s, const char *name)
 {
     char marker[80];

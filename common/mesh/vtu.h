@@ -1,4 +1,4 @@
-/* ParaView output: one .vtu a load step (appended, zlib-compressed, Float64) and a .pvd that lists them. */
+/* ParaView output: one .vtu per load step (appended, zlib-compressed, Float64) and a .pvd that lists them. */
 #ifndef FE_VTU_H
 #define FE_VTU_H
 
@@ -27,7 +27,7 @@ typedef struct fe_series {
 } fe_series;
 
 fe_status fe_series_open(fe_series *s, const char *directory, const char *name);
-/* Writes one .vtu and then the .pvd anew, each beside its name and then renamed. */
+/* Writes one .vtu and then the new .pvd, each under another name and then renamed. */
 fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f);
 void fe_series_close(fe_series *s);
 #endif

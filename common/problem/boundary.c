@@ -1,7 +1,7 @@
 /* Supports, loads, reaction groups and probes of a problem, evaluated on a mesh.
  *
- * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element
- * behind a face says which way is out, so the corner order in the mesh file does not matter. */
+ * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element of a
+ * face tells the outward direction, so the corner order in the mesh file does not matter. */
 #include "common/problem/case.h"
 
 #include <limits.h>
@@ -164,7 +164,7 @@ static fe_status apply_supports(work *w, fe_boundary *b)
     return FE_OK;
 }
 
-/* Every connected part of the mesh needs a fixed component, or the operator is singular. */
+/* Every connected part of the mesh needs a fixed component; otherwise the operator is singular. */
 static fe_status check_parts(work *w)
 {
     int n_part = 0;

@@ -7,9 +7,8 @@
 #if FE_HAVE_METIS
 #include <metis.h>
 
-/* Beyond so many nodes METIS partitions clusters of consecutive ones: its time and its 32-bit indices end
- * there.
- */
+/* Above so many nodes METIS partitions clusters of consecutive nodes, because of its run time and its 32-bit
+ * indices. */
 enum { MOST_VERTICES = 4000000 };
 
 /* Vertices are clusters of `width` consecutive nodes, weighted by the elements at their nodes; edges join
@@ -114,7 +113,7 @@ static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
 }
 #endif
 
-/* Every rank has to own something, or it would have no element. */
+/* Every rank has to own a node; otherwise it would have no element. */
 static fe_status check_owners(const fe_mesh *mesh, const fe_partition *p)
 {
     uint8_t *owns = NULL;

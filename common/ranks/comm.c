@@ -1,4 +1,4 @@
-/* How ranks speak of each other's failures, whatever carries their data. */
+/* Messages of ranks about each other's failures, the same for all communicators. */
 #include "common/ranks/comm.h"
 
 #include <string.h>

@@ -68,8 +68,8 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
 
 static fe_status poll(void *context) { return fe_solver_interrupted(context); }
 
-/* What a product depends on besides its vectors: which of the two states is the trial, and whether its
- * tangent is read. A difference depends on norms, too. */
+/* A product depends on its vectors, on which of the two states is the trial, and on whether its tangent is
+ * read. A finite difference depends on norms, too. */
 static int version(const fe_solver *s)
 {
     const fe_view *m = &s->problem.view;
@@ -112,15 +112,15 @@ static void print_hierarchy(const fe_multigrid *m)
         r->singular ? "; a part is free to move" : "");
 }
 
-/* Where set-up pays: brackets of 1400 to 1700 nodes take a fourth of the time in all, boxes of 700 as long.
- */
+/* From this size on, set-up pays: brackets of 1400 to 1700 nodes take a fourth of the total time, boxes of
+ * 700 nodes the same time. */
 enum { WORTH_MULTIGRID = 1000 };
 const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
                                                               "multigrid"};
 /* Set-up runs on the host, and iterations on a device are fast: on an H200 it takes as long as 4000
  * iterations with block-Jacobi on a bracket of 65 k degrees of freedom, 11000 on a box of 0.8 M, 15000 on one
- * of 6.4 M. So a device begins without, and never spends much more than twice the time of the better choice.
- */
+ * of 6.4 M. So a device begins with block-Jacobi, and never takes much more than twice the time of the better
+ * choice. */
 enum { DEVICE_PATIENCE = 4000 };
 static int auto_waits(const fe_options *o, int n_node)
 {
@@ -158,7 +158,7 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
     if (!*better) return FE_OK;
     s->precondition = FE_PRECONDITION_MULTIGRID;
     FE_TRY(open_multigrid(s));
-    return fe_krylov_record(&s->krylov, s->options->graphs); /* what was recorded has the other one in it */
+    return fe_krylov_record(&s->krylov, s->options->graphs); /* recordings contain the other one */
 }
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)

@@ -40,8 +40,9 @@ typedef struct fe_options {
 /* The defaults of interface and README. */
 fe_options fe_default_options(void);
 
-/* The preconditioner that a run on a mesh with so many nodes begins with: for auto from 1000 on multigrid on
- * the host; else block-jacobi, which a device leaves for multigrid after 4000 iterations. And its name. */
+/* The preconditioner with which a run on a mesh of so many nodes begins, and its name. auto: multigrid on the
+ * host from 1000 nodes on; otherwise block-jacobi, which a device replaces by multigrid after 4000
+ * iterations. */
 int fe_precondition_of(const fe_options *o, int n_node);
 const char *fe_precondition_name(const fe_options *o, int n_node);
 
