@@ -33,7 +33,7 @@ fe_status option_whole(const char *flag, const char *text, int least, int most, 
     return FE_OK;
 }
 
-/* In a cluster of letters getopt stays at the word until the last one is read. */
+/* In a group of one-letter options getopt stays at the word until the last letter is read. */
 fe_status option_unknown(const char *program, const char *word)
 {
     if (optopt && strncmp(word, "--", 2))

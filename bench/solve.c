@@ -12,8 +12,8 @@
 
 static const char help[] =
     "usage: solve PROBLEM.json [options]\n"
-    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment a load "
-    "factor.\n"
+    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment per "
+    "load factor.\n"
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1; default: the first mesh that the problem lists\n"
     "  --variant NAME            assembly strategy (node_csr); --list prints all\n"
@@ -39,19 +39,19 @@ static const char help[] =
     "                            none, block-jacobi, chebyshev (four sweeps on block-jacobi), multigrid\n"
     "                            (smoothed aggregation)\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
-    "  --krylov-iterations N     most iterations of one linear solve (20000)\n"
+    "  --krylov-iterations N     limit of iterations of one linear solve (20000)\n"
     "  --graphs                  cuda: Krylov iterations as CUDA graphs, faster where launches cost more "
     "than\n"
-    "                            work; their time is not told apart then\n"
+    "                            work; their time is then not split into phases\n"
     "  --tolerance T             Newton: residual over the largest force so far (1e-9)\n"
-    "  --newton-iterations N     most iterations of one increment (60)\n"
+    "  --newton-iterations N     limit of iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
     "  --anderson M              Anderson acceleration of the outer iteration with M differences (0)\n"
-    "  --substep                 halve an increment that fails (said aloud: it changes the increments)\n"
-    "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
+    "  --substep                 halve an increment that fails (and report it: the increments change)\n"
+    "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
     "  --result FILE.json        result, complete after every load step\n"
     "  --output DIR              ParaView series of the fields\n"
-    "  --verbose                 a line each Newton iteration\n"
+    "  --verbose                 one line per Newton iteration\n"
     "  --list --help --version\n"
     "\n"
     "exit: 0 every load step converged; 1 the run failed (accepted steps are written); 2 bad input;\n"
@@ -133,7 +133,7 @@ static int is_plain(const char *word)
            !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")];
 }
 
-/* The words with blanks between them; those that a shell would take apart in quotes. */
+/* Joins the words with blanks; words that a shell would split are quoted. */
 static fe_status join_words(int n, char **word, char **line)
 {
     size_t length = 1;
@@ -237,7 +237,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
     return join_words(optind - 1, argv + 1, &a->flags);
 }
 
-/* Writes what a step leaves behind, and says a line about it. */
+/* Writes the results of a step, and prints a line about it. */
 typedef struct writer {
     const arguments *arguments;
     const fe_mesh *mesh;
@@ -245,8 +245,8 @@ typedef struct writer {
     fe_series *series;
 } writer;
 
-/* Before the first step all that can be refused has been accepted: only now an older result is replaced, and
- * a place that cannot be written is still found before the work. */
+/* Called before the first step, when all input has been accepted. Only now is an older result replaced; a
+ * place that cannot be written is still found before the work. */
 static fe_status write_step(void *context, const fe_step_result *step, const fe_fields *fields)
 {
     writer *w = context;
@@ -257,11 +257,11 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
         printf("%s on %s: %d nodes, %d %s; %s on %s\n", r->problem->name, w->mesh->path, w->mesh->n_node,
                w->mesh->n_elem, r->element, r->variant, r->backend);
         if (r->ranks > 1)
-            printf(
-                "%d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed again; "
-                "%.2f %% ghosts; %d neighbours at most\n",
-                r->ranks, r->communication, r->partition, r->quality.imbalance, 100.0 * r->quality.duplicates,
-                100.0 * r->quality.ghosts, r->quality.most_neighbors);
+            printf("%d ranks (%s), %s partition: a rank has at most %.3f times the mean number of elements; "
+                   "%.2f %% computed by several ranks; "
+                   "%.2f %% ghosts; %d neighbours at most\n",
+                   r->ranks, r->communication, r->partition, r->quality.imbalance,
+                   100.0 * r->quality.duplicates, 100.0 * r->quality.ghosts, r->quality.most_neighbors);
         printf("step     newton     krylov         max|u|       max peeq  plastic gp   seconds\n");
         return FE_OK;
     }

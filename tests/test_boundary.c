@@ -70,7 +70,7 @@ static void first_support_wins(void **state)
     fe_mesh mesh = tagged_box(FE_TET4, cells_345, length_123, 0);
     add_support(&d, "x0", "1", NULL, NULL, 1);
     add_support(&d, "y0", "2", "3", NULL, 0);
-    add_support(&d, "x0", "1/0", "4", NULL, 0); /* its x is never asked for */
+    add_support(&d, "x0", "1/0", "4", NULL, 0); /* its x is never evaluated */
     must(fe_boundary_apply(&d.c, &mesh, &b));
     for (int n = 0; n < mesh.n_node; n++) {
         const double *x = mesh.x + 3 * n;
@@ -237,7 +237,7 @@ static void pressure_on_a_closed_surface(void **state)
     }
 }
 
-/* The corner order of facets in a file is anybody's: all loads stay the same to the bit. */
+/* The corner order of facets in a file is arbitrary: all loads stay bitwise the same. */
 static void loads_ignore_facet_orientation(void **state)
 {
     (void)state;

@@ -228,7 +228,7 @@ static void test_pieces(void **state)
     fe_mesh_close(&mesh);
 }
 
-/* --- ranks that talk -------------------------------------------------------------------------------- */
+/* --- ranks that communicate ----------------------------------------------------------------------------- */
 
 typedef struct talker {
     const parted *parted;

@@ -292,8 +292,7 @@ static fe_status rcm_order(const fe_mesh *mesh, int *order)
     return status;
 }
 
-/* --- compact pieces of elements, nodes in the order of pieces
- * --------------------------------------------- */
+/* --- compact pieces of elements, nodes in the order of pieces ------------------------------------------- */
 
 fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
 {

@@ -98,7 +98,7 @@ static fe_status metis_owners(const fe_mesh *mesh, int n_rank, int *owner)
     if (status == FE_OK &&
         METIS_PartGraphKway(&g.n, &constraints, g.first, g.adjacent, g.weight, NULL, g.edge_weight, &parts,
                             NULL, NULL, NULL, &cut, part) != METIS_OK)
-        status = fe_fail(FE_FAILED, "METIS could not part %d nodes into %d", mesh->n_node, n_rank);
+        status = fe_fail(FE_FAILED, "METIS could not partition %d nodes into %d", mesh->n_node, n_rank);
     for (int i = 0; i < mesh->n_node && status == FE_OK; i++) owner[i] = (int)part[i / width];
     free(part);
     close_graph(&g);

@@ -27,7 +27,7 @@ static int n_own(const fe_ranks *l) { return l->mpi.size ? 1 : l->n_rank; }
 fe_status fe_ranks_check(const fe_ranks *l)
 {
     if (l->transport == FE_TRANSPORT_PEER && (!on_gpu(l) || l->mpi.size))
-        return fe_fail(FE_BAD_INPUT, "--transport peer: is for several GPUs of one process (--backend cuda "
+        return fe_fail(FE_BAD_INPUT, "--transport peer: needs several GPUs of one process (--backend cuda "
                                      "--ranks N)");
     if (!on_gpu(l) || l->n_rank == 1) return FE_OK;
     if (!FE_HAVE_NCCL)

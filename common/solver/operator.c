@@ -106,7 +106,7 @@ static void print_hierarchy(const fe_multigrid *m)
     }
     fprintf(
         stderr,
-        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and behind, complexity %.3f, %.1f MB, "
+        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and after, complexity %.3f, %.1f MB, "
         "set up in %.3f s%s\n",
         r->smallest, r->largest, r->degree, r->complexity, 1e-6 * (double)r->bytes, r->seconds,
         r->singular ? "; a part is free to move" : "");

@@ -360,7 +360,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     CUDA_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     if (w->shared > (size_t)most)
-        return fe_fail(FE_FAILED, "patch: %zu bytes of shared memory a block are needed, the device has %d",
+        return fe_fail(FE_FAILED, "patch: %zu bytes of shared memory per block are needed, the device has %d",
                        w->shared, most);
     for (int i = 0; i < PATCH_N_OPERATION; i++) {
         int blocks = 0; /* the limit is set per kernel, for all plans */
