@@ -286,12 +286,13 @@ static fe_status run_on_case(bench *b)
     FE_TRY(d->ops->vector.copy(d, n, b->c.direction, b->b));
     FE_TRY(fe_share_quality(&b->c.share, b->comm, d, &quality));
     if (b->comm->rank == 0)
-        printf(
-            "%s %s on %d ranks (%s, %d threads each), %lld DoF: elements %.3f of their mean at most, %.2f %% "
-            "computed twice; %.2f %% ghosts\n%-18s %-22s %12s %22s %10s %10s\n",
-            b->mesh, b->row.element, b->comm->size, b->comm->ops->name, d->threads, (long long)b->row.n_dof,
-            quality.imbalance, 100.0 * quality.duplicates, 100.0 * quality.ghosts, "variant", "operation",
-            "median us", "95 % interval us", "MDoF/s", "GB/s");
+        printf("%s %s on %d ranks (%s, %d threads each), %lld DoF: a rank has at most %.3f times the mean "
+               "number "
+               "of elements; %.2f %% computed by several ranks; %.2f %% ghosts\n%-18s %-22s %12s %22s %10s "
+               "%10s\n",
+               b->mesh, b->row.element, b->comm->size, b->comm->ops->name, d->threads,
+               (long long)b->row.n_dof, quality.imbalance, 100.0 * quality.duplicates, 100.0 * quality.ghosts,
+               "variant", "operation", "median us", "95 % interval us", "MDoF/s", "GB/s");
     /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
     const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
     b->row.bytes_moved = (double)fe_halo_bytes_sent(halo);

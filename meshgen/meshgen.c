@@ -53,7 +53,7 @@ static fe_status bad_value(const char *flag, const char *value, const char *want
 /* One number, or three separated by commas; `after` must follow the last. */
 static fe_status read_lengths(const char *text, double length[3])
 {
-    static const char wanted[] = "one positive length or three, separated by commas, are needed";
+    static const char wanted[] = "one or three positive lengths, separated by commas, are needed";
     const char *at = text;
     int n = 0;
     do {
@@ -71,7 +71,7 @@ static fe_status read_lengths(const char *text, double length[3])
 
 static fe_status read_cells(const char *text, int cells[3])
 {
-    static const char wanted[] = "one count of at least 1 or three, separated by commas, are needed";
+    static const char wanted[] = "one or three counts of at least 1, separated by commas, are needed";
     const char *at = text;
     int n = 0;
     do {
@@ -134,7 +134,7 @@ static fe_status read_ranks(const char *text, box_options *o)
         const long v = strtol(at, &after, 10);
         if (after == at || errno || v < 1 || v > 4096 || (*after && *after != ',') || o->n_ranks == 32)
             return bad_value("ranks", text,
-                             "at most 32 numbers from 1 to 4096, separated by commas, are needed");
+                             "numbers from 1 to 4096, at most 32, separated by commas, are needed");
         o->ranks[o->n_ranks++] = (int)v;
         at = after + 1;
     } while (at[-1] == ',');
