@@ -21,8 +21,8 @@ endif
 
 # --- what this machine has ---------------------------------------------------------------------------
 # packaging/detect.sh compiles, links and runs a small program for each library and leaves config.mk and have/*.h in
-# $(BUILD); make then reads itself again. It runs again when what it was asked with has changed, or a folder of
-# headers or libraries; for `make info` always.
+# $(BUILD); make then reads itself again. It runs again when these variables or a folder of
+# headers or libraries have changed, and always for `make info`.
 CUDA_HOME ?= $(CUDA_PATH)
 NVCC ?= $(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) $(shell command -v nvcc 2>/dev/null) \
     $(wildcard $(addsuffix /bin/nvcc,/usr/local/cuda /opt/cuda) /usr/local/cuda-*/bin/nvcc))
@@ -32,7 +32,7 @@ CUDA_ARCHS ?=
 NCCL_HOME ?=
 export CC CXX NVCC MPICC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME CPPFLAGS CFLAGS CXXFLAGS LDFLAGS
 
-# text FILE,TEXT: FILE holds TEXT, and is as old as the last change of it.
+# text FILE,TEXT: writes TEXT to FILE only if it has changed, so that the date of FILE is that of the last change.
 text = $(shell mkdir -p '$(dir $(1))'; printf '%s\n' '$(subst ','\'',$(2))' >'$(1).new'; \
     cmp -s '$(1).new' '$(1)' && rm '$(1).new' || mv '$(1).new' '$(1)')
 SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
@@ -73,7 +73,7 @@ LIBS := $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
 ifneq ($(findstring thread,$(SANITIZE)),)
 LIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
 endif
-# MPI's compiler is ours with its own flags added; two files need it, and what is linked with them.
+# MPI's compiler is ours with its own flags added; two files need it, and all programs for linking.
 WITH_MPI := $(if $(HAVE_MPI),OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC),$(CC))
 PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 
@@ -108,10 +108,10 @@ programs: $(PROGRAMS)
 
 help:
 	@echo 'make            build what this machine can: programs under $(BUILD)/'
-	@echo 'make info       what was found, what is left out and how to get it'
+	@echo 'make info       show what was found, what is left out and how to get it'
 	@echo 'make test       install what is missing, build, run all tests'
 	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, within a budget of minutes:'
-	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); again: it goes on where it ended'
+	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); a second run continues the first'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
 	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; whole solves'
 	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
@@ -126,16 +126,16 @@ help:
 	@echo 'make fuzz SECONDS=600  libFuzzer (clang) on meshes, problems, command lines and writers, each so long'
 	@echo 'make faults     a small solve in which each allocation, write, flush, rename and read fails once'
 	@echo 'make format     clang-format on all sources'
-	@echo 'make deps       only install what is missing (Debian packages)'
+	@echo 'make deps       only install missing libraries (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
 	@echo 'variables, here or in the environment:'
-	@echo '  CC CXX NVCC MPICC         compilers; NVCC_CCBIN: the host compiler of nvcc; CPPFLAGS CFLAGS CXXFLAGS LDFLAGS: added'
-	@echo '  CUDA_HOME NCCL_HOME       folders of the CUDA Toolkit and NCCL, where they are not found; CUDA=no: without'
-	@echo '  CUDA_ARCHS="80 90 100"    GPU architectures (those of the GPUs that are there, else 90 and PTX)'
+	@echo '  CC CXX NVCC MPICC         compilers; NVCC_CCBIN: host compiler of nvcc; CPPFLAGS CFLAGS CXXFLAGS LDFLAGS: further flags'
+	@echo '  CUDA_HOME NCCL_HOME       folders of the CUDA Toolkit and NCCL, if they are not found; CUDA=no: build without'
+	@echo '  CUDA_ARCHS="80 90 100"    GPU architectures (default: those of the GPUs found, otherwise 90 and PTX)'
 	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
-	@echo '  STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; tests are of the default)'
+	@echo '  STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
 
-# A line for each thing that matters: found, or what is left out without it and how to get it.
+# One line per library: found, or what is left out without it and how to get it.
 report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
 info:
 	$(call report,C and OpenMP,COMPILER,nothing can be built; apt-get install gcc (clang: libomp-dev))
@@ -153,8 +153,8 @@ info:
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
-# Flags in force: objects depend on this file, which changes only when they do. What was found of a library is not
-# among them: its users include have/*.h.
+# Flags in force: objects depend on this file, which changes only when they do. Libraries are not
+# among them: files that use one include have/*.h.
 FLAGS_FILE := $(BUILD)/flags
 ifneq ($(wildcard $(BUILD)/config.mk),)
 $(call text,$(FLAGS_FILE),$(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(CUDA_FLAGS))
@@ -180,7 +180,7 @@ $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DF
     -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
 
 ifneq ($(findstring thread,$(SANITIZE)),)
-# One thread works here, and most of the time: the oracle need not be watched.
+# The oracle runs in one thread and takes most of the time: it is not instrumented.
 $(call object,oracle/oracle.c $(addprefix tests/,scene.c rig.c mechanics.c test_assembly.c)): C_FLAGS += -O2 -fno-sanitize=thread
 endif
 
@@ -226,8 +226,8 @@ DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapack
 deps:
 	@sh packaging/install.sh $(DEPS)
 
-# Found libraries are fixed when make starts, so what follows an installation runs in a make of its own. What cannot be
-# installed is named and left out.
+# make looks for libraries when it starts, so whatever follows an installation runs in a new make. Libraries that
+# cannot be installed are named and left out.
 test:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory info
@@ -280,7 +280,7 @@ bench:
 	$(MAKE) --no-print-directory -j"$$(nproc)" programs && \
 	    BENCH_START=$$start BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
 
-# Builds of kernels that differ in what common/physics/view.h says of points.
+# Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" $(BUILD)/kernels
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \
@@ -302,7 +302,7 @@ tables:
 	@sh results/tables.sh
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu' '*.cc')
+	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.cc')
 
 clean:
 	rm -rf $(BUILD)

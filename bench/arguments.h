@@ -16,11 +16,10 @@ inline const char help[] =
     "usage: kernels [options] [Google Benchmark's options]\n"
     "Checks and times the operations of all assembly strategies on distorted boxes.\n"
     "\n"
-    "  --fe_dofs=LIST         sizes, about so many degrees of freedom each (100000)\n"
+    "  --fe_dofs=LIST         sizes in degrees of freedom, approximately (100000)\n"
     "  --fe_backend=LIST      host, cuda (host, and cuda where a device is found)\n"
-    "  --fe_variants=LIST     strategies (all, and bound: the element kernel without sums); --fe_list "
-    "prints\n"
-    "                         them\n"
+    "  --fe_variants=LIST     strategies (all, and bound, the element kernel without sums); --fe_list\n"
+    "                         prints them\n"
     "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
     "  --fe_order=ORDER       node order: as-is, lexicographic, rcm, morton, bisection, random\n"
@@ -30,8 +29,7 @@ inline const char help[] =
     "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
-    "  --fe_machine=FILE      machine record: read where it exists, else ceilings are measured and it is "
-    "written\n"
+    "  --fe_machine=FILE      machine record: read if it exists, otherwise measured and written\n"
     "  --fe_give_up=STATUS    run nothing: write every row with this status, as a sweep does after a crash\n"
     "  --fe_slug              print the machine's short name and stop\n"
     "  --fe_list --help --version\n"
@@ -43,7 +41,7 @@ inline const char help[] =
     "--benchmark_min_time=SECONDS\n"
     "  --benchmark_format=console|json|csv  --benchmark_out=FILE --benchmark_out_format=console|json\n"
     "  --benchmark_enable_random_interleaving=BOOL --benchmark_counters_tabular=BOOL\n"
-    "\nexit: 0 done, with failed checks and full memory recorded in their rows; 1 the run failed; 2 bad "
+    "\nexit: 0 done (failed checks and full memory are recorded in their rows); 1 the run failed; 2 bad "
     "input\n";
 
 struct arguments {

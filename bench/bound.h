@@ -1,14 +1,14 @@
-/* `bound`: what every strategy would reach if summing cost nothing. The element kernel of element_atomic,
- * from the same physics header, with its reads and its arithmetic; forces are not added to anything. So it
- * has no result to check, and is no strategy: only `kernels` knows it. residual and jacvec alone are timed.
- */
+/* `bound` is an upper bound: what a strategy would reach if sums cost nothing. It is the element kernel of
+ * element_atomic, from the same physics header, with its reads and its arithmetic; forces are not added to
+ * anything. So it has no result to check and is not a strategy: only `kernels` has it. Only residual and
+ * jacvec are timed. */
 #ifndef BENCH_BOUND_H
 #define BENCH_BOUND_H
 
 #include "common/physics/element.h"
 
-/* Forces of the elements e, looked at but not kept: y is written where they are not numbers, which the
- * compiler cannot rule out. */
+/* Computes the forces of the elements e, but does not keep them: y is written only if they are not numbers,
+ * which the compiler cannot exclude. */
 FE_BODY void bench_bound_forces(int kind, int op, const fe_view *m, fe_index e, const double *displacement,
                                 double *y)
 {

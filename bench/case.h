@@ -23,7 +23,7 @@ extern const char *const bench_operation_names[BENCH_N_OPERATION];
 struct bench_oracle;
 typedef struct bench_case {
     bench_box box;
-    int cells; /* an axis of the cube [0, 1]³ */
+    int cells; /* along each axis of the cube [0, 1]³ */
     fe_device *device;
     int owns_device;
     fe_comm *comm; /* NULL without ranks: nothing is exchanged */
@@ -36,8 +36,8 @@ typedef struct bench_case {
     struct bench_oracle *oracle;
 } bench_case;
 
-/* Not a strategy: what one would reach if sums cost nothing. It has no result to check, and neither diagonal
- * nor a material update of its own. bound.h */
+/* Not a strategy, but an upper bound without sums (bound.h). It has no result to check, no diagonal, and no
+ * material update of its own. */
 extern const fe_variant bench_bound;
 
 /* Numbers in the result of an operation: rows of n_node nodes. */
@@ -47,14 +47,15 @@ static inline size_t bench_entries(bench_operation op, int n_node)
 }
 
 fe_status bench_case_open(const bench_box *box, bench_case *c);
-/* One rank's piece: no rank makes the whole box. comm and device stay the caller's and outlive the case. */
+/* One rank's piece: no rank makes the whole box. The caller keeps comm and device, which must outlive the
+ * case. */
 fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c);
 void bench_case_close(bench_case *c);
 
 /* Brings trial state and tangent into the form that the operation starts from. */
 fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
-/* One call as a solver makes it: output zeroed unless the strategy stores it, then the operation on the whole
- * share, whose interior runs while ghosts travel. Enqueues only. */
+/* One call as a solver makes it: the output is zeroed unless the strategy stores it; then the operation runs
+ * on the whole share, and the interior part runs during the exchange of ghosts. Only enqueues. */
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
 /* The same from x to y, [n_local][3] each, for residual and jacvec. */
 fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,

@@ -11,7 +11,8 @@ __global__ void copy_all(size_t n, const double2 *from, double2 *to)
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += stride) to[i] = from[i];
 }
 
-/* CHAINS independent multiply-adds a thread; the store is never taken, and keeps the compiler honest. */
+/* CHAINS independent multiply-adds per thread. The store is never executed; it stops the compiler from
+ * removing the work. */
 __global__ void fma_chains(double factor, double add, double *out)
 {
     double x[CHAINS], sum = 0.0;

@@ -1,4 +1,4 @@
-/* What the hardware allows, measured: a copy through memory and fused multiply-adds in registers. And the
+/* Measured limits of the hardware: a copy through memory, and fused multiply-adds in registers. And the
  * device's own clock. */
 #ifndef BENCH_CEILING_H
 #define BENCH_CEILING_H

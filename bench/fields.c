@@ -1,4 +1,4 @@
-/* What the nodes of a box do and how plastic its elements are; see fields.h. */
+/* Displacements of a box's nodes and states of its elements; see fields.h. */
 #include "bench/fields.h"
 #include "common/backend/device.h"
 #include "common/problem/state.h"
@@ -91,7 +91,7 @@ static fe_status common_material(bench_case *c)
     return fe_material_host(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);
 }
 
-/* Ghosts of fields come from their owners. */
+/* Owners send the ghost values of fields. */
 static fe_status refresh(bench_case *c, double *x) { return c->comm ? fe_comm_exchange(c->comm, x) : FE_OK; }
 
 fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)

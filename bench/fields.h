@@ -4,9 +4,9 @@
  * slab to twice the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes
  * move at random by a tenth of the yield strain. Scattered: nodes only move at random, and each element is
  * chosen with probability `plastic` to hold a committed plastic strain of three times the yield strain, as if
- * it had been left behind by such a shear: the stress of that takes it, and no neighbour, beyond yield.
- * Either way the plastic elements have a committed state and a softened tangent, the others neither. The
- * direction vectors of jacvec are random. */
+ * such a shear had left it behind. The stress of this strain takes the element, and none of its neighbours,
+ * beyond yield. In both cases the plastic elements have a committed state and a softened tangent, and the
+ * others have neither. The direction vectors of jacvec are random. */
 #ifndef BENCH_FIELDS_H
 #define BENCH_FIELDS_H
 
@@ -17,7 +17,7 @@
 #define BENCH_YIELD 250.0
 #define BENCH_HARDENING 2000.0
 
-/* Three numbers in [-1, 1] that belong to a tag and a seed, on whatever rank. Seed 3 is the direction's. */
+/* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. Seed 3 is that of the direction. */
 void bench_random_vector(int64_t node, uint64_t seed, double out[3]);
 /* Displacement of step 0 (committed) or 1: the slab z < plastic sheared, and a random part. */
 void bench_displacement(const bench_box *box, int cells, int step, int64_t node, const double x[3],

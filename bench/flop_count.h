@@ -1,9 +1,9 @@
-/* Flop of one element, counted: the element bodies of common/physics run once on a number that counts its
- * own additions, subtractions, multiplications, divisions, square roots and maxima, one each (a fused
- * multiply-add is two; what starts a sum is no addition). So the count follows the physics and needs no
- * table.
+/* Flop of one element, counted: the element bodies of common/physics run once on a number that counts its own
+ * additions, subtractions, multiplications, divisions, square roots and maxima, one each (a fused
+ * multiply-add is two; the first term of a sum is not an addition). So the count follows the physics and
+ * needs no table.
  *
- * C++, and in place of common/physics/real.h: include it before any header of febench. */
+ * C++. It replaces common/physics/real.h: include it before any header of febench. */
 #ifndef BENCH_FLOP_COUNT_H
 #define BENCH_FLOP_COUNT_H
 
@@ -28,7 +28,7 @@ inline int64_t operations = 0;
 
 struct number {
     double value = 0.0;
-    bool empty = false; /* FE_EMPTY, where a sum starts: the first addition to it is none */
+    bool empty = false; /* FE_EMPTY, the start of a sum: the first addition to it is not counted */
     number() = default;
     number(double a) : value(a) {}
     number &operator[](int) { return *this; }

@@ -20,9 +20,10 @@ fe_status option_share(const char *flag, const char *text, double *out);
 fe_status option_unknown(const char *program, const char *word);
 /* The ranks of a run: the launcher's processes where there are any, else those asked for (0: one). */
 fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks);
-/* Exit code; one rank speaks for all that end alike. */
+/* Exit code; one rank prints for all that end in the same way. */
 int option_exit(const char *program, fe_status status);
-/* The last call of main: leaves MPI. It does not return where something was given up that may still run. */
+/* The last call of main: leaves MPI. It does not return where an abandoned thread or request may still be
+ * active. */
 void option_end(int code);
 
 #endif

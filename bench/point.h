@@ -3,7 +3,7 @@
 #ifndef BENCH_POINT_H
 #define BENCH_POINT_H
 
-#include "bench/flop_count.h" /* first: it takes the place of fe_real */
+#include "bench/flop_count.h" /* first, because it replaces fe_real */
 
 #include "bench/ceiling.h"
 #include "bench/verify.h"
@@ -30,7 +30,7 @@ struct entrant {
     const fe_assembly *assembly;
     void *work = nullptr;
     double setup_seconds = 0.0, bytes = 0.0;
-    bool full = false; /* its set-up found no memory */
+    bool full = false; /* not enough memory for its set-up */
 };
 
 /* One benchmark: an entrant's operation. */
@@ -84,7 +84,7 @@ inline double bytes_moved(const group &g, bench_operation op)
     }
 }
 
-/* The later of what memory and arithmetic allow; 0 where the ceilings are unknown. */
+/* The longer of the times that memory and arithmetic need; 0 where the ceilings are unknown. */
 inline double ceiling_seconds(const group &g, const fe_machine &m, bench_operation op)
 {
     const bool cuda = g.c.device->ops != &fe_backend_host;
@@ -116,8 +116,8 @@ inline fe_status set_up(group &g, entrant &e)
     return FE_OK;
 }
 
-/* Opens the case and sets up all entrants. Where one finds no memory, the case is opened again without it, so
- * that what it took is free for the others. */
+/* Opens the case and sets up all entrants. Where memory does not suffice for one, the case is opened again
+ * without it, so that its memory is free for the others. */
 inline fe_status open_case(group &g)
 {
     for (;;) {

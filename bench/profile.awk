@@ -1,5 +1,5 @@
-# Markdown table of what Nsight Compute measured, profile-ELEMENT.csv of bench/profile.sh, beside the model of the rows
-# of the same run.
+# Markdown table of what Nsight Compute measured, profile-ELEMENT.csv of bench/profile.sh, compared with the model in
+# the rows of the same run.
 #   awk -v element=hex8 -v rows=profile-hex8.rows -f bench/profile.awk profile-hex8.csv
 BEGIN {
     FS = ","
@@ -17,14 +17,14 @@ BEGIN {
 NR == 1 {
     for (i = 1; i <= NF; i++) column[$i] = i
     print "\n## " element ", " dofs " DoF\n"
-    print "| kernel | time µs | registers | accesses to spilled values, a thread | shared memory, B a block | warps that fit | warps active | memory, B/DoF | modelled | FP64, flop/DoF | lanes of atomics/DoF, at most |"
+    print "| kernel | time µs | registers | spilled accesses per thread | shared memory per block, B | warps that fit | warps active | memory, B/DoF | modelled | FP64, flop/DoF | atomic lanes/DoF, at most |"
     print "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     next
 }
 function get(name) { return $(column[name]) }
 function op(kind) { return get("smsp__sass_thread_inst_executed_op_" kind "_pred_on.sum") }
-# Bytes that the whole operation has to move, also where other kernels have a part in it; nothing for kernels that
-# are not named after an operation.
+# Bytes that the whole operation has to move, even if it has several kernels; empty for kernels that are not named
+# after an operation.
 function modelled(kernel) {
     if (kernel !~ /_jacvec_/) return ""
     return sprintf("%.0f", model[kernel ~ /_jacvec_elastic_/ ? "jacvec_elastic" : "jacvec"])

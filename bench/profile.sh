@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures with Nsight Compute what each kernel of jacvec uses: registers, spills, occupancy, memory traffic,
-# arithmetic and atomics. One run of `kernels` an element; of every kernel one launch is profiled.
+# arithmetic and atomics. One run of `kernels` per element kind; one launch of every kernel is profiled.
 #   BUILD=build RESULTS=results/MACHINE/FOLDER [SIZE=1000000] [ORDER=lexicographic] sh bench/profile.sh
 set -eu
 export LC_ALL=C
@@ -11,12 +11,12 @@ command -v ncu >/dev/null || fail "ncu is not there; it comes with the CUDA Tool
 [ -x "$BUILD/kernels" ] || fail "$BUILD/kernels is not built; run make"
 mkdir -p "$RESULTS"
 {
-    echo "# What jacvec's kernels use, $ORDER order"
+    echo "# What the kernels of jacvec use, $ORDER order"
     echo
     echo "One launch of each kernel in Nsight Compute (bench/profile.sh), commit $("$BUILD/kernels" --version | awk 'NR == 1 { print $2 }')."
-    echo "patch_ordered runs the kernels of patch, and then one that sums its shares; it was left out."
-    echo "element_color launches a kernel a colour; one of them was measured. Modelled is what the whole operation has to"
-    echo "move where caches hold all that is used twice (results/README.md)."
+    echo "patch_ordered runs the kernels of patch and then one that adds its partial sums; it was left out."
+    echo "element_color launches one kernel per colour; one of them was measured. Modelled: bytes that the whole operation has to"
+    echo "move if caches hold everything that is used twice (results/README.md)."
 } >"$RESULTS/profile.part"
 metrics=launch__registers_per_thread,launch__shared_mem_per_block,launch__block_size,launch__grid_size
 metrics=$metrics,sm__maximum_warps_per_active_cycle_pct,sm__warps_active.avg.pct_of_peak_sustained_active

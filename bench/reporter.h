@@ -48,14 +48,14 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     return row;
 }
 
-/* Whether a run was skipped: by two names, of Google Benchmark up to 1.7 and since 1.8. */
+/* Whether a run was skipped: the member is called differently in Google Benchmark up to 1.7 and since 1.8. */
 template <typename run> auto skipped(const run &r, int) -> decltype(r.error_occurred)
 {
     return r.error_occurred;
 }
 template <typename run> bool skipped(const run &r, long) { return r.skipped; }
 /* Rows, samples, a table for people, and Google Benchmark's own formats, all from one stream of runs. Groups
- * run one after another, so contexts and ends of all but the first and last are swallowed. */
+ * run one after another, so only the first context and the last end are passed on. */
 class reporter : public benchmark::BenchmarkReporter
 {
   public:

@@ -46,7 +46,7 @@ static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, const fe_
             for (int a = 0; a < n_corner; a++)
                 touches |= number[node[a]] >= 0 && number[node[a]] < o->n_sample;
             if (!touches) continue;
-            if (fill) o->elem[n] = e; /* of the mesh, until local numbers take their place */
+            if (fill) o->elem[n] = e; /* numbers of the mesh, later replaced by local numbers */
             n++;
         }
         o->mesh.n_elem = n;

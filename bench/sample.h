@@ -1,4 +1,4 @@
-/* What the oracle says of a benchmark case: the elements at some of its nodes as a mesh of their own. */
+/* The oracle's results for a benchmark case: the elements at some of its nodes are a mesh of their own. */
 #ifndef BENCH_SAMPLE_H
 #define BENCH_SAMPLE_H
 
@@ -24,8 +24,8 @@ typedef struct bench_oracle {
     uint8_t *flags; /* [n_elem of the share] */
 } bench_oracle;
 
-/* Samples owned nodes of the case, half of them at its border, and lets the oracle compute every operation
- * there. mesh: the piece that the case was made of. */
+/* Samples owned nodes of the case, half of them on its border; the oracle computes every operation there.
+ * mesh: the piece that the case was made of. */
 fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh);
 void bench_oracle_close(bench_oracle *o);
 

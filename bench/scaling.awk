@@ -1,12 +1,13 @@
 # Markdown tables of a scaling.csv.
 #
-# For each backend, element, kind and size: a line a variant and operation, with the time on each number of ranks,
-# how that compares with one rank, and what communication costs on the most ranks; then ghosts and sums by
-# themselves. Ratios have the interval that both times' intervals allow. results/README.md defines all figures.
+# For each backend, element, kind and size: one line per variant and operation, with the time on each number of
+# ranks, its ratio to one rank, and the cost of communication on the largest number of ranks; then the exchange of
+# ghosts and sums alone. The interval of a ratio follows from those of both times. results/README.md defines all
+# numbers.
 BEGIN { FS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
-function note(list, value,    i) { # adds a value to a list that keeps the order of arrival
+function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
 }
@@ -21,7 +22,7 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     note("groups", group)
     note(group SUBSEP "ranks", ranks)
     dof[group, ranks] = get("n_dof"); grid[group, ranks] = part[2]; by[group, ranks] = part[3]
-    about[group] = get("device") (get("backend") == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") " a rank" : "") \
+    about[group] = get("device") (get("backend") == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") " per rank" : "") \
         ", " get("order") " order, "
     if (variant != "none") {
         note(group SUBSEP "variants", variant)
@@ -52,7 +53,7 @@ function share(all, own,    from, to) {
     if (overlap(all, own)) return "cannot tell, at most " percent(to) " %"
     return percent(1 - median[own] / median[all]) " % (" percent(from) " to " percent(to) ")"
 }
-# How much of the exchange's own time the operation did not take longer for it.
+# The share of the exchange's own time by which the operation did not become longer.
 function hidden(all, own, exchange,    middle, from, to) {
     if (!(all in median) || !(own in median) || !(exchange in median)) return ""
     middle = clip(1 - (median[all] - median[own]) / median[exchange])
@@ -90,7 +91,7 @@ function operations(group, kind, n, count_of,    i, k, v, op, unit, unit_name, h
             if (filled) print text
         }
 }
-# Ghosts and sums, in nccl-tests' terms.
+# Exchange of ghosts and sums, in the terms of nccl-tests.
 function collectives(group, n, count_of,    i, k, r, at, size, algorithm, bus, shown, names) {
     split("exchange reduce1 reduce32", names, " ")
     for (i = 1; i <= n; i++) {
@@ -115,9 +116,9 @@ END {
     if (!count["groups"]) exit
     for (i = 1; i <= count["commits"]; i++) commits = commits (i > 1 ? ", " : "") item["commits", i]
     printf "# Scaling on %s, commit %s\n\n", machine, commits
-    print "Median times on the slowest rank with their 95 % intervals; of `gmres_*` one iteration. Speed-up and efficiency: time on"
-    print "one rank / time on so many. Communication: the share of the time that is gone without the exchange of ghosts; exchange"
-    print "hidden: how much of an exchange's own time goes by beside other work. `results/README.md` defines all figures."
+    print "Median times on the slowest rank with their 95 % intervals; for `gmres_*` of one iteration. Speed-up and efficiency:"
+    print "time on one rank / time on this number of ranks. Communication: the share of the time that the exchange of ghosts adds."
+    print "Exchange hidden: the share of the exchange's own time that overlaps with other work. `results/README.md` defines all."
     for (g = 1; g <= count["groups"]; g++) {
         group = item["groups", g]
         split(group, name, SUBSEP)
@@ -128,7 +129,7 @@ END {
         }
         printf "\n## %s on %s, %s: %s\n\n%s%s repetitions.\n\n", name[2], name[1], name[3], \
             name[3] == "strong" ? dof[group, count_of[1]] " DoF in all" \
-                : sprintf("%.0f DoF a rank", dof[group, count_of[1]] / count_of[1]), about[group], repetitions[group]
+                : sprintf("%.0f DoF per rank", dof[group, count_of[1]] / count_of[1]), about[group], repetitions[group]
         operations(group, name[3], n, count_of)
         collectives(group, n, count_of)
     }

@@ -1,6 +1,6 @@
-/* The program `scaling`: what one strategy's operations, ghosts, sums and Krylov iterations take on the ranks
- * at hand, each of which makes and holds its own piece of a box. Rows like those of `kernels`, with their
- * ranks. */
+/* The program `scaling`: times a strategy's operations, the exchange of ghosts, sums over ranks and Krylov
+ * iterations. Each rank makes and holds its own piece of a box. Writes rows like those of `kernels`, with the
+ * number of ranks. */
 #include "bench/options.h"
 #include "bench/verify.h"
 #include "common/ranks/ranks.h"
@@ -26,22 +26,22 @@ static const char help[] =
     "  --transport KIND          between GPUs: nccl (default), peer (they write into each other's memory; "
     "--ranks\n"
     "                            only)\n"
-    "  --dofs N                  about so many degrees of freedom (300000)\n"
-    "  --weak                    so many on each rank, instead of in all\n"
+    "  --dofs N                  degrees of freedom, approximately (300000)\n"
+    "  --weak                    --dofs is the number per rank, not the total\n"
     "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive (hex8)\n"
     "  --variants LIST           strategies (all); --list prints them\n"
     "  --order ORDER             node order within each rank: lexicographic (default), rcm, morton,\n"
     "                            bisection, random\n"
     "  --restart M               basis length of GMRES, whose first M iterations are timed (30)\n"
     "  --repetitions N           samples of each operation (15)\n"
-    "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
+    "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
     "  --rows FILE.csv           result rows: results/README.md defines them\n"
     "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
     "  --capacity                print two lines, for scripts: host and the cores that ranks may run on,\n"
     "                            cuda and the GPUs found\n"
     "  --list --help --version\n"
     "\n"
-    "exit: 0 done, with failed checks and full memory recorded in their rows; 1 the run failed; 2 bad "
+    "exit: 0 done (failed checks and full memory are recorded in their rows); 1 the run failed; 2 bad "
     "input\n";
 
 enum { MOST_REPETITIONS = 999, REDUCE_LONG = 32 };
@@ -70,7 +70,7 @@ typedef struct bench {
     bench_case c;
     fe_krylov krylov;
     double *scalar, *b, *x;
-    const fe_assembly *assembly; /* at hand, with its work */
+    const fe_assembly *assembly; /* the current strategy and its work */
     void *work;
     char mesh[96], device_name[128];
     fe_row row;
@@ -156,7 +156,7 @@ static fe_status apply(void *context, double *x, double *y)
     return bench_forces(&b->c, b->assembly, b->work, BENCH_JACVEC, x, y);
 }
 
-/* One cycle: its closing residual and update are in it. */
+/* One cycle, including its final residual and update. */
 static fe_status call_gmres(bench *b, int orthogonalization)
 {
     const fe_operator A = {.apply = apply, .context = b, .version = 1};
@@ -174,7 +174,7 @@ static fe_status verify(bench *b, bench_operation op, double *error)
     return largest(b, error);
 }
 
-/* Each as it is enqueued, and recorded where the backend can. */
+/* Each one enqueued, and also recorded where the backend can. */
 static fe_status time_gmres(bench *b)
 {
     static const struct {
@@ -286,12 +286,13 @@ static fe_status run_on_case(bench *b)
     FE_TRY(d->ops->vector.copy(d, n, b->c.direction, b->b));
     FE_TRY(fe_share_quality(&b->c.share, b->comm, d, &quality));
     if (b->comm->rank == 0)
-        printf(
-            "%s %s on %d ranks (%s, %d threads each), %lld DoF: elements %.3f of their mean at most, %.2f %% "
-            "computed twice; %.2f %% ghosts\n%-18s %-22s %12s %22s %10s %10s\n",
-            b->mesh, b->row.element, b->comm->size, b->comm->ops->name, d->threads, (long long)b->row.n_dof,
-            quality.imbalance, 100.0 * quality.duplicates, 100.0 * quality.ghosts, "variant", "operation",
-            "median us", "95 % interval us", "MDoF/s", "GB/s");
+        printf("%s %s on %d ranks (%s, %d threads each), %lld DoF: a rank has at most %.3f times the mean "
+               "number "
+               "of elements; %.2f %% computed by several ranks; %.2f %% ghosts\n%-18s %-22s %12s %22s %10s "
+               "%10s\n",
+               b->mesh, b->row.element, b->comm->size, b->comm->ops->name, d->threads,
+               (long long)b->row.n_dof, quality.imbalance, 100.0 * quality.duplicates, 100.0 * quality.ghosts,
+               "variant", "operation", "median us", "95 % interval us", "MDoF/s", "GB/s");
     /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
     const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
     b->row.bytes_moved = (double)fe_halo_bytes_sent(halo);
@@ -345,7 +346,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     return status;
 }
 
-/* Rows of cases that never came to their end. */
+/* Rows of cases that did not finish. */
 static void write_off(const task *t, const fe_machine *machine)
 {
     const arguments *a = t->arguments;

@@ -14,8 +14,8 @@
 
 static const char help[] =
     "usage: solve PROBLEM.json [options]\n"
-    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment a load "
-    "factor.\n"
+    "Solves a small-strain J2 plasticity problem on a Gmsh mesh, one backward-Euler increment per "
+    "load factor.\n"
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1; default: the first mesh that the problem lists\n"
     "  --variant NAME            assembly strategy (patch); --list prints all\n"
@@ -48,12 +48,12 @@ static const char help[] =
     "                            none, block-jacobi, chebyshev (four sweeps on block-jacobi), multigrid\n"
     "                            (smoothed aggregation)\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
-    "  --krylov-iterations N     most iterations of one linear solve (20000)\n"
+    "  --krylov-iterations N     limit of iterations of one linear solve (20000)\n"
     "  --graphs                  cuda: Krylov iterations as CUDA graphs, faster where launches cost more "
     "than\n"
-    "                            work; their time is not told apart then\n"
+    "                            work; their time is then not split into phases\n"
     "  --tolerance T             Newton: residual over the largest force so far (1e-9)\n"
-    "  --newton-iterations N     most iterations of one increment (60)\n"
+    "  --newton-iterations N     limit of iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
     "  --anderson M              Anderson acceleration with M differences (0): for --jacobian elastic\n"
     "  --fixed-work              all iterations that --newton-iterations and --krylov-iterations allow, "
@@ -68,7 +68,7 @@ static const char help[] =
     "  --result FILE.json        result, complete after every load step; its status is \"running\" until the "
     "end\n"
     "  --output DIR              ParaView series of the fields\n"
-    "  --verbose                 a line each Newton iteration\n"
+    "  --verbose                 one line per Newton iteration\n"
     "  --list --help --version\n"
     "\n"
     "exit: 0 every load step converged; 1 the run failed (accepted steps are written); 2 bad input;\n"
@@ -156,7 +156,7 @@ static int is_plain(const char *word)
            !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")];
 }
 
-/* The words with blanks between them; those that a shell would take apart in quotes. */
+/* Joins the words with blanks; words that a shell would split are quoted. */
 static fe_status join_words(int n, char **word, char **line)
 {
     size_t length = 1;
@@ -258,7 +258,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
     return join_words(optind - 1, argv + 1, &a->flags);
 }
 
-/* Writes what a step leaves behind, and says a line about it. */
+/* Writes the results of a step, and prints a line about it. */
 typedef struct writer {
     const arguments *arguments;
     const fe_mesh *mesh;

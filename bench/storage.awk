@@ -17,7 +17,7 @@ END {
     print "# States and tangents stored in other ways\n"
     print "Throughput, " name ": " about ", commit " commits "."
     print "GROUPS: six doubles each, in groups of 32 elements. FLOATS: tangents in single precision. FULL: jacvec reads 21 doubles."
-    print "RECORDS: the six numbers of a point side by side. ARRAYS: one array a component, of 65536 elements."
+    print "RECORDS: the six numbers of a point side by side. ARRAYS: one array per component for each 65536 elements."
     print "A product by finite difference (solve --jacobian difference) costs a residual and two passes over vectors.\n"
     print "| element | variant | storage | residual | material | jacvec | diagonal | error of jacvec | memory, B/DoF |"
     print "|---|---|---|---:|---:|---:|---:|---:|---:|"

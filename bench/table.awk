@@ -1,17 +1,17 @@
 # Markdown tables of a kernels.csv.
 #
-# For each backend and element the largest size that has times: a line a variant, a column an operation, and what
-# the machine's ceiling allows. Where the sweep holds several node orders or shares of plastic elements, jacvec
-# over these at one size. A cell is the median throughput and its 95 % interval; bold is the fastest of its column
-# by intervals that do not overlap. Where no cell of a column is bold, the samples cannot tell. The price of
-# determinism is the throughput of the best variant that repeats itself to the bit over that of the best of all;
-# one whose sums changed in any row of the backend does not count as repeating, also where it did by luck.
+# For each backend and element: the largest size that has times, with one line per variant, one column per
+# operation, and the limit that the machine's ceilings set. If the sweep holds several node orders or shares of
+# plastic elements, jacvec over these at one size. A cell is the median throughput and its 95 % interval. Bold is
+# the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
+# The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
+# all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
 function kind_of(op) { return op == "material" ? "points" : "sums" }
 function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
-function note(list, value,    i) { # adds a value to a list that keeps the order of arrival
+function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
 }
@@ -68,7 +68,7 @@ function header(first, names, n, prefix, last,    i, head, rule) {
     print head last
     print rule (last == "" ? "" : "---:|---:|---:|---:|---|")
 }
-# Whether a variant repeats itself to the bit, or the operations in which it does not.
+# Whether a variant is bitwise reproducible, or the operations in which it is not.
 function steadiness(group, variant,    o, at, known, changing, list) {
     for (o = 1; o <= n_op; o++) {
         at = group SUBSEP ops[o] SUBSEP variant
@@ -77,7 +77,7 @@ function steadiness(group, variant,    o, at, known, changing, list) {
     }
     return !known ? "" : !changing ? "yes" : changing == known ? "no" : list
 }
-# The fastest variant of an operation, or the fastest of those that repeat themselves; "" where there is none.
+# The fastest variant of an operation, or the fastest of the reproducible ones; "" where there is none.
 function fastest(backend, group, op, steady,    v, at, best) {
     for (v = 1; v <= count["variants"]; v++) {
         at = group SUBSEP op SUBSEP item["variants", v]
@@ -100,7 +100,7 @@ function operations(backend, element, setting,    part, dof, group, o, v, varian
     group = backend SUBSEP element SUBSEP setting SUBSEP dof
     printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic%s.\n\n", element, backend, dof, unit_name(backend),
         about[group], part[1], 100 * part[2], part[3] == "scattered" ? ", scattered" : ""
-    header("variant", ops, n_op, "", " B/DoF | of these own | set-up ms | largest error | repeats to the bit |")
+    header("variant", ops, n_op, "", " memory, B/DoF | own memory, B/DoF | set-up ms | largest error | bitwise reproducible |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
         if (!has[group, variant]) continue
@@ -114,9 +114,9 @@ function operations(backend, element, setting,    part, dof, group, o, v, varian
     if (text ~ /[0-9]/) print "| *ceiling* |" text " | | | | |"
     text = ""
     for (o = 1; o <= n_op; o++) text = text " " price(backend, group, ops[o]) " |"
-    if (text ~ /[0-9]/) print "| *best that repeats / best of all* |" text " | | | | |"
+    if (text ~ /[0-9]/) print "| *best reproducible / best of all* |" text " | | | | |"
 }
-# jacvec at one size over all orders (plastic 1) or all plastic shares of a pattern (lexicographic): the largest
+# jacvec over all orders (plastic 1) or over all plastic shares of a pattern (lexicographic), at the largest
 # common size.
 function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
     for (i = 1; i <= count[list]; i++) {
@@ -148,7 +148,7 @@ function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part
 END {
     if (!count["groups"]) exit
     printf "# Kernels on %s, commit %s\n\n", machine, commit
-    print "Median throughput with its 95 % interval; bold is the fastest of its column by intervals that do not overlap."
+    print "Median throughput with its 95 % interval; bold is the fastest of its column if its interval overlaps no other."
     print "Where no cell is bold, the samples cannot tell. `results/README.md` explains columns and ceiling."
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)

@@ -1,4 +1,4 @@
-/* Checks of the results on a benchmark case: right, and the same in every run. */
+/* Checks that the results of a benchmark case are right and the same in every run. */
 #ifndef BENCH_VERIFY_H
 #define BENCH_VERIFY_H
 
@@ -11,7 +11,7 @@ extern "C" {
 /* A result whose error is above this is recorded with its error and without a time. Tangents in single
  * precision are exact to 6e-8. */
 #define BENCH_TOLERANCE (FE_STORAGE == FE_STORAGE_FLOATS ? 1e-6 : 1e-12)
-/* A strategy whose output has the same bits in so many runs more counts as deterministic. */
+/* A strategy counts as deterministic if so many more runs give the same bits. */
 #define BENCH_RUNS 20
 
 /* Runs the operation on cleared state and output, and measures its error: the largest of

@@ -1,7 +1,7 @@
 /* The two structs that a strategy is made of, and the registry.
  *
  * A variant sums element contributions its own way; everything else is the same object code for all. It sees
- * flat arrays (fe_view, common/physics/view.h) and two parts of the work, and nothing of files, ranks,
+ * flat arrays (fe_view, common/physics/view.h) and two parts of the work. It does not see files, ranks,
  * boundary conditions or clocks. */
 #ifndef FE_VARIANT_H
 #define FE_VARIANT_H
@@ -45,12 +45,12 @@ typedef struct fe_assembly {
 
 typedef struct fe_variant {
     const char *name, *summary;
-    int deterministic; /* the same bits on every run: a test holds it */
+    int deterministic; /* the same bits on every run, which a test checks */
     const fe_assembly *host, *cuda;
 } fe_variant;
 
 /* The table's residual and jacvec from one forces(p, work, op, part, displacement, y); the direction of
- * jacvec is a displacement, too. */
+ * jacvec is passed as the displacement. */
 #define FE_FORCE_OPERATIONS(forces)                                                                          \
     static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *displacement,     \
                               double *r)                                                                     \

@@ -148,7 +148,7 @@ static fe_status name_group(fe_group *group, const char *name, int dim, int numb
     return FE_OK;
 }
 
-/* The side across `axis` at its start (end = 0) or end; facets turn outwards. A quadrangle is cut from its
+/* The side across `axis` at its start (end = 0) or end; facets point outwards. A quadrangle is cut from its
  * lowest to its highest vertex, as Kuhn's tetrahedra cut it. */
 static fe_status make_side(const fe_box *box, int axis, int end, fe_group *group)
 {

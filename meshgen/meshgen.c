@@ -1,4 +1,4 @@
-/* Makes box meshes, describes mesh files, and says what partitions of either cost: `meshgen box ...`,
+/* Makes box meshes, describes mesh files, and prints what partitions of both cost: `meshgen box ...`,
  * `meshgen info FILE`, `meshgen parts ...`. */
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
@@ -17,11 +17,11 @@ static const char usage[] =
     "       meshgen parts --ranks LIST [--partition METHOD] (FILE.msh | box's options)\n"
     "\n"
     "box: a box with the corner at 0, groups x0 x1 y0 y1 z0 z1 on its sides and \"body\" inside\n"
-    "  -e, --element hex8|tet4   hexahedra, or six tetrahedra a cell (hex8)\n"
+    "  -e, --element hex8|tet4   hexahedra, or six tetrahedra per cell (hex8)\n"
     "  -c, --cells NX,NY,NZ      cells along the axes; one number for a cube\n"
     "  -l, --length LX,LY,LZ     lengths of the sides (1,1,1); one number for a cube\n"
     "  -d, --distort D           moves inner nodes at random by up to D cells (0)\n"
-    "  -s, --seed N              of the random numbers (0)\n"
+    "  -s, --seed N              seed of the random numbers (0)\n"
     "  -r, --order ORDER         lexicographic, rcm, morton, bisection, random (lexicographic)\n"
     "  -b, --binary              binary MSH 4.1 instead of text\n"
     "  -o, --output FILE.msh\n"
@@ -50,10 +50,10 @@ static fe_status bad_value(const char *flag, const char *value, const char *want
     return fe_fail(FE_BAD_INPUT, "--%s %s: %s; see meshgen --help", flag, value, wanted);
 }
 
-/* One number, or three between commas; `after` behind the last. */
+/* One number, or three separated by commas; `after` must follow the last. */
 static fe_status read_lengths(const char *text, double length[3])
 {
-    static const char wanted[] = "one or three positive lengths between commas are needed";
+    static const char wanted[] = "one or three positive lengths, separated by commas, are needed";
     const char *at = text;
     int n = 0;
     do {
@@ -71,7 +71,7 @@ static fe_status read_lengths(const char *text, double length[3])
 
 static fe_status read_cells(const char *text, int cells[3])
 {
-    static const char wanted[] = "one or three counts of at least 1 between commas are needed";
+    static const char wanted[] = "one or three counts of at least 1, separated by commas, are needed";
     const char *at = text;
     int n = 0;
     do {
@@ -133,7 +133,8 @@ static fe_status read_ranks(const char *text, box_options *o)
         errno = 0;
         const long v = strtol(at, &after, 10);
         if (after == at || errno || v < 1 || v > 4096 || (*after && *after != ',') || o->n_ranks == 32)
-            return bad_value("ranks", text, "numbers from 1 to 4096 between commas are needed, at most 32");
+            return bad_value("ranks", text,
+                             "numbers from 1 to 4096, at most 32, separated by commas, are needed");
         o->ranks[o->n_ranks++] = (int)v;
         at = after + 1;
     } while (at[-1] == ',');
@@ -163,7 +164,7 @@ static fe_status read_option(int option, const char *value, box_options *o)
     }
 }
 
-/* getopt's ':' is a flag without its value, '?' one that is not known. */
+/* getopt returns ':' for a flag without its value, '?' for an unknown one. */
 static fe_status bad_flag(int option, char **argument)
 {
     const char *word = argument[optind - 1];

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Inside, everything is in long double: what differs from the oracle is the other side's rounding, also where
- * strains are small differences of large displacements. */
+/* Everything is computed in long double, so differences from the oracle are rounding of the tested code, even
+ * where strains are small differences of large displacements. */
 typedef long double real;
 
 static void round_to(int n, const real *exact, double *rounded)

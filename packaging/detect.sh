@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds the compilers and libraries of this machine for the Makefile. Each library is found when a small program
-# that uses it compiles, links and runs; nothing is taken for granted because a file has the right name.
+# that uses it compiles, links and runs; that a file has the right name is not enough.
 #
 #   CC=… CXX=… NVCC=… packaging/detect.sh FOLDER
 #
@@ -245,7 +245,7 @@ dry_run() { # NAME PREFIX
         grep -v '/stubs$' | while read -r folder; do [ ! -d "$folder" ] || (cd "$folder" && pwd -P); done | head -n 1
 }
 
-# The architectures to compile for: those asked for, else those of the GPUs that are there, else 90 with PTX.
+# The architectures to compile for: those requested, otherwise those of the GPUs found, otherwise 90 with PTX.
 architectures() {
     [ -z "$CUDA_ARCHS" ] || { echo "$CUDA_ARCHS" && return; }
     { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } |
@@ -324,7 +324,7 @@ EOF
     missing "nvcc $version: $(first_error)"
 }
 
-# Parts of the Toolkit, or of what comes beside it; after cuda()
+# Parts of the Toolkit, or libraries installed with it; after cuda()
 beside_cuda() {
     if ! grep -q '^HAVE_CUDA := yes' "$work/CUDA.mk"; then
         for library in CUSPARSE NCCL; do missing 'needs the CUDA Toolkit'; done

@@ -1,7 +1,7 @@
 # What the .gp files of this folder draw of one backend, as a gnuplot script: lists, ranges and data blocks.
 #   awk -v backend=host -f plots/figures.awk variants/variants.def machine.csv kernels.csv
-# Rows of one node order, share and pattern of plastic elements are taken: lexicographic, 1 and clustered where
-# there are some. $plastic has all shares and patterns of lexicographic rows, at the size of an element that has most.
+# Rows of one node order, share and pattern of plastic elements are taken: lexicographic, 1 and clustered if
+# there are any. $plastic has all shares and patterns of lexicographic rows, at the size of an element that has most.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { file++ }
 file == 1 && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); know($0) }

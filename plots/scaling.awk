@@ -1,7 +1,7 @@
 # What scaling.gp draws of one backend, as a gnuplot script; nothing where no panel has two numbers of ranks.
 #   awk -v backend=host -f plots/scaling.awk variants/variants.def scaling.csv
 # A panel is an element and a column: strong scaling of one mesh, or weak scaling of one mesh for each rank. A point is
-# the time of an iteration of GMRES on one rank over that on so many, and the range that both intervals allow: of the
+# the time of an iteration of GMRES on one rank over that on several, with the interval that follows from those of both; for the
 # first of these orthogonalizations that was measured.
 BEGIN { FS = ","; n_way = split("gmres_dcgs2_graph gmres_dcgs2 gmres_cgs2", way, " ") }
 FNR == 1 { file++ }
@@ -39,7 +39,7 @@ function columns_of(kind,    at, part, i, k, first) {
 END {
     for (w = 1; w < n_way && !(way[w] in measured); w++) continue
     wanted = way[w]
-    for (i = 1; i <= n_row; i++) { # rows that have one rank beside them
+    for (i = 1; i <= n_row; i++) { # rows that can be compared with one rank
         $0 = row[i]; at = panel[i]
         if (get("operation") != wanted || !((wanted, at, get("element"), get("variant")) in one)) continue
         ranks = get("ranks") + 0

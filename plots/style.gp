@@ -3,7 +3,7 @@
 # variant, the room for the legend, the terminal.
 #
 # Colours are Paul Tol's "muted" scheme, distinct with all common kinds of colour blindness, in the order of
-# variants/variants.def. From the tenth variant on they come again, with open markers, dashes and hatched bars.
+# variants/variants.def. From the tenth variant on they repeat, with open markers, dashes and hatched bars.
 tol = "#332288 #CC6677 #117733 #88CCEE #AA4499 #DDCC77 #44AA99 #882255 #999933"
 marks = "7 5 9 11 13 15 7 5 9 6 4 8 10 12 14 6 4 8"
 ink = "#222222"

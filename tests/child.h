@@ -1,20 +1,22 @@
-/* Programs of this build as child processes, in a folder of their own. What fails here fails the cmocka test
- * that called. */
+/* Programs of this build as child processes, in a folder of their own. A failure here fails the calling
+ * cmocka test. */
 #ifndef CHILD_H
 #define CHILD_H
 
 #include <sys/types.h>
 
 /* Fixtures of a group of tests: a new folder to work in, with p.json (the default problem), box.msh (Hex8)
- * and tet.msh (Tet4); the programs of the folder FE_BUILD (this build's) in front of PATH; no CUDA device to
- * be found. */
+ * and tet.msh (Tet4); the programs of the folder FE_BUILD (this build's) in front of PATH; no CUDA device
+ * visible. */
 int child_open(void **state);
 int child_close(void **state);
 
-/* A shell command, with its output in the files out and err; SIGALRM ends it after child_seconds (60). */
+/* Runs a shell command, with its output in the files out and err; SIGALRM ends it after child_seconds
+ * (60). */
 extern unsigned child_seconds;
 pid_t child_start(const char *command);
-/* Its exit code, or minus the signal that ended it; child_said is its stderr. No temporary file may stay. */
+/* Its exit code, or minus the signal that ended it; child_said is its stderr. Fails if a temporary file is
+ * left. */
 int child_finish(pid_t child);
 int child_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Runs a command that has to end with this exit code. */

@@ -1,5 +1,5 @@
-/* What several test programs need: random numbers, meshes, files, folders, commands. What fails here fails
- * the cmocka test that called. */
+/* What several test programs need: random numbers, meshes, files, folders, commands. A failure here fails the
+ * calling cmocka test. */
 #ifndef TESTS_COMMON_H
 #define TESTS_COMMON_H
 
@@ -55,7 +55,7 @@ void write_bytes(const char *path, size_t n, const void *bytes);
 char *read_file(const char *path, size_t *n);
 /* The first size - 1 bytes of a file at most, and a 0. */
 void read_into(const char *path, size_t size, char *text);
-/* Lets this process write at most so many bytes a file: like a disk that fills up half way through a file. */
+/* Limits the size of files that this process writes, as a disk does that fills up in the middle of a file. */
 void limit_files(rlim_t bytes);
 
 /* What a shell command prints, to be freed, and its exit code, or minus the signal that ended it. */

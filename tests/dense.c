@@ -170,7 +170,7 @@ int dense_main(const char *group, const struct CMUnitTest *first, int n, const s
     if (first) tests[n_test++] = *first;
     for (int k = 0; k < 2; k++) {
         const int there = k == 0 || fe_cuda_devices() > 0;
-        for (int i = 0; i < (there ? n : 1); i++, n_test++) { /* one skip in place of all */
+        for (int i = 0; i < (there ? n : 1); i++, n_test++) { /* one skip instead of all */
             snprintf(names[n_test], sizeof names[n_test], "%s %s", there ? subjects[i].name : "*",
                      backends[k]);
             tests[n_test] = (struct CMUnitTest){.name = names[n_test],

@@ -1,8 +1,8 @@
 /* Small dense systems for tests of Krylov methods, on any backend.
  *
- * The operator's context holds a matrix on the host; it brings vectors there and back, so that the same tests
- * run on every backend. Systems have condition numbers below 100, so a relative residual of 1e-13 leaves an
- * error below 1e-10. */
+ * The operator's context holds a matrix on the host; it copies vectors to the host and back, so that the same
+ * tests run on every backend. Systems have condition numbers below 100, so a relative residual of 1e-13
+ * leaves an error below 1e-10. */
 #ifndef DENSE_H
 #define DENSE_H
 
@@ -10,7 +10,10 @@
 #include "common/solver/krylov.h"
 #include "tests/common.h"
 
-enum { MOST = 48, GHOSTS = 5 }; /* vectors are longer than the sums: the rest is an operator's own */
+enum {
+    MOST = 48,
+    GHOSTS = 5
+}; /* vectors are longer than the range of sums: the rest belongs to the operator */
 
 /* A dense matrix as an operator; its device is the solver's. */
 typedef struct dense {
@@ -38,7 +41,7 @@ typedef struct dense_run {
     counting comm;
     fe_krylov krylov;
     dense A, P;
-    fe_operator other; /* in place of A where it has an apply */
+    fe_operator other; /* used instead of A if it has an apply */
     double *b, *x;     /* on the device */
     double right[MOST], exact[MOST], found[MOST];
     fe_krylov_result result;
@@ -47,7 +50,7 @@ typedef struct dense_run {
 /* A random system on a backend. restart 0: CG, on a symmetric matrix. */
 dense_run *dense_open(const char *backend, int n, int restart, int orthogonalization);
 void dense_close(dense_run *t);
-/* Solves A x = right; found and result are set. x starts as rubbish, and b must be kept. */
+/* Solves A x = right; found and result are set. x starts with arbitrary values; b must not change. */
 void dense_solve(dense_run *t, int preconditioned, double tolerance, int most);
 
 /* x = A⁻¹ b by LAPACK. */
@@ -58,10 +61,10 @@ double dense_residual(const dense_run *t); /* |right - A found| */
 
 /* Upper triangular, with a diagonal from 1 down to 1 / condition. */
 void draw_ill_conditioned(dense_run *t, double condition);
-/* The identity and a little more: what a projection leaves of A v has lost digits. */
+/* Close to the identity: after a projection, few digits of A v remain. */
 void draw_near_identity(dense_run *t, double rest);
 
-/* The backend that a test is of; skips it where that is not there. */
+/* The backend of a test; skips the test where it is not available. */
 const char *dense_backend(void **state);
 typedef struct subject {
     const char *name;

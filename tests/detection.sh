@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is not there is said and left out, and the rest builds and runs: each optional library is hidden in turn, in two
+# A missing library is reported and left out, and the rest builds and runs: each optional library is hidden in turn, in two
 # ways (its header is not found; its header does not compile), then all at once. Prints TAP, like the other tests.
 #   sh tests/detection.sh       from the root of the repository; FE_BUILD: a build to take compiled CUDA code from
 #

@@ -72,8 +72,8 @@ static int read_arrays(const char *path, array list[MOST_ARRAYS])
     return n;
 }
 
-/* Arrays of doubles may differ by `bound` of their largest number; ranks of elements are left out where there
- * is a bound, for then these are other ranks. */
+/* Arrays of doubles may differ by `bound` of their largest number; ranks of elements are not compared where
+ * there is a bound, because they may then differ. */
 static void compare_array(const char *path, const array *a, const array *b, double bound)
 {
     if (bound > 0 && !strcmp(a->name, "rank")) return;

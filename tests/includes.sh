@@ -1,6 +1,6 @@
 #!/bin/sh
-# The graph of folders: folder A leads to folder B where a file of A includes a file of B.
-#   tests/includes.sh [ROOT]          fails where folders include each other in a circle, and names the circle
+# The graph of folders: it has an edge from folder A to folder B if a file of A includes a file of B.
+#   tests/includes.sh [ROOT]          fails if folders include each other in a circle, and names the circle
 #   tests/includes.sh --graph [ROOT]  prints the edges, each with its number of includes
 graph=0
 [ "$1" != --graph ] || { graph=1 && shift; }

@@ -1,6 +1,6 @@
-/* What every strategy has to obey, whatever the oracle says: rigid motions give no force, the tangent is
- * symmetric and the residual's derivative, stresses stay on the yield surface, and a uniform strain is
- * reproduced. */
+/* Mechanical laws that every strategy must satisfy, independent of the oracle: rigid motions give no force,
+ * the tangent is symmetric and the residual's derivative, stresses stay on the yield surface, and a uniform
+ * strain is reproduced. */
 #include "tests/common.h"
 #include "tests/rig.h"
 
@@ -119,7 +119,7 @@ static int check_surface(const setting *t, const scene *s)
     return bad;
 }
 
-/* A linear displacement from a virgin state strains all points alike, far into plasticity: no force at
+/* A linear displacement from a virgin state strains all points equally, far into plasticity: no force at
  * inner nodes of a distorted mesh. */
 static int check_patch(const setting *t, const scene *s)
 {

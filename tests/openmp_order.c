@@ -1,18 +1,18 @@
-/* What ThreadSanitizer has to be told of gcc's OpenMP; compiled and linked with SANITIZE=thread alone.
+/* Tells ThreadSanitizer about gcc's OpenMP; compiled and linked only with SANITIZE=thread.
  *
  * libgomp is not instrumented: the sanitizer sees neither that a region begins after what was written before
- * it, nor that it ends before what follows, and reports almost every loop. To suppress reports by the
- * library's name would hide races, too. Here the call that runs a region (-Wl,--wrap) says just that order
- * and nothing is suppressed: two threads of one region stay unordered. `omp atomic` and the reduction of one
- * variable are atomic instructions, which the sanitizer sees; that of several takes a lock of the library's,
- * whose order is said here, too. Deferred tasks would need more: only patch's plan of more than 10000
- * elements has some. */
+ * it, nor that it ends before what follows, and reports almost every loop. Suppressing reports by the
+ * library's name would hide races, too. Here the call that runs a region (-Wl,--wrap) announces exactly this
+ * order, and nothing is suppressed: two threads of one region stay unordered. `omp atomic` and the reduction
+ * of one variable are atomic instructions, which the sanitizer sees; the reduction of several takes a lock of
+ * the library, whose order is announced here, too. Deferred tasks would need more: only patch's plan of more
+ * than 10000 elements has some. */
 #include <sanitizer/tsan_interface.h>
 
 typedef struct region {
     void (*body)(void *);
     void *data;
-    char begin, end; /* addresses that the order hangs on */
+    char begin, end; /* addresses that stand for the order */
 } region;
 
 static void run_body(void *of)

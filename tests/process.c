@@ -36,7 +36,7 @@ static int is_ours(pid_t pid)
     return !strcmp(place, test_folder);
 }
 
-/* What the launchers tell each process. */
+/* Environment variables that launchers set for each process. */
 static int has_rank(pid_t pid, int rank)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};

@@ -11,7 +11,8 @@ extern pid_t running; /* the command that was started last; 0: it has ended */
 
 /* Starts a shell command; the result file r.json is removed before. */
 void start(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Its exit code, or minus the signal that ended it, once all processes are gone, which may take so long. */
+/* Its exit code, or minus the signal that ended it, when all processes have ended, which may take so many
+ * seconds. */
 int finish(double seconds);
 
 /* A process of ours: the program `solve` of one rank, or anyone. 0: there is none. */

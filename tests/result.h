@@ -1,4 +1,4 @@
-/* Result files of `solve`, and other JSON. What is missing fails the cmocka test that called. */
+/* Result files of `solve`, and other JSON. A missing key fails the calling cmocka test. */
 #ifndef RESULT_H
 #define RESULT_H
 

@@ -84,7 +84,7 @@ static void give(rig *b, const double *x, int with_ghosts)
     must(b->device->ops->wait(b->device));
 }
 
-/* Zeroes the output, or fills it with NaN where the strategy says that it stores every row. */
+/* Zeroes the output, or fills it with NaN if the strategy stores every row. */
 static void clear(rig *b, int stores)
 {
     const size_t n = 9 * (size_t)b->share.n_local;
@@ -95,7 +95,7 @@ static void clear(rig *b, int stores)
     must(b->device->ops->wait(b->device));
 }
 
-/* Owned rows of the device's out become rows of the mesh's vector y. */
+/* Copies owned rows of the device's output to rows of the mesh's vector y. */
 static void take(rig *b, int width, double *y)
 {
     const size_t row = (size_t)width * sizeof *y;

@@ -27,8 +27,8 @@ rig rig_open(const scene *s, const fe_assembly *assembly, const char *backend, i
 rig rig_whole(const scene *s, const fe_assembly *assembly, const char *backend, int threads);
 void rig_close(rig *b);
 
-/* y = forces(x), owned rows: the border with all ghosts, the interior with none, which comes last where the
- * strategy says that it may. */
+/* y = forces(x), owned rows: the border part with all ghosts, the interior part with none. The interior comes
+ * last if the strategy allows it. */
 void rig_apply(rig *b, fe_forces forces, const double *x, double *y);
 void rig_material(rig *b, fe_linearization mode, const double *u);
 void rig_diagonal(rig *b, double *d);
@@ -42,7 +42,7 @@ typedef struct snapshot {
 
 snapshot snapshot_take(const rig *b);
 void snapshot_close(snapshot *k);
-/* Arrays that differ in a bit: 1 the committed state, 2 the trial state, 4 the tangent. */
+/* Which arrays differ in any bit: 1 the committed state, 2 the trial state, 4 the tangent. */
 int snapshot_differs(const snapshot *a, const snapshot *b);
 
 /* One test: a check of a strategy on a backend, over the scenes of an element kind. */

@@ -40,9 +40,9 @@ void elastic_stress(const scene *s, int e, int q, const double *u, const oracle_
 /* f of the trial stress over the yield stress. */
 double yield_excess(const scene *s, int e, int q);
 
-/* Memory of zeros, with a little more than was asked for. */
+/* Zeroed memory, a little more than requested. */
 void *zeros(size_t count, size_t size);
-/* [n_node][width] of NaN: rows that nobody writes are found. */
+/* [n_node][width] of NaN, so that rows that are not written are found. */
 double *new_vector(const scene *s, int width);
 /* Number of entries with |a - b| > tolerance × scale, the worst of them printed. NaN counts. */
 int compare(const char *what, const scene *s, size_t n, const double *a, const double *b, const double *scale,

@@ -241,7 +241,7 @@ static void pressure_on_a_closed_surface(void **state)
     }
 }
 
-/* The corner order of facets in a file is anybody's: all loads stay the same to the bit. */
+/* The corner order of facets in a file is arbitrary: all loads stay bitwise the same. */
 static void loads_ignore_facet_orientation(void **state)
 {
     (void)state;

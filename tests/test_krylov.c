@@ -70,8 +70,8 @@ static void test_zero(void **state)
     }
 }
 
-/* The limit is kept and said, and x is as good as the reported residual; more iterations never make it
- * worse for GMRES, and however the basis was made orthogonal, it is the smallest one. */
+/* The limit of iterations is kept and reported, and x has the reported residual. For GMRES more iterations
+ * never make it worse, and with every orthogonalization it is the smallest one. */
 static void test_limit(void **state)
 {
     const char *backend = dense_backend(state);
@@ -206,7 +206,7 @@ static void test_bad_preconditioner(void **state)
     dense_close(t);
 }
 
-/* With a null space: a right-hand side in the range is solved, and any other gives no number that is none. */
+/* With a null space: a right-hand side in the range is solved, and any other gives only finite numbers. */
 static void test_singular(void **state)
 {
     const char *backend = dense_backend(state);
@@ -229,8 +229,8 @@ static void test_singular(void **state)
     }
 }
 
-/* The cyclic shift: a basis shorter than the system finds nothing, and that is seen; the whole one is exact.
- * One Jordan block: as long as the system. */
+/* The cyclic shift: a basis shorter than the system finds nothing, and this is reported; the whole basis is
+ * exact. One Jordan block needs a basis as long as the system. */
 static void test_non_normal(void **state)
 {
     const char *backend = dense_backend(state);
@@ -264,7 +264,8 @@ static fe_status noisy_apply(void *context, double *x, double *y)
     return m->device->ops->memory.upload(m->device, bytes, out, y);
 }
 
-/* Nothing falls below the noise: it is given up long before the limit, with the best that there is. */
+/* The residual cannot fall below the noise: the solver stops long before the limit, with the best
+ * solution. */
 static void test_noise(void **state)
 {
     const char *backend = dense_backend(state);
@@ -288,7 +289,7 @@ static fe_status nan_apply(void *context, double *x, double *y)
     return m->calls < 3 ? FE_OK : m->device->ops->memory.upload(m->device, sizeof nan, &nan, y);
 }
 
-/* At once, and what was found before stays. */
+/* It stops at once, and keeps what was found before. */
 static void test_not_finite(void **state)
 {
     const char *backend = dense_backend(state);
@@ -325,7 +326,7 @@ static void test_early_end(void **state)
     }
 }
 
-/* Where the operator gives nothing there is no solution, and no number that is none. */
+/* Where the operator gives zero there is no solution, and all numbers stay finite. */
 static void test_no_solution(void **state)
 {
     const char *backend = dense_backend(state);

@@ -1,4 +1,4 @@
-/* The order of the house: folders include each other in one direction only. */
+/* Folders include each other in one direction only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -22,7 +22,7 @@ static fe_quality quality_of(const fe_mesh *mesh)
     return q;
 }
 
-/* ∮ x · n dA / 3 over the boundary groups, which is the volume where they are closed and turn outwards. */
+/* ∮ x · n dA / 3 over the boundary groups, which is the volume where they are closed and point outwards. */
 static double enclosed_volume(const fe_mesh *mesh)
 {
     double sum = 0;
@@ -231,7 +231,7 @@ static int check_fans(const fe_mesh *mesh, int n, const int *conn)
     return n_fan;
 }
 
-/* Compact pieces of tetrahedra fall into fans of three, but for a few in a hundred. */
+/* Compact pieces of tetrahedra consist of fans of three, except for a few per cent. */
 static void tetrahedra_are_covered_by_fans(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* Ranks as processes: `solve` under mpirun gives what one process gives, and a rank that stops, dies, fails
- * alone or is refused its memory ends all of them, in time, with its name and the accepted steps. Nothing
- * that is started here may stay behind. */
+ * alone or is refused its memory ends all of them, in time, with its name and the accepted steps. All
+ * processes started here must end. */
 #include "have/metis.h"
 #include "have/mpi.h"
 #include "tests/child.h"
@@ -325,7 +325,7 @@ static void killed_rank_ends_all(void **state)
     pid_t rank;
     const size_t n = strike("", SIGKILL, &rank);
     assert_int_not_equal(finish(10), 0);
-    json_t *result = result_load("r.json"); /* how far rank 0 comes after it is the launcher's choice */
+    json_t *result = result_load("r.json"); /* how far rank 0 gets after that depends on the launcher */
     assert_string_not_equal(json_string_value(result_at(result, "status")), "converged");
     assert_true(json_array_size(result_at(result, "steps")) >= n);
     json_decref(result);
@@ -372,7 +372,7 @@ static void interrupted_ranks_say_so_once(void **state)
     assert_true(steps_shown() >= n);
 }
 
-/* All ranks end with this code, the line is said once, and there is no result. */
+/* All ranks end with this code, the line is printed once, and there is no result. */
 __attribute__((format(printf, 2, 3))) static void refused(const char *line, const char *format, ...)
 {
     char command[768];

@@ -1,4 +1,4 @@
-/* Mesh files: reading every validation mesh in its four spellings, round trips, and a corpus of damaged
+/* Mesh files: reading every validation mesh in its four formats, round trips, and a collection of damaged
  * files, each of which must be refused with a message that names the damage. */
 #include "common/mesh/mesh.h"
 #include "tests/common.h"

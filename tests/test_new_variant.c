@@ -1,5 +1,5 @@
 /* A variant is a folder and a line: in a copy of the sources a strategy is added that way, and nothing else
- * is touched. The tests and the programs of that copy then know it; and when it is broken, its tests fail. */
+ * is touched. The tests and the programs of that copy then know it; and if it is wrong, its tests fail. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* Host ranks as threads give the answer of one: the partition decides who computes, not what. Every strategy
- * runs on 3 ranks, one of them on 2 to 7. Ranks that fail or hang end the others.
+/* Host ranks as threads give the same answer as one rank: the partition decides which rank computes, not
+ * what. Every strategy runs on 3 ranks, one of them on 2 to 7. Ranks that fail or hang end the others.
  *
  * Newton stops at 1e-12 here instead of 1e-9, so that what is left of the residual is far below the 1e-8 that
  * displacements are compared to. Sums over elements and points show copies that are counted twice. */

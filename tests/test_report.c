@@ -223,8 +223,8 @@ static void test_record_of_another_machine_is_refused(void **state)
 
 /* --- tables ------------------------------------------------------------------------------------------ */
 
-/* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b repeats
- * itself; c failed. */
+/* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b is
+ * reproducible; c failed. */
 static void test_table_names_a_winner_only_where_intervals_part(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     assert_holds(table, " |  |\n| *ceiling* |"); /* c: unknown */
     assert_holds(
         table,
-        "| *best that repeats / best of all* | 0.50 (0.43–0.58) `b` |  |  | 0.71 (0.60–1.08) `b` |  |");
+        "| *best reproducible / best of all* | 0.50 (0.43–0.58) `b` |  |  | 0.71 (0.60–1.08) `b` |  |");
     free(table);
 }
 
@@ -312,7 +312,7 @@ static void test_scaling_table_compares_with_one_rank(void **state)
                                        {4, "none", "reduce32", "ok", 8e-6, 7e-6, 9e-6, 384}};
     char *table = scaling_table(rows, sizeof rows / sizeof *rows);
     assert_holds(table, "## tet4 on host, strong: 1000 DoF in all");
-    assert_holds(table, "d, 1 thread a rank, rcm order, 9 repetitions.");
+    assert_holds(table, "d, 1 thread per rank, rcm order, 9 repetitions.");
     assert_holds(table,
                  "| variant | operation | 1 rank, ms | 4 ranks, ms | speed-up on 4 | communication on 4 | "
                  "exchange hidden on 4 |");
@@ -331,7 +331,7 @@ static void test_scaling_table_compares_with_one_rank(void **state)
 
 /* --- documents ------------------------------------------------------------------------------------- */
 
-/* What documents speak of is there: figures and rows move to new folders with each sweep. */
+/* Links in documents lead to files: figures and rows move to new folders with each sweep. */
 static void test_links_of_documents_lead_to_files(void **state)
 {
     (void)state;

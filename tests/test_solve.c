@@ -22,9 +22,9 @@ static void assert_near(const char *what, double value, double expected, double 
     if (!(fabs(value - expected) <= bound)) fail_msg("%s: %.15g is not %.15g", what, value, expected);
 }
 
-/* Two ways to one solution. Forces are left unbalanced by 1e-9 of the largest; where points flow, the cube is
- * up to E / H = 100 times softer than an elastic one, so displacements and strains may differ by 1e-7 of the
- * largest. Ten times that is granted. */
+/* Two ways to one solution. Forces are left unbalanced by 1e-9 of the largest; where points yield, the cube
+ * is up to E / H = 100 times softer than an elastic one, so displacements and strains may differ by 1e-7 of
+ * the largest. The tests allow ten times that. */
 static void assert_same(const char *what, const json_t *root, const json_t *reference)
 {
     static const char *const axes[3] = {"x", "y", "z"};
@@ -438,8 +438,8 @@ static double krylov(const json_t *root)
     return n;
 }
 
-/* A linear solve that is cut short is not taken silently: multigrid and the elastic Jacobian are asked, and
- * what is taken in the end leads to the same solution. */
+/* A linear solve that ends early is not accepted silently: multigrid and the elastic Jacobian are tried, and
+ * the final step leads to the same solution. */
 static void unconverged_solves_are_said(void **state)
 {
     (void)state;
@@ -456,8 +456,9 @@ static void unconverged_solves_are_said(void **state)
     json_decref(root);
 }
 
-/* Linear solves ask for no more than a difference can give: GMRES ends about where CG does. And none asks for
- * more than Newton's method needs: two more digits than the acceptance would cost a third more. */
+/* Tolerances of linear solves do not exceed the accuracy of a finite difference: GMRES takes about as many
+ * iterations as CG. Nor do they exceed what Newton's method needs: two more digits would cost a third
+ * more. */
 static void linear_solves_end_where_they_help(void **state)
 {
     (void)state;

@@ -117,7 +117,8 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(text);
 }
 
-/* The first look is always whole; what the budget has no time for is named, and measured later. */
+/* The first pass is always complete. Points for which the budget has no time are named, and measured
+ * later. */
 static void test_spent_budget_leaves_points_out(void **state)
 {
     (void)state;
@@ -322,7 +323,7 @@ static void test_scattered_elements_pass_the_check(void **state)
     }
 }
 
-/* A row that cannot be written is a failed run, not a lost row. */
+/* If a row cannot be written, the run fails; the row is not silently lost. */
 static void test_full_disk_is_reported(void **state)
 {
     (void)state;

@@ -124,7 +124,7 @@ static int run_checker(const char *folder)
     for (int i = 0; i < 3 && code == 77; i++) {
         char command[2 * FOLDER_LENGTH];
         if (!pythons[i]) continue;
-        /* Sanitizers of this process are not the interpreter's business. */
+        /* The interpreter must not load the sanitizers of this process. */
         snprintf(command, sizeof command, "'%s' tests/check_vtu.py '%s' 2>'%s/log'", pythons[i], folder,
                  folder);
         const int status = system(command);
@@ -155,7 +155,8 @@ static void vtk_reads_what_was_written(void **state)
     assert_int_equal(code, 0);
 }
 
-/* The checker must see a change of one number in the last place, or its silence means nothing. */
+/* The checker must find a change of one number in the last place; otherwise its success would mean
+ * nothing. */
 static void checker_sees_a_wrong_number(void **state)
 {
     (void)state;
@@ -192,7 +193,7 @@ static void series_refuses_bad_input(void **state)
     mesh = tagged_box(FE_TET4, 1);
     double *memory = make_fields(&mesh, 1, &fields);
 
-    snprintf(deep, sizeof deep, "%s/a/b", folder); /* folders are made, names are tamed */
+    snprintf(deep, sizeof deep, "%s/a/b", folder); /* folders are made, names are made safe */
     assert_int_equal(fe_series_open(&series, deep, "a b/c"), FE_OK);
     assert_string_equal(series.name, "a_b_c");
     assert_int_equal(fe_series_write(&series, &mesh, &fields), FE_OK);

@@ -4,7 +4,7 @@
 
 #include "common/base/fe.h"
 
-/* Row and column of component c become those of the identity. */
+/* Replaces row and column of component c by those of the identity. */
 FE_BOTH void fe_block_constrain(double *b, int c)
 {
     for (int i = 0; i < 3; i++) b[3 * c + i] = b[3 * i + c] = i == c ? 1.0 : 0.0;

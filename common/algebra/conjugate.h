@@ -1,4 +1,4 @@
-/* Scalars of preconditioned conjugate gradients with one sum an iteration (Chronopoulos & Gear, J. Comput.
+/* Scalars of preconditioned conjugate gradients with one sum per iteration (Chronopoulos & Gear, J. Comput.
  * Appl. Math. 25, 1989), one body for both backends.
  *
  * With u = M r and w = A u, gamma = r·u and delta = w·u:
@@ -6,9 +6,10 @@
  *     beta = gamma / last gamma      p·A p = delta - beta gamma / last alpha      alpha = gamma / p·A p
  *     p = u + beta p      s = w + beta s (= A p)      x += alpha p      r -= alpha s
  *
- * Two blocks of FE_CG_SIZE numbers take turns: an iteration reads one and writes the other. An iteration that
- * finds an end changes no vector, and neither does any after it: the host may enqueue ahead of what it knows.
- * r·r is below zero once a direction had no positive curvature, and NaN once a number was not finite. */
+ * There are two blocks of FE_CG_SIZE numbers: each iteration reads one and writes the other. An iteration
+ * that detects the end changes no vector, and neither does any later one, so the host may enqueue iterations
+ * before it knows the residual. r·r is negative after a direction without positive curvature, and NaN after a
+ * number that is not finite. */
 #ifndef FE_CONJUGATE_H
 #define FE_CONJUGATE_H
 
@@ -20,7 +21,7 @@ enum {
     FE_CG_SQUARE,     /* r·r */
     FE_CG_LAST_GAMMA, /* of the iteration before, 0 in the first */
     FE_CG_LAST_ALPHA,
-    FE_CG_TARGET, /* r·r at which it ends */
+    FE_CG_TARGET, /* r·r at which iterations end */
     FE_CG_END,    /* 1: it has ended */
     FE_CG_SIZE = 8
 };

@@ -1,8 +1,8 @@
 /* GMRES's small problem: Givens rotations on the Hessenberg matrix, one body for both backends.
  *
  * The workspace holds, for a restart length m: H [m][m+1] by columns, cosines [m], sines [m], the rotated
- * right-hand side g [m+1], residual norms [m]. |g[j+1]| is the residual norm after column j, and is kept as
- * norm j, for later columns change g. Saad, Iterative Methods, 6.5.3. */
+ * right-hand side g [m+1], residual norms [m]. |g[j+1]| is the residual norm after column j. It is kept as
+ * norm j, because later columns change g. Saad, Iterative Methods, 6.5.3. */
 #ifndef FE_HESSENBERG_H
 #define FE_HESSENBERG_H
 
@@ -54,18 +54,18 @@ FE_BOTH void fe_hessenberg_solve(double *w, int m, int k, double *y)
 /* --- delayed normalization (dcgs2) --------------------------------------------------------------------
  *
  * Column j of the basis holds u: A q_{j-1} made orthogonal to Q = (q_0 … q_{j-1}) once and not normalized, or
- * for j = 0 the start. w = A u stands behind it. One reduction gives s = Qᵀu, t = Qᵀw, u·u, u·w and w·w, and
- * then
+ * for j = 0 the start. w = A u is in the next column. One reduction gives s = Qᵀu, t = Qᵀw, u·u, u·w and w·w,
+ * and then
  *
  *     α² = u·u - s·s       q_j = (u - Q s) / α       H(0:j, j-1) += s, H(j, j-1) = α
  *     c = q_j·w = (u·w - s·t) / α                    H(0:j, j) = ((t, c) - H(0:j, 0:j-1) s) / α
  *     next u = (w - Q t - c q_j) / α = (w - c/α u - Q (t - c/α s)) / α
  *
  * since A q_j = (w - A Q s) / α and A Q = (Q, q_j) H. Świrydowicz et al., Numer. Linear Algebra Appl. 28,
- * 2021; Bielich et al., Parallel Computing 112, 2022. |next u| is known with the next reduction only; until
+ * 2021; Bielich et al., Parallel Computing 112, 2022. |next u| is known only after the next reduction; until
  * then column j is rotated with an estimate.
  *
- * Behind GMRES's workspace stand H as it was before rotations [m][m+1] and g[j] before column j's. */
+ * After GMRES's workspace come H before the rotations [m][m+1], and g[j] before the rotation of column j. */
 FE_BOTH size_t fe_delayed_size(int m) { return fe_hessenberg_size(m) + (size_t)m * (m + 1) + 1; }
 FE_BOTH double *fe_delayed_h(double *w, int m, int j)
 {
@@ -73,12 +73,13 @@ FE_BOTH double *fe_delayed_h(double *w, int m, int j)
 }
 FE_BOTH double *fe_delayed_g(double *w, int m) { return fe_delayed_h(w, m, m); }
 
-/* A difference of squares is good for a length where it leaves half of the digits: 2^-26 of the first. */
+/* A length is computed from a difference of squares if that keeps half of the digits: more than 2^-26 of the
+ * first square. */
 #define FE_DELAYED_TRUST 0x1p-26
 
-/* α, or 0 where u lies in the span of Q as far as digits can tell: the basis has come to its end. And its
- * inverse, c, and α |next u| = |w - Q t - c q_j| by Pythagoras. Where that cancels it becomes an upper bound:
- * the residual norm looks larger than it is, until the next reduction. */
+/* α, or 0 where u lies in the span of Q to rounding, so that the basis is complete; 1 / α; c; and α |next u|
+ * = |w - Q t - c q_j| by Pythagoras. Where digits cancel, the last is an upper bound: the residual norm then
+ * looks larger than it is until the next reduction. */
 typedef struct fe_delayed {
     double alpha, inverse, c, next;
 } fe_delayed;
@@ -111,7 +112,7 @@ FE_BOTH void fe_delayed_factors(int j, const double *pair, const fe_delayed *d, 
     *u = -d->inverse * (t - d->c * d->inverse * s);
 }
 
-/* What a block's threads have written is there for all behind it. */
+/* After it, what the threads of a block have written is visible to all of them. */
 #ifdef __CUDA_ARCH__
 #define FE_DELAYED_MEET() __syncthreads()
 #else

@@ -1,4 +1,4 @@
-/* The CUDA backend: one stream a device, cuBLAS with scalars on the device, a clock of events. */
+/* The CUDA backend: one stream per device, cuBLAS with scalars on the device, times from events. */
 #include "common/algebra/blocks.h"
 #include "common/backend/cuda_device.h"
 
@@ -35,8 +35,8 @@ extern "C" void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *beg
                            cublasGetStatusString(cublas_try_status));                                        \
     } while (0)
 
-/* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, for kernels that
- * wait for other ranks may never end. */
+/* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
+ * that wait for other ranks may never end. */
 static fe_status await(cuda_device *c, cudaEvent_t event)
 {
     if (!c->base.watch) {
@@ -388,7 +388,7 @@ static fe_status cuda_largest(fe_device *d, size_t n, const double *x, double *o
     return FE_OK;
 }
 
-/* The threads of a warp add up before one of them adds to *out. */
+/* The threads of a warp form their sum; then one of them adds it to *out. */
 __global__ void fingerprint(size_t n, const uint64_t *word, unsigned long long *out)
 {
     const size_t step = gridDim.x * (size_t)blockDim.x;
@@ -460,7 +460,7 @@ static fe_status cuda_square_root(fe_device *d, double *a)
     return FE_OK;
 }
 
-/* What comes on the side stream waits for what was enqueued so far. */
+/* Work on the side stream waits for all work enqueued so far. */
 static fe_status fork_side(cuda_device *c)
 {
     CUDA_TRY(cudaEventRecord(c->forked, c->stream));
@@ -468,7 +468,7 @@ static fe_status fork_side(cuda_device *c)
     return FE_OK;
 }
 
-/* Until `end` the device's stream is the other one. */
+/* Until `end`, the side stream is the device's stream. */
 static fe_status cuda_side_begin(fe_device *d)
 {
     cuda_device *c = self(d);

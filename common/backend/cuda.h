@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 cudaStream_t fe_cuda_stream(fe_device *d);
-/* A second stream for exchanges, whose work goes first where both streams have some; and the events at which
- * it begins and has ended. */
+/* A second stream for exchanges, of higher priority; and the events at which its work begins and has
+ * ended. */
 fe_status fe_cuda_side_stream(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
 void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
 #ifdef __cplusplus

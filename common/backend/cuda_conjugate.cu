@@ -25,7 +25,7 @@ __device__ double block_sum(double value)
     return sum;
 }
 
-/* The block that ends last adds what all have left in partial [N][FE_CG_BLOCKS], in the order of blocks. */
+/* The block that ends last adds the sums of all blocks, partial [N][FE_CG_BLOCKS], in the order of blocks. */
 template <int N>
 __device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out)
 {

@@ -6,7 +6,8 @@
 
 #include <cublas_v2.h>
 
-/* FE_CG_BLOCKS: most blocks of a kernel of conjugate gradients, four a multiprocessor of an H100. */
+/* FE_CG_BLOCKS: largest number of blocks in a kernel of conjugate gradients, four per multiprocessor of an
+ * H100. */
 enum { N_EVENT = 1024, FE_CG_BLOCKS = 528 };
 
 struct allocation {
@@ -19,13 +20,13 @@ struct cuda_device {
     fe_device base;
     int ordinal;
     cudaStream_t stream, side; /* side: the side stream */
-    cudaEvent_t forked, ended; /* where that begins and has ended */
+    cudaEvent_t forked, ended; /* where its work begins and has ended */
     cublasHandle_t blas;
     allocation *memory;
     double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
     double *pinned;     /* [64] landing place of scalars */
     double *partial;    /* [panels][PAIR_BLOCKS][32] sums of blocks */
-    unsigned *finished; /* [panels] blocks that have left theirs */
+    unsigned *finished; /* [panels] blocks that have stored theirs */
     int panels;
     double *cg_partial; /* [2][FE_CG_BLOCKS] sums of blocks */
     unsigned *cg_finished;
@@ -40,7 +41,7 @@ struct cuda_device {
 
 static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
 
-/* Operations of fe_backend (device.h) that stand in cuda_krylov.cu, */
+/* Operations of fe_backend (device.h) in cuda_krylov.cu, */
 extern "C" {
 fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
 fe_status fe_cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace);

@@ -3,12 +3,12 @@
 #include "common/backend/cuda_device.h"
 
 enum { BLOCK_SIZE = 256 };
-/* Sums of pairs: columns of a panel, blocks that a multiprocessor is to hold, blocks of a panel at most (all
- * that an H100 holds). */
+/* Sums of pairs: columns of a panel, blocks that a multiprocessor should hold, largest number of blocks of a
+ * panel (all that an H100 holds). */
 enum { PANEL = 16, PAIR_RESIDENT = 2, PAIR_BLOCKS = 264 };
 
-/* N = 2, 4, … 32 sums over a warp: value i's in lanes i 32 / N and on. Half of the values go to the other
- * half of the lanes at each step, so that N - 1 are exchanged instead of 5 N. */
+/* N = 2, 4, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of
+ * the values go to the other half of the lanes, so N - 1 values are exchanged instead of 5 N. */
 template <int N> __device__ double warp_sums(double value[N])
 {
 #pragma unroll
@@ -26,9 +26,10 @@ template <int N> __device__ double warp_sums(double value[N])
     return value[0];
 }
 
-/* A block's rows of V_j · u and of V_j · w, for W columns from `first` on of V's k. Lane l gets that with u
- * of column l W / 16, and in its upper half with w. All of a row's numbers are loaded before the first is
- * needed; columns beyond the last are that one again. */
+/* The part of V_j · u and V_j · w from a block's rows, for W of V's k columns from `first` on. Lanes of the
+ * lower half of a warp get the products with u, those of the upper half with w; lane l gets that of column l
+ * W / 16. All numbers of a row are loaded before the first is used. Columns after the last repeat the
+ * last. */
 template <int W> __device__ double pair_lanes(size_t n, int k, int first, const double *V, size_t ld)
 {
     const double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
@@ -45,7 +46,7 @@ template <int W> __device__ double pair_lanes(size_t n, int k, int first, const 
     return warp_sums<2 * W>(sum);
 }
 
-/* The warps' values of each lane, added in their order, in the first warp. */
+/* Adds the values of each lane over the warps, in the order of warps; the first warp gets the sums. */
 __device__ double add_warps(double value, double shared[BLOCK_SIZE / 32][32])
 {
     __syncthreads();
@@ -56,8 +57,8 @@ __device__ double add_warps(double value, double shared[BLOCK_SIZE / 32][32])
     return sum;
 }
 
-/* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds up what all
- * have left in partial [panel][block][lane], in the order of blocks. */
+/* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds the sums of all
+ * blocks, partial [panel][block][lane], in the order of blocks. */
 __global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
     pair_sums(size_t n, int k, const double *V, size_t ld, double *partial, unsigned *finished, double *out)
 {
@@ -94,7 +95,7 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
     const unsigned chunks = fe_grid(n, BLOCK_SIZE);
     const dim3 grid(chunks < PAIR_BLOCKS ? chunks : PAIR_BLOCKS, panels);
     if (c->panels < panels) {
-        c->panels = 0; /* the older ones stay: recordings may use them */
+        c->panels = 0; /* older buffers stay, because recordings may use them */
         FE_TRY(fe_device_allocate(d, (size_t)panels * PAIR_BLOCKS * 32, sizeof(double), "partial sums",
                                   (void **)&c->partial));
         FE_TRY(
@@ -110,7 +111,7 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
 }
 
 /* Serial work on small matrices goes through shared memory, whose latency is a tenth of the cache's: one
- * block copies the n numbers, works, and copies them back. What is too large stays where it is. */
+ * block copies the n numbers, works, and copies them back. Larger matrices stay in global memory. */
 enum { STAGED = 5600 };
 __device__ double *stage(double *memory, size_t n, double *shared)
 {
@@ -144,8 +145,9 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
     for (int i = threadIdx.x; i < k && solution != y; i += blockDim.x) y[i] = solution[i];
 }
 
-/* The first block makes the column of the small matrix while the others combine those of the basis, a row a
- * thread at a time, so that u and w are read before they are written. All find the factors for themselves. */
+/* The first block computes the column of the small matrix. The others combine the columns of the basis, one
+ * row per thread at a time, so that u and w are read before they are written. Every block computes the
+ * factors itself. */
 __global__ void __launch_bounds__(BLOCK_SIZE)
     delayed_column(size_t n, int j, int restart, double *workspace, double *V, size_t ld, const double *pair)
 {
@@ -195,7 +197,7 @@ extern "C" fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, 
     return FE_OK;
 }
 
-/* 48 KiB of shared memory a block need no leave: 4 (m + 2) numbers, and the workspace where it fits. */
+/* 48 KiB of shared memory per block need no attribute: 4 (m + 2) numbers, and the workspace where it fits. */
 extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace,
                                             double *V, size_t ld, const double *pair)
 {

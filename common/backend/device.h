@@ -39,7 +39,7 @@ typedef struct fe_memory_operations {
     fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
     fe_status (*upload)(fe_device *d, size_t bytes, const void *host, void *memory);
     fe_status (*download)(fe_device *d, size_t bytes, const void *memory, void *host); /* waits */
-    /* *out += a hash of the bits of n 64-bit words; another order of additions does not change it */
+    /* *out += a hash of the bits of n 64-bit words; it does not depend on the order of additions */
     fe_status (*fingerprint)(fe_device *d, size_t n, const void *memory, uint64_t *out);
 } fe_memory_operations;
 
@@ -75,7 +75,7 @@ typedef struct fe_column_operations {
     /* out[j] = V_j · w */
     fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
                       double *out);
-    /* u and w are the last two of V's columns and are read with the others in one pass: out[0][j] = V_j · u,
+    /* u and w are the last two columns of V and are read in the same pass as the others: out[0][j] = V_j · u,
      * out[1][j] = V_j · w */
     fe_status (*dots_pair)(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
     /* y += sign V h */
@@ -85,7 +85,8 @@ typedef struct fe_column_operations {
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
     fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
     /* Column j with delayed normalization (common/algebra/hessenberg.h), from dots_pair of the j + 2 columns
-     * V = (Q, u, w), of which the last two become the next of the basis; and the end of column j - 1 alone */
+     * V = (Q, u, w), of which the last two become the next columns of the basis; and only the end of column j
+     * - 1 */
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
                                 size_t ld, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
@@ -100,7 +101,7 @@ typedef struct fe_column_operations {
 
 /* 3×3 blocks D [n_node][3][3]. */
 typedef struct fe_block_operations {
-    /* Rows and columns of n constrained components become those of the identity. */
+    /* Replaces rows and columns of n constrained components by those of the identity. */
     fe_status (*constrain)(fe_device *d, int n, const int *at, double *D);
     /* inverse [n_node][6] = *scale D^-1 as xx yy zz xy yz xz, in single precision; and y = inverse x */
     fe_status (*invert)(fe_device *d, int n_node, const double *D, const double *scale, float *inverse);
@@ -109,20 +110,20 @@ typedef struct fe_block_operations {
 
 /* Work on a side stream. All entries are NULL in backends that have none. */
 typedef struct fe_side_operations {
-    /* Work between begin and end runs on the side stream until `join`. It is to be small: where both streams
-     * have work, the side stream's goes first. Nothing waits in between. */
+    /* Work between begin and end runs on the side stream until `join`. It should be short: where both streams
+     * have work, that of the side stream goes first. No call in between may wait. */
     fe_status (*begin)(fe_device *d);
     fe_status (*end)(fe_device *d);
     fe_status (*join)(fe_device *d);
-    /* Copies one double to the host while further work runs, which may not change it: begun, and awaited
-     * later. slot: 0 or 1, each for one number at a time. */
+    /* Copies one double to the host while further work runs, which must not change it: read_begin starts,
+     * read_end waits. slot: 0 or 1, each for one number at a time. */
     fe_status (*read_begin)(fe_device *d, int slot, const double *x);
     fe_status (*read_end)(fe_device *d, int slot, double *host);
 } fe_side_operations;
 
-/* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. A recording
- * is forgotten with `forget`, or with the device. Time of a recording counts for the phase in which it is
- * replayed. All entries are NULL in backends that cannot record. */
+/* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. `forget`
+ * releases a recording, as does closing the device. Its time counts for the phase in which it is replayed.
+ * All entries are NULL in backends that cannot record. */
 typedef struct fe_recording_operations {
     fe_status (*begin)(fe_device *d);
     fe_status (*end)(fe_device *d, void **recording);
@@ -135,7 +136,7 @@ typedef struct fe_backend {
     fe_status (*open)(int ordinal, int threads, fe_device **d);
     void (*close)(fe_device *d);
     fe_status (*wait)(fe_device *d); /* also reports errors of enqueued work */
-    /* From here on time counts for `phase`. seconds() waits and returns the sums since the last call. */
+    /* From now on time counts for `phase`. seconds() waits and returns the sums since the last call. */
     fe_status (*phase)(fe_device *d, int phase);
     fe_status (*seconds)(fe_device *d, double seconds[FE_N_PHASE]);
     fe_memory_operations memory;
@@ -152,7 +153,8 @@ struct fe_device {
     char name[128]; /* "NVIDIA H100 80GB HBM3", or the processor's name */
     int threads;    /* OpenMP threads of this rank, host */
     void *kept;     /* host memory of fe_device_keep */
-    /* Asked from time to time while the host waits for this device since `since`; a failure ends the wait. */
+    /* Called from time to time while the host waits for this device, since `since`. A failure ends the
+     * wait. */
     fe_status (*watch)(void *watcher, double since);
     void *watcher;
     size_t bytes_resident, bytes_peak;
@@ -162,11 +164,11 @@ struct fe_device {
 extern const fe_backend fe_backend_host;
 extern const fe_backend fe_backend_cuda; /* only in a build with CUDA */
 
-/* "host" or "cuda"; FE_BAD_INPUT says why a backend is not there (not built, no device). */
+/* "host" or "cuda"; FE_BAD_INPUT says why a backend is not available (not built, no device). */
 fe_status fe_backend_find(const char *name, const fe_backend **backend);
 /* GPUs found; 0 in a build without CUDA. */
 int fe_cuda_devices(void);
-/* Cores this process may run on, all of them also where OMP_PROC_BIND ties the calling thread to one. */
+/* Cores that this process may run on, even where OMP_PROC_BIND binds the calling thread to one. */
 int fe_host_cores(void);
 /* Threads that OMP_NUM_THREADS asks for, 0: it does not. */
 int fe_host_threads(void);
@@ -179,11 +181,11 @@ fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *
 /* Zeroed host memory that lives as long as the device: a strategy's own struct of pointers into the device.
  */
 fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host);
-/* The same, and release(*host) is called before the memory goes: for handles of libraries. It must accept
- * what is still zero. */
+/* The same, and release(*host) is called before the memory is freed: for handles of libraries. It must accept
+ * a struct of zeros. */
 fe_status fe_device_keep_open(fe_device *d, size_t size, const char *what, void (*release)(void *host),
                               void **host);
-/* Called by a backend's close, before memory and stream go. */
+/* Called when a backend closes, before memory and stream are released. */
 void fe_device_release_kept(fe_device *d);
 /* Vector of n_local nodes (3 doubles each, padded). */
 fe_status fe_device_vector(fe_device *d, int n_node, const char *what, double **x);

@@ -1,5 +1,5 @@
-/* The host backend: OpenMP loops, BLAS in blocks of fixed size so that sums have a fixed order whatever the
- * number of threads. */
+/* The host backend: OpenMP loops, BLAS in blocks of fixed size, so that the order of sums does not depend on
+ * the number of threads. */
 #include "common/algebra/blocks.h"
 #include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
@@ -16,7 +16,7 @@ enum { BLOCK = 4096 }; /* rows of one partial sum: 32 KB of each vector */
 typedef struct allocation {
     struct allocation *next;
     size_t bytes;
-    char pad[48]; /* the memory behind it stays 64-byte aligned */
+    char pad[48]; /* keeps the memory after it 64-byte aligned */
 } allocation;
 
 typedef struct host_device {
@@ -186,8 +186,8 @@ static fe_status reserve_partial(host_device *d, size_t n)
     return FE_OK;
 }
 
-/* V's k columns times each of W's. A block of V is small enough for a cache, where the second column finds
- * it; dgemm, which copies it first, took twice as long. */
+/* V's k columns times each of W's. A block of V fits a cache, so the second column finds it there; dgemm
+ * copies it first and took twice as long. */
 static fe_status block_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, int columns,
                             const double *W, double *out)
 {

@@ -1,7 +1,7 @@
-/* Status codes, the host/device spelling and fe_real: what every file of febench shares.
+/* Status codes, the host/device spelling and fe_real: used by every file of febench.
  *
  * Functions that can fail return fe_status and leave one line of explanation in a thread's own buffer
- * (fe_message). FE_TRY relays a failure to the caller; only main turns it into an exit code. */
+ * (fe_message). FE_TRY returns a failure to the caller; only main makes it an exit code. */
 #ifndef FE_H
 #define FE_H
 
@@ -88,7 +88,7 @@ enum {
 #define FE_BOTH static inline __attribute__((always_inline))
 #endif
 
-/* What is added to a word for its place before it is mixed: equal words at two places differ. */
+/* Added to a word before it is mixed, depending on its place: equal words at two places then differ. */
 #define FE_WORD_STEP 0xd1342543de82ef95u
 /* One step of the splitmix64 generator (Steele, Lea, Flood 2014), which is also a good hash of its state. */
 FE_BOTH uint64_t fe_mix(uint64_t z)

@@ -187,7 +187,7 @@ fe_status fe_file_open(fe_file *f, const char *path)
 
 fe_status fe_file_commit(fe_file *f)
 {
-    /* An error that an earlier write left behind has no errno any more; the usual one is meant. */
+    /* The errno of an earlier write error is lost; the most likely one is assumed. */
     int reason = ferror(f->stream) ? (errno ? errno : ENOSPC) : 0;
     if (!reason && fflush(f->stream)) reason = errno;
     if (!reason && f->temporary && fsync(fileno(f->stream))) reason = errno;
@@ -197,7 +197,7 @@ fe_status fe_file_commit(fe_file *f)
         if (rename(f->temporary, f->path))
             reason = errno;
         else
-            f->temporary[0] = 0; /* gone: fe_file_close removes nothing */
+            f->temporary[0] = 0; /* renamed: fe_file_close has nothing to remove */
     }
     const fe_status status =
         reason ? fe_fail(FE_FAILED, "%s: cannot be written: %s", f->path, strerror(reason)) : FE_OK;

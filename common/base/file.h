@@ -16,8 +16,8 @@ int fe_file_same(const char *a, const char *b);
 
 typedef struct fe_file {
     FILE *stream;
-    char *path;      /* where the text ends up, symbolic links followed */
-    char *temporary; /* where it is written; NULL in place */
+    char *path;      /* the final name, symbolic links followed */
+    char *temporary; /* the name during writing; NULL: written in place */
 } fe_file;
 
 /* Opens `path` for writing. FE_BAD_INPUT names a path that cannot be written, FE_FAILED a full disk. */
@@ -27,7 +27,7 @@ fe_status fe_file_open(fe_file *f, const char *path);
  * reason) the old file stays as it was. */
 fe_status fe_file_commit(fe_file *f);
 
-/* Closes and drops what was not committed; accepts a zeroed object. */
+/* Closes, and removes what was not committed; accepts a zeroed object. */
 void fe_file_close(fe_file *f);
 
 /* What fe_file_open does, in parts. The path behind symbolic links; whether it is written in place; the

@@ -13,9 +13,9 @@ extern "C" {
 #define FE_PIECE_ELEMENTS(kind) (FE_CORNERS(kind) == 8 ? 128 : 360)
 FE_BOTH int fe_piece_elements(int kind) { return FE_PIECE_ELEMENTS(kind); }
 
-/* Sorts order [n], items at centre [item][3], so that each `most` items that follow each other are compact;
- * only the last piece may be smaller. Halves are cut across the longest side, always to whole pieces (Berger,
- * Bokhari 1987). In a piece items ascend. `threads` share the work; the result does not depend on them. */
+/* Sorts order [n], items at centre [item][3], into compact pieces of `most` consecutive items; only the last
+ * piece may be smaller. Each cut is across the longest side and leaves whole pieces on both sides (Berger,
+ * Bokhari 1987). Within a piece, items are in ascending order. The result does not depend on `threads`. */
 void fe_bisect(const double *centre, int *order, int n, int most, int threads);
 
 #ifdef __cplusplus

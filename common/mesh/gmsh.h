@@ -52,7 +52,7 @@ fe_status fe_gmsh_elements(fe_scan *s, fe_gmsh *m);
 /* A physical number; its sign is an orientation. */
 fe_status fe_gmsh_physical(fe_scan *s, int bytes, int *number);
 
-/* A growing list: the capacity that takes `wanted` entries, and an array of that many. Arrays of one list
+/* A growing list: returns the capacity for `wanted` entries, and enlarges an array to it. Arrays of one list
  * share its capacity, which is set after the last of them has grown. */
 size_t fe_gmsh_capacity(size_t capacity, size_t wanted);
 fe_status fe_gmsh_resize(void **array, size_t count, size_t size, const char *what);

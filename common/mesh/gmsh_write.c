@@ -91,7 +91,7 @@ static fe_status split_entities(layer *l, int group, const int *member, int n)
     return status;
 }
 
-/* An entity that lost all its members is not written, but stays as a parent. */
+/* An entity that has lost all its members is kept as a parent, but not written. */
 static fe_status count_members(layer *l)
 {
     FE_ALLOCATE(l->n_in, l->n_entity, "entities");

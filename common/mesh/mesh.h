@@ -31,7 +31,8 @@ typedef struct fe_mesh {
     int *elem_group;   /* [n_elem] physical number of its (first) volume group, 0 where none */
     int n_group;
     fe_group *group;
-    int in_pieces; /* elements stand in compact pieces: those of a share are sorted so, too */
+    int in_pieces; /* elements are sorted in compact pieces; shares of the mesh are then sorted in the same
+                      way */
 } fe_mesh;
 
 /* Releases everything; accepts a zeroed or half-built mesh and leaves it zeroed. */
@@ -42,13 +43,13 @@ void fe_mesh_close(fe_mesh *mesh);
  * tag. */
 fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh);
 
-/* Writes MSH 4.1: ASCII, or binary where `binary` is set. A disk that is full is FE_FAILED, and no half
- * file stays behind under `path` (written beside it, then renamed). */
+/* Writes MSH 4.1: ASCII, or binary where `binary` is set. A full disk is FE_FAILED and leaves no partial file
+ * at `path` (the file is written under another name, then renamed). */
 fe_status fe_mesh_write(const fe_mesh *mesh, const char *path, int binary);
 
-/* Refuses what no solver can use: coordinates that are not finite, node indices out of range, an element
- * that repeats a node, an element whose Jacobian is not positive at a quadrature point (tag and value),
- * duplicated elements. */
+/* Refuses meshes that no solver can use: coordinates that are not finite, node indices out of range, an
+ * element that repeats a node, an element whose Jacobian is not positive at a quadrature point (tag and
+ * value), duplicated elements. */
 fe_status fe_mesh_check(const fe_mesh *mesh);
 
 /* Group by exact name, any dimension; where a name exists in several dimensions the highest below 3 wins.
@@ -67,7 +68,7 @@ fe_status fe_mesh_components(const fe_mesh *mesh, int *n_part, int **part);
 /* Renumbers nodes in place (tags and groups follow) and sorts elements so that they follow their nodes.
  * Orders: as-is, lexicographic (by z, y, x of the coordinates), rcm (reverse Cuthill-McKee), morton
  * (space-filling curve), bisection (elements in compact pieces, see fe_bisect, and nodes as these meet them),
- * random (seed; elements are shuffled too). */
+ * random (seed; elements are shuffled, too). */
 typedef enum fe_order {
     FE_ORDER_AS_IS,
     FE_ORDER_LEXICOGRAPHIC,
@@ -95,10 +96,10 @@ typedef struct fe_quality {
 } fe_quality;
 fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality);
 
-/* A box [0,length]³ of cells[i] cells an axis, Hex8 or Tet4 (six tetrahedra a cell, sharing its main
- * diagonal), nodes lexicographic with x fastest. `distort` moves each interior node at random by up to that
- * share of the cell size (0.2 keeps every Jacobian positive; values that would not are refused). Boundary
- * groups x0 x1 y0 y1 z0 z1, volume group "body". */
+/* A box [0,length]³ of cells[i] cells along each axis, Hex8 or Tet4 (six tetrahedra per cell, sharing its
+ * main diagonal), nodes lexicographic with x fastest. `distort` moves each interior node at random by up to
+ * that share of the cell size (0.2 keeps every Jacobian positive; values that would not are refused).
+ * Boundary groups x0 x1 y0 y1 z0 z1, volume group "body". */
 typedef struct fe_box {
     int kind;
     int cells[3];
@@ -107,8 +108,8 @@ typedef struct fe_box {
     uint64_t seed;
 } fe_box;
 fe_status fe_mesh_box(const fe_box *box, fe_mesh *mesh);
-/* The cells [first, last) of each axis alone, with the box's tags and coordinates, and without groups: what
- * one of several ranks needs, none of which has to hold the whole. */
+/* Only the cells [first, last) of each axis, with the tags and coordinates of the whole box, without groups.
+ * Each of several ranks makes its own piece, so none has to hold the whole box. */
 fe_status fe_mesh_box_piece(const fe_box *box, const int first[3], const int last[3], fe_mesh *mesh);
 
 #ifdef __cplusplus

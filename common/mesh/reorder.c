@@ -292,8 +292,7 @@ static fe_status rcm_order(const fe_mesh *mesh, int *order)
     return status;
 }
 
-/* --- compact pieces of elements, nodes as the pieces meet them ---------------------------------------------
- */
+/* --- compact pieces of elements, nodes in the order of pieces ------------------------------------------- */
 
 fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
 {
@@ -316,7 +315,7 @@ fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
     return status;
 }
 
-/* Piece by piece the nodes that no earlier one has, ascending; nodes without elements last. */
+/* Piece after piece, the nodes that no earlier piece has, in ascending order; nodes without elements last. */
 static fe_status nodes_by_piece(const fe_mesh *mesh, const int *elem_order, int *node_order)
 {
     const int nc = fe_corners(mesh->kind), most = fe_piece_elements(mesh->kind);

@@ -4,7 +4,7 @@
 
 #include "common/base/fe.h"
 
-/* A cursor over the bytes of one file. The byte behind the last is 0. */
+/* A cursor over the bytes of one file. The byte after the last is 0. */
 typedef struct fe_scan {
     const char *path;
     char *begin;
@@ -33,13 +33,13 @@ fe_status fe_scan_int(fe_scan *s, int bytes, int64_t low, int64_t high, const ch
 /* A number. Of a text, finite; a binary one is taken as it is. */
 fe_status fe_scan_real(fe_scan *s, const char *what, double *value);
 
-/* Passes n numbers that nobody uses; of a text, any words. */
+/* Skips n numbers; in a text, any words. */
 fe_status fe_scan_skip_reals(fe_scan *s, int n, const char *what);
 
 /* Refuses a count whose entries, of at least `bytes` each, cannot fit in the rest of the file. */
 fe_status fe_scan_fits(const fe_scan *s, int64_t count, int64_t bytes, const char *what);
 
-/* The word at the cursor, cut to what a message holds. */
+/* The word at the cursor, shortened to fit a message. */
 typedef struct fe_word {
     char text[48];
 } fe_word;

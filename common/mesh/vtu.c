@@ -102,7 +102,7 @@ static fe_status append_array(appended *a, const void *data, size_t bytes, size_
     return status;
 }
 
-/* Colour maps die of a single NaN: a field that holds one is refused by name and tag. */
+/* A single NaN breaks ParaView's colour maps: a field that holds one is refused by name and tag. */
 static fe_status check_finite(const array *d, size_t n, const int64_t *tag)
 {
     if (strcmp(d->type, "Float64") != 0) return FE_OK;

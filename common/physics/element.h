@@ -35,10 +35,9 @@ FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strai
 }
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
- * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that det J is divided by once.
- * FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
- * registers, no flag is read.
- */
+ * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that there is one division by
+ * det J. FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
+ * registers, no flag is read. */
 FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, fe_element e, int q,
                              fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
@@ -145,7 +144,7 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
         fe_modes_forces(op, m, e, x, u, y);
         return;
     }
-    /* A plane's sums need more than one point to pay. */
+    /* Sums over a plane pay only with more than one point. */
     const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = fe_splat(FE_EMPTY);

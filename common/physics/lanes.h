@@ -20,7 +20,8 @@ FE_BODY fe_real fe_exchange(fe_real a, int mask) { return __shfl_xor_sync(0xffff
 /* Turn of a lane in a team whose lanes hold `held` corners each, and of corner b of them. */
 FE_BODY fe_index fe_team_turn(int team, int held) { return fe_lane() % team * held; }
 FE_BODY fe_index fe_turn_more(fe_index turn, int b) { return turn ^ b; }
-/* Element of the lane's team, from `first` on. Beyond the last one it may be any that can be read. */
+/* Element of the lane's team, from `first` on. Beyond the last element it may be any element that can be
+ * read. */
 FE_BODY fe_index fe_team_element(int team, int first, int last)
 {
     return min(first + fe_lane() / team, last - 1);
@@ -87,7 +88,7 @@ FE_BODY fe_element fe_team_load(int kind, int team, const fe_view *m, int first,
     return e;
 }
 
-/* From the corners that each lane holds to all n of them: what is known doubles with every exchange. */
+/* Gives each lane all n corners: the number that it knows doubles with every exchange. */
 FE_BODY void fe_team_spread(int n, int held, fe_real f[8][3])
 {
     FE_UNROLL_FOR (int b = 1; b < n; b++) {
@@ -97,8 +98,8 @@ FE_BODY void fe_team_spread(int n, int held, fe_real f[8][3])
     }
 }
 
-/* The transpose: sums over the team of all n corners, each to the lane that holds it; the sums in flight
- * halve with every exchange. */
+/* The transpose: sums all n corners over the team, and leaves each sum in the lane that holds the corner. The
+ * number of sums halves with every exchange. */
 FE_BODY void fe_team_sum(int n, int held, fe_real y[8][3])
 {
     FE_UNROLL_FOR (int b = n - 1; b > 0; b--) {
@@ -109,8 +110,8 @@ FE_BODY void fe_team_sum(int n, int held, fe_real y[8][3])
 }
 
 /* Forces on the lane's corners, from x and u there. Lanes compute their own points from all corners and sum
- * over the team. Where there are fewer points than lanes (Tet4 with one), all compute it, each for its
- * corner. */
+ * over the team. Where there are fewer points than lanes (Tet4 has one), all lanes compute it, each for its
+ * own corner. */
 FE_BODY void fe_team_forces(int kind, int op, int team, const fe_view *m, fe_element e, fe_real x[8][3],
                             fe_real u[8][3], fe_real y[8][3])
 {

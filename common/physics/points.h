@@ -102,8 +102,8 @@ FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
             if (where) array[fe_point_place(n, kind, e, q, c)] = (number)value[c];                           \
     }
 #else
-/* Elements are handed on by address: a copy of lanes that were just written one by one waits for all of them.
- */
+/* Elements are passed by address: a copy of lanes that were just written one by one would wait for all of
+ * them. */
 FE_BODY size_t fe_point_place(int n, int kind, const fe_element *e, int l, int q, int c)
 {
     return fe_stored_index(n, kind, c, fe_points(kind) == 1 ? q : q ^ e->turn.lane[l], e->e.lane[l]);

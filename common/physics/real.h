@@ -1,7 +1,7 @@
 /* fe_real: the number that element and material bodies compute with.
  *
  * On the device it is a double and a thread handles one item. On the host it is a short vector, one item
- * (element, node or point) a lane, as wide as the machine's registers. The functions here hide the
+ * (element, node or point) per lane, as wide as the machine's registers. The functions here hide the
  * difference, so a body is written once. fe_index is one integer per lane. */
 #ifndef FE_REAL_H
 #define FE_REAL_H
@@ -20,8 +20,9 @@ typedef bool fe_mask;
 FE_BODY fe_real fe_splat(double a) { return a; }
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m ? a : b; }
 FE_BODY fe_real fe_sqrt(fe_real a) { return sqrt(a); }
-/* 1 / a to within 1 ulp, of a normal number whose reciprocal is normal: without the branch for all others,
- * behind which nothing else can be scheduled. Newton's method doubles the 20 bits of the start twice. */
+/* 1 / a to within 1 ulp, for a normal number whose reciprocal is normal. It has no branch for other numbers,
+ * which would stop the compiler from scheduling instructions across it. Newton's method doubles the 20
+ * correct bits of the start twice. */
 FE_BODY fe_real fe_reciprocal(fe_real a)
 {
     double r;
@@ -69,8 +70,8 @@ FE_BODY void fe_add3(double *y, fe_index i, int active, int contended, const fe_
 #define FE_LANES 4
 #endif
 #define FE_UNROLL_FOR(...) _Pragma("GCC unroll 8") for (__VA_ARGS__)
-/* Loops that a device needs unrolled, for its registers; a host would then run out of decoded instructions.
- */
+/* Loops that a device needs unrolled because of its registers, and a host does not, because of its cache of
+ * decoded instructions. */
 #define FE_UNROLL_LARGE_FOR(...) _Pragma("GCC unroll 1") for (__VA_ARGS__)
 typedef double fe_real __attribute__((vector_size(8 * FE_LANES)));
 typedef int64_t fe_mask __attribute__((vector_size(8 * FE_LANES)));
@@ -78,7 +79,7 @@ typedef struct fe_index {
     int lane[FE_LANES];
 } fe_index;
 
-/* What M(lane) is in each lane; setting one lane after the other costs much more. */
+/* A vector with M(lane) in each lane; setting one lane after the other costs much more. */
 #if FE_LANES == 8
 #define FE_FROM_LANES(M) ((fe_real){M(0), M(1), M(2), M(3), M(4), M(5), M(6), M(7)})
 #else
@@ -130,7 +131,7 @@ FE_BODY void fe_store_float(float *p, fe_real a)
 }
 #define fe_load(p) _Generic((p), const double * : fe_load_double, const float * : fe_load_float)(p)
 #define fe_store(p, a) _Generic((p), double * : fe_store_double, float * : fe_store_float)(p, a)
-/* Elements of one body call are usually neighbours: one wide load then, else one load per lane. */
+/* The elements of one call are usually neighbours: then one wide load, otherwise one load per lane. */
 FE_BODY int fe_consecutive(fe_index i)
 {
     int same = 1;
@@ -235,7 +236,7 @@ FE_BODY void fe_add_rows(double *p, fe_index i, int k, fe_real a)
 #endif
 }
 /* The first three of a row, `row` doubles apart: rows are loaded whole, four doubles each, and transposed in
- * registers. So one double behind the last row is read, if they have three. */
+ * registers. So one double after the last row is read if rows have three. */
 FE_BODY void fe_read_rows(const double *p, int row, fe_index i, fe_real out[3])
 {
     const fe_real a = fe_load_rows(p, row, i, 0), b = fe_load_rows(p, row, i, 1),

@@ -11,7 +11,8 @@
 #define FE_FAR 0.21132486540518711775   /* (1 - 1/sqrt 3) / 2 */
 #define FE_GAUSS 0.57735026918962576451 /* 1/sqrt 3 */
 
-/* Where sums start: x + -0.0 is x to the bit, so that the first addition costs nothing; x + 0.0 is not. */
+/* Where sums start: x + -0.0 has the same bits as x, so the compiler drops the first addition; x + 0.0 may
+ * not. */
 #define FE_EMPTY (-0.0)
 
 FE_BODY double fe_weight(int kind)
@@ -208,7 +209,7 @@ FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int 
     }
 }
 
-/* Where a point's P[c][j] starts that is added to no sums. */
+/* Where P[c][j] of a point starts if it is not added to sums. */
 FE_BODY void fe_point_force_start(fe_real P[3][3])
 {
     FE_UNROLL_FOR (int i = 0; i < 3; i++)

@@ -1,4 +1,4 @@
-/* Blocks of an element's stiffness matrix, for those who assemble it. */
+/* Blocks of an element's stiffness matrix, for strategies that assemble it. */
 #ifndef FE_STIFFNESS_H
 #define FE_STIFFNESS_H
 

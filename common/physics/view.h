@@ -9,7 +9,7 @@
  *   FLOATS   tangents in single precision
  *   FULL     jacvec reads the 21 numbers of the symmetric tangent (except in element_color)
  *   RECORDS  the six numbers of a point next to each other
- *   ARRAYS   one array per component, of 65536 elements; then the next */
+ *   ARRAYS   one array per component for each 65536 elements */
 #define FE_STORAGE_GROUPS 0
 #define FE_STORAGE_FLOATS 1
 #define FE_STORAGE_FULL 2
@@ -24,10 +24,10 @@ typedef float fe_tangent_number;
 typedef double fe_tangent_number;
 #endif
 
-/* Material state of one instant. Point arrays have n = FE_N_NUMBER components per point and stand as
- * [e / 32][component][point][e % 32]: 32 elements next to each other, and all numbers of an element
- * close together in memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an
- * element without FE_SOFTENED are elastic. */
+/* Material state of one instant. Point arrays have n = FE_N_NUMBER components per point, stored as
+ * [e / 32][component][point][e % 32]: 32 elements next to each other, and all numbers of an element close
+ * together in memory. Points of an element without FE_YIELDED are not stored (zero), tangents of an element
+ * without FE_SOFTENED are elastic. */
 enum { FE_YIELDED = 1, FE_SOFTENED = 2 };
 enum { FE_N_NUMBER = 6, FE_GROUP = FE_STORAGE == FE_STORAGE_ARRAYS ? 1 << 16 : 32 };
 FE_BOTH size_t fe_stored_index(int n, int kind, int c, int q, int e)

@@ -1,5 +1,5 @@
-/* One operation of a strategy on its rank: both parts, and the refresh of the ghosts that the second reads.
- */
+/* One operation of a strategy on its rank: both parts, and the exchange of the ghosts that the border part
+ * reads. */
 #ifndef FE_APPLY_H
 #define FE_APPLY_H
 
@@ -15,10 +15,10 @@ typedef fe_status (*fe_forces)(const fe_problem *p, void *work, fe_part part, co
                                double *y);
 
 /* y = forces(displacement, or the direction of jacvec); ghost rows of y are undefined. The input's ghosts are
- * refreshed, or left as they are where comm is NULL.
- * The interior is computed while they travel. The border runs after it, or on the side stream where the
- * strategy and the backend allow that. Time counts for `phase` (FE_PHASE_...), and for FE_PHASE_EXCHANGE what
- * the stream spends on the exchange before and behind the interior; with FE_N_PHASE no phase is entered. */
+ * refreshed, or left as they are where comm is NULL. The interior is computed during the exchange. The border
+ * runs after it, or on the side stream where the strategy and the backend allow that. Time counts for `phase`
+ * (FE_PHASE_...), except that what the stream spends on the exchange before and after the interior counts for
+ * FE_PHASE_EXCHANGE; with FE_N_PHASE no phase is set. */
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y);
 

@@ -1,7 +1,7 @@
 /* Supports, loads, reaction groups and probes of a problem, evaluated on a mesh.
  *
- * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element
- * behind a face says which way is out, so the corner order in the mesh file does not matter. */
+ * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element of a
+ * face tells the outward direction, so the corner order in the mesh file does not matter. */
 #include "common/problem/case.h"
 #include "common/problem/expression.h"
 #include "common/problem/mechanism.h"

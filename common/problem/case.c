@@ -27,7 +27,7 @@ static fe_status refuse(const fe_case *c, const char *key, const char *format, .
     return fe_fail(FE_BAD_INPUT, "%s: key \"%s\": %s", c->file, key, text);
 }
 
-/* The value as compact JSON, cut to what fits a message. */
+/* The value as compact JSON, shortened to fit a message. */
 static const char *shown(const json_t *value)
 {
     static _Thread_local char text[64];
@@ -38,7 +38,7 @@ static const char *shown(const json_t *value)
     return text;
 }
 
-/* "a, b, c" of n names that lie `stride` bytes apart. */
+/* Joins n names, `stride` bytes apart in memory: "a, b, c". */
 static const char *joined(int n, const void *name, size_t stride)
 {
     static _Thread_local char text[256];
@@ -116,7 +116,7 @@ static fe_status read_meshes(fe_case *c, const json_t *list)
 {
     int n = 0;
     if (list) FE_TRY(count_list(c, "meshes", list, &n));
-    FE_ALLOCATE(c->mesh, (size_t)n + 1, "meshes"); /* NULL behind the last */
+    FE_ALLOCATE(c->mesh, (size_t)n + 1, "meshes"); /* NULL after the last */
     for (c->n_mesh = 0; c->n_mesh < n; c->n_mesh++) {
         char key[KEY_LENGTH];
         snprintf(key, sizeof key, "meshes[%d]", c->n_mesh);
@@ -187,7 +187,7 @@ static fe_status read_paths(fe_case *c, json_t *object)
     return FE_OK;
 }
 
-/* Index of the path that an entry names; "load" where it names none. */
+/* Index of the path of an entry, whose default is "load". */
 static fe_status find_path(const fe_case *c, const char *where, const json_t *entry, int *index)
 {
     char key[KEY_LENGTH];

@@ -56,8 +56,8 @@ enum { FE_NAME_LENGTH = 200 };
 fe_status fe_case_read(const char *path, fe_case *c);
 void fe_case_close(fe_case *c);
 
-/* Where a mesh that the problem names is found: beside the problem file, then in the sibling folder meshes/.
- * *path is allocated. FE_BAD_INPUT lists the places that were tried. */
+/* Finds a mesh of the problem: in the folder of the problem file, then in the sibling folder meshes/. *path
+ * is allocated. FE_BAD_INPUT lists the places that were tried. */
 fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path);
 
 /* Components of one group whose internal forces are summed. */

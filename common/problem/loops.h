@@ -11,8 +11,8 @@
 #define FE_PARALLEL_FOR(i, first, last, step, threads)                                                       \
     _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = first; i < last; i += step)
 
-/* statement(KIND), or statement(KIND, OPERATION), with constants instead of the run's kind and operation:
- * bodies are compiled for each. A statement may be a parallel loop. */
+/* statement(KIND), or statement(KIND, OPERATION), with constants for kind and operation, so that bodies are
+ * compiled for each. A statement may be a parallel loop. */
 #define FE_FOR_KIND(kind, statement)                                                                         \
     switch (kind) {                                                                                          \
         FE_EACH_KIND(FE_KIND_CASE, statement)                                                                \

@@ -13,9 +13,8 @@ const char *const fe_partition_names[FE_N_PARTITION] = {"auto", "contiguous", "m
 #include <stdio.h>
 #include <unistd.h>
 
-/* Beyond so many nodes METIS partitions clusters of consecutive ones: its time and its 32-bit indices end
- * there.
- */
+/* Above so many nodes METIS partitions clusters of consecutive nodes, because of its run time and its 32-bit
+ * indices. */
 enum { MOST_VERTICES = 4000000 };
 
 /* Vertices are clusters of `width` consecutive nodes, weighted by the elements at their nodes; edges join

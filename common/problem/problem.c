@@ -1,4 +1,4 @@
-/* A share becomes resident: local arrays are built on the host, uploaded, and released here. */
+/* Uploads a share: builds its local arrays on the host, copies them to the device, and frees them. */
 #include "common/problem/share.h"
 #include "common/problem/state.h"
 #include "have/cuda.h"

@@ -1,11 +1,11 @@
-/* Gathering rows on the host: one corner of the CSR per lane, so that lanes stay full whatever the valences.
- * A thread owns blocks of rows and adds the lanes to them in the CSR's order. */
+/* Gathering rows on the host: one corner of the CSR per lane, so that lanes stay full for nodes of any
+ * valence. A thread owns blocks of rows and adds the lanes to them in the CSR's order. */
 #ifndef FE_ROWS_H
 #define FE_ROWS_H
 
 #include "common/physics/element.h"
 
-/* 1500 corners of Tet4: the last, partly filled lanes vanish. */
+/* 1500 corners of Tet4: so many that the partly filled lanes at the end do not count. */
 enum { FE_ROW_BLOCK = 64 };
 
 /* Corners at, at + 1, … of the CSR: element, corner in it, row; `active` of them, the last one repeated. */
@@ -14,7 +14,7 @@ typedef struct fe_corners_at {
     int active;
 } fe_corners_at;
 
-/* *row: the row of corner `at` or one before it; it moves on. */
+/* *row: the row of corner `at` or one before it; it is advanced. */
 FE_BODY fe_corners_at fe_open_corners(const fe_view *m, int at, int end, int *row)
 {
     fe_corners_at c = {.active = end - at < FE_LANES ? end - at : FE_LANES};

@@ -22,8 +22,8 @@ static int lowest_owner(const fe_mesh *mesh, const fe_partition *p, int e)
     return lowest;
 }
 
-/* Elements with an owned corner: interior ones (all corners owned) first; either in the mesh's order, or in
- * pieces where the mesh is. */
+/* Elements with an owned corner: interior ones (all corners owned) first; in the mesh's order, or in compact
+ * pieces if the mesh is. */
 static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
 {
     for (int fill = 0; fill < 2; fill++) {
@@ -49,7 +49,7 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_sh
     return FE_OK;
 }
 
-/* The order of halos: by owner, then by the tags of nodes, which all ranks know alike. */
+/* The order of halos: by owner, then by the tags of nodes, which are the same on all ranks. */
 typedef struct halo_order {
     const int *owner, *node; /* node: of a local number, or NULL where the mesh's own are sorted */
     const int64_t *tag;
@@ -66,7 +66,7 @@ static int in_halo_order(const void *left, const void *right, void *context)
 
 enum { ELSEWHERE = -1, GHOST = -2, BORDER = -3, INTERIOR = -4 }; /* in `local`, before numbers are given */
 
-/* What each node of the mesh is to this rank; counts. */
+/* Classifies each node of the mesh for this rank, and counts. */
 static void sort_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
 {
     const int n_corner = fe_corners(mesh->kind);
@@ -112,8 +112,8 @@ static fe_status build_receive(const fe_partition *p, fe_share *s)
     return FE_OK;
 }
 
-/* An owned node goes to each rank that owns another corner of an element at it: the mirror of the peer's
- * ghosts. Neighbours are mutual. */
+/* An owned node is sent to each rank that owns another corner of one of its elements; there it is a ghost.
+ * Neighbours are mutual. */
 static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share *s, int *mark)
 {
     const int n_corner = fe_corners(mesh->kind);

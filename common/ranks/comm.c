@@ -1,4 +1,4 @@
-/* How ranks speak of each other's failures, whatever carries their data. */
+/* Messages of ranks about each other's failures, the same for all communicators. */
 #include "common/ranks/comm.h"
 
 #include <string.h>
@@ -22,6 +22,6 @@ fe_status fe_comm_overdue(int rank)
 {
     return rank >= 0
                ? fe_fail(FE_FAILED, "rank %d has not answered for %g s (--timeout)", rank, fe_comm_timeout)
-               : fe_fail(FE_FAILED, "all ranks answer, but wait for each other since %g s (--timeout)",
+               : fe_fail(FE_FAILED, "all ranks answer, but have waited for each other for %g s (--timeout)",
                          fe_comm_timeout);
 }

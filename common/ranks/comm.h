@@ -1,9 +1,9 @@
 /* Communication between ranks: they refresh ghosts and reduce sums and maxima. One rank takes the same path,
  * without neighbours.
  *
- * Ranks are threads of this process, or processes of MPI; NCCL carries device memory for either. Every rank
- * makes the same calls in the same order. Once one has aborted, or makes no call for as long as
- * fe_comm_timeout says, calls fail on all others with its name and message. */
+ * Ranks are threads of this process, or processes of MPI; NCCL transfers device memory for both. Every rank
+ * makes the same calls in the same order. When a rank has aborted, or has made no call for fe_comm_timeout
+ * seconds, calls fail on all others with its number and message. */
 #ifndef FE_COMM_H
 #define FE_COMM_H
 
@@ -28,9 +28,10 @@ typedef enum fe_reduction { FE_REDUCE_SUM, FE_REDUCE_LARGEST } fe_reduction;
 
 typedef struct fe_comm_operations {
     const char *name; /* threads, mpi, nccl, peer */
-    /* Once, before exchanges: the device of the vectors and their halo, which stays the caller's. */
+    /* Called once, before exchanges: the device of the vectors, and their halo, which the caller keeps. */
     fe_status (*attach)(fe_comm *c, fe_device *d, const fe_halo *halo);
-    /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may stand between. */
+    /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may be enqueued in
+     * between. */
     fe_status (*exchange_begin)(fe_comm *c, double *x);
     fe_status (*exchange_end)(fe_comm *c, double *x);
     /* x [n] becomes the sum, or the largest, over the ranks: the same bits on all. Backend memory. */
@@ -44,7 +45,7 @@ typedef struct fe_comm_operations {
     fe_status (*collect)(fe_comm *c, size_t n, double *x);
     /* Whether another rank has aborted, or is overdue in a wait that began at `since` (fe_seconds). */
     fe_status (*check)(fe_comm *c, double since);
-    /* Wakes every rank that waits, or will, with this failure. */
+    /* Ends every present and future wait of other ranks with this failure. */
     void (*abort)(fe_comm *c, fe_status status, const char *message);
     void (*close)(fe_comm *c);
 } fe_comm_operations;
@@ -53,7 +54,7 @@ typedef struct fe_comm_operations {
 struct fe_comm {
     const fe_comm_operations *ops;
     int rank, size;
-    int stranded; /* a thread or a kernel that was given up may still use device and vectors: they stay */
+    int stranded; /* an abandoned thread or kernel may still use device and vectors: they must not be freed */
 };
 
 /* Seconds without a sign of life after which a rank counts as hung. */
@@ -64,8 +65,8 @@ typedef struct fe_team fe_team;
 fe_status fe_team_open(int size, fe_team **team);
 void fe_team_close(fe_team *team);
 fe_status fe_comm_team(fe_team *team, int rank, fe_comm **comm);
-/* Waits for all ranks to come here, some seconds at most: none reads another's memory any more. Before
- * devices are closed. */
+/* Waits some seconds at most for all ranks to arrive here; after that none reads another's memory. Call it
+ * before devices are closed. */
 void fe_team_leave(fe_team *team);
 
 /* Ranks as processes: those that mpirun or srun started. fe_mpi_open joins them where there are any (and this
@@ -74,21 +75,23 @@ typedef struct fe_mpi {
     int rank, size, local_rank, local_size;
 } fe_mpi;
 fe_status fe_mpi_open(fe_mpi *mpi);
-/* At the end of a program, before it says what went wrong: after a failure the other ranks are told, and
- * given some seconds to come here, too. 1 where this rank is to speak: rank 0 does for all that came. */
+/* Called at the end of a program, before it prints an error: after a failure it tells the other ranks and
+ * gives them some seconds to arrive here, too. Returns 1 if this rank should print: rank 0 prints for all
+ * that arrived. */
 int fe_mpi_meet(fe_status status);
-/* Leaves. Ranks that did not come to fe_mpi_meet are ended; after a failure it may not return. */
+/* Leaves MPI. Ranks that did not arrive at fe_mpi_meet are ended; after a failure it may not return. */
 void fe_mpi_close(int exit_code);
 fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **comm);
-/* Whether a wait was given up: MPI may still read and write the memory that it was for, which has to stay. */
+/* Whether a wait was abandoned: MPI may still read and write its memory, which must not be freed. */
 int fe_mpi_stranded(void);
 
 /* Only in a build with NCCL.
  *
- * NCCL for device memory over `base` for all else, which it closes with itself. Each rank has its own GPU. */
+ * NCCL for device memory, and `base`, which it closes with itself, for everything else. Each rank has its own
+ * GPU. */
 fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
-/* GPUs of one process that write into each other's memory for exchanges and sums, over `nccl` for all else.
- * The team has to be left (fe_team_leave) before it is closed. */
+/* GPUs of one process that write into each other's memory for exchanges and sums; `nccl` does everything
+ * else. Call fe_team_leave before it is closed. */
 fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **comm);
 
 static inline void fe_comm_close(fe_comm *c)
@@ -118,8 +121,8 @@ static inline size_t fe_halo_bytes_sent(const fe_halo *h)
     return 3 * sizeof(double) * (size_t)h->send_first[h->n_neighbor];
 }
 
-/* For communicators: one more rank's value in a sum or a largest; the failure of a rank that another's took
- * along, and that of one which waits for `rank` (below 0: for none that is silent) longer than it may. */
+/* For communicators: adds one more rank's value to a sum or maximum; the failure of a rank because another
+ * rank failed; the failure of a rank that has waited too long for `rank` (negative: no rank is silent). */
 static inline double fe_comm_combine(fe_reduction reduction, double all, double one)
 {
     return reduction == FE_REDUCE_SUM ? all + one : one > all ? one : all;

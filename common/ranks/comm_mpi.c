@@ -1,5 +1,5 @@
 /* Ranks as processes of MPI, host memory. All waits poll, so that a failure elsewhere, or a rank that no
- * longer answers, ends them: small control messages say so on a communicator of their own. */
+ * longer answers, ends them. Small control messages on a separate communicator report this. */
 #include "common/ranks/comm.h"
 #include "have/mpi.h"
 
@@ -35,8 +35,8 @@ static fe_status mpi_failure(int error, int line)
 enum { TAG_ABORT, TAG_ASK, TAG_ANSWER, TAG_EXCHANGE };
 /* Seconds that failed ranks wait for each other, and that a rank has for an answer. */
 static const double patience = 4.0;
-/* Seconds that a wait spins before it sleeps between its looks. Ranks that only yield keep a shared core from
- * whoever they wait for: writing a file then took rank 0 seconds (Linux 6.18). */
+/* Seconds that a wait spins before it sleeps between its looks. Ranks that only yield keep a shared core
+ * busy, which the awaited rank needs: rank 0 then took seconds to write a file (Linux 6.18). */
 static const double spin = 2e-4;
 
 typedef struct notice {
@@ -44,12 +44,12 @@ typedef struct notice {
     char message[512];
 } notice;
 
-/* The process's place among the others; one for its life. */
+/* The process's place among the others; there is one per process. */
 static struct {
     int open, rank, size;
     MPI_Comm data, control;
     notice abort;   /* that has been sent or received; status 0: none */
-    int stranded;   /* a request was given up: MPI cannot be left in order */
+    int stranded;   /* a request was abandoned: MPI cannot be finalized */
     double asked;   /* when all ranks were asked for an answer; 0: not now */
     char *answered; /* [size] */
 } world;
@@ -68,7 +68,7 @@ typedef struct comm_mpi {
 
 static comm_mpi *self(fe_comm *c) { return (comm_mpi *)c; }
 
-/* To all other ranks; small enough to leave at once, so nobody waits for it. */
+/* Sends a notice to all other ranks. It is small enough for MPI to send at once, so no one waits for it. */
 static void tell(int tag, const void *data, int bytes)
 {
     for (int r = 0; r < world.size; r++) {
@@ -79,7 +79,7 @@ static void tell(int tag, const void *data, int bytes)
     }
 }
 
-/* Reads what the others have told. */
+/* Reads the notices of other ranks. */
 static fe_status listen(void)
 {
     MPI_Status from;
@@ -102,7 +102,7 @@ static fe_status hear(void)
     return world.abort.status ? fe_comm_relay((fe_status)world.abort.status, world.abort.message) : FE_OK;
 }
 
-/* Ranks in waits answer; one that does not is stopped, dead, or busy with something endless. */
+/* A rank that waits answers. One that does not answer is stopped, dead or in an endless loop. */
 static fe_status overdue(void)
 {
     if (world.asked == 0.0) {
@@ -198,7 +198,7 @@ static fe_status exchange_end(fe_comm *c, double *x)
     return await(c, self(c)->n_request, self(c)->request);
 }
 
-/* MPI's own sums may differ from call to call in their order; here it is the ranks'. */
+/* MPI may change the order of a sum from call to call; here it is the order of ranks. */
 static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
     (void)d;
@@ -299,7 +299,7 @@ int fe_mpi_meet(fe_status status)
     if (!world.open) return 1;
     if (status != FE_OK) abort_all(NULL, status, fe_message());
     if (MPI_Ibarrier(world.control, &request) != MPI_SUCCESS) return 1;
-    /* Where all went well, rank 0 may take its time to write. */
+    /* After a success there is no limit: rank 0 may need long to write. */
     for (double failed = 0.0; !met && (failed == 0.0 || fe_seconds() - failed < patience); usleep(1000)) {
         if (MPI_Test(&request, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 1;
         if (listen() != FE_OK) return 1;
@@ -313,7 +313,7 @@ void fe_mpi_close(int exit_code)
 {
     if (!world.open) return;
     fflush(NULL);
-    if (world.stranded & 2) MPI_Abort(MPI_COMM_WORLD, exit_code); /* somebody does not answer any more */
+    if (world.stranded & 2) MPI_Abort(MPI_COMM_WORLD, exit_code); /* a rank no longer answers */
     if (world.stranded) _exit(exit_code);
     MPI_Comm_free(&world.data);
     MPI_Comm_free(&world.control);

@@ -1,7 +1,8 @@
-/* NCCL: device memory between GPUs, one per rank, over a communicator of threads or processes for all else.
+/* NCCL transfers device memory between GPUs, one per rank; a communicator of threads or processes does
+ * everything else.
  *
- * An exchange packs on the device's stream, and sends and receives on a second one, so that interior work
- * runs beside it. Ghosts of a neighbour stand side by side and are received in place. */
+ * An exchange packs on the device's stream, then sends and receives on a second one, so that interior work
+ * runs at the same time. The ghosts of a neighbour are contiguous and are received in place. */
 #include "common/ranks/comm.h"
 #include "have/nccl.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* NCCL says "unhandled cuda error" of a full device, too. */
+/* NCCL reports "unhandled cuda error" for a full device, too. */
 static fe_status nccl_failed(ncclResult_t result, int line)
 {
     size_t left = 0, all = 0;
@@ -96,8 +97,8 @@ static fe_status check(fe_comm *c, double since)
 
 static fe_status watch(void *comm, double since) { return check((fe_comm *)comm, since); }
 
-/* A call of NCCL that waits for other ranks, and never comes back where one is stopped: it runs in a thread
- * that is left behind if a rank fails meanwhile, with all that it uses. */
+/* Runs a call of NCCL that waits for other ranks, and never returns if one is stopped. It runs in a thread;
+ * if a rank fails meanwhile, the thread and all that it uses are abandoned. */
 typedef struct job {
     comm_nccl *comm;
     fe_status (*body)(comm_nccl *n);
@@ -143,7 +144,7 @@ static fe_status beside(comm_nccl *n, fe_status (*body)(comm_nccl *n))
     return status;
 }
 
-/* NCCL meets the neighbours with the first exchange, and all ranks with the first sum. */
+/* NCCL connects to the neighbours in the first exchange, and to all ranks in the first sum. */
 static fe_status meet(comm_nccl *n)
 {
     FE_TRY(exchange_begin(&n->base, n->trial));
@@ -183,7 +184,7 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return self(c)->host->ops->collect(self(c)->host, n, x);
 }
 
-/* Kernels that wait for a peer end with NCCL's communicator. */
+/* Aborting NCCL's communicator ends kernels that wait for a peer. */
 static void abort_nccl(fe_comm *c, fe_status status, const char *message)
 {
     comm_nccl *n = self(c);
@@ -192,7 +193,7 @@ static void abort_nccl(fe_comm *c, fe_status status, const char *message)
     n->nccl = NULL;
 }
 
-/* The device may still be asked to wait, without a watcher. */
+/* The device may still have to wait; then without a watcher. */
 static void close_nccl(fe_comm *c)
 {
     comm_nccl *n = self(c);
@@ -241,7 +242,7 @@ static const fe_comm_operations operations = {
 fe_status fe_comm_nccl(fe_comm *host, fe_device *d, fe_comm **out)
 {
     comm_nccl *n = NULL;
-    *out = host; /* stays the one to close and to abort until there is more */
+    *out = host; /* the one to close and to abort until the new one exists */
     FE_ALLOCATE(n, 1, "communicator");
     n->base = (fe_comm){.ops = &operations, .rank = host->rank, .size = host->size};
     n->host = host, n->device = d;

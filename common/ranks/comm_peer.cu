@@ -1,11 +1,11 @@
-/* GPUs of one process that write into each other's memory: nodes for the neighbours go straight to landing
- * places there, and short sums into slots of all ranks, by kernels that set and await flags in device memory.
- * Data travels while the interior is computed, without a kernel at the receiver that would need room beside
- * it, and without the host. NCCL carries the rest.
+/* GPUs of one process that write into each other's memory. An exchange writes node values directly into
+ * landing buffers of the neighbours; a short sum writes into slots of all ranks. Kernels set flags in device
+ * memory and wait for them. So data arrive while the interior is computed, without a kernel at the receiver
+ * that would compete with it, and without the host. NCCL does the rest.
  *
- * Landing places and slots are taken in turn, two of each. A rank that announces turn e has ended turn e - 1,
- * and so has read what it was given in turn e - 2: what turn e overwrites is free once turn e - 1 has been
- * awaited. */
+ * There are two landing buffers and two sets of slots, used in alternate turns. A rank that announces turn
+ * e - 1 has finished turn e - 2 and has read its data. So whoever has waited for turn e - 1 may overwrite the
+ * buffers of turn e - 2 in turn e. */
 #include "common/ranks/comm.h"
 #include "have/nccl.h"
 
@@ -18,27 +18,28 @@
 
 enum { BLOCK_SIZE = 256, SLOT = 256 };
 
-/* What a rank shows to the others: device memory. Flags [size] hold the turn that each rank has announced. */
+/* What a rank shares with the others, in device memory. Flags [size] hold the turn that each rank has
+ * announced. */
 typedef struct mailbox {
     unsigned *exchange_flag, *sum_flag;
     double *slot;       /* [2][size][SLOT] */
     double *landing[2]; /* [n_ghost][3] */
-    size_t *offset;     /* host, [size]: where the nodes of each rank begin in a landing */
+    size_t *offset;     /* host, [size]: where the nodes of each rank begin in a landing buffer */
 } mailbox;
 
 /* A neighbour as kernels see it. */
 typedef struct peer {
-    unsigned *flag;            /* there: our announcements */
-    const unsigned *announced; /* here: its own */
-    double *landing[2];        /* there, from the place of our first node on */
-    int first;                 /* of the nodes that we send to it */
+    unsigned *flag;            /* at the neighbour: our announcements */
+    const unsigned *announced; /* on this rank: the neighbour's announcements */
+    double *landing[2];        /* at the neighbour, from our first node on */
+    int first;                 /* first of the nodes that we send to it */
 } peer;
 
 typedef struct comm_peer {
     fe_comm base;
     fe_comm *nccl;
     fe_device *device;
-    mailbox *all, *own; /* [size], shared by the ranks; ours */
+    mailbox *all, *own; /* [size], shared by all ranks; that of this rank */
     int n_ghost, n_send, n_neighbor, first_ghost;
     peer *peers;                                   /* device, [n_neighbor] */
     int *sent_to, *comes_from;                     /* device, [n_send], [n_ghost]: neighbours */
@@ -46,7 +47,7 @@ typedef struct comm_peer {
     unsigned *exchange_turn, *sum_turn, *finished; /* device */
     unsigned **sum_flags;                          /* device, [size]: our flag at each rank */
     double **slots;                                /* device, [size]: each rank's slots */
-    volatile int *stop;                            /* pinned: kernels give up */
+    volatile int *stop;                            /* pinned: 1 tells kernels to give up */
 } comm_peer;
 
 static comm_peer *self(fe_comm *c) { return (comm_peer *)c; }
@@ -65,7 +66,8 @@ __device__ static bool await(const unsigned *flag, unsigned turn, const volatile
     return true;
 }
 
-/* Nodes go to their neighbours for the next turn; the block that ends last announces it. */
+/* Writes node values to the neighbours for the next turn; the thread block that ends last announces the
+ * turn. */
 __global__ void send(int n, const int *node, const int *sent_to, const double *x, unsigned *turn,
                      unsigned *finished, int n_neighbor, const peer *peers)
 {
@@ -85,7 +87,7 @@ __global__ void send(int n, const int *node, const int *sent_to, const double *x
     for (int k = threadIdx.x; k < n_neighbor; k += blockDim.x) announce(peers[k].flag, now);
 }
 
-/* Ghosts of the turn that was sent last. */
+/* Waits for the turn that was sent last, then copies the landing buffer to the ghosts. */
 __global__ void land(int n_ghost, const int *comes_from, const peer *peers, const unsigned *turn,
                      const volatile int *stop, const double *landing0, const double *landing1, double *ghosts)
 {
@@ -146,7 +148,8 @@ static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n,
     return FE_OK;
 }
 
-/* Neighbour of each node of a list whose parts begin at first [n + 1], resident. */
+/* Uploads the neighbour of each node of a list in which the nodes of neighbour i begin at first[i], first
+ * [n + 1]. */
 static fe_status upload_neighbors(fe_device *d, int n, const int *first, int **neighbors)
 {
     int *of = NULL;
@@ -159,7 +162,8 @@ static fe_status upload_neighbors(fe_device *d, int n, const int *first, int **n
     return status;
 }
 
-/* Shows the landing places, waits for the others', and learns where each neighbour has ours. */
+/* Publishes the landing buffers, waits for those of the others, and finds the place of this rank in each
+ * neighbour's buffers. */
 static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *h)
 {
     comm_peer *p = self(c);
@@ -214,7 +218,7 @@ static void close_peer(fe_comm *c)
     p->nccl->ops->close(p->nccl);
     if (p->stop) cudaFreeHost((void *)p->stop);
     if (p->own) free(p->own->offset);
-    if (p->base.rank == 0) free(p->all); /* all ranks have left */
+    if (p->base.rank == 0) free(p->all); /* all ranks have closed their communicator */
     free(p);
 }
 
@@ -236,7 +240,7 @@ static fe_status enable_peers(comm_peer *p)
     return FE_OK;
 }
 
-/* Flags, slots and turns, and the others'. */
+/* Allocates flags, slots and turns, and finds those of the other ranks. */
 static fe_status open_mailbox(comm_peer *p)
 {
     fe_device *d = p->device;
@@ -281,7 +285,7 @@ fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **out)
 {
     comm_peer *p = NULL;
     mailbox *all = NULL;
-    *out = nccl; /* stays the one to close and to abort until there is more */
+    *out = nccl; /* the one to close and to abort until the new one exists */
     FE_TRY(fe_allocate(1, sizeof *p, "communicator", (void **)&p));
     p->base.ops = &operations, p->base.rank = nccl->rank, p->base.size = nccl->size;
     p->nccl = nccl, p->device = d;

@@ -1,5 +1,5 @@
-/* Ranks as threads of one process: a rank packs what its neighbours need, all meet at a barrier, and each
- * copies what is meant for it. With one rank (host or CUDA) nothing is touched. */
+/* Ranks as threads of one process: a rank packs what its neighbours need, all wait at a barrier, and each
+ * copies its own ghosts. With one rank (host or CUDA) nothing is copied. */
 #include "common/ranks/comm.h"
 
 #include <errno.h>
@@ -9,11 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-/* What a rank shows to the others. */
+/* What a rank shares with the others. */
 typedef struct post {
     const void *data; /* of a reduction or a broadcast */
     size_t *offset;   /* [size] where the nodes for each rank begin in a pack */
-    double *pack[2];  /* packed nodes of exchanges, in turn: a slow neighbour may still read the last ones */
+    double *pack[2];  /* packed nodes of exchanges, used alternately: a slow neighbour may still read the
+                         previous pack */
     int waiting;      /* at a barrier */
     double seen;      /* when it last asked for the others (check), or gave up waiting for them */
 } post;
@@ -78,7 +79,7 @@ void fe_team_leave(fe_team *team)
 static comm_team *self(fe_comm *c) { return (comm_team *)c; }
 static fe_team *team_of(fe_comm *c) { return self(c)->team; }
 
-/* The rank that does not wait: the others wait for it. With the mutex held. */
+/* The rank that the others wait for: the one that does not wait itself. Needs the mutex. */
 static fe_status overdue(fe_comm *c)
 {
     const fe_team *team = team_of(c);
@@ -105,10 +106,11 @@ static fe_status barrier(fe_comm *c)
     }
     while (turn == team->turn && !team->aborted && !late)
         late = pthread_cond_timedwait(&team->met, &team->mutex, &end) == ETIMEDOUT;
-    fe_status status = FE_OK; /* an abort behind a barrier that all have reached came too late */
+    fe_status status = FE_OK; /* if all have reached the barrier, a later abort does not count */
     if (turn == team->turn) {
         status = team->aborted ? fe_comm_relay(team->aborted, team->message) : overdue(c);
-        team->posted[c->rank].seen = fe_seconds(); /* or the next to give up would take this one for silent */
+        team->posted[c->rank].seen =
+            fe_seconds(); /* otherwise the next rank that times out would take this one for silent */
     }
     team->posted[c->rank].waiting = 0;
     pthread_mutex_unlock(&team->mutex);

@@ -1,4 +1,4 @@
-/* Starts ranks and brings their failures together. */
+/* Starts ranks and collects their failures. */
 #include "common/ranks/ranks.h"
 #include "have/nccl.h"
 
@@ -27,7 +27,7 @@ static int n_own(const fe_ranks *l) { return l->mpi.size ? 1 : l->n_rank; }
 fe_status fe_ranks_check(const fe_ranks *l)
 {
     if (l->transport == FE_TRANSPORT_PEER && (!on_gpu(l) || l->mpi.size))
-        return fe_fail(FE_BAD_INPUT, "--transport peer: is for several GPUs of one process (--backend cuda "
+        return fe_fail(FE_BAD_INPUT, "--transport peer: needs several GPUs of one process (--backend cuda "
                                      "--ranks N)");
     if (!on_gpu(l) || l->n_rank == 1) return FE_OK;
     if (!FE_HAVE_NCCL)
@@ -56,7 +56,7 @@ int fe_ranks_threads(const fe_ranks *l)
     return cores / sharing > 0 ? cores / sharing : 1;
 }
 
-/* *comm is what to abort and to close, whatever fails. */
+/* *comm is always the communicator to abort and to close, even after a failure. */
 static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **device)
 {
     const fe_ranks *l = r->run;
@@ -99,13 +99,13 @@ int fe_join_within(pthread_t thread, double seconds)
     return pthread_timedjoin_np(thread, NULL, &end) == 0;
 }
 
-/* Threads whose rank has failed end soon. One that hangs is left behind. */
+/* Threads of failed ranks end soon. One that hangs is abandoned. */
 static int join(pthread_t thread, int failed)
 {
     return failed ? fe_join_within(thread, 3.0) : pthread_join(thread, NULL) == 0;
 }
 
-/* The ranks of one process; what they share outlives a thread that hangs. */
+/* Runs the ranks of one process. What they share is not freed if a thread hangs. */
 static fe_status start(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t *thread)
 {
     const int n = n_own(l);
@@ -128,7 +128,7 @@ static fe_status start(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_
     return FE_OK;
 }
 
-/* The first cause, not the ranks that it took along. */
+/* Reports the first cause, not the ranks that failed because of it. */
 static fe_status conclude(const fe_ranks *l, const running_rank *ranks)
 {
     const int n = n_own(l);
@@ -141,7 +141,7 @@ static fe_status conclude(const fe_ranks *l, const running_rank *ranks)
     }
     if (!cause) return FE_OK;
     if (failed == 0) return fe_fail(cause->status, "%s", fe_comm_cause(cause->message));
-    /* What all found alike is nobody's own fault. */
+    /* A failure that all ranks found is not reported as that of one rank. */
     return failed == n ? fe_fail(cause->status, "%s", cause->message)
                        : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);
 }

@@ -28,18 +28,17 @@ int fe_ranks_threads(const fe_ranks *r);
 /* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */
 fe_status fe_ranks_check(const fe_ranks *r);
 
-/* body(context, comm, device) on every rank of this process; the caller's thread is the first. A rank that
- * fails takes the others along (comm.h). The message is the first cause's, with its rank where not all failed
- * alike. */
+/* body(context, comm, device) on every rank of this process; the caller's thread is the first. When a rank
+ * fails, the others fail, too (comm.h). The message is that of the first cause; it names the rank if not all
+ * failed in the same way. */
 typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
 fe_status fe_ranks_run(fe_ranks *r, fe_rank_body body, void *context);
 
-/* Waits for a thread to end, for so long at most; whether it did. */
+/* Waits at most so long for a thread to end. Returns whether it did. */
 int fe_join_within(pthread_t thread, double seconds);
 
-/* Whether any run of ranks was abandoned: the program has to end by _exit, for what was given up may use all
- * of it.
- */
+/* Whether any run of ranks was abandoned: the program then has to end by _exit, because abandoned threads may
+ * use any of its memory. */
 int fe_ranks_stranded(void);
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ void fe_machine_slug(const char *name, size_t size, char *slug)
     slug[n] = 0;
 }
 
-/* Values stand between commas. */
+/* Values are separated by commas. */
 static void plain(char *text)
 {
     for (; *text; text++)
@@ -82,7 +82,7 @@ static void version_line(FILE *file, const char *key, const char *name)
     fprintf(file, "%s,%s\n", name, value);
 }
 
-/* What a record has to share with this machine, as "key,value" lines. */
+/* What must be the same in a record and on this machine, as "key,value" lines. */
 enum { N_IDENTITY = 5 };
 static void identity(const fe_machine *m, char line[N_IDENTITY][192])
 {
@@ -115,7 +115,7 @@ fe_status fe_machine_write(const fe_machine *m, const char *path)
     return status;
 }
 
-/* One line of a record: a ceiling that is wanted, something that has to be as it is here, or another fact. */
+/* One line of a record: a ceiling, something that must be the same on this machine, or another fact. */
 static fe_status read_line(const char *path, const char *line, char here[N_IDENTITY][192], fe_machine *m)
 {
     static const char *const keys[4] = {"host_copy_gb_per_s,", "host_fma_gflop_per_s,", "cuda_copy_gb_per_s,",

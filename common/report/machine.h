@@ -26,7 +26,7 @@ void fe_machine_slug(const char *name, size_t size, char *slug);
 
 /* machine.csv: one "key,value" a line, 0 where a ceiling is unknown. Reading takes the ceilings into *m;
  * FE_BAD_INPUT where the file cannot be read, or where its machine, processor, cores, threads or GPU are not
- * those of *m: its ceilings would not be ours. */
+ * those of *m: it then belongs to another machine. */
 fe_status fe_machine_write(const fe_machine *m, const char *path);
 fe_status fe_machine_read(const char *path, fe_machine *m);
 

@@ -71,11 +71,12 @@ typedef struct fe_result {
     fe_step_result *failed; /* and the one behind them that was given up, NULL where none was */
 } fe_result;
 
-/* Appends a zeroed step with its arrays allocated (factor, probe, reaction); NULL when memory is out. */
+/* Appends a zeroed step with its arrays allocated (factor, probe, reaction); NULL when there is not enough
+ * memory. */
 fe_step_result *fe_result_add_step(fe_result *r);
 /* Drops the last step: one that was not accepted. */
 void fe_result_drop_step(fe_result *r);
-/* The same, but its factors and Newton's history stay as `failed`. */
+/* The same, but keeps its factors and Newton's history as `failed`. */
 void fe_result_fail_step(fe_result *r);
 void fe_result_close(fe_result *r);
 

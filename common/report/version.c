@@ -51,7 +51,7 @@ const char *fe_version_text(void)
 {
     static char text[512];
     snprintf(text, sizeof text,
-             "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles a lane group\nCUDA: %s\nNCCL: %s\nMPI: %s\n"
+             "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles per vector\nCUDA: %s\nNCCL: %s\nMPI: %s\n"
              "METIS: %s\n",
              FE_COMMIT, __VERSION__, FE_FLAGS, fe_simd_lanes(), FE_NVCC, NCCL, MPI,
              FE_HAVE_METIS ? "yes" : "no");

@@ -86,7 +86,7 @@ static int on_a_line(const groups *s, int group)
     return 1;
 }
 
-/* Whether to join a rather than b: one with room, then the one with more links, of equals the first. */
+/* Whether to join a rather than b: prefers a group with room, then more links, then the lower number. */
 static int better(const groups *s, int most, int a, int b)
 {
     const int room_a = s->size[a] < most, room_b = s->size[b] < most;
@@ -94,7 +94,7 @@ static int better(const groups *s, int most, int a, int b)
     return s->links[a] != s->links[b] ? s->links[a] > s->links[b] : a < b;
 }
 
-/* The neighbour to join, rather one of fewer than `most` nodes; -1: there is none. */
+/* The neighbour to join, preferably one of fewer than `most` nodes; -1: there is none. */
 static int best_neighbor(groups *s, int group, int most)
 {
     const fe_graph *g = s->g;

@@ -12,9 +12,9 @@ typedef struct fe_graph {
 } fe_graph;
 
 /* of [n]: the aggregate of each node, -1 where it is left out. Pieces of `most` nodes of a recursive
- * bisection (fe_bisect), split where they are not connected; those of fewer than `least` nodes, or where
- * `flat` is set of nodes on one line, join the neighbour with most links. Deterministic, whatever the
- * threads. */
+ * bisection (fe_bisect), split where they are not connected; those of fewer than `least` nodes, and where
+ * `flat` is set those whose nodes are on one line, join the neighbour with most links. The result does not
+ * depend on the number of threads. */
 fe_status fe_aggregate(const fe_graph *g, int most, int least, int flat, int threads, int *of,
                        int *n_aggregate);
 

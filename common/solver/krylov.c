@@ -1,4 +1,4 @@
-/* GMRES(m) with Givens rotations on the device, and CG. One scalar an iteration comes to the host. */
+/* GMRES(m) with Givens rotations on the device, and CG. One scalar per iteration is copied to the host. */
 #include "common/solver/krylov.h"
 #include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
@@ -116,8 +116,8 @@ static fe_status finish_delayed(fe_krylov *k, int j)
 
 /* --- recordings -------------------------------------------------------------------------------------- */
 
-/* Work that comes again and again with the same vectors: iteration j of GMRES, or one of CG, whose scalars
- * take turns. */
+/* Work that is repeated with the same vectors: iteration j of GMRES, or an iteration of CG with one of its
+ * two blocks of scalars. */
 typedef struct piece {
     fe_krylov *k;
     const fe_operator *A, *precondition;
@@ -129,7 +129,7 @@ typedef struct piece {
 typedef struct fe_recordings {
     int n; /* pieces of a version */
     struct {
-        int times; /* that it came */
+        int times; /* number of times it was enqueued */
         void *recording;
     } piece[];
 } fe_recordings;
@@ -161,7 +161,7 @@ static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const pi
     return status != FE_OK ? status : ended;
 }
 
-/* Enqueues piece `index`. The first time goes as it is: libraries set things up then. */
+/* Enqueues piece `index`. The first time it is not recorded, because libraries set themselves up then. */
 static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piece *))
 {
     fe_recordings *r = p->k->recordings;
@@ -188,7 +188,7 @@ static fe_status gmres_iteration(const piece *p)
 }
 
 /* The residual norm after iteration j. With recordings it is that after j - 1: while the host waits for it,
- * the device works on j already, and one iteration too many is made at the end. */
+ * the device already computes j. So one extra iteration is made at the end. */
 static fe_status read_residual(fe_krylov *k, int j, const double *norm, fe_krylov_result *result)
 {
     const fe_backend *ops = k->device->ops;
@@ -220,7 +220,7 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     if (result->not_finite) return FE_OK;
     if (delayed) FE_TRY(finish_delayed(k, j));
     FE_TRY(d->ops->column.hessenberg_solve(d, j, m, k->small, k->h));
-    double *sum = k->basis + (size_t)j * k->length; /* the last column is free now */
+    double *sum = k->basis + (size_t)j * k->length; /* the last column is no longer needed */
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), sum));
     FE_TRY(d->ops->column.combine(d, k->n, j, 1.0, k->basis, k->length, k->h, sum));
     FE_TRY(precondition_into(k, precondition, sum, k->z));
@@ -242,8 +242,8 @@ typedef struct progress {
     int at;
 } progress;
 
-/* GMRES's residual never grows within a cycle, so one that does not fall by a thousandth in five cycles (and
- * in a hundred iterations) is as small as digits or the operator allow. */
+/* GMRES's residual never grows within a cycle. If it does not fall by a thousandth in five cycles (and in a
+ * hundred iterations), it is as small as rounding or the operator allow. */
 static int gmres_stagnates(const fe_krylov *k, progress *p, const fe_krylov_result *result)
 {
     if (result->iterations == 0 || result->last < 0.999 * p->least)
@@ -310,8 +310,8 @@ static fe_status cg_iteration(const piece *at)
     return sum(k, 1, to + FE_CG_SQUARE);
 }
 
-/* CG's residual may grow for long before it falls: it counts as stagnating where as many iterations as led to
- * its smallest, and five thousand more, have brought nothing below that. */
+/* CG's residual may grow for many iterations before it falls. If the smallest residual was reached in n
+ * iterations, CG stagnates when n + 5000 more have not improved it. */
 static void cg_note(double square, double target, progress *p, fe_krylov_result *result)
 {
     result->iterations++;
@@ -329,7 +329,7 @@ static int cg_ended(const fe_krylov_result *r)
     return r->converged || r->breakdown || r->stagnated || r->not_finite;
 }
 
-/* Scalars of the first iteration, and what is known before it. */
+/* Sets the scalars of the first iteration. */
 static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *target, fe_krylov_result *result)
 {
     fe_device *d = k->device;
@@ -345,8 +345,8 @@ static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *tar
     return d->ops->memory.upload(d, sizeof first, first, cg_scalars(k, 0));
 }
 
-/* Where the backend can, the host knows an iteration's residual while the device works on the next one: what
- * that finds ended changes nothing more. */
+/* Where the backend can, the host reads an iteration's residual while the device computes the next one. If
+ * the solve had ended, that one changes no vector. */
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {

@@ -1,5 +1,5 @@
 /* Linear solvers: restarted GMRES and conjugate gradients. They know vectors, a backend and a table of
- * functions; what the operator is and where ranks are they do not know. */
+ * functions. They do not know what the operator is, or about ranks. */
 #ifndef FE_KRYLOV_H
 #define FE_KRYLOV_H
 
@@ -18,8 +18,9 @@ typedef struct fe_operator {
 } fe_operator;
 enum { FE_MOST_VERSIONS = 4 };
 
-/* How GMRES makes its basis orthogonal. Reductions of iteration j, from 0: modified Gram-Schmidt j + 2,
- * classical Gram-Schmidt twice 3, and the same with the second time and the norm delayed 1. */
+/* How GMRES makes its basis orthogonal, with the number of reductions of iteration j = 0, 1, …: modified
+ * Gram-Schmidt (j + 2), classical Gram-Schmidt twice (3), and the latter with the second projection and the
+ * norm delayed (1). */
 enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2, FE_ORTHOGONALIZATION_DCGS2 };
 
 typedef struct fe_krylov {
@@ -40,11 +41,11 @@ typedef struct fe_krylov {
 fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
                          int orthogonalization, fe_krylov *k);
 
-/* From here on iterations are recorded the second time that they come and replayed from then on, where
- * backend and operator can: CUDA graphs. Otherwise nothing changes. Whatever was recorded before is
- * forgotten; with `on` 0, that alone. */
+/* From now on an iteration is recorded the second time that it is enqueued, and replayed later (CUDA graphs),
+ * where backend and operator can. Otherwise nothing changes. Earlier recordings are released; with `on` 0,
+ * only that is done. */
 fe_status fe_krylov_record(fe_krylov *k, int on);
-/* Forgets recordings: before the communicator is closed that is recorded in them. */
+/* Releases recordings. Call it before the communicator that they use is closed. */
 void fe_krylov_close(fe_krylov *k);
 
 typedef struct fe_krylov_result {
@@ -52,15 +53,15 @@ typedef struct fe_krylov_result {
     double first, last; /* residual norms */
     int converged;
     int breakdown;  /* a direction without positive curvature (CG): x is what was found before it */
-    int stagnated;  /* the residual has stopped to fall */
+    int stagnated;  /* the residual no longer falls */
     int not_finite; /* operator or preconditioner gave a number that is not finite; x is from before it */
 } fe_krylov_result;
 /* Why it ended, for messages: "converged", "stagnated", … */
 const char *fe_krylov_reason(const fe_krylov_result *result);
 
-/* Solve A x = b from x = 0 until |b - A x| <= tolerance |b|, max_iterations, or an end that the result names.
- * `precondition` may be NULL; GMRES applies it from the right (Saad, Iterative Methods, algorithm 9.5), CG as
- * usual, with one sum an iteration (common/backend/conjugate.h). b is kept. */
+/* Solve A x = b from x = 0 until |b - A x| <= tolerance |b|, max_iterations, or until it ends for another
+ * reason in the result. `precondition` may be NULL; GMRES applies it from the right (Saad, Iterative Methods,
+ * algorithm 9.5), CG as usual, with one sum an iteration (common/backend/conjugate.h). b is kept. */
 fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                    double tolerance, int max_iterations, fe_krylov_result *result);
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,

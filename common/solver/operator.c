@@ -83,8 +83,8 @@ static fe_status poll(void *context, const fe_krylov_result *so_far)
     return fe_solver_interrupted(context);
 }
 
-/* What a product depends on besides its vectors: which of the two states is the trial, and whether its
- * tangent is read. A difference depends on norms, too. */
+/* A product depends on its vectors, on which of the two states is the trial, and on whether its tangent is
+ * read. A finite difference depends on norms, too. */
 static int version(const fe_solver *s)
 {
     const fe_view *m = &s->problem.view;
@@ -126,14 +126,14 @@ static void print_hierarchy(const fe_multigrid *m)
     }
     fprintf(
         stderr,
-        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and behind, complexity %.3f, %.1f MB, "
+        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and after, complexity %.3f, %.1f MB, "
         "set up in %.3f s%s\n",
         r->smallest, r->largest, r->degree, r->complexity, 1e-6 * (double)r->bytes, r->seconds,
         r->singular ? "; a part is free to move" : "");
 }
 
-/* Where set-up pays: brackets of 1400 to 1700 nodes take a fourth of the time in all, boxes of 700 as long.
- */
+/* From this size on, set-up pays: brackets of 1400 to 1700 nodes take a fourth of the total time, boxes of
+ * 700 nodes the same time. */
 enum { WORTH_MULTIGRID = 1000 };
 const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
                                                               "multigrid"};
@@ -178,7 +178,7 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
     if (!*better) return FE_OK;
     s->precondition = FE_PRECONDITION_MULTIGRID;
     FE_TRY(open_multigrid(s));
-    return fe_krylov_record(&s->krylov, s->options->graphs); /* what was recorded has the other one in it */
+    return fe_krylov_record(&s->krylov, s->options->graphs); /* recordings contain the other one */
 }
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)

@@ -18,7 +18,7 @@ typedef struct fe_sparse {
     double *value;       /* [first[n_row]][rows][columns] */
 } fe_sparse;
 
-/* Memory of zeros like fe_allocate's, but all threads touch it first: for what is large. */
+/* Zeroed memory like fe_allocate's, but all threads touch it first: for large arrays. */
 fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out);
 
 /* Allocates column and value for the counts that stand in first[1 ..], which become starts. */

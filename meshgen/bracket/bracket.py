@@ -3,7 +3,7 @@
 
 An L-shaped plate: the leg stands along the wall and has two bolt holes, the arm ends in an eye with a pin
 hole. All curved surfaces run along z, so that a profile of quadrangles, extruded in layers, gives hexahedra;
-the tetrahedra fill the same solid freely. README.md beside this file has the drawing and the numbers.
+the tetrahedra fill the same solid freely. README.md in this folder has the drawing and the numbers.
 """
 import argparse
 import math

@@ -10,7 +10,7 @@ static fe_status setup(fe_problem *p, void **work)
     return bsr_open(p, SHIFT, (bsr_matrix *)*work);
 }
 
-/* Blocks are read once and pass by the cache, which is left to direction. */
+/* Blocks are read once and bypass the cache, which is kept for `direction`. */
 FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ direction,
                          double *__restrict__ y)
 {

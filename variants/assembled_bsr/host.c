@@ -1,5 +1,5 @@
-/* assembled_bsr on the host: a slice is as many rows as a cache line has doubles; rows of a slice are the
- * SIMD lanes. */
+/* assembled_bsr on the host: a slice has as many rows as a cache line has doubles. The rows of a slice are
+ * the SIMD lanes. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"

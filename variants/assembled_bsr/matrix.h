@@ -1,7 +1,7 @@
 /* The assembled tangent K in 3×3 blocks, for assembled_bsr and assembled_cusparse: its layout, and the body
  * that computes blocks.
  *
- * Block rows are owned nodes; columns are the nodes of their elements, ascending, ghosts among them. Rows are
+ * Block rows are owned nodes; columns are the nodes of their elements, ascending, including ghosts. Rows are
  * stored in slices, one row per lane. A `place` of a slice holds one block of each of its rows. Slices of one
  * row are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
 #ifndef ASSEMBLED_BSR_MATRIX_H
@@ -49,7 +49,7 @@ fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d);
 /* Slice of row i of the part, and its lane there. */
 FE_BOTH int bsr_slice(const bsr_rows *r, int i) { return i >> r->shift; }
 FE_BOTH int bsr_lane(const bsr_rows *r, int i) { return i & ((1 << r->shift) - 1); }
-/* Where the column of a place and entry c of its block stand. */
+/* Index of the column of a place, and of entry c of its block. */
 FE_BOTH size_t bsr_column_at(const bsr_rows *r, int place, int lane)
 {
     return ((size_t)place << r->shift) + (size_t)lane;

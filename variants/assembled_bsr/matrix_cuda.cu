@@ -6,7 +6,7 @@
 /* A block of threads takes ROWS rows, whose elements it finds in the cache; a warp takes one block of each of
  * them at a time. */
 enum { ROWS = 32, TEAM = 8, BLOCK_SIZE = ROWS * TEAM, DIAGONAL_BLOCK_SIZE = 256 };
-/* Blocks of threads that a multiprocessor is to hold: a thread gets at most 128 registers. */
+/* Thread blocks that a multiprocessor should hold: a thread gets at most 128 registers. */
 enum { RESIDENT = 2 };
 
 extern "C" const fe_assembly node_csr_cuda;
@@ -19,7 +19,8 @@ FE_BODY bool has_column(int kind, const fe_view *m, int first, int i, int column
     return m->conn[fe_corner_place(*b, 0, m->ld, *corner >> 3)] == column;
 }
 
-/* The search runs ahead of the computing, so that the threads of a warp compute together. */
+/* Each thread first searches for its next element and then computes, so that the threads of a warp compute
+ * together. */
 FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, double K[8][9])
 {
     const int first = m->corner_first[row], n = (m->corner_first[row + 1] - first) * fe_corners(kind);

@@ -32,7 +32,7 @@ static void close_rows(library_rows *l)
     if (l->product) cusparseDestroyDnVec(l->product);
 }
 
-/* Vectors need an address before there are any: that of the values. */
+/* Descriptors need an address before there are vectors: the address of the values serves. */
 static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const bsr_rows *r, library_rows *l)
 {
     const int64_t n_column = 3 * (int64_t)p->view.n_local, n_row = 3 * (int64_t)r->n_row;

@@ -6,16 +6,16 @@
 #include "common/physics/lanes.h"
 #include "common/variant.h"
 
-/* 1: slots stand as nodes read them, in slices of 32 rows: corner k of row n at slice[n / 32] + 32 k + n
- * % 32. Reads are then coalesced in every mesh and need no index; writes are, as far as elements side by side
- * have nodes side by side. 0: slots stand as elements write them, corner a of element e at a ld + e; nodes
- * look corners up. */
+/* 1: slots stand as nodes read them, in slices of 32 rows: corner k of row n at slice[n / 32] + 32 k + n %
+ * 32. Reads are then coalesced on every mesh and need no index. Writes are coalesced where neighbouring
+ * elements have neighbouring nodes. 0: slots stand as elements write them, corner a of element e at a ld + e;
+ * nodes look corners up. */
 enum { CORNER_GATHER_BY_NODE = 1, CORNER_GATHER_SLICE = 32 };
 
 typedef struct corner_gather {
     double *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
-    const int *place; /* [n_corner][ld] slot of each corner, ghosts' too; by node only, and: */
+    const int *place; /* [n_corner][ld] slot of each corner, also of ghosts; by node only, as is: */
     const int *slice; /* [slices + 1] first slot of 32 rows */
 } corner_gather;
 
@@ -35,9 +35,9 @@ FE_BOTH int corner_gather_team(int kind) { return fe_corners(kind) == 8 ? CORNER
 /* Elements of a warp or vector. */
 FE_BOTH int corner_gather_elements(int kind) { return FE_WARP / corner_gather_team(kind); }
 
-/* Elements first, first + 1, … < last that one warp takes, and the nodes of each lane's corners. Beyond the
- * end threads repeat the last element; vectors stay whole, and what they store there belongs to the border
- * part, which comes later, or to no corner. */
+/* The elements first, first + 1, … < last of one warp, and the nodes of each lane's corners. Beyond the end,
+ * threads repeat the last element. Vectors stay whole: what they store there belongs to the border part,
+ * which comes later, or to no corner. */
 FE_BODY fe_element corner_gather_open(int kind, int team, const fe_view *m, int first, int last,
                                       fe_index node[8])
 {
@@ -57,7 +57,7 @@ FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_el
     FE_UNROLL_FOR (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
 }
 
-/* Slots of the corners of elements first, first + 1, … < last that one warp takes = forces on them. */
+/* Stores the forces on the corners of the elements first, first + 1, … < last of one warp in their slots. */
 FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
                                   int last, const double *displacement)
 {

@@ -4,7 +4,7 @@
 
 enum { BLOCK_SIZE = 128, ROW_BLOCK_SIZE = 256 };
 
-/* Sums over the slots of a row. Eight corners at a time keep enough loads under way. */
+/* Sums over the slots of a row. Eight corners at a time keep enough loads in flight. */
 FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int width, double sum[])
 {
     const int first = m->corner_first[row], n = m->corner_first[row + 1] - first;

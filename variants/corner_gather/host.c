@@ -20,7 +20,7 @@ FE_BODY void sum_rows(const fe_view *m, const corner_gather *w, int row, int las
     }
 }
 
-/* y rows row, row + 1, …, as far as they are of [first, last). */
+/* Rows row, row + 1, … of y, if they are in [first, last). */
 FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int first, int last, double *y)
 {
     fe_real sum[3];

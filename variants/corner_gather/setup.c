@@ -37,8 +37,8 @@ static fe_status size_slices(const fe_view *m, int n_corner, slots *s)
     return FE_OK;
 }
 
-/* Corners come to their nodes element by element: the CSR's order. Lanes beyond the last element share one
- * slot behind all others. */
+/* Corners get their slots element by element, which is the order of the CSR. Lanes beyond the last element
+ * share one slot after all others. */
 static void fill_slices(const fe_view *m, int n_corner, slots *s)
 {
     for (int e = 0; e < m->n_elem; e++)

@@ -27,7 +27,7 @@ fe_status element_color_setup(fe_problem *p, void **work);
 }
 #endif
 
-/* The view with places in the elements' stead; states stay in the elements' order. */
+/* The view with places instead of elements; states stay in the order of the elements. */
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {
     fe_view m = p->view;
@@ -35,7 +35,7 @@ static inline fe_view element_color_view(const fe_problem *p, const element_colo
     return m;
 }
 
-/* Brings the flags and component c of point q of the tangent to place i. */
+/* Copies the flags and component c of point q of the tangent to place i. */
 FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_order *order, int c, int q,
                                 int i)
 {
@@ -46,8 +46,8 @@ FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_
         order->tangent[fe_point_index(kind, c, q, i)] = m->tangent[fe_point_index(kind, c, q, e)];
 }
 
-/* y[node] += f for the first `active` lanes. Nodes differ, but the compiler cannot know: on the device all
- * sums are read before one is written, so that none waits for the one before. */
+/* y[node] += f for the first `active` lanes. The nodes differ, but the compiler cannot know that. So on the
+ * device all sums are read before the first one is written, and no read waits for a write. */
 #ifdef __CUDACC__
 FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
 {

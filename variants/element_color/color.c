@@ -17,7 +17,7 @@ typedef struct coloring {
     int *count;     /* [BITS × n_word] elements of each colour */
 } coloring;
 
-/* Words that hold as many colours as an element can have neighbours, and one. */
+/* Words of a mask with room for one colour more than an element can have neighbours. */
 static fe_status count_words(coloring *k, int n_elem, int n_local)
 {
     int *valence = NULL, largest = 1;
@@ -73,7 +73,8 @@ static void move(coloring *k, int e)
 }
 
 /* Elements [first, last) colour by colour, the last colour first if `reversed`; starts [n_color + 1]: their
- * places. On the way starts[1 + c] is the next place of colour c, in the end the first one of c + 1. */
+ * places. While places are assigned, starts[1 + c] is the next place of colour c; at the end it is the first
+ * place of colour c + 1. */
 static void sort_by_color(const coloring *k, int first, int last, int reversed, int *starts, int *elem)
 {
     const int top = k->n_color - 1;
@@ -104,8 +105,8 @@ static fe_status color_part(coloring *k, fe_device *d, int n_local, int first, i
     return FE_OK;
 }
 
-/* Colours both parts, then brings conn into the sorted list's order in sorted [n_corner][ld]. Places beyond
- * the end repeat the last element: they are read, never added. */
+/* Colours both parts, then writes conn in the order of the sorted list to sorted [n_corner][ld]. Places
+ * beyond the end repeat the last element: they are read, never added. */
 static fe_status sort_elements(coloring *k, const fe_problem *p, int *elem, int *sorted,
                                element_color_order *order)
 {

@@ -1,4 +1,4 @@
-/* element_color on the device: a launch for each colour, one element of it a thread. */
+/* element_color on the device: one launch per colour, one element per thread. */
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(BLOCK_SIZE)
             element_color_sort(kind, &m, &order, k / fe_points(kind), k % fe_points(kind), i);
 }
 
-/* The common update, then what jacvec reads in the order of the places. */
+/* The common update; then what jacvec reads is copied in the order of the places. */
 static fe_status material(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     const element_color_order order = *(const element_color_order *)work;

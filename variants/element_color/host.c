@@ -2,7 +2,8 @@
 #include "common/problem/loops.h"
 #include "variants/element_color/assembly.h"
 
-/* The common update, then what jacvec reads in the order of the places: one array after the other. */
+/* The common update; then what jacvec reads is copied in the order of the places, one array after the
+ * other. */
 static fe_status material(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     const element_color_order *order = work;

@@ -1,12 +1,14 @@
-/* element_team: as many lanes as suit the element, a warp full of elements. On Hex8 eight lanes: each holds a
- * corner and the point nearest to it, gradients form by exchanges along the three axes, forces return by the
- * transposed exchanges, and each lane adds its own corner to the node with atomics. */
+/* element_team: a few lanes compute one element, and a warp computes several elements. On Hex8 there are
+ * eight lanes: each holds a corner and the point nearest to it, gradients form by exchanges along the three
+ * axes, forces return by the transposed exchanges, and each lane adds its own corner to the node with
+ * atomics. */
 #ifndef ELEMENT_TEAM_ASSEMBLY_H
 #define ELEMENT_TEAM_ASSEMBLY_H
 
 #include "common/physics/lanes.h"
 
-/* Lanes of an element: 8, 4 or 2 for Hex8; 4 or 1 for Tet4, whose one point cannot be contended. */
+/* Lanes per element: 8, 4 or 2 for Hex8; 4 or 1 for Tet4, whose only point is computed by one lane or
+ * repeated by four. */
 enum { HEX8_TEAM = 8, TET4_TEAM = 1 };
 FE_BOTH int element_team_lanes(int kind)
 {
@@ -16,8 +18,8 @@ FE_BOTH int element_team_lanes(int kind)
 /* Elements of a warp or vector. */
 FE_BOTH int element_team_elements(int kind) { return FE_WARP / element_team_lanes(kind); }
 
-/* The value at the other end of the edge along an axis. Axes are bits of the corner's index: lanes stand
- * along the high ones, a lane's own corners along the low ones. */
+/* The value at the other end of the edge along an axis. Axes are bits of the corner's index: the high bits
+ * number the lanes, the low bits the corners of a lane. */
 FE_BODY fe_real element_team_neighbour(int held, int axis, const fe_real a[], int h)
 {
     return axis < held ? a[h ^ axis] : fe_exchange(a[h], axis / held);
@@ -107,7 +109,7 @@ FE_BODY void element_team_add(double *y, fe_index node, int active, int contende
     double sent[3];
     if (TOGETHER) {
         FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-            const int round = (2 * c + lane) % 3; /* in which component c of a lane comes to this one */
+            const int round = (2 * c + lane) % 3; /* in which component c of a lane arrives here */
             sent[c] = __shfl_sync(0xffffffffu, f[c], (FE_WARP * round + lane - c) / 3);
         }
         FE_UNROLL_FOR (int i = 0; i < 3; i++) {
@@ -127,7 +129,7 @@ FE_BODY void element_team_add(double *y, fe_index node, int active, int contende
 }
 #endif
 
-/* y[node] += corner forces of the elements first, first + 1, … < last that one warp takes. */
+/* y[node] += corner forces of the elements first, first + 1, … < last of one warp. */
 FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int contended,
                                  const double *displacement, double *y)
 {

@@ -1,8 +1,9 @@
-/* element_team on the device: element_team_elements() elements a warp. */
+/* element_team on the device: element_team_elements() elements per warp. */
 #include "common/problem/kernels.h"
 #include "variants/element_team/assembly.h"
 
-/* 80 registers with 8 lanes a Hex8, 128 with 4 and 168 with 2: as many as they use without spilling. */
+/* 80 registers with 8 lanes per Hex8, 128 with 4 and 168 with 2: the most that a kernel uses without
+ * spilling. */
 enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \

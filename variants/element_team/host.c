@@ -1,4 +1,4 @@
-/* element_team on the host: the teams stand side by side in a vector. */
+/* element_team on the host: a vector holds several teams. */
 #include "common/problem/loops.h"
 #include "variants/element_team/assembly.h"
 

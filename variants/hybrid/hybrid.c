@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A strategy is worth a try if it won somewhere: with another element, order, size or state. All use the
- * common material update. */
+/* Only strategies that were the fastest for some element, order, size or state are tried. All use the common
+ * material update. */
 static const char *const tried[] = {"patch", "element_team", "element_atomic", "node_csr"};
 enum { N_TRIED = sizeof tried / sizeof *tried, CALLS = 5, ROUNDS = 3 };
 
-/* What is chosen for: the residual, jacvec where no tangent is read, jacvec where all are. */
+/* A strategy is chosen for each of these uses: residual, jacvec without stored tangents, jacvec that reads
+ * all tangents. */
 enum { RESIDUAL, ELASTIC, PLASTIC, N_USE };
 
 typedef struct hybrid {
-    const fe_assembly *table[N_TRIED]; /* NULL: it found no memory */
+    const fe_assembly *table[N_TRIED]; /* NULL: not enough memory */
     void *work[N_TRIED];
     int choice[N_USE];
     char note[160];
@@ -29,7 +30,7 @@ static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_p
                                                                            y);
 }
 
-/* As its caller will: y is zeroed first, for whatever is chosen. */
+/* One product, called as the solver calls it: y is zeroed first, whatever is chosen. */
 static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use, const double *displacement,
                            double *y)
 {
@@ -63,7 +64,7 @@ static fe_status write_flags(fe_problem *p, const uint8_t *committed, const uint
     return d->ops->wait(d);
 }
 
-/* Each use in the state that it is chosen for: every point has yielded, or is elastic. */
+/* Times each use in its own state: all points have yielded, or all are elastic. */
 static fe_status choose(hybrid *h, fe_problem *p, const double *displacement, double *y, uint8_t *none,
                         uint8_t *all)
 {
@@ -83,7 +84,7 @@ static fe_status choose(hybrid *h, fe_problem *p, const double *displacement, do
     return FE_OK;
 }
 
-/* The flags as they were stand again afterwards. */
+/* Restores the flags afterwards. */
 static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *displacement, double *y)
 {
     fe_device *d = p->device;

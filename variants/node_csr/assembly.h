@@ -7,9 +7,9 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* For Tet4 on the device. Rows form slices of 32; entry k of row n stands at slice[n / 32] + 32 k + n % 32,
- * so that a warp reads its entries side by side. Fields stand by component, since neighbouring rows read
- * neighbouring nodes: a third of the cache lines of rows of three. */
+/* For Tet4 on the device. Rows form slices of 32; entry k of row n is at slice[n / 32] + 32 k + n % 32, so
+ * that a warp reads neighbouring entries. Fields are stored by component, because neighbouring rows read
+ * neighbouring nodes: this touches a third of the cache lines that rows of three would. */
 enum { NODE_CSR_SLICE = 32 };
 typedef struct node_csr_entry {
     int node[3]; /* corners 1 2 3 of the turned element */

@@ -118,7 +118,7 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
     return FE_OK;
 }
 
-/* The border does without lists: it may run at the same time. */
+/* The border part uses no lists, so it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
                         double *y)
 {

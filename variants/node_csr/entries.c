@@ -1,4 +1,5 @@
-/* The lists that the device's Tet4 kernel walks: what it would look up corner by corner, made once. */
+/* The lists that the Tet4 kernel reads on the device. They hold what it would otherwise look up corner by
+ * corner. */
 #include "common/backend/device.h"
 #include "variants/node_csr/assembly.h"
 

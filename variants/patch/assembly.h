@@ -1,22 +1,22 @@
-/* patch: a block of threads owns a patch of elements. It brings the patch's nodes into fast memory, computes
- * the elements from there, sums their corner forces node by node, and writes each inner node once: only the
- * nodes on the patch's border, which other patches add to as well, need atomics. */
+/* patch: a block of threads owns a patch of elements. It copies the patch's nodes into fast memory, computes
+ * the elements from there, sums their corner forces node by node, and writes each inner node once. Only nodes
+ * on the border of the patch, to which other patches add as well, need atomics. */
 #ifndef PATCH_ASSEMBLY_H
 #define PATCH_ASSEMBLY_H
 
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* A slot is what is computed at a time: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of
- * a fan is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. Of three elements
- * six nodes are read and summed instead of twelve. */
+/* A slot is a unit of work: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of a fan is
+ * nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. So for three elements six
+ * nodes are read and summed instead of twelve. */
 enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
-/* Elements of a patch: one Hex8 for each of 128 threads, or for pairs of them; about as many fans of Tet4. */
+/* Elements of a patch: 128 Hex8, computed by one or two threads each, or about 128 fans of Tet4. */
 #define PATCH_ELEMENTS(kind) (FE_CORNERS(kind) == 8 ? 128 : 360)
 typedef struct patch_form {
-    int elements, slots; /* most of a patch */
-    int together;        /* most elements of a slot */
+    int elements, slots; /* upper limits of a patch */
+    int together;        /* upper limit of elements of a slot */
     int nodes;           /* of a slot */
     int row;             /* corner forces stand as [node][3][row]; padded against bank conflicts */
 } patch_form;
@@ -39,8 +39,8 @@ FE_BOTH int patch_corner(int kind, int i, int b)
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
 
-/* Corners of a node that are summed at a time: lists are filled up with places of zeros, the row's padding.
- */
+/* Corners of a node that are summed at a time: lists are filled up with places of zeros, which the padding of
+ * the row holds. */
 enum { PATCH_TOGETHER = 4 };
 
 typedef struct patch_head {
@@ -48,12 +48,12 @@ typedef struct patch_head {
     int unused;
 } patch_head;
 
-/* All patches, each a record of `stride` bytes with its parts at these offsets. What is needed earlier
- * than the rest comes first, up to x.
+/* All patches, each a record of `stride` bytes with its parts at these offsets. The parts before x are needed
+ * earlier than the rest.
  *   head       patch_head
  *   node       int      [n_node] local node, inner ones first; ~node where other patches add to it
  *   elem       int      [slots / group][together][group] elements of each slot, -1 where it has fewer
- *   ascending  uint16_t [elements] entries of elem as elements' numbers ascend (device, fans)
+ *   ascending  uint16_t [elements] entries of elem, sorted by the elements' numbers (device, fans)
  *   x          double   [n_node][x_row] coordinates
  *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
@@ -63,14 +63,14 @@ typedef struct patch_head {
  * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one. */
 typedef struct patch_plan {
     const char *record;
-    int stride, most_nodes, most_corners; /* of any patch */
+    int stride, most_nodes, most_corners; /* largest of any patch */
     int node, elem, ascending, x, conn, first, corner;
     int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     /* Without atomics: patches store their partial sums of border nodes, and a second pass adds them in the
      * patches' order. Otherwise ordered is 0 and the rest NULL. */
     int ordered, partial;
-    const int *border; /* [n_border] nodes that several patches add to, and those of none */
+    const int *border; /* [n_border] nodes to which several patches add, and nodes of no patch */
     int n_border;
     const int *partial_first, *partial_row; /* [n_border + 1] rows of: the partial sums of a node */
     double *partial_sums;                   /* [rows][3], or [rows][9] for the diagonal */
@@ -101,10 +101,10 @@ extern "C" {
  * sums by a second pass), x_row and group, and all else is 0. */
 fe_status patch_plan_open(fe_problem *p, patch_plan *plan);
 
-/* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns how many. Where a fan is
- * shorter, its last nodes repeat others, so that the elements that are not there have a volume too. */
+/* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns the number of fans. The last
+ * nodes of a shorter fan repeat others, so that the missing elements have a volume, too. */
 typedef struct patch_fan {
-    int elem[PATCH_FAN]; /* -1 behind the last */
+    int elem[PATCH_FAN]; /* -1 after the last */
     uint16_t node[PATCH_FAN_NODES];
 } patch_fan;
 int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan);

@@ -4,13 +4,13 @@
 #include "variants/patch/stage.h"
 
 enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
-/* Blocks of a multiprocessor that registers must suffice for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
+/* Thread blocks that a multiprocessor must have registers for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
  * 1.05 times faster than 4 of 128. */
 #define PATCH_BLOCKS(kind, op)                                                                               \
     ((op) == PATCH_DIAGONAL ? 1 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 4)
 
-/* Patches that a block computes before it leaves, measured on H100, 6.4 M DoF: jacvec_elastic of Hex8 is
- * then 1.10 times as fast as with blocks that stay (4 patches: 1.04), of Tet4 1.02 times (2: 0.99). */
+/* Patches that a block computes before it ends. Measured on H100, 6.4 M DoF: jacvec_elastic of Hex8 is then
+ * 1.10 times as fast as with persistent blocks (4 patches: 1.04), that of Tet4 1.02 times (2: 0.99). */
 FE_BOTH int patch_rounds(int kind) { return fe_corners(kind) == 8 ? 2 : 4; }
 
 /* --- elements ---------------------------------------------------------------------------------------------
@@ -52,8 +52,8 @@ FE_BODY void patch_keep_force(int kind, const patch_here *p, int slot, int node,
     FE_UNROLL_FOR (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
 }
 
-/* Forces on the nodes of a fan. Its elements follow each other around the edge, corners 0 and 1; each leaves
- * a node behind, whose force is complete. */
+/* Forces on the nodes of a fan. Its elements follow each other around the edge of corners 0 and 1. After each
+ * element the force on one node is complete. */
 FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_plan *plan, const patch_here *p,
                               int slot)
 {
@@ -84,8 +84,8 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
 }
 
 /* Forces on corners 4k … 4k + 3 of the Hex8 of a slot in y[0 … 3]: two neighbouring threads compute the
- * points of plane k = 0 and 1. Both read the same corners at a time; the plane's position is a number at run
- * time. */
+ * points of plane k = 0 and 1. Both read the same corners at the same time; the position of the plane is a
+ * variable. */
 FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, int slot, int round, int k,
                                 fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
 {
@@ -203,7 +203,7 @@ FE_BODY void patch_put(int alone, double *to, double sum)
         atomicAdd(to, sum);
 }
 
-/* Component c of a sum to its place in a row: of a vector, or of a symmetric block, whose off-diagonal
+/* Writes component c of a sum to its place in a row: of a vector, or of a symmetric block, whose off-diagonal
  * entries have two places each. */
 FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, double *to)
 {
@@ -218,8 +218,8 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
 }
 
 /* Sums the corners of each node: one node per thread or, where that is faster, one component per thread: on
- * Tet4, but for the residual, whose many numbers leave few registers (H100, 6.4 M DoF, one component per
- * thread: jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
+ * Tet4, except for the residual, which needs many registers (H100, 6.4 M DoF, one component per thread:
+ * jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
 FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
 {
@@ -233,7 +233,7 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
         uint2 next = *(const uint2 *)(corner + first[i]);
         for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
             const uint2 four = next;
-            next = *(const uint2 *)(corner + k + PATCH_TOGETHER); /* one further than the last is there */
+            next = *(const uint2 *)(corner + k + PATCH_TOGETHER); /* there is one entry after the last */
             FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) {
                 const double *force = p->force + (from + c) * row;
                 sum[c] += force[four.x & 0xffff] + force[four.x >> 16] +
@@ -250,9 +250,9 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
     }
 }
 
-/* Patches of a block: a few of [first, last), `step` apart. Blocks leave early, so that who comes next finds
- * a place where one is free first: none waits for a multiprocessor that is slow, or that was busy with
- * something else at the start, and a border in a stream of higher priority gets in between. */
+/* The patches of a block: a few of [first, last), `step` apart. Blocks end early, and the next block starts
+ * on whichever multiprocessor is free first. So no block waits for a multiprocessor that is slow or was busy
+ * at the start, and the border part, in a stream of higher priority, gets in between. */
 typedef struct patch_span {
     int first, last, step;
 } patch_span;
@@ -291,7 +291,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
         patch_fetch_rest(&s, plan, i + 1, patch + step, last);
         patch_fetch_head(&s, plan, i + 2, patch + 2 * step, last);
         __pipeline_commit();
-        if (fetched && patch_fanned(kind)) { /* everybody's numbers */
+        if (fetched && patch_fanned(kind)) { /* the point data of all threads */
             __pipeline_wait_prior(1);
             __syncthreads();
         }
@@ -360,10 +360,10 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     CUDA_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     if (w->shared > (size_t)most)
-        return fe_fail(FE_FAILED, "patch: %zu bytes of shared memory a block are needed, the device has %d",
+        return fe_fail(FE_FAILED, "patch: %zu bytes of shared memory per block are needed, the device has %d",
                        w->shared, most);
     for (int i = 0; i < PATCH_N_OPERATION; i++) {
-        int blocks = 0; /* the limit belongs to the kernel, not to this plan */
+        int blocks = 0; /* the limit is set per kernel, for all plans */
         CUDA_TRY(cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
         CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_BLOCK_SIZE,
                                                                w->shared));

@@ -1,5 +1,6 @@
-/* Fans of tetrahedra of a patch: up to three in a row that share faces, and so an edge. As few as can be
- * found cheaply: paths are laid greedily, then elements of short ones move to others. */
+/* Fans of tetrahedra of a patch. A fan is a path of up to three elements: each shares a face with the next,
+ * and all share an edge. Few fans are wanted. A greedy pass forms paths; then elements of short paths move to
+ * other paths. */
 #include "variants/patch/assembly.h"
 
 #include <string.h>
@@ -8,15 +9,15 @@ enum { MOST = PATCH_MOST_ELEMENTS, TABLE = 4096, LONGEST = PATCH_FAN, DEPTH = 4 
 
 typedef struct graph {
     int n;
-    int8_t corner[MOST][4];     /* opposite to the face with a neighbour, as the neighbour sees it */
-    int16_t neighbour[MOST][4]; /* beyond the face opposite to a corner; -1 */
-    int8_t choices[MOST];       /* neighbours without a path */
-    int16_t path[MOST];         /* of an element; -1 */
+    int8_t corner[MOST][4];     /* the neighbour's corner opposite to the common face */
+    int16_t neighbour[MOST][4]; /* element across the face opposite to a corner; -1: none */
+    int8_t choices[MOST];       /* number of neighbours without a path */
+    int16_t path[MOST];         /* path of an element; -1: none */
     int16_t member[MOST][LONGEST];
-    int8_t size[MOST]; /* of a path */
+    int8_t size[MOST]; /* elements of a path */
 } graph;
 
-/* Swaps two nodes of a face that do not ascend; whether it did. */
+/* Sorts two nodes of a face. Returns 1 if it swapped them. */
 static int ascend(uint64_t *p, uint64_t *q)
 {
     const uint64_t t = *p;
@@ -25,8 +26,8 @@ static int ascend(uint64_t *p, uint64_t *q)
     return 1;
 }
 
-/* Finds each face's other element by a hash table of faces, each stored by its first element. What a damaged
- * mesh may hold, a third element at a face or two on the same side of it, has no neighbour there. */
+/* Finds the two elements of each face by a hash table of faces. A third element at a face, or two on the same
+ * side of it, which damaged meshes may have, get no neighbour there. */
 static void connect(graph *g, const uint16_t (*conn)[8])
 {
     static const int face[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
@@ -64,7 +65,8 @@ static void set_path(graph *g, int path, int size, int first, int second, int th
     for (int i = 0; i < size; i++) g->member[path][i] = (int16_t)elem[i], g->path[elem[i]] = (int16_t)path;
 }
 
-/* The path of a free element whose others have the fewest choices: of three where there is one. */
+/* The longest path that contains the free element e; of equally long ones the path whose other elements have
+ * the fewest choices. Returns its number of elements. */
 static int best_path(const graph *g, int e, int path[LONGEST])
 {
     int size = 1, fewest = 0;
@@ -74,7 +76,7 @@ static int best_path(const graph *g, int e, int path[LONGEST])
         if (!is_free(g, next)) continue;
         if (size == 1 || (size == 2 && g->choices[next] < fewest))
             path[0] = e, path[1] = next, size = 2, fewest = g->choices[next];
-        for (int b = 0; b < 8; b++) { /* the third beyond the second, or on the other side of the first */
+        for (int b = 0; b < 8; b++) { /* the third is a neighbour of the second or of the first */
             const int third = g->neighbour[b < 4 ? next : e][b % 4];
             if (!is_free(g, third) || third == e || third == next) continue;
             const int sum = g->choices[next] + g->choices[third];
@@ -86,7 +88,7 @@ static int best_path(const graph *g, int e, int path[LONGEST])
     return size;
 }
 
-/* Those with the fewest choices first. Returns the number of paths. */
+/* Forms paths, starting from the elements with the fewest choices. Returns the number of paths. */
 static int lay_paths(graph *g)
 {
     int16_t stack[5][MOST];
@@ -102,7 +104,8 @@ static int lay_paths(graph *g)
             continue;
         }
         const int e = stack[choices][--top[choices]];
-        if (!is_free(g, e) || g->choices[e] != choices) continue; /* it stands elsewhere, too */
+        if (!is_free(g, e) || g->choices[e] != choices)
+            continue; /* outdated: the element is on another stack, too */
         int path[LONGEST] = {0};
         const int size = best_path(g, e, path);
         set_path(g, n_path++, size, path[0], path[1], path[2]);
@@ -118,8 +121,8 @@ static int lay_paths(graph *g)
     return n_path;
 }
 
-/* Finds a place for an element that has none: in a path with room next to it, or in the place of the end of a
- * full one, for which a place is found in turn. */
+/* Finds a place for an element without a path: in a neighbouring path that has room, or instead of an end
+ * element of a full one, for which a place is then found in the same way. Returns 1 if it succeeded. */
 static int settle(graph *g, int e, int depth)
 {
     for (int a = 0; a < 4; a++) {
@@ -139,7 +142,7 @@ static int settle(graph *g, int e, int depth)
         if (next < 0 || is_free(g, next)) continue;
         const int path = g->path[next];
         const int m[LONGEST] = {g->member[path][0], g->member[path][1], g->member[path][2]};
-        for (int end = 0; end < LONGEST; end += 2) { /* the one that leaves */
+        for (int end = 0; end < LONGEST; end += 2) { /* the end element that leaves */
             const int stays = m[2 - end];
             if (m[end] == next) continue;
             if (next == m[1])
@@ -155,7 +158,7 @@ static int settle(graph *g, int e, int depth)
     return 0;
 }
 
-/* Moves the elements of short paths to others, where that is possible. */
+/* Moves elements of short paths to other paths where possible. */
 static void settle_short(graph *g, int n_path)
 {
     for (int i = 0; i < n_path; i++) {
@@ -169,7 +172,8 @@ static void settle_short(graph *g, int n_path)
     }
 }
 
-/* Turns a path so that the end with the lower number is its first element, which is returned. */
+/* Turns a path so that, of its two end elements, the one with the lower number comes first. Returns that
+ * element. */
 static int turn_path(graph *g, int path)
 {
     int16_t *m = g->member[path], *last = m + g->size[path] - 1, t = *m;
@@ -184,8 +188,9 @@ static int corner_towards(const graph *g, int e, int other)
     return a;
 }
 
-/* The elements and nodes of a path. Of three the second one's nodes are p q r1 r2 of the fan, where r2 is
- * opposite to the first and r1 to the third; shorter ones are seen from their first element, p q r0 r1. */
+/* Writes a path as a fan: its elements and its nodes r0 r1 r2 r3 p q, where p q is the common edge. In a path
+ * of three, the second element has the nodes p q r1 r2; r2 is opposite to the first element and r1 to the
+ * third. A shorter path begins with p q r0 r1 of its first element. */
 static void open_fan(const graph *g, const uint16_t (*conn)[8], int path, patch_fan *fan)
 {
     const int n = g->size[path];

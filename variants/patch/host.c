@@ -4,9 +4,10 @@
 
 #include <stdlib.h>
 
-/* A patch's nodes: input and sums, in rows of four, as the record's coordinates, so that each is one load or
- * one addition; the diagonal's sums have nine. One more row takes what slots behind the last add. */
-enum { ROW = 4, ROWS = PATCH_MOST_NODES + 1, LINE = 64 }; /* the last: bytes that memory brings at a time */
+/* Input and sums at the nodes of a patch. Rows have four numbers, like the record's coordinates, so that a
+ * row is one load or one addition; sums of the diagonal have nine. One more row receives what slots after the
+ * last add. */
+enum { ROW = 4, ROWS = PATCH_MOST_NODES + 1, LINE = 64 }; /* LINE: bytes of a cache line */
 typedef struct patch_nodes {
     const double *x;
     _Alignas(64) double u[ROW * ROWS], y[ROW * ROWS];
@@ -34,8 +35,8 @@ FE_BODY fe_element slots_element(int kind, const fe_view *m, const int *elem, in
     return fe_element_open(m, e, fe_no_turn());
 }
 
-/* The plan, which nodes [n_local] patches of several threads add to within one part, and which patches
- * [n_patch] have such nodes; NULL where patches are ordered. */
+/* The plan; the nodes [n_local] to which patches of several threads add within one part; the patches
+ * [n_patch] that have such nodes. Both lists are NULL where patches are ordered. */
 typedef struct patch_work {
     patch_plan plan;
     char *contested, *careful;
@@ -50,8 +51,9 @@ FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int 
     *to = first + (int)((int64_t)(last - first) * (thread + 1) / threads);
 }
 
-/* Adds the patch's sums to rows of y, `width` numbers each and `apart` in sum. Inner nodes' rows are zero
- * before, and so one addition serves all without a branch, where no other thread adds. */
+/* Adds the patch's sums to rows of y with `width` numbers each; in `sum` the rows are `apart` numbers apart.
+ * Rows of inner nodes are zero before. So where no other thread adds, one addition without a branch serves
+ * all rows. */
 FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const double *sum, double *y)
 {
     int n;
@@ -99,7 +101,7 @@ static void add_partial_sums(const patch_plan *plan, int width, int threads, dou
         }
 }
 
-/* Adds the forces on the Hex8 of the slots from s on; those behind n_slot add to a row of their own. */
+/* Adds the forces on the Hex8 of the slots from s on; slots from n_slot on add to a row of their own. */
 FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, int n_slot, int s,
                           fe_index at[8], patch_nodes *p)
 {
@@ -116,8 +118,8 @@ FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, i
     }
 }
 
-/* Adds the forces on the fans of the slots from s on. Their elements follow each other around the edge,
- * corners 0 and 1; each leaves a node behind, whose force is complete. */
+/* Adds the forces on the fans of the slots from s on. Their elements follow each other around the edge of
+ * corners 0 and 1. After each element the force on one node is complete. */
 FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, int s, const fe_index at[8],
                          patch_nodes *p)
 {
@@ -150,9 +152,9 @@ FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, in
     fe_add4(p->y, at[patch_corner(kind, 0, 1)], y[1]);
 }
 
-/* Asks for what of the record `next` belongs to the slots from s on, and for the numbers of those elements'
- * points, each line once: they come while the slots here are computed, to the level-2 cache (hint 2), for
- * level 1 has no room for two patches. */
+/* Prefetches the part of the record `next` that belongs to the slots from s on, and the point data of their
+ * elements, each cache line once. The data arrive while the slots of this patch are computed. They go to the
+ * level-2 cache (hint 2), because level 1 has no room for two patches. */
 FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan *plan, const char *next,
                             int s)
 {
@@ -163,7 +165,7 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
     const int *elem = (const int *)(next + plan->elem) + s * form.together;
     for (int i = 0, e = -1; i < FE_LANES * form.together; i++) {
-        const int follows = patch_fanned(kind) || elem[i] == e + 1; /* another one's line, most likely */
+        const int follows = patch_fanned(kind) || elem[i] == e + 1; /* most likely in another's line */
         e = elem[i];
         if (e < 0 || (follows && e % (LINE / (int)sizeof(double)) > 0)) continue;
         if (!(flags[e] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED))) continue;
@@ -177,8 +179,8 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     }
 }
 
-/* Asks for the rows of displacement and y at the nodes of `next`: some of them with each vector of slots
- * in the second half of n, when the record's nodes have come. */
+/* Prefetches the rows of displacement and y at the nodes of `next`. Each vector of slots in the second half
+ * of n prefetches some of them; by then the list of nodes has arrived. */
 FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n,
                             const double *displacement, const double *y)
 {
@@ -202,7 +204,7 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     patch_nodes p;
     p.x = (const double *)(record + plan->x);
-    /* rows of three are read as four: something follows the last one */
+    /* rows of three are read as four: the vector is padded */
     for (int i = 0; i < head->n_node; i++) {
         fe_store_four(p.u + ROW * i, fe_load_four(displacement + 3 * (size_t)patch_node(node[i])));
         fe_store_four(p.y + ROW * i, (fe_four){0});
@@ -311,7 +313,7 @@ static void find_contested(const patch_work *w, int threads, int *adder)
     int n;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int t = 0; t < threads; t++) {
-            const int mark = part * threads + t + 1; /* 0: nobody yet */
+            const int mark = part * threads + t + 1; /* 0: no thread yet */
             int from, to;
             thread_range(plan, part, t, threads, &from, &to);
             for (int i = from; i < to; i++) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a mesh that stands in pieces the patches are these pieces, and their numbers stand together in memory.
- */
+/* In a mesh that is sorted in compact pieces, the patches are these pieces, so the data of a patch's elements
+ * lie together in memory. */
 _Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches of Hex8 are pieces of a mesh");
 _Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
 
@@ -23,18 +23,18 @@ typedef struct draft {
     double *centre; /* [n_elem][3] */
     int *order;     /* [n_elem] patch after patch, interior elements first */
     uint8_t *opens; /* [n_elem] a patch begins here */
-    int *start;     /* [n_patch + 1] in order */
+    int *start;     /* [n_patch + 1] where each patch starts in `order` */
 } draft;
 
 enum { HASH = 1024 }; /* > 2 PATCH_MOST_NODES */
 
-/* One patch: its nodes, elements in their numbers, and slots. */
+/* One patch: its nodes, its elements with corners as indices of these nodes, and its slots. */
 typedef struct patch_piece {
     int n_elem, n_node, n_slot;
-    int n_inner; /* nodes [0, n_inner) are of no other patch */
+    int n_inner; /* nodes [0, n_inner) belong to no other patch */
     int node[PATCH_MOST_NODES + 8];
     uint16_t conn[PATCH_MOST_ELEMENTS][8];
-    int elem[PATCH_MOST_ELEMENTS][PATCH_FAN];   /* [slot] elements of the piece, -1 */
+    int elem[PATCH_MOST_ELEMENTS][PATCH_FAN];   /* [slot] elements of the piece; -1: none */
     uint16_t slot_node[PATCH_MOST_ELEMENTS][8]; /* [slot] nodes of the piece */
 } patch_piece;
 
@@ -46,7 +46,7 @@ static int ascending(const void *p, const void *q)
 
 static int node_of(const draft *k, int e, int corner) { return k->conn[(size_t)corner * k->m->ld + e]; }
 
-/* Where a node is in a table of piece numbers, or where it would be. */
+/* Where a node is in the hash table of a piece's nodes, or the free entry where it belongs. */
 static int find(const int16_t table[HASH], const int *node, int n)
 {
     int at = (int)((unsigned)n * 2654435769u >> 22);
@@ -54,8 +54,8 @@ static int find(const int16_t table[HASH], const int *node, int n)
     return at;
 }
 
-/* Brings a piece's inner nodes, at which it has all elements, to the front: neighbouring threads then sum
- * alike many corners and write the same way. Both kinds ascend. */
+/* Moves the inner nodes of a piece, all of whose elements it has, to the front. Neighbouring threads then sum
+ * about equally many corners and write in the same way. Inner nodes and border nodes are sorted by number. */
 static void sort_nodes(const draft *k, const int *here, patch_piece *s)
 {
     int border[PATCH_MOST_NODES], n = 0;
@@ -70,7 +70,8 @@ static void sort_nodes(const draft *k, const int *here, patch_piece *s)
     qsort(s->node + s->n_inner, (size_t)n, sizeof *s->node, ascending);
 }
 
-/* Nodes of n elements, and the elements in their numbers. 0: there are too many. */
+/* Collects the nodes of n elements, and the elements' corners as indices of these nodes. Returns 0 where
+ * there are too many nodes. */
 static int collect(const draft *k, const int *elem, int n, patch_piece *s)
 {
     int16_t table[HASH];
@@ -95,7 +96,7 @@ static int collect(const draft *k, const int *elem, int n, patch_piece *s)
     return 1;
 }
 
-/* Slots of a piece: its elements, or fans of them. 0: there are too many. */
+/* Makes the slots of a piece: its elements, or fans of them. Returns 0 where there are too many. */
 static int make_slots(const draft *k, patch_piece *s)
 {
     if (!patch_fanned(k->kind)) {
@@ -116,14 +117,15 @@ static int make_slots(const draft *k, patch_piece *s)
     return s->n_slot <= k->form.slots;
 }
 
-/* Whether a slot's node is one of its elements': in a shorter fan the last around the edge are none's. */
+/* Whether a node of a slot belongs to one of its elements: in a shorter fan the last nodes around the edge do
+ * not. */
 static int has_node(const draft *k, const patch_piece *s, int slot, int node)
 {
     return !patch_fanned(k->kind) || node < 2 || node > PATCH_FAN || s->elem[slot][node - 1] >= 0;
 }
 
-/* Starts of the nodes' lists of corners, each filled up to a multiple of PATCH_TOGETHER; returns their end.
- */
+/* Writes the starts of the nodes' lists of corners, each filled up to a multiple of PATCH_TOGETHER. Returns
+ * their end. */
 static int start_lists(const draft *k, const patch_piece *s, uint16_t *first)
 {
     memset(first, 0, ((size_t)s->n_node + 1) * sizeof *first);
@@ -135,7 +137,7 @@ static int start_lists(const draft *k, const patch_piece *s, uint16_t *first)
     return first[s->n_node];
 }
 
-/* The most nodes and places of corners of any patch so far. */
+/* Largest numbers of nodes and of places of corners of the patches so far. */
 typedef struct patch_most {
     int nodes, corners;
 } patch_most;
@@ -157,7 +159,7 @@ static void cut(draft *k, int first, int n, patch_most *most)
     cut(k, first, half, most), cut(k, first + half, n - half, most);
 }
 
-/* Patches of elements [first, end) of the view; returns how many there are now. */
+/* Cuts elements [first, end) of the view into patches. Returns the number of patches so far. */
 static int cut_part(draft *k, int n_patch, int first, int end)
 {
     const int most = k->form.elements;
@@ -177,7 +179,7 @@ static int cut_part(draft *k, int n_patch, int first, int end)
     return n_patch;
 }
 
-/* Which corner forces a node sums: their places, then zeros'. */
+/* Lists the corner forces that each node sums by their places. The rest of a list is places of zeros. */
 static void write_lists(const draft *k, const patch_piece *s, uint16_t *first, uint16_t *corner)
 {
     uint16_t next[PATCH_MOST_NODES + 1];
@@ -190,14 +192,14 @@ static void write_lists(const draft *k, const patch_piece *s, uint16_t *first, u
                 corner[next[s->slot_node[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
 }
 
-/* Only the device sums corner forces node by node, and fetches numbers of points before it computes fans. */
+/* Only the device sums corner forces node by node, and fetches point data before it computes fans. */
 static int gathers(const patch_plan *plan) { return plan->group == 1; }
 static int ascends(const patch_plan *plan, const patch_form *form)
 {
     return gathers(plan) && form->together > 1;
 }
 
-/* Where number j of `width` of a slot stands. */
+/* Index of number j of the `width` numbers of a slot. */
 static int in_group(const patch_plan *plan, int width, int slot, int j)
 {
     return (slot / plan->group * width + j) * plan->group + slot % plan->group;
@@ -227,7 +229,7 @@ static void write_record(const draft *k, int patch, char *record)
         for (int a = 0; a < PATCH_WIDTH; a++) conn[in_group(plan, PATCH_WIDTH, i, a)] = s.slot_node[from][a];
     }
     if (ascends(plan, &form))
-        for (int i = 0; i < s.n_slot; i++) /* elements of a piece ascend */
+        for (int i = 0; i < s.n_slot; i++) /* the elements of a piece are in ascending order */
             for (int j = 0; j < form.together; j++)
                 if (s.elem[i][j] >= 0)
                     ((uint16_t *)(record + plan->ascending))[s.elem[i][j]] =
@@ -236,8 +238,8 @@ static void write_record(const draft *k, int patch, char *record)
         write_lists(k, &s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
 }
 
-/* Offsets of a record's parts: on the device they are copied in pieces of 16 bytes, on the host lines are
- * whole. */
+/* Offsets of a record's parts: multiples of 16 bytes on the device, which copies so many at once, and of a
+ * cache line on the host. */
 static int place(const patch_plan *plan, int *at, size_t bytes)
 {
     const size_t piece = plan->group > 1 ? 64 : 16;
@@ -264,14 +266,14 @@ static void lay_out(patch_plan *plan, const patch_form *form)
 
 typedef struct border_lists {
     char *stored; /* [n_local] */
-    int *place;   /* [n_local] of a node in node */
+    int *place;   /* [n_local] index of a node in `node` */
     int *node;    /* [n_border] */
     int *first;   /* [n_border + 1] */
     int *row;     /* [first[n_border]] */
     int n, n_row;
 } border_lists;
 
-/* Nodes that no patch stores. */
+/* Finds the nodes that no patch stores. */
 static fe_status find_border(const draft *k, const char *record, border_lists *b)
 {
     int n;

@@ -1,5 +1,5 @@
-/* What a block of patch brings to shared memory: records and values of patches to come, and numbers of
- * points. */
+/* What a thread block of `patch` copies to shared memory: records and input values of the next patches, and
+ * point data. */
 #ifndef PATCH_STAGE_H
 #define PATCH_STAGE_H
 
@@ -54,12 +54,12 @@ typedef struct patch_here {
     const int *node;
     int *elem;
     const uint16_t *ascending;
-    const char *rest; /* x and what follows, less its offset in the record */
+    const char *rest; /* x and what follows, minus its offset in the record */
     const double *value;
     double *force;
 } patch_here;
 
-/* Copies of patch number i of a block: where they stand, and their starts. */
+/* Copies of patch number i of a block: where they go, and functions that start them. */
 FE_BODY char *patch_head_place(const patch_memory *s, const patch_plan *plan, int i)
 {
     return s->head + i % 3 * plan->x;
@@ -114,7 +114,7 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
     return here;
 }
 
-/* --- numbers of points: states or tangents ----------------------------------------------------------------
+/* --- point data: states or tangents ----------------------------------------------------------------
  *
  * They are copied to shared memory before they are needed. They need no room of their own, because they stand
  * where corner forces are stored later.
@@ -138,8 +138,9 @@ FE_BODY int patch_fetches(int kind, int op)
            (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
-/* Entry of elem that a thread looks after, or -1: of the patch's Tet4 number threadIdx + i PATCH_BLOCK_SIZE;
- * of Hex8 that in the one or the other of two neighbours' two slots. */
+/* The entry of elem whose point data a thread fetches, or -1. Tet4: that of element number threadIdx + i
+ * PATCH_BLOCK_SIZE of the patch. Hex8: two neighbouring threads have two slots; each thread takes one of
+ * them. */
 FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 {
     if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_BLOCK_SIZE / 2);
@@ -157,7 +158,7 @@ FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_he
     }
 }
 
-/* Place of the numbers of a Tet4, and of a thread's next point of a Hex8 and the one after it. */
+/* Where the point data of a Tet4 go, and those of a thread's next two points of a Hex8. */
 FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
 {
     return p->force + FE_N_NUMBER * patch_form_of(kind).row * i + slot;

@@ -2,8 +2,8 @@
  * phase 2 sums, node by node, what the points of its elements give to it. No atomics, each stress computed
  * once.
  *
- * A thread of phase 1 sees its element turned by the number of its point, which is then point 0: a thread a
- * point needs no table that is indexed at run time. */
+ * A thread of phase 1 sees its element turned by the number of its point, which is then point 0. So one
+ * thread per point needs no table that is indexed at run time. */
 #ifndef TWO_PHASE_ASSEMBLY_H
 #define TWO_PHASE_ASSEMBLY_H
 
@@ -16,9 +16,9 @@ enum { TWO_PHASE_STORE = 9 };
 /* Phase 1 of the diagonal; the other operations are FE_RESIDUAL and so on. */
 enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
 
-/* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. With one point an
- * element, which nodes read here and there, its nine numbers stand together, column by column. A block is
- * computed whole, in every part that has an element of it. */
+/* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. Where an element has one
+ * point, nodes read its numbers at scattered places, so its nine numbers are next to each other, column by
+ * column. Every part that has an element of a block computes the whole block. */
 enum { TWO_PHASE_BLOCK = 32, TWO_PHASE_WIDTH = 9 };
 
 typedef struct two_phase {
@@ -49,8 +49,8 @@ FE_BOTH size_t two_phase_place(int kind, int c, int q, int e)
     return block * (n_row * TWO_PHASE_BLOCK) + row * TWO_PHASE_BLOCK + (unsigned)e % TWO_PHASE_BLOCK;
 }
 
-/* The same number in all lanes; what point or corner q of the turned element is without the turn; reads, and
- * writes of neighbours in a block. */
+/* Differences between device and host: the same number in all lanes; the number that point or corner q of a
+ * turned element has without the turn; reads and writes of stored values. */
 #ifdef __CUDACC__
 FE_BODY fe_index two_phase_all(int q) { return q; }
 FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, fe_index e)

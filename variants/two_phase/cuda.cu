@@ -5,8 +5,8 @@
 /* Elements of several points: one warp per point, one block of threads per block of elements. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
-/* Where an element's nine numbers stand together, the three components of a row have a thread each: side by
- * side they read the 24 bytes of a column, and more corners at a time. */
+/* Where the nine numbers of an element are next to each other, each component of a row has its own thread:
+ * three neighbouring threads read the 24 bytes of a column, and take more corners at a time. */
 enum { COLUMN_CORNERS = 16 };
 #define ROW_LANES(kind) (fe_points(kind) == 1 && TWO_PHASE_STORE == 9 ? 3 : 1)
 
@@ -37,7 +37,8 @@ FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, 
 {
     fe_real x[8][3], f[8][3];
     if (fe_points(kind) == 1) {
-        /* Nine numbers a thread, stored side by side: they leave the block in one row. */
+        /* Each thread stores nine neighbouring numbers here; then the block writes all of them as one
+         * contiguous range. */
         __shared__ double out[POINT_BLOCK_SIZE(FE_TET4) * TWO_PHASE_WIDTH];
         const int start = first + blockIdx.x * blockDim.x, e = start + threadIdx.x;
         const int n = (last - start < (int)blockDim.x ? last - start : blockDim.x) * TWO_PHASE_WIDTH;
