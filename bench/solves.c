@@ -118,7 +118,7 @@ static fe_options options_of(const arguments *a, int variant)
     o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
     o.precondition = a->precondition;
-    o.graphs = 0; /* phases are told apart */
+    o.graphs = FE_GRAPHS_OFF; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
         o.fixed_work = 1, o.newton_iterations = 20, o.krylov_iterations = 30;
@@ -245,7 +245,7 @@ static fe_status time_recorded(bench *b, fe_options *o, collector *c)
 {
     fe_result result = {0};
     if (!b->backend->recording.begin) return FE_OK;
-    o->graphs = 1;
+    o->graphs = FE_GRAPHS_ON;
     memset(c->wall, 0, sizeof c->wall);
     const fe_status status = solve(b, o, c, &result);
     fe_result_close(&result);

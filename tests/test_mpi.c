@@ -163,7 +163,9 @@ static void check_run(const json_t *result, int n_rank, const char *partition)
     const double duplicates = result_number(quality, "duplicates");
     const int neighbors = (int)result_number(quality, "most_neighbors");
     assert_string_equal(json_string_value(result_at(run, "communication")), "mpi");
-    assert_string_equal(json_string_value(result_at(run, "partition")), partition);
+    /* one rank has no partition to choose */
+    assert_string_equal(json_string_value(result_at(run, "partition")),
+                        n_rank > 1 ? partition : "contiguous");
     assert_int_equal(result_number(run, "ranks"), n_rank);
     if (n_rank == 1) {
         assert_true(imbalance == 1 && ghosts == 0 && duplicates == 0 && neighbors == 0);
@@ -380,11 +382,16 @@ __attribute__((format(printf, 2, 3))) static void refused(const char *line, cons
     va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);
     va_end(arguments);
-    start("%s", command);
-    const int code = finish(LONG);
+    /* Open MPI 4.1's mpirun now and then crashes when a rank has ended before MPI_Init: that says nothing of
+     * us. */
+    int code = -1;
+    for (int attempt = 0; attempt < 4 && code < 0; attempt++) {
+        start("%s", command);
+        code = finish(LONG);
+        assert_said(line);
+    }
     if (code != 2) fail_msg("%s: exit code %d: %s", command, code, child_said);
     assert_said_once("solve: ");
-    assert_said(line);
     assert_int_not_equal(access("r.json", F_OK), 0);
 }
 

@@ -178,7 +178,7 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
     if (!*better) return FE_OK;
     s->precondition = FE_PRECONDITION_MULTIGRID;
     FE_TRY(open_multigrid(s));
-    return fe_krylov_record(&s->krylov, s->options->graphs); /* recordings contain the other one */
+    return fe_krylov_record(&s->krylov, s->records); /* recordings contain the other one */
 }
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)

@@ -26,6 +26,9 @@ enum {
 };
 extern const char *const fe_precondition_names[FE_N_PRECONDITION]; /* "auto", "none", … */
 
+/* auto: where the backend records and there is one rank */
+enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON };
+
 typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */
     int ranks, threads;            /* threads of one rank; 0: cores ÷ ranks */
@@ -38,7 +41,7 @@ typedef struct fe_options {
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
     double progress; /* seconds into a load step after which it says where it is, then twice as long, … */
-    int graphs;      /* Krylov iterations are recorded and replayed */
+    int graphs;      /* Krylov iterations are recorded and replayed: FE_GRAPHS_... */
     /* For benchmarks. fixed_work: every linear solve takes krylov_iterations and every load step
      * newton_iterations, whatever comes out, each step whole. repetitions: all load steps so often, from the
      * undeformed state each time; the observer hears of it as of the first. */

@@ -54,6 +54,7 @@ typedef struct fe_solver {
     double *partial;   /* summary scratch */
     double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
     fe_krylov krylov;
+    int records; /* its iterations, where the backend can */
     fe_anderson anderson;
     int precondition;       /* FE_PRECONDITION_…, none of them auto */
     fe_multigrid multigrid; /* where that is in use */
