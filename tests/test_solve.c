@@ -481,10 +481,9 @@ static double history(const json_t *step, const char *list, size_t i)
     return json_number_value(json_array_get(result_at(result_at(step, "newton"), list), i));
 }
 
-/* The residual that a linear solve leaves is no tighter than Eisenstat and Walker's choice 2 with its
- * safeguard, and 0.3 of the acceptance, ask for; a last iteration of CG on this mesh may do five times
- * better. Supports that move are no residual that was predicted: the solve after the elastic step is the
- * loosest. */
+/* The residual that a linear solve leaves is no tighter than Eisenstat and Walker's choice 2 and 0.3 of the
+ * acceptance ask for; a last iteration of CG on this mesh may do five times better. Supports that move are no
+ * residual that was predicted: the solve after the elastic step is the loosest. */
 static void linear_solves_end_where_they_help(void **state)
 {
     (void)state;
