@@ -456,10 +456,8 @@ static void unconverged_solves_are_said(void **state)
     json_decref(root);
 }
 
-/* Tolerances of linear solves do not exceed the accuracy of a finite difference: GMRES takes about as many
- * iterations as CG. Nor do they exceed what Newton's method needs: two more digits would cost a third
- * more. */
-static void linear_solves_end_where_they_help(void **state)
+/* Linear solves ask for no more than a difference can give: GMRES ends about where CG does. */
+static void differences_end_where_they_help(void **state)
 {
     (void)state;
     static const char *const meshes[] = {"box.msh", "tet.msh"};
@@ -475,6 +473,52 @@ static void linear_solves_end_where_they_help(void **state)
         json_decref(reference);
         json_decref(root);
     }
+}
+
+/* Number i of a list of a step's history. */
+static double history(const json_t *step, const char *list, size_t i)
+{
+    return json_number_value(json_array_get(result_at(result_at(step, "newton"), list), i));
+}
+
+/* The residual that a linear solve leaves is no tighter than Eisenstat and Walker's choice 2 and 0.3 of the
+ * acceptance ask for; a last iteration of CG on this mesh may do five times better. Supports that move are no
+ * residual that was predicted: the solve after the elastic step is the loosest. */
+static void linear_solves_end_where_they_help(void **state)
+{
+    (void)state;
+    child_must(0, "meshgen box -c 8 -o box8.msh");
+    child_write_problem("load.json", (problem){.factors = "2.2, -2.2, 2.5"});
+    child_must(
+        0,
+        "solve load.json --mesh box8.msh --threads 1 --tolerance 1e-12 --predictor elastic --result r.json");
+    json_t *root = result_load_checked("r.json", "converged", 3);
+    int checked = 0;
+    for (size_t k = 0; k < 3; k++) {
+        const json_t *s = result_step(root, k);
+        const size_t n = (size_t)newton(root, k);
+        for (size_t i = 2; i < n; i++) {
+            const double now = history(s, "residuals", i), ratio = now / history(s, "residuals", i - 1);
+            const double asked = fmin(0.05, fmax(0.9 * ratio * ratio, 0.3 * 1e-12 / now));
+            const double left = history(s, "krylov_residuals", i);
+            if (!(left >= 0.2 * asked && left <= 0.05))
+                fail_msg("step %zu, iteration %zu: %g is left where %g is asked for", k + 1, i + 1, left,
+                         asked);
+            checked++;
+        }
+    }
+    assert_true(checked >= 6);
+    json_decref(root);
+    child_write_problem("pull.json",
+                        (problem){.supports = "{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}, "
+                                              "{\"group\": \"x1\", \"u\": {\"x\": 0.0013}}",
+                                  .loads = "",
+                                  .factors = "1"});
+    child_must(0, "solve pull.json --mesh box8.msh --threads 1 --result r.json");
+    root = result_load_checked("r.json", "converged", 1);
+    assert_true(result_number(result_step(root, 0), "plastic_gp") > 0);
+    assert_true(history(result_step(root, 0), "krylov_residuals", 1) >= 0.2 * 0.05);
+    json_decref(root);
 }
 
 /* The four points of --tet-points 4 hold one and the same strain. */
@@ -602,12 +646,16 @@ static void pieces_shrink_and_grow(void **state)
     child_must(0, "solve far.json --threads 1 --newton-iterations 5 --substep --result r.json");
     json_t *root = result_load_checked("r.json", "converged", 3);
     const double pieces = result_number(result_at(result_step(root, 1), "newton"), "substeps");
-    double size, least = 1;
-    const char *to = " halved to ";
-    for (const char *c = child_said; (c = strstr(c, to)); c++)
-        if (sscanf(c + strlen(to), "%lg of the step", &size) == 1) least = fmin(least, size);
-    assert_true(least <= 0.125);
-    assert_true(pieces * least < 1); /* else all were of the smallest size */
+    /* as many as there would be if none grew again */
+    double carried = 0, size = 1, ungrown = 0, c, s;
+    const char *halved = "halved: ", *at = strstr(child_said, "load step 2");
+    for (at = strstr(at, halved); at; at = strstr(at + 1, halved)) {
+        assert_int_equal(sscanf(at + strlen(halved), "%lg of the step is carried, %lg", &c, &s), 2);
+        ungrown += (c - carried) / size, carried = c, size = s;
+        if (!strstr(at, "\n") || strncmp(strstr(at, "\n"), "\nsolve: load step 2", 19)) break;
+    }
+    ungrown += (1 - carried) / size;
+    assert_true(pieces > 2 && pieces < ungrown - 0.5);
     json_decref(root);
     child_write_problem(
         "bar.json",
@@ -615,7 +663,7 @@ static void pieces_shrink_and_grow(void **state)
     child_must(1, "solve bar.json --threads 1 --substep --result r.json");
     assert_non_null(strstr(child_said, "load step 2: limit load: displacements grow without bound"));
     root = result_load_checked("r.json", "limit_load", 1);
-    const double carried = result_number(result_at(root, "failed_step"), "carried");
+    carried = result_number(result_at(root, "failed_step"), "carried");
     assert_true(carried <= 150.0 / 280 && carried + 1.0 / 256 > 150.0 / 280);
     char said[64];
     snprintf(said, sizeof said, "; %.6g of the step was carried\n", carried);
@@ -665,7 +713,8 @@ static void bound_threads_use_all_cores(void **state)
     }
 }
 
-int main(void)
+/* An argument selects tests by name ("limit*"). */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_load_keeps_steps),
@@ -678,6 +727,7 @@ int main(void)
         cmocka_unit_test(full_disk),
         cmocka_unit_test(result_has_its_keys),
         cmocka_unit_test(ways_to_one_solution),
+        cmocka_unit_test(differences_end_where_they_help),
         cmocka_unit_test(linear_solves_end_where_they_help),
         cmocka_unit_test(unconverged_solves_are_said),
         cmocka_unit_test(four_points_count_four_times),
@@ -688,5 +738,6 @@ int main(void)
         cmocka_unit_test(listed_variants_run),
         cmocka_unit_test(bound_threads_use_all_cores),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);
 }

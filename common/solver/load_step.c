@@ -68,8 +68,8 @@ static int halve(const fe_solver *s, int done, int next)
 {
     const int size = (next - done) / 2;
     if (s->comm->rank == 0)
-        fprintf(stderr, "solve: %s; the increment is halved to %.6g of the step\n", fe_message(),
-                (double)size / WHOLE);
+        fprintf(stderr, "solve: %s; the increment is halved: %.6g of the step is carried, %.6g comes next\n",
+                fe_message(), (double)done / WHOLE, (double)size / WHOLE);
     return size;
 }
 
