@@ -65,6 +65,9 @@ SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointe
 C_FLAGS := -std=gnu11 -g1 $(OPT) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
     $(DEFINES) $(SANITIZE_FLAGS) $(CFLAGS)
 CXX_FLAGS := -std=c++17 -g1 $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)
+ifneq ($(SANITIZE),)
+CXX_FLAGS += -fno-sanitize=vptr # its runtime is of C++, and the C compiler links
+endif
 NVCC_FLAGS := -std=c++17 $(OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
@@ -184,6 +187,11 @@ ifneq ($(findstring thread,$(SANITIZE)),)
 $(call object,oracle/oracle.c $(addprefix tests/,scene.c rig.c mechanics.c test_assembly.c)): C_FLAGS += -O2 -fno-sanitize=thread
 endif
 
+ifneq ($(findstring fuzzer,$(CFLAGS)),)
+# Input ends before these; clang takes minutes for each with sanitizers.
+$(call object,$(wildcard variants/*/*.c common/solver/*.c common/problem/*_host.c common/backend/*.c)): C_FLAGS += -fno-sanitize=all -O0
+endif
+
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 	@rm -f $@
 	$(call said,AR,$@)$(AR) rcs $@ $^
@@ -265,7 +273,7 @@ fuzz:
 	    SANITIZE=address,undefined CFLAGS=-fsanitize=fuzzer-no-link CXXFLAGS=-fsanitize=fuzzer-no-link \
 	    $(addprefix $(folder)/fuzz-,$(FUZZERS))
 	@for target in $(FUZZERS); do mkdir -p $(folder)/corpus/$$target; echo "fuzz: $$target"; \
-	    $(folder)/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=16384 -verbosity=0 \
+	    OMP_NUM_THREADS=1 $(folder)/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -max_len=16384 -verbosity=0 \
 	        -print_final_stats=1 -artifact_prefix=$(folder)/$$target- $(folder)/corpus/$$target \
 	        tests/fuzz/corpus/$$target >$(folder)/$$target.log 2>&1; code=$$?; \
 	    grep -v '^solve: \|^meshgen: \|^note: ' $(folder)/$$target.log | tail -n 40; [ $$code -eq 0 ] || exit 1; done

@@ -42,15 +42,10 @@ static void run_corpus(const char *name, void (*target)(const uint8_t *, size_t)
     const pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
-        char start[4096];
-        const int nowhere = open("/dev/null", O_WRONLY),
-                  here = getcwd(start, sizeof start) ? open(start, O_RDONLY) : -1;
+        const int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, STDOUT_FILENO);
         dup2(fileno(said), STDERR_FILENO);
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            if (fchdir(here)) _exit(3);
-            run_file(target, found.gl_pathv[i]);
-        }
+        for (size_t i = 0; i < found.gl_pathc; i++) run_file(target, found.gl_pathv[i]);
         exit(0);
     }
     int status;

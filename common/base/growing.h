@@ -3,7 +3,8 @@
  * was added.
  *
  * Two copies take turns. While one has the name, the other, under a temporary name, gets what it lacks and
- * the new end; then the two exchange names. */
+ * the new end; then the two exchange names. Where a file system cannot exchange names, or cannot tell by a
+ * lease whether somebody still reads a copy, each version is written as a whole. */
 #ifndef FE_GROWING_H
 #define FE_GROWING_H
 
