@@ -182,8 +182,9 @@ solve_points() { # PASS BACKEND PROBLEM...
 # PETSc on the linear problems, with as many processes as there are ranks on the host.
 peer_points() { # PASS PROBLEM...
     [ "$peers_build" != none ] || return 0
-    pass=$1
+    pass=$1 processes=$(largest_of "$RANKS_host")
     shift
+    case $processes in 0 | '') processes=1 ;; esac
     for problem in "$@"; do
         meshes=
         case $problem in
@@ -193,7 +194,7 @@ peer_points() { # PASS PROBLEM...
         for mesh in $meshes; do
             for element in $ELEMENTS; do
                 for precondition in gamg boomeramg; do
-                    echo "$pass $repetitions_solves peers host $element $mesh $precondition $(largest_of "$RANKS_host")"
+                    echo "$pass $repetitions_solves peers host $element $mesh $precondition $processes"
                 done
             done
         done
