@@ -339,7 +339,8 @@ static fe_status measure(bench *b)
     b->row.newton_iterations = 1, b->row.krylov_iterations = iterations;
     MatInfo info;
     PETSC_TRY(MatGetInfo(b->A, MAT_GLOBAL_SUM, &info));
-    b->row.row.setup_seconds = b->assembly_seconds, b->row.row.bytes = info.memory;
+    b->row.row.setup_seconds = b->assembly_seconds,
+    b->row.row.bytes = info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt));
     b->row.row.status = b->row.row.error <= most_error ? "ok" : "check_failed";
     if (b->rank) return FE_OK;
     whole_row_write(b->file, &b->row, "solve", n, solve);
@@ -374,11 +375,14 @@ static fe_status run(const arguments *a)
     bench b = {.arguments = a};
     MPI_Comm_rank(PETSC_COMM_WORLD, &b.rank);
     MPI_Comm_size(PETSC_COMM_WORLD, &b.size);
+    int refused = 0;
     if (a->rows && b.rank == 0) {
         b.file = fopen(a->rows, "w");
-        if (!b.file) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
-        whole_row_write_header(b.file);
+        refused = b.file ? 0 : errno;
     }
+    MPI_Bcast(&refused, 1, MPI_INT, 0, PETSC_COMM_WORLD);
+    if (refused) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(refused));
+    if (b.file) whole_row_write_header(b.file);
     const fe_status status = run_problem(&b);
     const int unwritten = b.file && (ferror(b.file) | fclose(b.file));
     MatDestroy(&b.A), VecDestroy(&b.b), VecDestroy(&b.x);
@@ -459,12 +463,14 @@ int main(int argc, char **argv)
     arguments a = {.choice = {.element = FE_HEX8, .load = WHOLE_LINEAR}, .repetitions = 7};
     fe_status status = parse(argc, argv, &a);
     if (status == FE_OK && !a.done) {
-        int rank = 0;
+        int rank = 0, size = 1;
         if (PetscInitializeNoArguments()) return 1;
         MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+        MPI_Comm_size(PETSC_COMM_WORLD, &size);
         status = run(&a);
-        const int code = fe_exit_code(status, rank == 0 || status != FE_OK ? "peers" : NULL);
-        if (status != FE_OK) MPI_Abort(PETSC_COMM_WORLD, code); /* others may wait */
+        const int alike = status == FE_OK || status == FE_BAD_INPUT; /* on all processes */
+        const int code = fe_exit_code(status, rank == 0 || !alike ? "peers" : NULL);
+        if (!alike && size > 1) MPI_Abort(PETSC_COMM_WORLD, code); /* others may wait */
         PetscFinalize();
         return code;
     }

@@ -23,7 +23,8 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     if (get("status") != "ok") next
     median[line, op] = 1e3 * get("median_s"); low[line, op] = 1e3 * get("ci95_low_s"); high[line, op] = 1e3 * get("ci95_high_s")
     newton[line] = get("newton_iterations"); krylov[line] = get("krylov_iterations")
-    setup[line] = 1e3 * get("setup_s"); error[line] = get("error")
+    if (get("setup_s") != "") setup[line] = 1e3 * get("setup_s")
+    error[line] = get("error")
     dof[group] = get("n_dof")
     device[group] = get("device") (get("backend") == "host" ? ", " get("threads") * get("ranks") " threads" : "")
     if (op == "solve") repetitions[group] = get("repetitions")
