@@ -94,7 +94,7 @@ endif
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/solves.c bench/whole.c bench/scaling.c bench/options.c
+RANK_SOURCES := bench/solve.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
@@ -102,7 +102,7 @@ FUZZERS := mesh problem command writer
 FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 
-PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
+PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
 .PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads fuzz faults format clean deps tests programs
 all: info programs
@@ -147,6 +147,7 @@ info:
 	$(call report,cuSPARSE,CUSPARSE,assembled_cusparse is left out on GPUs; it comes with the CUDA Toolkit (libcusparse-dev-*))
 	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
+	$(call report,PETSc,PETSC,PETSc and hypre are left out of the sweep; apt-get install libpetsc-real-dev)
 	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
 	$(call report,jansson,JSON,programs that solve and the tests are left out; apt-get install libjansson-dev)
 	$(call report,muParser,EXPRESSION,programs that solve and the tests are left out; apt-get install g++ libmuparser-dev)
@@ -178,6 +179,8 @@ $(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call said,CXX,$<)$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
+$(BUILD)/obj/bench/peers.c.o: C_COMPILER = $(WITH_MPI)
+$(BUILD)/obj/bench/peers.c.o: INCLUDES += $(patsubst -I%,-isystem %,$(filter -I%,$(PETSC_FLAGS)))
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(or $(CUDA_VERSION),none)"' \
     -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
@@ -200,6 +203,8 @@ $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
+$(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a

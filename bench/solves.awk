@@ -23,11 +23,12 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     if (get("status") != "ok") next
     median[line, op] = 1e3 * get("median_s"); low[line, op] = 1e3 * get("ci95_low_s"); high[line, op] = 1e3 * get("ci95_high_s")
     newton[line] = get("newton_iterations"); krylov[line] = get("krylov_iterations")
-    setup[line] = 1e3 * get("setup_s"); error[line] = get("error")
+    if (get("setup_s") != "") setup[line] = 1e3 * get("setup_s")
+    error[line] = get("error")
     dof[group] = get("n_dof")
     device[group] = get("device") (get("backend") == "host" ? ", " get("threads") * get("ranks") " threads" : "")
     if (op == "solve") repetitions[group] = get("repetitions")
-    if (op == "solve_graph") recorded[group] = 1
+    if (op ~ /^solve_/) extra[group] = op # graphs on a GPU, user time on the host
 }
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 10 ? "%.2f" : "%.3f", x) }
 function time(line, op) {
@@ -37,15 +38,15 @@ function time(line, op) {
 }
 function known(line, op) { return (line, op) in median ? number(median[line, op]) : "" }
 function solves(group,    i, line, part) {
-    printf "| strategy | preconditioner | ranks | Newton | Krylov | set-up | preconditioner's set-up | solve |%s one Newton iteration | error |\n", \
-        recorded[group] ? " solve, graphs |" : ""
-    printf "|---|---|---:|---:|---:|---:|---:|---:|%s---:|---:|\n", recorded[group] ? "---:|" : ""
+    printf "| strategy | preconditioner | ranks | Newton | Krylov | set-up | preconditioner's set-up | solve | %s | one Newton iteration | error |\n", \
+        extra[group] == "solve_user" ? "user time" : "solve, graphs"
+    print "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for (i = 1; i <= count[group, "lines"]; i++) {
         line = item[group, "lines", i]
         split(line, part, SUBSEP)
-        printf "| `%s` | %s | %d | %s | %s | %s | %s | %s |%s %s | %s |\n", part[4], part[5], part[6], newton[line], krylov[line], \
+        printf "| `%s` | %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", part[4], part[5], part[6], newton[line], krylov[line], \
             line in setup ? number(setup[line]) : "", known(line, "precondition_setup"), time(line, "solve"), \
-            recorded[group] ? " " time(line, "solve_graph") " |" : "", \
+            time(line, extra[group]), \
             newton[line] && (line, "solve") in median ? number(median[line, "solve"] / newton[line]) : "", error[line]
     }
 }

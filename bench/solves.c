@@ -121,14 +121,15 @@ static fe_options options_of(const arguments *a, int variant)
     o.graphs = FE_GRAPHS_OFF; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
-        o.fixed_work = 1, o.newton_iterations = 20, o.krylov_iterations = 30;
+        o.fixed_work = 1;
+        o.newton_iterations = 20, o.krylov_iterations = 30;
         o.krylov = FE_KRYLOV_GMRES, o.restart = 30, o.orthogonalization = FE_ORTHOGONALIZATION_DCGS2;
     }
     return o;
 }
 
 /* The same on one rank by another strategy. Where the load says how far a solve goes, by another
- * preconditioner, too, and a hundred times further. */
+ * preconditioner, too, and ten times further. */
 static fe_options reference_options(const arguments *a, int variant)
 {
     fe_options o = options_of(a, variant);
@@ -139,7 +140,7 @@ static fe_options reference_options(const arguments *a, int variant)
     }
     o.precondition =
         a->precondition == FE_PRECONDITION_MULTIGRID ? FE_PRECONDITION_CHEBYSHEV : FE_PRECONDITION_MULTIGRID;
-    o.tolerance *= 1e-2, o.krylov_tolerance *= 1e-2;
+    o.tolerance *= 0.1, o.krylov_tolerance *= 0.1;
     return o;
 }
 

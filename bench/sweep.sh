@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sweeps the program kernels over backends, elements, sizes and orders that suit this machine, the program solves over
-# problems, preconditioners and ranks, and the program scaling over numbers of ranks, within a budget of time. Leaves rows, samples, tables and figures in
+# problems, preconditioners and ranks, peers (PETSc) over some of these problems, and the program scaling over numbers
+# of ranks, within a budget of time. Leaves rows, samples, tables and figures in
 # RESULTS/MACHINE/DATE-COMMIT/ (results/README.md describes them). Run again, it goes on: finished points are kept.
 #
 #   sh bench/sweep.sh       from the root of the repository; make bench does it after building
@@ -48,6 +49,10 @@ repetitions_kernels=${REPETITIONS:-15} # the interval is then the 4th to the 12t
 repetitions_solves=${REPETITIONS:-7}   # the interval is then from the least to the largest sample
 repetitions_host=${REPETITIONS:-7}     # of ranks
 repetitions_cuda=$repetitions_kernels
+# Open MPI: a process on each hardware thread, in containers too
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy=none
 now() { date +%s; }
 start=${BENCH_START:-$(now)}
 
@@ -69,11 +74,13 @@ few= n_few=0
 for variant in ${VARIANTS:-element_atomic node_csr two_phase patch assembled_bsr}; do # bound is none
     if "$KERNELS" --fe_list | grep -q "^$variant "; then few=$few${few:+,}$variant n_few=$((n_few + 1)); fi
 done
-solves_build=none ranks_build=none
+solves_build=none ranks_build=none peers_build=none
 [ ! -x "$SOLVES" ] || solves_build=$(cksum <"$SOLVES")
+[ ! -x "$BUILD/peers" ] || ! command -v mpirun >/dev/null || peers_build=$(cksum <"$BUILD/peers")
 [ ! -x "$SCALING" ] || ranks_build=$(cksum <"$SCALING")
 [ "$solves_build" != none ] || echo "bench: $SOLVES is not there (make info says what it needs): no whole solves" >&2
 [ "$ranks_build" != none ] || echo "bench: $SCALING is not there (make info says what it needs): no points on several ranks" >&2
+[ "$peers_build" != none ] || echo "bench: $BUILD/peers is not there (make info says what it needs): no PETSc" >&2
 [ -n "$few" ] && [ "$solves_build" != none ] || SOLVES_host=0 SOLVES_cuda=0
 [ -n "$few" ] && [ "$ranks_build" != none ] || RANKS_host=0 RANKS_cuda=0
 doubled() { # BACKEND, THREADS of a rank: 1 2 4 ... ranks
@@ -93,7 +100,7 @@ SOLVES_cuda=${SOLVES_cuda:-stretched46 bracket bending64}
 # --- the folder: one that this binary began with the same settings, else a new one ---------------------------
 settings="kernels $(cksum <"$KERNELS"), threads ${THREADS:-all}, variants ${variants:-all}, repetitions $repetitions_first and $repetitions_kernels"
 settings="$settings; ranks $ranks_build, threads ${THREADS:-1}, variants ${few:-none}, repetitions $repetitions_host and $repetitions_cuda"
-settings="$settings; solves $solves_build, repetitions $repetitions_solves"
+settings="$settings; solves $solves_build, repetitions $repetitions_solves; peers $peers_build"
 folder=
 for old in "$RESULTS/$machine"/*-"$commit"*; do
     if [ "$(cat "$old/scratch/settings" 2>/dev/null)" = "$settings" ]; then folder=$old; fi
@@ -117,13 +124,14 @@ fi
 
 cp "$KERNELS" "$scratch/kernels" || full_disk # so that a build beside the sweep changes nothing
 [ "$solves_build" = none ] || cp "$SOLVES" "$scratch/solves" || full_disk
+[ "$peers_build" = none ] || cp "$BUILD/peers" "$scratch/peers" || full_disk
 [ "$ranks_build" = none ] || cp "$SCALING" "$scratch/scaling" || full_disk
 
 child=
 interrupted() {
     trap '' INT TERM HUP
     [ -z "$child" ] || { kill "$child" && wait "$child"; } 2>/dev/null || true
-    rm -f "$scratch"/*.part "$scratch/kernels" "$scratch/solves" "$scratch/scaling"
+    rm -f "$scratch"/*.part "$scratch/kernels" "$scratch/solves" "$scratch/peers" "$scratch/scaling"
     echo >&2
     echo "bench: interrupted; finished points are kept in $folder: run it again to go on" >&2
     exit 130
@@ -131,7 +139,7 @@ interrupted() {
 trap interrupted INT TERM HUP
 
 # --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN, solves BACKEND ELEMENT PROBLEM
-# PRECONDITION RANKS, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
+# PRECONDITION RANKS, the same of peers, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
     SIZES_host=${SIZES_host:-100000 300000 800000 3200000}
 else
@@ -154,7 +162,7 @@ solve_points() { # PASS BACKEND PROBLEM...
         meshes=$problem counts=1
         case $problem in
         0) continue ;;
-        bracket) meshes="bracket ${fine:+bracket_fine}" ;;
+        bracket) meshes="bracket bracket_linear ${fine:+bracket_fine bracket_fine_linear}" ;;
         stretched*)
             [ "$backend" = host ] && counts=$RANKS_host || counts=$RANKS_cuda
             case $counts in 0 | '') counts=1 ;; esac
@@ -166,6 +174,27 @@ solve_points() { # PASS BACKEND PROBLEM...
                     for precondition in $PRECONDITION; do
                         echo "$pass $repetitions_solves solves $backend $element $mesh $precondition $ranks"
                     done
+                done
+            done
+        done
+    done
+}
+# PETSc on the linear problems, with as many processes as there are ranks on the host.
+peer_points() { # PASS PROBLEM...
+    [ "$peers_build" != none ] || return 0
+    pass=$1 processes=$(largest_of "$RANKS_host")
+    shift
+    case $processes in 0 | '') processes=1 ;; esac
+    for problem in "$@"; do
+        meshes=
+        case $problem in
+        bracket) meshes="bracket_linear ${fine:+bracket_fine_linear}" ;;
+        bending*) meshes=$problem ;;
+        esac
+        for mesh in $meshes; do
+            for element in $ELEMENTS; do
+                for precondition in gamg boomeramg; do
+                    echo "$pass $repetitions_solves peers host $element $mesh $precondition $processes"
                 done
             done
         done
@@ -221,6 +250,7 @@ all_points() {
     fi
     if has host; then
         solve_points "$(has cuda && echo host || echo solves)" host $SOLVES_host
+        peer_points "$(has cuda && echo host || echo solves)" $SOLVES_host
         for size in $SIZES_host; do kernel_points host "$repetitions_kernels" host "$size" lexicographic; done
         rank_points host host
     fi
@@ -232,17 +262,20 @@ all_points() {
 predict() {
     echo "$1" | awk -v n="$n_variant" -v few="$n_few" -v seen="$scratch/seen" '
     # Twice the iterations with what one takes; a cycle of multigrid counts as three iterations.
-    function solve_seconds(cells, size, iterations, one) {
-        cells = $6; gsub(/[a-z_]/, "", cells)
-        size = $6 == "bracket" ? 5000 : $6 == "bracket_fine" ? 70000 : 3 * cells ^ 3
-        iterations = $6 ~ /^stretched/ ? 600 : $7 == "multigrid" ? ($6 ~ /^bending/ ? 20 : 400) : $6 ~ /^bending/ ? 15 * cells : 8000
+    function solve_size() { return $6 ~ /^bracket_fine/ ? 70000 : $6 ~ /^bracket/ ? 5000 : 3 * cells ^ 3 }
+    function solve_seconds(iterations, one) {
+        size = solve_size()
+        iterations = $6 ~ /^stretched/ ? 600 : $6 ~ /^bending|linear$/ ? 20 : 400
+        if ($7 != "multigrid" && $6 !~ /^stretched/) iterations = $6 ~ /^bending/ ? 15 * cells : 20 * iterations
         one = ($7 == "multigrid" ? 3 : 1) * ($4 == "host" ? shape * size / 24000000 : 0.0001 + size / 1000000000)
         return ($4 == "host" ? 0.2 : 6) + size / 100000 + ($4 == "host" ? 1 : 2) * ($2 + 2) * iterations * one
     }
     {
+        cells = $6; gsub(/[a-z_]/, "", cells)
         shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
         if ($3 == "solves") guess = few * solve_seconds()
+        else if ($3 == "peers") guess = 1 + ($2 + 1) * solve_size() / 20000
         else if ($3 == "scaling") guess = few * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
         else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
@@ -266,7 +299,8 @@ gather_one() { # target, sort keys, files
 finished() { for file in "$scratch"/$1; do [ ! -f "$file" ] || echo "$file"; done; }
 gather() {
     gather_one kernels.csv "-k4,4 -k9,9 -k11,11 -k13,13 -k12,12 -k15,15n -k16,16 -k8,8" $(finished 'kernels-*.rows.csv') $(finished 'kernels-*.killed.csv') &&
-        gather_one solves.csv "-k8,8 -k14,14 -k13,13 -k10,10n -k2,2" $(finished 'solves-*.rows.csv') $(finished 'solves-*.killed.csv') &&
+        gather_one solves.csv "-k8,8 -k14,14 -k13,13 -k10,10n -k2,2" $(finished 'solves-*.rows.csv') $(finished 'solves-*.killed.csv') \
+            $(finished 'peers-*.rows.csv') $(finished 'peers-*.killed.csv') &&
         gather_one samples.csv "-k1,1 -k4,4 -k6,6 -k8,8 -k7,7 -k9,9n -k10,10 -k3,3" $(finished 'kernels-*.samples.csv') &&
         gather_one scaling.csv "-k4,4 -k9,9 -k10.1,10.4 -k15,15n -k6,6n" $(finished 'scaling-*.rows.csv') $(finished 'scaling-*.killed.csv') || full_disk
 }
@@ -274,7 +308,7 @@ gather() {
 # measure ROWS [FLAG...]: one point's rows into the file ROWS. The program runs beside the shell, which so hears
 # an interruption at once.
 measure() {
-    rows=$1
+    rows=$1 launch=
     shift
     case $program in
     kernels)
@@ -283,15 +317,24 @@ measure() {
             --fe_plastic="$plastic" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
-    solves)
+    solves | peers)
+        load=steps
         case $problem in
-        bracket) set -- meshgen/bracket/bracket_coarse.json --mesh "meshgen/bracket/bracket_${element}_coarse.msh" "$@" ;;
-        bracket_fine) set -- meshgen/bracket/bracket.json --mesh "$scratch/bracket_$element.msh" "$@" ;;
-        bending*) set -- bench/problems/bending.json --cells "${problem#bending}" --element "$element" --load linear "$@" ;;
-        stretched*) set -- bench/problems/stretched.json --cells "${problem#stretched}" --element "$element" --load fixed "$@" ;;
+        *_linear | bending*) load=linear ;;
+        stretched*) load=fixed ;;
         esac
-        set -- --repetitions "$repetitions" --backend "$backend" --precondition "$precondition" --ranks "$ranks" \
-            ${THREADS:+--threads "$THREADS"} --variants "$few" --rows "$rows" "$@"
+        case $problem in
+        bracket_fine*) set -- meshgen/bracket/bracket.json --mesh "$scratch/bracket_$element.msh" "$@" ;;
+        bracket*) set -- meshgen/bracket/bracket_coarse.json --mesh "meshgen/bracket/bracket_${element}_coarse.msh" "$@" ;;
+        bending*) set -- bench/problems/bending.json --cells "${problem#bending}" --element "$element" "$@" ;;
+        stretched*) set -- bench/problems/stretched.json --cells "${problem#stretched}" --element "$element" "$@" ;;
+        esac
+        set -- --repetitions "$repetitions" --precondition "$precondition" --rows "$rows" "$@"
+        if [ $program = peers ]; then
+            launch="env OMP_NUM_THREADS=1 mpirun -n $ranks"
+        else
+            set -- --load $load --backend "$backend" --ranks "$ranks" ${THREADS:+--threads "$THREADS"} --variants "$few" "$@"
+        fi
         ;;
     scaling)
         [ "$kind" = strong ] || set -- --weak "$@"
@@ -300,7 +343,7 @@ measure() {
             --variants "$few" --rows "$rows" "$@"
         ;;
     esac
-    "$scratch/$program" "$@" >"$at.log" 2>&1 &
+    $launch "$scratch/$program" "$@" >"$at.log" 2>&1 &
     child=$! code=0
     wait "$child" || code=$?
     child=
@@ -383,7 +426,7 @@ visit() {
     name=$program-$backend-$element-$size-$first-$second${third:+-$third} at=$scratch/$name
     case $program in
     kernels) order=$first plastic=$second pattern=$third about="$size DoF, $order, plastic $plastic $pattern" ;;
-    solves) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
+    solves | peers) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     scaling) kind=$first ranks=$second about="$size DoF$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
     if [ -f "$at.rows.csv" ] && [ "$(cat "$at.done" 2>/dev/null || echo 0)" -ge "$repetitions" ]; then
@@ -472,7 +515,7 @@ fi
 
 publish
 elapsed=$(($(now) - start))
-rm -f "$scratch/kernels" "$scratch/solves" "$scratch/scaling"
+rm -f "$scratch/kernels" "$scratch/solves" "$scratch/peers" "$scratch/scaling"
 there_now=
 for file in table.md kernels.csv solves.md solves.csv scaling.md scaling.csv; do
     [ ! -f "$folder/$file" ] || there_now="$there_now $file"

@@ -239,6 +239,29 @@ EOF
     choose mpi '|'
 }
 
+petsc() { # with MPI and hypre; optional
+    library=PETSC
+    if [ -z "$MPICC" ] || ! command -v "$MPICC" >/dev/null 2>&1; then
+        missing 'needs MPI'
+        return
+    fi
+    cat >"$work/PETSC.c" <<'EOF'
+#include <petscksp.h>
+#include <stdio.h>
+#ifndef PETSC_HAVE_HYPRE
+#error PETSc was built without hypre
+#endif
+int main(void)
+{
+    PetscErrorCode (*const create)(MPI_Comm, KSP *) = KSPCreate; /* linked, not called */
+    PetscErrorCode (*const type)(PC, const char[]) = PCHYPRESetType;
+    printf("%d.%d.%d with hypre\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR);
+    return create == NULL || type == NULL;
+}
+EOF
+    choose mpi "$(package petsc '-I/usr/include/petsc|-lpetsc')"
+}
+
 # The folder behind a flag of nvcc's own dry run: where its headers and libraries are, however it was installed.
 dry_run() { # NAME PREFIX
     "$NVCC" --dryrun -x cu /dev/null -c 2>&1 | sed -n "s/^#\\$ $1=//p" | tr '" ' '\n\n' | sed -n "s/^$2//p" |
@@ -373,11 +396,11 @@ gnuplot_terminals() {
     fi
 }
 
-for find in compiler blas json expression zlib metis cmocka benchmark mpi gnuplot_terminals; do $find & done
+for find in compiler blas json expression zlib metis cmocka benchmark mpi petsc gnuplot_terminals; do $find & done
 { cuda; beside_cuda; } &
 wait
 
-libraries="COMPILER BLAS JSON EXPRESSION ZLIB METIS CMOCKA BENCHMARK MPI GNUPLOT CUDA CUSPARSE NCCL"
+libraries="COMPILER BLAS JSON EXPRESSION ZLIB METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT CUDA CUSPARSE NCCL"
 for library in $libraries; do
     cat "$work/$library.mk"
     name=$(echo $library | tr A-Z a-z) have=$(grep -c "^HAVE_$library := yes" "$work/$library.mk")

@@ -4,7 +4,7 @@ n_column = words(columns)
 panel_width = 420
 panel_height = 200
 step = panel_height + 110
-width = 75 + (n_column < 2 ? 2 : n_column) * panel_width
+width = 60 + (n_column < 2 ? 2 : n_column) * panel_width
 bottom = 34 + n_row * step
 with_ceiling = 0
 load "plots/style.gp"
@@ -18,7 +18,7 @@ do for [r = 1:n_row] {
     do for [c = 1:n_column] {
         if (strstrt(panels, sprintf(" %d.%d ", r, c))) {
             set lmargin at screen X(75 + (c - 1) * panel_width)
-            set rmargin at screen X(25 + c * panel_width)
+            set rmargin at screen X(5 + c * panel_width)
             set tmargin at screen Y(34 + (r - 1) * step)
             set bmargin at screen Y(34 + (r - 1) * step + panel_height)
             set title value(sprintf("case_%d", r)).", ".element_name(value(sprintf("element_%d", r))).", ".word(columns, c) \

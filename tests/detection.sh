@@ -88,7 +88,7 @@ build() { # BUILD TARGET... [VARIABLE=VALUE...]
     MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/--jobserver[^ ]*//g; s/-j[0-9]*//g; s/\(^\| \)--( |$)//') PATH=$work/bin \
         env -u MPICC make --no-print-directory -j"$(nproc)" BUILD="$folder" "$@" >"$work/log" 2>&1
 }
-programs="meshgen scaling solve kernels"
+programs="meshgen scaling solve solves kernels" # and peers, where there is PETSc
 # built FOLDER PROGRAM...: these are there and say their version; no others are
 built() {
     folder=$1 wanted=" $2 "
@@ -150,6 +150,11 @@ if build "$work/base" info programs $variables && built "$work/base" "$programs"
 else
     fails 'all but CUDA is there'
 fi
+peers=
+if grep -q '^PETSc *found: ' "$work/log"; then
+    peers=peers programs="$programs peers"
+    check 'with PETSc there is peers' "$work/base/peers" --version
+fi
 check 'CUDA=no: make info says so' grep -q '^CUDA Toolkit *missing: .*\[CUDA=no\]' "$work/log"
 check 'without CUDA solve refuses --backend cuda' refuses 'this build has no CUDA' "$work/base/solve" $problem --backend cuda
 
@@ -161,10 +166,10 @@ library zlib zlib.h "meshgen scaling kernels"
 build "$work/copy" tests $variables
 check 'without zlib make tests says what it needs' grep -q '^the tests need .*zlib' "$work/log"
 library cmocka cmocka.h "$programs"
-library 'Google Benchmark' benchmark/benchmark.h "meshgen scaling solve"
+library 'Google Benchmark' benchmark/benchmark.h "meshgen scaling solve solves $peers"
 BUILD=$work/copy sh bench/sweep.sh >"$work/log" 2>&1
 check 'without kernels the sweep says so' grep -q "^bench: .*/kernels is not there: make info" "$work/log"
-command_hidden MPI mpicc "$programs"
+command_hidden MPI mpicc "meshgen scaling solve solves kernels"
 check 'without MPI a version says so' sh -c "'$work/copy/solve' --version | grep -q '^MPI: none'"
 command_hidden gnuplot gnuplot "$programs"
 PATH=$work/bin

@@ -216,12 +216,13 @@ static void test_sweep_times_whole_solves(void **state)
     assert_int_equal(count(text, ",solve,5,1,"), N_POINT);
     free(text);
     /* phases are parts of the solve */
-    text = read_success(
-        "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
-        "{ k = $c[\"precondition\"] $c[\"ranks\"]; o = $c[\"operation\"]; t = $c[\"min_s\"] } "
-        "o == \"solve\" { whole[k] = $c[\"ci95_high_s\"]; next } o !~ /^solve_user$|^precondition_setup$/ { sum[k] += t } "
-        "END { for (k in whole) if (sum[k] < whole[k] && sum[k] > 0) n++; print n }' '%s'",
-        path);
+    text =
+        read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+                     "{ k = $c[\"precondition\"] $c[\"ranks\"]; o = $c[\"operation\"]; t = $c[\"min_s\"] } "
+                     "o == \"solve\" { whole[k] = $c[\"ci95_high_s\"]; next } o !~ "
+                     "/^solve_user$|^precondition_setup$/ { sum[k] += t } "
+                     "END { for (k in whole) if (sum[k] < whole[k] && sum[k] > 0) n++; print n }' '%s'",
+                     path);
     assert_string_equal(text, "4\n");
     free(text);
     assert_int_equal(find("solves.md", sizeof path, path), 1);
@@ -280,6 +281,40 @@ static void test_wrong_answer_has_no_time(void **state)
                               "($c[\"error\"] > 0 && $c[\"error\"] < 1e-8), $c[\"status\"] }' '%s'",
                               path);
     assert_string_equal(text, "solve 1 1 check_failed\n");
+    free(text);
+}
+
+/* PETSc solves our system to our answer, with one process and with two, and has rows beside ours. */
+static void test_peers_agree(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"gamg", "boomeramg"};
+    char part[160];
+    skip_without("solves", "peers");
+    skip_without("peers", "peers");
+    skip_if(system("command -v mpirun >/dev/null") ? "there is no mpirun" : NULL, "peers");
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1), setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
+    for (int k = 0; k < 2; k++) {
+        free(read_success("mpirun -n %d %s/peers meshgen/bracket/bracket_coarse.json --mesh "
+                          "meshgen/bracket/bracket_tet4_coarse.msh --precondition %s --repetitions 2 --rows "
+                          "'%s/peers.csv' 2>&1",
+                          k + 1, build_folder(), kinds[k], test_folder));
+        char *text = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print "
+                                  "$c[\"variant\"], $c[\"case\"], "
+                                  "$c[\"ranks\"], $c[\"operation\"], ($c[\"error\"] < 1e-6), "
+                                  "($c[\"median_s\"] * $c[\"setup_s\"] > 0), $c[\"status\"] }' "
+                                  "'%s/peers.csv'",
+                                  test_folder);
+        snprintf(part, sizeof part, "petsc_%s bracket_tet4_coarse-linear %d solve 1 1 ok\n", kinds[k], k + 1);
+        assert_holds(text, part);
+        assert_int_equal(count(text, " 1 1 ok\n"), 3);
+        free(text);
+    }
+    char *text = read_success("LC_ALL=C awk -f bench/solves.awk '%s/peers.csv'", test_folder);
+    assert_holds(text, "## bracket_tet4_coarse-linear, tet4 on host\n");
+    assert_holds(text, "| `petsc_boomeramg` | boomeramg | 2 | 1 | ");
     free(text);
 }
 
@@ -348,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_spent_budget_leaves_points_out),
         cmocka_unit_test(test_wrong_answer_has_no_time),
         cmocka_unit_test(test_failing_reference_fails_the_rows),
+        cmocka_unit_test(test_peers_agree),
         cmocka_unit_test(test_lost_points_on_ranks_have_rows),
         cmocka_unit_test(test_sweep_times_whole_solves),
         cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on),
