@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void says(int code, const char *command, const char *program, const char *part)
@@ -262,6 +263,55 @@ static void stale_files_are_removed(void **state)
         if (!access(left[i], F_OK)) fail_msg("%s is still there", left[i]);
 }
 
+/* Every file of a series that its list names is there, to its end. Returns how many. */
+static int check_series(const char *folder, const char *list)
+{
+    static const char end[] = "</VTKFile>\n";
+    char path[256];
+    int n = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, list);
+    if (access(path, F_OK)) return 0;
+    char *text = read_file(path, NULL);
+    assert_true(strlen(text) > sizeof end && !strcmp(text + strlen(text) - strlen(end), end));
+    for (const char *at = text; (at = strstr(at, "file=\"")); n++) {
+        size_t length;
+        at += 6;
+        snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(at, "\""), at);
+        char *step = read_file(path, &length);
+        assert_true(length > sizeof end && !strcmp(step + length - strlen(end), end));
+        free(step);
+    }
+    free(text);
+    return n;
+}
+
+/* Killed at any moment, a run leaves a result and a series that can be read, and at most two temporary files,
+ * which the next run removes. */
+static void killed_runs_leave_whole_files(void **state)
+{
+    (void)state;
+    size_t most = 0;
+    child_write_long_problem("long.json", NULL);
+    random_state = 5;
+    for (int i = 0; i < 25; i++) {
+        const pid_t child = child_start("solve long.json --threads 1 --result killed.json --output killed");
+        usleep((useconds_t)(150000 * (1 + uniform())));
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        if (access("killed.json", F_OK)) continue;
+        json_t *root = result_load("killed.json");
+        const size_t n = json_array_size(result_at(root, "steps"));
+        json_decref(root);
+        json_decref(result_load_checked("killed.json", "running", n));
+        assert_true(check_series("killed", "cube.pvd") >= (int)n); /* fields are written before the result */
+        most = n > most ? n : most;
+    }
+    assert_true(most > 0);
+    child_must(0, "solve p.json --threads 1 --result killed.json --output killed");
+    assert_int_equal(check_series("killed", "cube.pvd"), 4);
+    child_must(1, "sh -c 'ls killed/*.tmp killed.json.*.tmp 2>/dev/null | grep -q tmp'");
+}
+
 /* --- memory ------------------------------------------------------------------------------------------ */
 
 /* Allocations of one kind fail, one in each run. The result is the older one or a complete one, and the
@@ -386,6 +436,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(running_results_are_complete),
         cmocka_unit_test(file_limits_are_errors),
         cmocka_unit_test(stale_files_are_removed),
+        cmocka_unit_test(killed_runs_leave_whole_files),
         cmocka_unit_test(memory_that_runs_out),
         cmocka_unit_test(disks_that_fail),
         cmocka_unit_test(threads_are_those_asked_for),
