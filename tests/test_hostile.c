@@ -294,6 +294,7 @@ static void killed_runs_leave_whole_files(void **state)
     child_write_long_problem("long.json", NULL);
     random_state = 5;
     for (int i = 0; i < 25; i++) {
+        unlink("killed.json");
         const pid_t child = child_start("solve long.json --threads 1 --result killed.json --output killed");
         usleep((useconds_t)(150000 * (1 + uniform())));
         kill(child, SIGKILL);
