@@ -159,19 +159,21 @@ solve_points() { # PASS BACKEND PROBLEM...
     pass=$1 backend=$2
     shift 2
     for problem in "$@"; do
-        meshes=$problem counts=1
+        meshes=$problem counts=1 preconditions=$PRECONDITION
         case $problem in
         0) continue ;;
         bracket) meshes="bracket bracket_linear ${fine:+bracket_fine bracket_fine_linear}" ;;
         stretched*)
             [ "$backend" = host ] && counts=$RANKS_host || counts=$RANKS_cuda
             case $counts in 0 | '') counts=1 ;; esac
+            # a fixed number of iterations with multigrid would go on where only rounding errors are left
+            case " $PRECONDITION " in *" block-jacobi "*) preconditions=block-jacobi ;; *) continue ;; esac
             ;;
         esac
         for mesh in $meshes; do
             for ranks in $counts; do
                 for element in $ELEMENTS; do
-                    for precondition in $PRECONDITION; do
+                    for precondition in $preconditions; do
                         echo "$pass $repetitions_solves solves $backend $element $mesh $precondition $ranks"
                     done
                 done

@@ -456,7 +456,8 @@ static void unconverged_solves_are_said(void **state)
     json_decref(root);
 }
 
-/* Linear solves ask for no more than a difference can give: GMRES ends about where CG does. */
+/* Tolerances of linear solves do not exceed the accuracy of a finite difference: GMRES takes about as many
+ * iterations as CG. */
 static void differences_end_where_they_help(void **state)
 {
     (void)state;
