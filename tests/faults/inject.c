@@ -2,8 +2,10 @@
  *
  *   FE_FAULT=KIND:N   the N-th call fails, counted from 1; 0: none
  *
- * Kinds: memory (malloc and its relatives), write, sync, rename, read (half of what was asked for, which is
- * allowed to happen). FE_FAULT_COUNT=FILE: there the number of calls is written when the program ends. */
+ * Calls before main do not count: libraries set themselves up then, and CUDA's runtime crashes without
+ * memory. Kinds: memory (malloc and its relatives), write, sync, rename, read (half of what was asked for,
+ * which is allowed to happen). FE_FAULT_COUNT=FILE: there the number of calls is written when the program
+ * ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,8 @@
 
 static const char *kind = "";
 static long wanted, seen;
+static int begun;
+static int (*program)(int, char **, char **);
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -39,7 +43,7 @@ __attribute__((destructor)) static void end(void)
 static int fails(const char *what)
 {
     const size_t n = strlen(what);
-    if (strncmp(kind, what, n) || kind[n] != ':') return 0;
+    if (!begun || strncmp(kind, what, n) || kind[n] != ':') return 0;
     return __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) == wanted;
 }
 
@@ -105,4 +109,20 @@ int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     REAL(int, renameat2, int, const char *, int, const char *, unsigned);
     return fails("rename") ? (errno = EIO, -1) : real(a, from, b, to, flags);
+}
+
+static int begin_main(int argc, char **argv, char **environment)
+{
+    begun = 1;
+    return program(argc, argv, environment);
+}
+
+/* glibc calls the program's main through this. */
+int __libc_start_main(int (*start)(int, char **, char **), int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+    REAL(int, __libc_start_main, int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+         void (*)(void), void *);
+    program = start;
+    return real(begin_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
