@@ -57,6 +57,17 @@ file == "storage.csv" {
     if (!((get("storage")) in has_storage)) { has_storage[get("storage")] = 1; storage[++n_storage] = get("storage") }
     next
 }
+file == "solves.csv" {
+    if (get("status") != "ok") next
+    d = get("case") SUBSEP get("element") SUBSEP get("precondition") SUBSEP get("ranks") SUBSEP get("backend")
+    if (!((run, d) in has_solve)) { has_solve[run, d] = 1; solve[run, ++n_solve[run]] = d }
+    v = get("variant"); at = run SUBSEP d SUBSEP v; p = get("operation")
+    if (!((run, v) in has_solver)) { has_solver[run, v] = 1; solver[run, ++n_solver[run]] = v }
+    mid[at, p] = 1e3 * get("median_s"); low[at, p] = 1e3 * get("ci95_low_s"); high[at, p] = 1e3 * get("ci95_high_s")
+    if (p == "material" || p == "residual" || p == "jacvec" || p == "precondition_product") share[at] += mid[at, p]
+    newton[at] = get("newton_iterations"); krylov[at] = get("krylov_iterations"); solve_dof[run, d] = get("n_dof")
+    next
+}
 file == "anderson.csv" {
     d = get("depth")
     if (!((run, d) in has_depth)) { has_depth[run, d] = 1; depth[run, ++n_depth[run]] = d }
@@ -363,6 +374,39 @@ function anderson(    r, e, j, k, text, jacobian) {
     }
     out("No current run holds Anderson acceleration.")
 }
+# Whole solves of patch, and how the other strategies' compare.
+function solves(    r, i, j, w, at, text, v, any) {
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "solves") in has_word)) continue
+        wrap("Milliseconds, `patch`, " short(r) ", commit " commit[r] " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
+        out("| case | element | DoF | preconditioner | Newton | Krylov | preconditioner's set-up | solve | solve, graphs |")
+        out("|---|---|---:|---|---:|---:|---:|---:|---:|")
+        for (i = 1; i <= n_solve[r]; i++) {
+            split(solve[r, i], w, SUBSEP); at = r SUBSEP solve[r, i] SUBSEP "patch"
+            if (!((at, "solve") in mid)) continue
+            out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | " w[3] " | " newton[at] " | " krylov[at] " | " \
+                (w[3] == "multigrid" ? digits(mid[at, "precondition_setup"]) : "") " | " interval(at SUBSEP "solve") " | " \
+                ((at, "solve_graph") in mid ? interval(at SUBSEP "solve_graph") : "") " |")
+        }
+        out("")
+        if (n_solver[r] < 3) continue
+        wrap("The same, all strategies: a whole solve, and the share of it that is the strategy's: material, residual, products.", ""); out("")
+        text = "| case | element | preconditioner |"; any = "|---|---|---|"
+        for (j = 1; j <= n_solver[r]; j++) { text = text " `" solver[r, j] "` |"; any = any "---:|" }
+        out(text); out(any)
+        for (i = 1; i <= n_solve[r]; i++) {
+            split(solve[r, i], w, SUBSEP); text = "| " w[1] " | " title(w[2]) " | " w[3] " |"
+            for (j = 1; j <= n_solver[r]; j++) {
+                at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
+                text = text ((at, "solve") in mid ? " " digits(mid[at, "solve"]) ", " sprintf("%.0f", 100 * share[at] / mid[at, "solve"]) " % |" : " |")
+            }
+            out(text)
+        }
+        out("")
+        out("![Where the time of a Newton iteration goes](" up folder[r] "/breakdown-cuda.svg)"); out("")
+    }
+}
+
 function bracket(    r, f, k) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "bracket") in has_word)) continue
@@ -538,6 +582,7 @@ function block(spec,    w, n) {
     else if (w[1] == "validation") validation()
     else if (w[1] == "bracket") bracket()
     else if (w[1] == "anderson") anderson()
+    else if (w[1] == "solves") solves()
     else if (w[1] == "variant") variant_table(substr(spec, 9))
     else if (w[1] == "profile") profile_table(substr(spec, 9))
     else if (w[1] == "prices") prices()

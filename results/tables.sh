@@ -47,7 +47,7 @@ while IFS=, read -r machine folder commit proves; do
             [ -s "$path/$file" ] || fault "$path proves '$word', but $file is not there"
             case " $inputs " in *" $path/$file "*) continue ;; esac
             case $file in
-            kernels.csv | storage.csv | anderson.csv | scaling.csv | machine.csv | profile.md | validation.md | box405.log)
+            kernels.csv | storage.csv | solves.csv | anderson.csv | scaling.csv | machine.csv | profile.md | validation.md | box405.log)
                 inputs="$inputs run=$n file=$file $path/$file" ;;
             bracket-*.json) inputs="$inputs run=$n file=$file $path/$file" ;;
             esac
