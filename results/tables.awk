@@ -305,6 +305,29 @@ function finding_ranks(    s, t, w) {
     wrap("- **Several GPUs**: on " top(s) " " short(w[1]) " with " millions(scene_dof[s]) " degrees of freedom each, an iteration of GMRES with `patch` has a parallel" \
         " efficiency of " efficiency(s, "gmres_dcgs2_graph") " on Hex8 and " efficiency(t, "gmres_dcgs2_graph") " on Tet4 ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
 }
+# Of the first run that has solves by several strategies: their share of a solve, and how far solves are apart.
+function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, nearest, parts, w, text) {
+    for (r = 1; r <= n_run && !((r, "solves") in has_word && n_solver[r] > 2); r++) {}
+    if (r > n_run) fault("no current run has whole solves by several strategies")
+    least = nearest = 1e9
+    for (i = 1; i <= n_solve[r]; i++) {
+        fast = 1e9; slow = 0
+        for (j = 1; j <= n_solver[r]; j++) {
+            at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
+            if (!((at, "solve") in mid)) continue
+            k = mid[at, "solve"]; w = share[at] / k
+            if (w < least) least = w
+            if (w > most) most = w
+            if (k < fast) fast = k
+            if (k > slow) slow = k
+        }
+        if (slow / fast > apart) apart = slow / fast
+        if (slow / fast < nearest) nearest = slow / fast
+    }
+    wrap("- **Whole solves**: on an " short(r) " the strategy's own work is " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) " of the time of a solve, and the slowest of " \
+        n_solver[r] " strategies takes " digits(nearest) " to " digits(apart) " times as long as the fastest, over cases with block-Jacobi and with multigrid" \
+        " ([findings](" up "docs/findings.md#whole-solves)).", "  ")
+}
 function efficiency(s, op,    a, b, w, n) {
     n = top(s); a = s SUBSEP 1 SUBSEP "patch" SUBSEP op; b = s SUBSEP n SUBSEP "patch" SUBSEP op
     split(s, w, SUBSEP)
@@ -574,7 +597,7 @@ function block(spec,    w, n) {
     if (w[1] == "figure") figure()
     else if (w[1] == "strategies") strategies(4)
     else if (w[1] == "strategies-about") strategies_about()
-    else if (w[1] == "findings") { finding_baseline(); finding_fastest(); finding_bits(); finding_order(); finding_ranks() }
+    else if (w[1] == "findings") { finding_baseline(); finding_fastest(); finding_bits(); finding_order(); finding_ranks(); finding_solves() }
     else if (w[1] == "runs") runs()
     else if (w[1] == "machines") machines()
     else if (w[1] == "work") work_model()
