@@ -28,7 +28,7 @@ typedef struct whole_problem {
 fe_status whole_open(const whole_choice *choice, fe_order order, whole_problem *p);
 void whole_close(whole_problem *p);
 
-/* Largest |u_i - reference_i| / largest |reference_i|; not a number where u is none. */
+/* Largest |u_i - reference_i| / largest |reference_i|; NaN if u contains a NaN. */
 double whole_error(size_t n, const double *u, const double *reference);
 
 /* What rows of solves have in front of the columns of fe_row; iterations below 0: not known. */

@@ -42,9 +42,9 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* What the update M -= column × row needs so that it eliminates the block: row [WIDTH][n] = inverse times M's
- * rows, with the inverse in place of the block; column [WIDTH][n] = M's columns, with minus one in place of
- * the block. Columns are read as rows: M's symmetry stays, but for the sign between what has been eliminated
- * and what has not. A block of threads takes WIDTH places along a row. */
+ * rows, with the inverse instead of the block; column [WIDTH][n] = M's columns, with minus one instead of
+ * the block. Columns are read as rows: M stays symmetric, except that entries between
+ * eliminated and other unknowns change their sign. A block of threads takes WIDTH places along a row. */
 __global__ void __launch_bounds__(THREADS)
     take_panels(int n, int k, int width, const double *inverse, const double *M, double *row, double *column)
 {

@@ -62,36 +62,25 @@ static fe_status split(groups *s)
     return FE_OK;
 }
 
-static double square_distance(const double *a, const double *b)
-{
-    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-}
-
 /* Whether the group's nodes lie within a thousandth of their distance from a line. */
 static int on_a_line(const groups *s, int group)
 {
     const double *x = s->g->x, *origin = x + 3 * (size_t)s->node[s->first[group]], *end = origin;
     for (int k = s->first[group]; k < s->first[group + 1]; k++) {
         const double *p = x + 3 * (size_t)s->node[k];
-        if (square_distance(p, origin) > square_distance(end, origin)) end = p;
+        if (fe_square_distance(p, origin) > fe_square_distance(end, origin)) end = p;
     }
-    const double length = square_distance(end, origin);
+    const double length = fe_square_distance(end, origin);
     for (int k = s->first[group]; k < s->first[group + 1]; k++) {
         const double *p = x + 3 * (size_t)s->node[k];
-        double along = 0.0;
-        for (int c = 0; c < 3; c++) along += (p[c] - origin[c]) * (end[c] - origin[c]);
-        if (square_distance(p, origin) * length - along * along > 1e-6 * length * length) return 0;
+        if (fe_off_line(origin, end, length, p)) return 0;
     }
     return 1;
 }
 
-/* Whether to join a rather than b: prefers a group with room, then more links, then the lower number. */
-static int better(const groups *s, int most, int a, int b)
+static fe_candidate candidate(const groups *s, int most, int group)
 {
-    const int room_a = s->size[a] < most, room_b = s->size[b] < most;
-    if (room_a != room_b) return room_a;
-    return s->links[a] != s->links[b] ? s->links[a] > s->links[b] : a < b;
+    return (fe_candidate){s->size[group] < most, s->links[group], group};
 }
 
 /* The neighbour to join, preferably one of fewer than `most` nodes; -1: there is none. */
@@ -106,7 +95,7 @@ static int best_neighbor(groups *s, int group, int most)
                 if (other < 0 || other == root(s, group)) continue;
                 if (pass == 0)
                     s->links[other]++;
-                else if (best < 0 || better(s, most, other, best))
+                else if (best < 0 || fe_better_candidate(candidate(s, most, other), candidate(s, most, best)))
                     best = other;
             }
     for (int k = s->first[group]; k < s->first[group + 1]; k++)

@@ -1,5 +1,6 @@
 /* Aggregates on the device: the twin of aggregate.c. Pieces are those of the same bisection, with equal
  * coordinates in the order of nodes; small groups all join at once. */
+#include "common/solver/aggregate.h"
 #include "common/solver/setup_cuda.h"
 
 enum { THREADS = 256, WARP = 32 };
@@ -190,12 +191,6 @@ __global__ void keep_places(int n, const int *order, int *place)
     if (k < n) place[order[k]] = k;
 }
 
-FE_BODY double square_distance(const double *a, const double *b)
-{
-    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-}
-
 /* Whether the nodes of a group, lanes `together` of a warp, lie within a thousandth of their distance from a
  * line; lane 0's piece begins at place `first`. One thread looks. */
 FE_BODY bool on_a_line(const groups *g, int first, unsigned together)
@@ -203,14 +198,12 @@ FE_BODY bool on_a_line(const groups *g, int first, unsigned together)
     const double *origin = g->x + 3 * (size_t)g->order[first + __ffs(together) - 1], *end = origin;
     for (unsigned rest = together; rest; rest &= rest - 1) {
         const double *p = g->x + 3 * (size_t)g->order[first + __ffs(rest) - 1];
-        if (square_distance(p, origin) > square_distance(end, origin)) end = p;
+        if (fe_square_distance(p, origin) > fe_square_distance(end, origin)) end = p;
     }
-    const double length = square_distance(end, origin);
+    const double length = fe_square_distance(end, origin);
     for (unsigned rest = together; rest; rest &= rest - 1) {
         const double *p = g->x + 3 * (size_t)g->order[first + __ffs(rest) - 1];
-        double along = 0.0;
-        for (int c = 0; c < 3; c++) along += (p[c] - origin[c]) * (end[c] - origin[c]);
-        if (square_distance(p, origin) * length - along * along > 1e-6 * length * length) return false;
+        if (fe_off_line(origin, end, length, p)) return false;
     }
     return true;
 }
@@ -275,11 +268,9 @@ __global__ void choose(groups g)
             best = j;
             continue;
         }
-        const int room = g.size[other[j]] < g.cut.most, best_room = g.size[other[best]] < g.cut.most;
-        const bool better = room != best_room         ? room
-                            : links[j] != links[best] ? links[j] > links[best]
-                                                      : other[j] < other[best];
-        if (better) best = j;
+        const fe_candidate next = {g.size[other[j]] < g.cut.most, links[j], other[j]},
+                           found = {g.size[other[best]] < g.cut.most, links[best], other[best]};
+        if (fe_better_candidate(next, found)) best = j;
     }
     if (best >= 0) g.into[k] = other[best];
 }

@@ -4,6 +4,33 @@
 
 #include "common/base/fe.h"
 
+FE_BOTH double fe_square_distance(const double *a, const double *b)
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
+/* Whether p is farther from the line through origin and end than a thousandth of their distance, whose square
+ * is `square`. */
+FE_BOTH int fe_off_line(const double *origin, const double *end, double square, const double *p)
+{
+    double along = 0.0;
+    for (int c = 0; c < 3; c++) along += (p[c] - origin[c]) * (end[c] - origin[c]);
+    return fe_square_distance(p, origin) * square - along * along > 1e-6 * square * square;
+}
+
+/* A group that another may join: whether it has fewer nodes than a piece may have, its links to the other,
+ * and its number. */
+typedef struct fe_candidate {
+    int room, links, group;
+} fe_candidate;
+/* Whether to join a instead of b: the one with room, then the one with more links, then the first. */
+FE_BOTH int fe_better_candidate(fe_candidate a, fe_candidate b)
+{
+    if (a.room != b.room) return a.room;
+    return a.links != b.links ? a.links > b.links : a.group < b.group;
+}
+
 typedef struct fe_graph {
     int n;
     const int *first, *column; /* [n + 1], neighbours of each node; itself may be among them */

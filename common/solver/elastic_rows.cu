@@ -96,7 +96,7 @@ FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_spars
  * neighbour. */
 FE_BODY double2 look_at_node(int kind, const fe_view *m, const fe_sparse *A, int i)
 {
-    double normal[4] = {0.0}, least = INFINITY, most = 0.0;
+    double normal[4] = {0.0};
     for (int at = m->corner_first[i]; at < m->corner_first[i + 1]; at++) {
         fe_index node[8];
         fe_real x[8][3], g[3] = {0.0};
@@ -104,17 +104,8 @@ FE_BODY double2 look_at_node(int kind, const fe_view *m, const fe_sparse *A, int
         fe_add_volume_gradient(kind, e, x, g);
         for (int c = 0; c < 3; c++) normal[c] += g[c], normal[3] += fabs(g[c]);
     }
-    for (int k = A->first[i]; k < A->first[i + 1]; k++) {
-        double square = 0.0;
-        for (int c = 0; c < 3; c++) {
-            const double r = m->x[3 * (size_t)A->column[k] + c] - m->x[3 * (size_t)i + c];
-            square += r * r;
-        }
-        if (square > most) most = square;
-        if (square > 0.0 && square < least) least = square;
-    }
     const bool surface = fabs(normal[0]) + fabs(normal[1]) + fabs(normal[2]) > 1e-3 * normal[3];
-    return make_double2(surface, most > 0.0 ? sqrt(most / least) : 1.0);
+    return make_double2(surface, fe_stretch(A, m->x, i));
 }
 
 #define KERNELS(KIND, name)                                                                                  \

@@ -49,6 +49,21 @@ typedef struct fe_sample {
     double n, surface, stretch;
 } fe_sample;
 
+/* Longest over shortest distance from node i to those of its row of a matrix. */
+FE_BOTH double fe_stretch(const fe_sparse *A, const double *x, int i)
+{
+    double least = INFINITY, most = 0.0;
+    for (int k = A->first[i]; k < A->first[i + 1]; k++) {
+        double square = 0.0;
+        for (int c = 0; c < 3; c++) {
+            const double r = x[3 * (size_t)A->column[k] + (size_t)c] - x[3 * (size_t)i + (size_t)c];
+            square += r * r;
+        }
+        if (square > most) most = square;
+        if (square > 0.0 && square < least) least = square;
+    }
+    return most > 0.0 ? sqrt(most / least) : 1.0;
+}
 /* Stiffnesses, and what a cycle makes of residuals 1e-10 times as large, have to fit into single precision.
  */
 FE_BOTH int fe_fits_single(double inverse) { return inverse == 0.0 || (inverse > 1e-25 && inverse < 1e25); }

@@ -45,23 +45,6 @@ static void descend(fe_setup *k, const fe_sparse *next)
 
 /* --- the level at hand ------------------------------------------------------------------------------- */
 
-/* Longest over shortest distance from a node to a neighbour. */
-static double stretch_at(const fe_elastic_rows *e, int i)
-{
-    const fe_view *v = &e->view;
-    double least = INFINITY, most = 0.0;
-    for (int k = e->A.first[i]; k < e->A.first[i + 1]; k++) {
-        double square = 0.0;
-        for (int c = 0; c < 3; c++) {
-            const double r = v->x[3 * (size_t)e->A.column[k] + (size_t)c] - v->x[3 * (size_t)i + (size_t)c];
-            square += r * r;
-        }
-        if (square > most) most = square;
-        if (square > 0.0 && square < least) least = square;
-    }
-    return most > 0.0 ? sqrt(most / least) : 1.0;
-}
-
 static fe_sample take_sample(const fe_elastic_rows *e, int kind)
 {
     fe_sample sample = {0};
@@ -69,7 +52,7 @@ static fe_sample take_sample(const fe_elastic_rows *e, int kind)
     for (int i = 0; i < n; i += 1 + n / FE_SAMPLE) {
         sample.n += 1.0;
         sample.surface += fe_on_surface(&e->view, kind, i);
-        sample.stretch += stretch_at(e, i);
+        sample.stretch += fe_stretch(&e->A, e->view.x, i);
     }
     return sample;
 }

@@ -67,20 +67,6 @@ FE_BODY bool fe_row_from_spare(const int *spare, int n, int *columns)
     return n <= FE_SPARE;
 }
 
-/* Place of a column among n ascending ones, or -1. */
-FE_BODY int fe_find_column(const int *columns, int n, int column)
-{
-    int low = 0, high = n;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && columns[low] == column ? low : -1;
-}
-
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
 /* C = A B and T = A^T, in scratch memory. single: no row of B has more than one block. FE_OUT_OF_MEMORY where

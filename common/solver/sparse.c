@@ -42,15 +42,9 @@ void fe_sparse_close(fe_sparse *A)
 
 int fe_sparse_find(const fe_sparse *A, int row, int column)
 {
-    int low = A->first[row], high = A->first[row + 1];
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (A->column[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < A->first[row + 1] && A->column[low] == column ? low : -1;
+    const int first = A->first[row],
+              place = fe_find_column(A->column + first, A->first[row + 1] - first, column);
+    return place < 0 ? -1 : first + place;
 }
 
 static int ascending(const void *p, const void *q)

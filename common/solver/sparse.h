@@ -30,6 +30,19 @@ static inline double *fe_sparse_block(const fe_sparse *A, int place)
 {
     return A->value + (size_t)place * A->rows * A->columns;
 }
+/* Place of a column among n ascending ones, or -1. */
+FE_BOTH int fe_find_column(const int *columns, int n, int column)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && columns[low] == column ? low : -1;
+}
 /* Place of a block, -1 where the row has none in this column. */
 int fe_sparse_find(const fe_sparse *A, int row, int column);
 
