@@ -420,8 +420,6 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
-    static const char *const elements[] = {"hex8", "tet4"};
-    static const int kinds[] = {FE_HEX8, FE_TET4};
     switch (key) {
     case OPT_MESH: a->choice.mesh = text; return FE_OK;
     case OPT_ROWS: a->rows = text; return FE_OK;
@@ -429,10 +427,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_PRECONDITION: return option_choice(flag, text, kind_names, N_KIND, &a->kind);
-    case OPT_ELEMENT:
-        FE_TRY(option_choice(flag, text, elements, 2, &a->choice.element));
-        a->choice.element = kinds[a->choice.element];
-        return FE_OK;
+    case OPT_ELEMENT: return whole_element(flag, text, &a->choice);
     }
     return FE_OK;
 }
@@ -450,12 +445,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
-    if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; peers --help has the usage");
-    if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
-    if (!a->choice.mesh == !a->choice.cells)
-        return fe_fail(FE_BAD_INPUT, "one of --mesh and --cells is needed");
-    a->choice.problem = argv[optind];
-    return FE_OK;
+    return whole_complete("peers", argc - optind, argv + optind, &a->choice);
 }
 
 int main(int argc, char **argv)

@@ -394,8 +394,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
-    static const char *const transports[] = {"nccl", "peer"}, *const elements[] = {"hex8", "tet4"};
-    static const int kinds[] = {FE_HEX8, FE_TET4};
+    static const char *const transports[] = {"nccl", "peer"};
     switch (key) {
     case OPT_MESH: a->choice.mesh = text; return FE_OK;
     case OPT_BACKEND: a->backend = text; return FE_OK;
@@ -412,10 +411,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
         FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));
         a->precondition++;
         return FE_OK;
-    case OPT_ELEMENT:
-        FE_TRY(option_choice(flag, text, elements, 2, &a->choice.element));
-        a->choice.element = kinds[a->choice.element];
-        return FE_OK;
+    case OPT_ELEMENT: return whole_element(flag, text, &a->choice);
     case OPT_VARIANTS: return option_variants(flag, text, &a->n_variant, a->variant);
     }
     return FE_OK;
@@ -436,12 +432,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
-    if (optind == argc) return fe_fail(FE_BAD_INPUT, "no problem file; solves --help has the usage");
-    if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
-    if (!a->choice.mesh == !a->choice.cells)
-        return fe_fail(FE_BAD_INPUT, "one of --mesh and --cells is needed");
-    a->choice.problem = argv[optind];
-    return FE_OK;
+    return whole_complete("solves", argc - optind, argv + optind, &a->choice);
 }
 
 int main(int argc, char **argv)

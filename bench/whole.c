@@ -1,5 +1,6 @@
 /* Problems, answers and rows of whole solves; see whole.h. */
 #include "bench/whole.h"
+#include "bench/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,24 @@ static void name_case(const whole_choice *c, whole_problem *p)
         snprintf(p->name, sizeof p->name, "%.*s-%s", (int)strcspn(file, "."), file, load);
     else
         snprintf(p->name, sizeof p->name, "box%d-%s-%s", c->cells, p->problem.name, load);
+}
+
+fe_status whole_element(const char *flag, const char *text, whole_choice *choice)
+{
+    static const char *const elements[] = {"hex8", "tet4"};
+    int index = 0;
+    FE_TRY(option_choice(flag, text, elements, 2, &index));
+    choice->element = index ? FE_TET4 : FE_HEX8;
+    return FE_OK;
+}
+
+fe_status whole_complete(const char *program, int n, char **words, whole_choice *choice)
+{
+    if (n == 0) return fe_fail(FE_BAD_INPUT, "no problem file; %s --help has the usage", program);
+    if (n > 1) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", words[1]);
+    if (!choice->mesh == !choice->cells) return fe_fail(FE_BAD_INPUT, "one of --mesh and --cells is needed");
+    choice->problem = words[0];
+    return FE_OK;
 }
 
 fe_status whole_open(const whole_choice *c, fe_order order, whole_problem *p)

@@ -24,6 +24,11 @@ typedef struct whole_problem {
     char name[160]; /* of the case: the mesh, for boxes the problem, and the load */
 } whole_problem;
 
+/* --element of a command line. */
+fe_status whole_element(const char *flag, const char *text, whole_choice *choice);
+/* The problem file among the n words that are no flags, and whether the choice is complete. */
+fe_status whole_complete(const char *program, int n, char **words, whole_choice *choice);
+
 /* order: of the nodes, as-is for that of the file. Close it also after a failure. */
 fe_status whole_open(const whole_choice *choice, fe_order order, whole_problem *p);
 void whole_close(whole_problem *p);
