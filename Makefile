@@ -100,7 +100,8 @@ TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 FUZZERS := mesh problem command writer
 FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c)
-TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
+# The longest first, since several run at a time on a machine with many cores.
+TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(basename $(notdir $(TEST_SOURCES)))))
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
@@ -247,7 +248,7 @@ test:
 	@$(MAKE) --no-print-directory -j"$$(nproc)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
-	@FE_BUILD=$(BUILD) sh tests/run.sh $(TESTS) $(if $(SANITIZE),,tests/detection.sh)
+	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),,tests/detection.sh) $(TESTS)
 
 # Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over small kernels.
 sanitize:

@@ -2,10 +2,13 @@
 # Runs test programs (cmocka) and scripts that print TAP, and sums them up: failures and reasons for skips are
 # printed, the rest is kept in FE_BUILD/tests/NAME.log. The last line reads "N passed, N failed, N skipped".
 #   tests/run.sh PROGRAM...
-passed=0 failed=0 skipped=0 status=0
-for program in "$@"; do
-    log=${FE_BUILD:-build}/tests/$(basename "$program").log
-    start=$(date +%s)
+# Several run at a time where there are many cores, one per 8 cores; TEST_JOBS=1 runs one after the other.
+logs=${FE_BUILD:-build}/tests
+
+# One program: prints its lines, and keeps its three numbers in NAME.sum.
+if [ "$1" = --one ]; then
+    program=$2 name=$(basename "$2") start=$(date +%s)
+    log=$logs/$name.log
     case $program in
     *.sh) sh "$program" >"$log" 2>&1 ;;
     *) CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1 ;;
@@ -16,16 +19,30 @@ for program in "$@"; do
     fails=$(grep '^not ok ' "$log" | grep -vc '# SKIP')
     # A program that ended before its plan, or by a signal, has failed, whatever it printed.
     plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
+    early=
     if [ "$plan" -ne $((oks + fails + skips)) ] || { [ $code -ne 0 ] && [ "$fails" -eq 0 ]; } || [ "$plan" -eq 0 ]; then
+        early="$program: ended with code $code after $((oks + fails + skips)) of $plan tests"
         fails=$((fails + 1))
-        echo "$program: ended with code $code after $((oks + fails + skips - 1)) of $plan tests"
     fi
-    [ "$fails" -eq 0 ] || grep -v '^ok ' "$log" | head -60
-    [ "$skips" -eq 0 ] || grep -i '^skipped: \|^# skipped' "$log" | sort -u
-    printf '%s: %d passed, %d failed, %d skipped (%d s)\n' "$(basename "$program")" "$oks" "$fails" "$skips" \
-        $(($(date +%s) - start))
-    passed=$((passed + oks)) failed=$((failed + fails)) skipped=$((skipped + skips))
-done
-[ $failed -eq 0 ] || status=1
-echo "$passed passed, $failed failed, $skipped skipped"
-exit $status
+    # All at once, so that programs that run at the same time do not mix their lines.
+    said=$(
+        [ -z "$early" ] || echo "$early"
+        [ "$fails" -eq 0 ] || grep -v '^ok ' "$log" | head -60
+        [ "$skips" -eq 0 ] || grep -i '^skipped: \|^# skipped' "$log" | sort -u
+        printf '%s: %d passed, %d failed, %d skipped (%d s)\n' "$name" "$oks" "$fails" "$skips" \
+            $(($(date +%s) - start))
+    )
+    printf '%s\n' "$said"
+    echo "$oks $fails $skips" >"$logs/$name.sum"
+    exit 0
+fi
+
+rm -f "$logs"/*.sum
+jobs=${TEST_JOBS:-$(($(nproc) / 8))}
+[ "$jobs" -ge 1 ] || jobs=1
+printf '%s\n' "$@" | xargs -I{} -P "$jobs" sh "$0" --one {}
+# A program without numbers did not even start.
+for program in "$@"; do
+    cat "$logs/$(basename "$program").sum" 2>/dev/null || echo 0 1 0
+done | awk '{passed += $1; failed += $2; skipped += $3}
+    END {printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0}'
