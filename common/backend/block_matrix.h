@@ -32,13 +32,14 @@ typedef struct fe_sweep {
 
 typedef struct fe_block_ops {
     /* Finest level: D^-1 of a node is xx yy zz xy yz xz. Ax: A x, or NULL where x is zero: it need not be set
-     * then, and neither need `direction`. */
+     * then, and neither need `direction`. clear [n][3], which may be Ax, or NULL: set to zero for the next
+     * product. */
     fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
-                            const double *Ax, float *direction, double *x);
+                            const double *Ax, float *direction, double *x, double *clear);
     fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
                                float *coarse); /* R (b - A x) */
-    fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse,
-                              double *x); /* x += P coarse */
+    fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
+                              double *clear); /* x += P coarse */
     /* Coarser levels: D^-1 is [n][6][6]; x NULL: zero. `out` must not be x. */
     fe_status (*sweep)(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                        const float *b, const float *x, float *direction, float *out);

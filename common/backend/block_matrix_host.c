@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) void add_row(int rows, int columns,
 }
 
 static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
-                            const double *Ax, float *direction, double *x)
+                            const double *Ax, float *direction, double *x, double *clear)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < n; i++) {
@@ -26,6 +26,7 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
         for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) {
             direction[j] = sweep.new_factor * y[c] + (Ax ? sweep.old_factor * direction[j] : 0.0f);
             x[j] = (Ax ? x[j] : 0.0) + (double)direction[j];
+            if (clear) clear[j] = 0.0;
         }
     }
     return FE_OK;
@@ -50,13 +51,17 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const dou
     return FE_OK;
 }
 
-static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x)
+static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
+                              double *clear)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < P->n_row; i++) {
         float sum[6] = {0};
         add_row(3, 6, P, i, coarse, sum);
-        for (int c = 0; c < 3; c++) x[3 * (size_t)i + (size_t)c] += (double)sum[c];
+        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) {
+            x[j] += (double)sum[c];
+            if (clear) clear[j] = 0.0;
+        }
     }
     return FE_OK;
 }

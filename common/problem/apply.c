@@ -9,6 +9,7 @@ typedef struct application {
     fe_comm *comm;
     fe_forces forces;
     double *displacement, *y;
+    int cleared; /* y is, where the strategy needs it */
 } application;
 
 static fe_status compute(const application *p, fe_part part)
@@ -19,7 +20,7 @@ static fe_status compute(const application *p, fe_part part)
 static fe_status clear(const application *p)
 {
     fe_device *d = p->problem->device;
-    if (p->assembly->traits & FE_STORES) return FE_OK;
+    if (p->cleared || p->assembly->traits & FE_STORES) return FE_OK;
     return d->ops->memory.zero(d, 3 * (size_t)p->problem->view.n_local * sizeof *p->y, p->y);
 }
 
@@ -63,13 +64,24 @@ static fe_status side_by_side(const application *p)
     return d->ops->side.join(d);
 }
 
+static fe_status run(const application *all, int phase)
+{
+    const fe_device *d = all->problem->device;
+    const fe_view *m = &all->problem->view;
+    const int border = m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior,
+              beside = border && all->assembly->traits & FE_INDEPENDENT && d->ops->side.begin;
+    FE_TRY(enter(all->problem->device, phase));
+    return beside ? side_by_side(all) : in_turn(all, border, phase);
+}
+
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y)
 {
-    const fe_view *m = &p->view;
-    const int border = m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior,
-              beside = border && a->traits & FE_INDEPENDENT && p->device->ops->side.begin;
-    const application all = {p, a, work, comm, forces, displacement, y};
-    FE_TRY(enter(p->device, phase));
-    return beside ? side_by_side(&all) : in_turn(&all, border, phase);
+    return run(&(application){p, a, work, comm, forces, displacement, y, 0}, phase);
+}
+
+fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
+                           fe_forces forces, int phase, double *displacement, double *y)
+{
+    return run(&(application){p, a, work, comm, forces, displacement, y, 1}, phase);
 }

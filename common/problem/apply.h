@@ -21,6 +21,9 @@ typedef fe_status (*fe_forces)(const fe_problem *p, void *work, fe_part part, co
  * FE_PHASE_EXCHANGE; with FE_N_PHASE no phase is set. */
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y);
+/* The same for a y whose owned rows the caller has cleared, if the strategy adds to them (not FE_STORES). */
+fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
+                           fe_forces forces, int phase, double *displacement, double *y);
 
 #ifdef __cplusplus
 }

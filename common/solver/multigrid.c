@@ -15,14 +15,21 @@ void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *swee
     }
 }
 
-fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
+static fe_status elastic_product(fe_multigrid *m, int cleared, double *x, double *y)
 {
     fe_problem elastic = *m->problem;
     elastic.view.elastic = 1;
-    FE_TRY(fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec,
-                    FE_PHASE_PRECONDITION_PRODUCT, x, y));
+    FE_TRY((cleared ? fe_apply_cleared : fe_apply)(&elastic, m->assembly, m->work, m->comm,
+                                                   m->assembly->jacvec, FE_PHASE_PRECONDITION_PRODUCT, x, y));
     return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
 }
+
+fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y) { return elastic_product(m, 0, x, y); }
+
+/* The product of z in m->product, which is clear before. Whoever reads it last clears it again, which saves a
+ * pass over memory. */
+static fe_status fine_product(fe_multigrid *m, double *z) { return elastic_product(m, 1, z, m->product); }
+static double *to_clear(const fe_multigrid *m) { return m->assembly->traits & FE_STORES ? NULL : m->product; }
 
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
                               float *to)
@@ -75,9 +82,10 @@ static fe_status gather(fe_multigrid *m)
 static fe_status sweep_fine(fe_multigrid *m, int i, int first, const double *r, double *z)
 {
     fe_device *d = m->device;
-    if (!first) FE_TRY(fe_multigrid_product(m, z, m->product));
+    if (!first) FE_TRY(fine_product(m, z));
     return fe_block_ops_of(d)->fine_sweep(d, m->problem->view.n_owned, m->inverse, m->sweep[i], r,
-                                          first ? NULL : m->product, m->direction, z);
+                                          first ? NULL : m->product, m->direction, z,
+                                          first ? NULL : to_clear(m));
 }
 
 fe_status fe_multigrid_apply(void *context, double *r, double *z)
@@ -89,12 +97,12 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     float *coarse;
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
     if (m->n_coarse == 0) return FE_OK;
-    FE_TRY(fe_multigrid_product(m, z, m->product));
+    FE_TRY(fine_product(m, z));
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION_COARSE));
     FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
     FE_TRY(gather(m));
     FE_TRY(coarse_cycle(m, 0, &coarse));
-    FE_TRY(ops->fine_prolong(d, &next->P, coarse, z));
+    FE_TRY(ops->fine_prolong(d, &next->P, coarse, z, to_clear(m)));
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, 0, r, z));
     return FE_OK;

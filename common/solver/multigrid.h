@@ -48,7 +48,7 @@ typedef struct fe_multigrid {
     int degree, n_coarse;
     float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
     float *direction; /* [n_owned][3] */
-    double *product;  /* [n_local][3] */
+    double *product;  /* [n_local][3], owned rows zero between products if the strategy adds to them */
     double *gathered; /* [6 n] of level 1, several ranks */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];

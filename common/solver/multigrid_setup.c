@@ -30,7 +30,7 @@ static fe_status apply_fine_inverse(void *context, double *x, double *y)
 {
     fe_multigrid *m = context;
     return fe_block_ops_of(m->device)->fine_sweep(m->device, m->problem->view.n_owned, m->inverse,
-                                                  (fe_sweep){0.0f, 1.0f}, x, NULL, m->direction, y);
+                                                  (fe_sweep){0.0f, 1.0f}, x, NULL, m->direction, y, NULL);
 }
 
 static fe_status bound_spectrum(fe_setup *k, int coarser)
