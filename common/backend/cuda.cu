@@ -108,7 +108,7 @@ extern "C" int fe_cuda_may_overlap(fe_device *d)
     const cudaGraphEdgeData *edge = NULL;
     cudaGraphNodeType type;
     size_t n = 0;
-    if (!c->recording || !c->overlaps) return 0;
+    if (!c->base.overlap || !c->recording || !c->overlaps) return 0;
 #if CUDART_VERSION >= 13000
     const cudaError_t error = cudaStreamGetCaptureInfo(c->stream, &capture, NULL, NULL, &before, &edge, &n);
 #else
@@ -201,10 +201,10 @@ __global__ void __launch_bounds__(BLOCK_SIZE) clear(size_t n, double *x)
     if (i < n) x[i] = 0.0;
 }
 
-/* Vectors in a recording are cleared by a kernel, which may overlap with its neighbours. */
+/* A kernel may overlap with its neighbours, which cudaMemsetAsync may not. */
 static fe_status cuda_zero(fe_device *d, size_t bytes, void *memory)
 {
-    if (self(d)->recording && bytes % sizeof(double) == 0) {
+    if (d->overlap && self(d)->recording && bytes % sizeof(double) == 0) {
         FE_LAUNCH_OVERLAPPED(d, bytes / sizeof(double), BLOCK_SIZE, clear, bytes / sizeof(double),
                              (double *)memory);
         return FE_OK;

@@ -22,8 +22,8 @@ cudaStream_t fe_cuda_stream(fe_device *d);
  * ended. */
 fe_status fe_cuda_side_stream(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
 void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
-/* A launch may overlap with the end of the kernel before it: a recording goes on, the last thing in it is a
- * kernel, and the build's code for this device knows fe_wait_for_last_kernel. */
+/* A launch may overlap with the end of the kernel before it: that was asked for, a recording goes on, the
+ * last thing in it is a kernel, and the build's code for this device knows fe_wait_for_last_kernel. */
 int fe_cuda_may_overlap(fe_device *d);
 #ifdef __cplusplus
 }

@@ -26,8 +26,9 @@ enum {
 };
 extern const char *const fe_precondition_names[FE_N_PRECONDITION]; /* "auto", "none", … */
 
-/* auto: where the backend records and there is one rank */
-enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON };
+/* auto: where the backend records and there is one rank. overlapped: on, and a kernel may begin while the one
+ * before it ends */
+enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON, FE_GRAPHS_OVERLAPPED };
 
 typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */
