@@ -35,7 +35,7 @@ file == "kernels.csv" {
         size[run, b, e, o, ++n_size[run, b, e, o]] = d
         if (d > largest[run, b, e, o] + 0) largest[run, b, e, o] = d
     }
-    present[run, b, v] = 1
+    present[run, b, v] = 1; box = get("case"); gsub(/[^0-9]/, "", box); cells[run, b, e, d] = box
     at = run SUBSEP b SUBSEP e SUBSEP o SUBSEP d SUBSEP v SUBSEP p
     state[at] = get("status")
     if (get("deterministic") == "0") changes[run, b, v] = 1
@@ -58,16 +58,24 @@ file == "storage.csv" {
     next
 }
 file == "solves.csv" {
-    if (get("status") != "ok") next
     d = get("case") SUBSEP get("element") SUBSEP get("precondition") SUBSEP get("ranks") SUBSEP get("backend")
+    if (get("status") != "ok") { # a case without times: by how many strategies, and with which errors
+        k = run SUBSEP d SUBSEP get("status"); x = get("error")
+        if (!n_refused[k]++) refused[run, ++n_refusal[run]] = k
+        if (x != "" && (!(k in refused_least) || x + 0 < refused_least[k] + 0)) refused_least[k] = x
+        if (x + 0 > refused_most[k] + 0) refused_most[k] = x
+        next
+    }
     if (!((run, d) in has_solve)) { has_solve[run, d] = 1; solve[run, ++n_solve[run]] = d }
     v = get("variant"); at = run SUBSEP d SUBSEP v; p = get("operation")
     if (!((run, v) in has_solver)) { has_solver[run, v] = 1; solver[run, ++n_solver[run]] = v }
     mid[at, p] = 1e3 * get("median_s"); low[at, p] = 1e3 * get("ci95_low_s"); high[at, p] = 1e3 * get("ci95_high_s")
     if (p == "material" || p == "residual" || p == "jacvec" || p == "precondition_product") share[at] += mid[at, p]
+    if (p == "solve") { k = get("repetitions") + 0; if (!(run in solve_least) || k < solve_least[run]) solve_least[run] = k; if (k > solve_most[run] + 0) solve_most[run] = k }
     newton[at] = get("newton_iterations"); krylov[at] = get("krylov_iterations"); solve_dof[run, d] = get("n_dof")
     next
 }
+file == "left-out.txt" { if (!/ DoF/) left_out[run] = left_out[run] (left_out[run] == "" ? "" : "; ") $0; next }
 file == "anderson.csv" {
     d = get("depth")
     if (!((run, d) in has_depth)) { has_depth[run, d] = 1; depth[run, ++n_depth[run]] = d }
@@ -83,6 +91,7 @@ file == "scaling.csv" {
     if (part[1] == "weak") { split(part[2], grid, "x"); sub(/^box/, "", box); split(box, side, "x"); box = side[1] / grid[1] "x" side[2] / grid[2] "x" side[3] / grid[3] }
     s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box
     if (!(s in n_ranks)) { scene[++n_scene] = s; scene_dof[s] = d }
+    span("rank_dof" s, get("n_dof") / get("ranks") / 1e6)
     if (!((s, get("ranks")) in has_ranks)) { has_ranks[s, get("ranks")] = 1; ranks[s, ++n_ranks[s]] = get("ranks") }
     at = s SUBSEP get("ranks") SUBSEP get("variant") SUBSEP get("operation")
     mid[at] = 1e3 * get("median_s"); low[at] = 1e3 * get("ci95_low_s"); high[at] = 1e3 * get("ci95_high_s")
@@ -171,8 +180,9 @@ function fastest(r, b, e, p, o, d, steady,    i, at, best) {
     }
     return best
 }
-function names(best) { return "`" best "`" (sure ? "" : " (intervals overlap)") }
-function rows_link(r) { return "[rows](" up folder[r] "/kernels.csv)" }
+# On the host assembled_cusparse is our own loop over the same matrix: no library is involved.
+function names(best, b) { return "`" best "`" (b == "host" && best == "assembled_cusparse" ? " (our own loop on the host)" : "") (sure ? "" : " (intervals overlap)") }
+function text_of(n, i) { return i == 1 ? "" : i == n ? " and " : ", " }
 function table_link(r) { return "[table](" up folder[r] "/table.md)" }
 
 # --- parts ----------------------------------------------------------------------------------------------------
@@ -184,9 +194,7 @@ function figure(    r, b, name, o, n, first, last, e) {
     for (i = 1; i <= n; i++) if (!first || size[r, b, e, o, i] < first) first = size[r, b, e, o, i]
     last = largest[r, b, e, o]
     wrap("*" (n > 1 ? "Tangent products on distorted boxes of " millions(first) " to " : "All operations on distorted boxes of ") millions(last) \
-        " degrees of freedom, all elements plastic, double precision, on one " about(r, b) ", commit " commit[r] "." \
-        " Elastic products (`jacvec_elastic`) read no stored tangents. `bound` is the element kernel of `element_atomic` without any sums. " \
-        rows_link(r) ", " table_link(r) ".*", "")
+        " degrees of freedom, all points plastic, one " about(r, b) ", commit " commit[r] ". `bound` is the element kernel of `element_atomic` without any sums (" table_link(r) ").*", "")
 }
 # Text cells are kept; the cells of numbers after them are made anew.
 function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
@@ -211,82 +219,141 @@ function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
     }
     for (i = 1; i <= n_variant; i++) if (!index(known, " " variant[i] " ")) fault("the table of strategies has no line of " variant[i])
 }
-function strategies_about(    b, o, i, e, p, n, least, most) {
+function strategies_about(    b, o, i, e, p, n, least, most, list, text) {
     b = (headline, "cuda") in has_backend ? "cuda" : "host"; o = main_order(headline, b, "hex8")
     for (i = 1; i <= n_variant; i++) for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
         n = repetitions[row(headline, b, elements[e], variant[i], ops[p])] + 0
         if (n && (!least || n < least)) least = n
         if (n > most) most = n
     }
-    wrap("Throughput: " (b == "host" ? "MDoF/s" : "GDoF/s") " (" (b == "host" ? "million" : "billion") " degrees of freedom per second) of one tangent product at " \
-        millions(largest[headline, b, "hex8", o]) " degrees of freedom on " about(headline, b) ", " o " order, median of " (least == most ? most : least " to " most) \
-        " samples with its 95 % interval, commit " commit[headline] " (" table_link(headline) ").", "")
+    n = sizes_of(headline, b, "hex8", o, list)
+    text = "Numbers: " (b == "host" ? "million" : "billion") " degrees of freedom per second (" (b == "host" ? "MDoF/s" : "GDoF/s") ") of one tangent product on " about(headline, b) ", box of " \
+        cells[headline, b, "hex8", list[n]] " cells a side (" millions(list[n]) " degrees of freedom), " o " order: median of " (least == most ? most : least " to " most) \
+        " samples (95 % interval), commit " commit[headline] " (" table_link(headline) ")."
+    if (n > 1) text = text " This is one size; [others](" up "docs/findings.md#sizes) can give another ranking."
+    wrap(text " *Elastic*: no stored tangent is read. *Tangents*: the stored tangent of every point is read. *Reproducible*: the same bits in every run." \
+        " *Patch*: up to 128 Hex8 or 360 Tet4 that one block of threads computes in shared memory.", "")
 }
-function finding_baseline(    r, text) {
-    text = "- **`patch` compared with an assembled matrix** (`assembled_bsr`), throughput of tangent products on Hex8 and Tet4:"
+# Sizes of an element in an order, ascending; their number.
+function sizes_of(r, b, e, o, list,    i, n) {
+    n = n_size[r, b, e, o]
+    for (i = 1; i <= n; i++) list[i] = size[r, b, e, o, i]
+    sort(list, n)
+    return n
+}
+# All measured cases of tangent products on GPUs, as run, order, degrees of freedom, element and operation in
+# case_run[i], case_order[i], ...; lines of tables are run, order and degrees of freedom.
+function find_cases(    r, o, e, i, n, p, list, orders) {
+    if (n_case) return
+    split("lexicographic bisection rcm morton random", orders, " ")
     for (r = 1; r <= n_run; r++) {
         if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
-        text = text " on an " short(r) " at " millions(largest[r, "cuda", "hex8", main_order(r, "cuda", "hex8")]) " degrees of freedom " gain(r, "hex8", "jacvec_elastic") \
-            " and " gain(r, "tet4", "jacvec_elastic") " times where all points are elastic, " gain(r, "hex8", "jacvec") " and " gain(r, "tet4", "jacvec") \
-            " times where stored tangents are read (" table_link(r) ");"
-    }
-    sub(/;$/, ".", text)
-    wrap(text, "  ")
-}
-function gain(r, e, p) { return ratio(need(row(r, "cuda", e, "patch", p)), need(row(r, "cuda", e, "assembled_bsr", p))) }
-function finding_fastest(    r, e, i, j, k, p, o, text, d, list, n, t, name, first, b) {
-    text = "- **The fastest strategy by card and size** (M degrees of freedom)."; b = "cuda"
-    for (r = 1; r <= n_run; r++) {
-        if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
-        text = text " " short(r) ":"
-        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
-            o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
-            for (i = 1; i <= n; i++) list[i] = size[r, b, elements[e], o, i]
-            sort(list, n)
-            text = text " " title(elements[e]) (p == 3 ? " elastic" : " with tangents"); name = ""
-            for (i = 1; i <= n + 1; i++) {
-                k = i > n ? "" : names(fastest(r, b, elements[e], ops[p], o, list[i], 0))
-                if (k != name && name != "") text = text " " name " (" (first == list[i - 1] ? "" : digits(first / 1e6) "–") digits(list[i - 1] / 1e6) "),"
-                if (k != name) { name = k; first = list[i] }
+        for (o = 1; o <= 5; o++) {
+            n = sizes_of(r, "cuda", "hex8", orders[o], list)
+            for (i = 1; i <= n; i++) {
+                line_run[++n_line] = r; line_order[n_line] = orders[o]; line_dof[n_line] = list[i]
+                for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+                    case_line[++n_case] = n_line; case_run[n_case] = r; case_order[n_case] = orders[o]; case_dof[n_case] = list[i]
+                    case_element[n_case] = elements[e]; case_operation[n_case] = ops[p]
+                }
             }
         }
-        sub(/,$/, " (", text)
-        text = text table_link(r) ")."
     }
-    wrap(text " [More tables](" up "docs/findings.md).", "  ")
+}
+function case_row(i, v) { return need(row(case_run[i], "cuda", case_element[i], v, case_operation[i], case_order[i], case_dof[i])) }
+function case_fastest(i, steady) { return fastest(case_run[i], "cuda", case_element[i], case_operation[i], case_order[i], case_dof[i], steady) }
+function line_name(i) { return "[" short(line_run[i]) "](" up folder[line_run[i]] "/table.md) | " line_order[i] " | " millions(line_dof[i]) }
+# The least and the largest value that was given for a key, and both as text.
+function span(key, x) {
+    if (!(key in least_of) || x < least_of[key]) least_of[key] = x
+    if (!(key in most_of) || x > most_of[key]) most_of[key] = x
+}
+function span_text(key) { return digits(least_of[key]) == digits(most_of[key]) ? digits(least_of[key]) : digits(least_of[key]) " to " digits(most_of[key]) }
+# The row of a strategy in a line.
+function line_row(i, e, v, p) { return need(row(line_run[i], "cuda", e, v, p, line_order[i], line_dof[i])) }
+function finding_baseline(    i) {
+    find_cases()
+    for (i = 1; i <= n_case; i++) {
+        if (case_run[i] != headline) continue
+        span("gain" case_element[i] case_operation[i], mid[case_row(i, "patch")] / mid[case_row(i, "assembled_bsr")])
+        span("gain_dof", case_dof[i] / 1e6)
+        span("assembly", mid[line_row(case_line[i], case_element[i], "assembled_bsr", "jacvec")] / mid[line_row(case_line[i], case_element[i], "assembled_bsr", "material")])
+    }
+    wrap("- **`patch` compared with an assembled matrix** (`assembled_bsr`, febench's own): over all sizes (" span_text("gain_dof") " M degrees of freedom) and orders on an " \
+        short(headline) ", its products have " span_text("gainhex8jacvec_elastic") " (Hex8) and " span_text("gaintet4jacvec_elastic") \
+        " (Tet4) times the throughput where all points are elastic, " span_text("gainhex8jacvec") " and " span_text("gaintet4jacvec") \
+        " times where stored tangents are read; making the matrix takes as long as " sprintf("%.0f to %.0f", least_of["assembly"], most_of["assembly"]) \
+        " of its products and is not counted ([all cards](" up "docs/findings.md#patch-and-an-assembled-matrix)).", "  ")
+}
+# patch and assembled_bsr, a line for each card, order and size.
+function baseline(    i, e, p, text) {
+    find_cases()
+    out("| card | order | DoF | Hex8 elastic | Hex8 tangents | Tet4 elastic | Tet4 tangents | `material`, products: Hex8 | Tet4 |"); out("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    for (i = 1; i <= n_line; i++) {
+        text = "| " line_name(i) " |"
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) text = text " " ratio(line_row(i, elements[e], "patch", ops[p]), line_row(i, elements[e], "assembled_bsr", ops[p])) " |"
+        for (e = 1; e <= 2; e++) text = text " " ratio(line_row(i, elements[e], "assembled_bsr", "jacvec"), line_row(i, elements[e], "assembled_bsr", "material")) " |"
+        out(text)
+    }
+}
+# The fastest strategy, the same lines; then the fastest reproducible one and its share of that.
+function fastest_table(    i, e, p, k, best, steady, text) {
+    find_cases()
+    for (k = 0; k < 2; k++) {
+        if (k) { out(""); out("The fastest reproducible strategy, and its share of the throughput of the fastest:"); out("") }
+        out("| card | order | DoF | Hex8 elastic | Hex8 tangents | Tet4 elastic | Tet4 tangents |"); out("|---|---|---:|---|---|---|---|")
+        for (i = 1; i <= n_line; i++) {
+            text = "| " line_name(i) " |"
+            for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+                steady = fastest(line_run[i], "cuda", elements[e], ops[p], line_order[i], line_dof[i], 1)
+                best = fastest(line_run[i], "cuda", elements[e], ops[p], line_order[i], line_dof[i], 0)
+                if (!k) text = text " " names(best, "cuda") " " interval(line_row(i, elements[e], best, ops[p])) " |"
+                else text = text (steady == "" ? "" : " `" steady "` " (steady == best ? "1" : ratio(line_row(i, elements[e], steady, ops[p]), line_row(i, elements[e], best, ops[p])))) " |"
+            }
+            out(text)
+        }
+    }
+}
+function finding_fastest(    i, k, n, best, count, list, text, unsure) {
+    find_cases()
+    for (i = 1; i <= n_case; i++) {
+        best = case_fastest(i, 0)
+        if (!sure) { unsure++; continue }
+        if (!count[best]++) list[++n] = best
+    }
+    for (i = 2; i <= n; i++) for (k = i; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { best = list[k]; list[k] = list[k - 1]; list[k - 1] = best }
+    for (i = 1; i <= n; i++) text = text text_of(n, i) "`" list[i] "` in " count[list[i]]
+    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (cards, sizes, orders, Hex8 and Tet4, elastic and with tangents) the fastest is " text \
+        (unsure ? "; in " unsure " intervals overlap" : "") " ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
+}
+function finding_bits(    i, best, steady) {
+    find_cases()
+    for (i = 1; i <= n_case; i++) {
+        best = case_fastest(i, 0); steady = case_fastest(i, 1)
+        if (steady != "") span("bits" case_operation[i], mid[case_row(i, steady)] / mid[case_row(i, best)])
+    }
+    wrap("- **Bitwise reproducible sums have a price**: in these cases the fastest reproducible strategy has " span_text("bitsjacvec_elastic") \
+        " of the throughput of the fastest of all where points are elastic, and " span_text("bitsjacvec") " with tangents ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
 }
 function sort(list, n,    i, j, t) {
     for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
 }
-function finding_bits(    r, e, text, best, steady) {
-    text = "- **Bitwise reproducible sums have a price**: elastic products of the fastest reproducible strategy, as a fraction of the fastest of all:"
-    for (r = 1; r <= n_run; r++) {
-        if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
-        text = text " on an " short(r)
-        for (e = 1; e <= 2; e++) {
-            best = fastest(r, "cuda", elements[e], "jacvec_elastic", "", "", 0); steady = fastest(r, "cuda", elements[e], "jacvec_elastic", "", "", 1)
-            text = text (e == 2 ? " and " : " ") ratio(row(r, "cuda", elements[e], steady, "jacvec_elastic"), row(r, "cuda", elements[e], best, "jacvec_elastic")) \
-                " on " title(elements[e]) " (`" steady "`)"
-        }
-        text = text ";"
-    }
-    sub(/;$/, ".", text)
-    wrap(text " [How it is measured](" up "docs/method.md).", "  ")
-}
-function finding_order(    r, text, n) {
-    text = "- **The order of nodes and elements matters**: with `bisection` instead of the lexicographic order, the throughput changes: "
+# The extremes over all strategies, elements, products and cards that were measured in two orders.
+function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, dof, text) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "orders") in has_word)) continue
-        n++
-        text = text "`patch` with tangents on Hex8 " changed(r, "hex8", "patch", "jacvec") " times, elastic on Tet4 `node_csr` " changed(r, "tet4", "node_csr", "jacvec_elastic") \
-            " times and `element_atomic` " changed(r, "tet4", "element_atomic", "jacvec_elastic") " times (" short(r) ", " table_link(r) "),"
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) for (i = 1; i <= n_variant; i++) {
+            if (variant[i] == "hybrid") continue
+            d = largest[r, "cuda", elements[e], "bisection"]
+            x = mid[need(row(r, "cuda", elements[e], variant[i], ops[p], "bisection", d))] / mid[need(row(r, "cuda", elements[e], variant[i], ops[p], "lexicographic", d))]
+            text = "`" variant[i] "`, " title(elements[e]) " " (p == 3 ? "elastic" : "with tangents") ", " short(r)
+            if (!dof || x < least) { least = x; low_name = text }
+            if (!dof || x > most) { most = x; high_name = text }
+            dof = d
+        }
     }
-    sub(/,$/, ".", text)
-    if (n) wrap(text, "  ")
-}
-function changed(r, e, v, p,    d) {
-    d = largest[r, "cuda", e, "bisection"]
-    return ratio(need(row(r, "cuda", e, v, p, "bisection", d)), need(row(r, "cuda", e, v, p, "lexicographic", d)))
+    if (dof) wrap("- **The order of nodes and elements matters**: at " millions(dof) " degrees of freedom, the one size in two orders, `bisection` instead of lexicographic changes throughput by factors from " \
+        digits(least) " (" low_name ") to " digits(most) " (" high_name ") ([tables](" up "docs/findings.md#orders)).", "  ")
 }
 # The run and box of most ranks of a kind.
 function widest(e, kind,    i, w, best, most) {
@@ -298,41 +365,81 @@ function widest(e, kind,    i, w, best, most) {
     return best
 }
 function top(s,    i, n) { for (i = 1; i <= n_ranks[s]; i++) if (ranks[s, i] + 0 > n) n = ranks[s, i] + 0; return n }
-function finding_ranks(    s, t, w) {
-    s = widest("hex8", "weak"); t = widest("tet4", "weak")
-    if (s == "") fault("no current run has weak scaling of hex8")
+# GMRES with patch on the most ranks, all its forms: efficiency (weak), speed-up of the smallest and the largest box (strong).
+function finding_ranks(    e, i, k, n, s, w, t, list, small, large, ways, a, b) {
+    n = split("gmres_mgs gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
+    if ((s = widest("hex8", "weak")) == "") fault("no current run has weak scaling of hex8")
     split(s, w, SUBSEP)
-    wrap("- **Several GPUs**: on " top(s) " " short(w[1]) " with " millions(scene_dof[s]) " degrees of freedom each, an iteration of GMRES with `patch` has a parallel" \
-        " efficiency of " efficiency(s, "gmres_dcgs2_graph") " on Hex8 and " efficiency(t, "gmres_dcgs2_graph") " on Tet4 ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
+    for (e = 1; e <= 2; e++) {
+        t = widest(elements[e], "weak")
+        for (k = 1; k <= n; k++) efficiency(t, list[k], "weak")
+    }
+    for (i = 1; i <= n_scene; i++) {
+        split(scene[i], a, SUBSEP)
+        if (a[1] != w[1] || a[3] != "strong" || !((scene[i], 1) in has_ranks) || top(scene[i]) != top(s)) continue
+        for (k = 1; k <= n; k++) efficiency(scene[i], list[k], "strong" scene_dof[scene[i]])
+        if (!small || scene_dof[scene[i]] < small) small = scene_dof[scene[i]]
+        if (scene_dof[scene[i]] > large) large = scene_dof[scene[i]]
+    }
+    wrap("- **Several GPUs**: from 1 to " top(s) " " short(w[1]) ", an iteration of GMRES with `patch` on " span_text("rank_dof" s) " M degrees of freedom per GPU has an efficiency from " \
+        digits(least_of["weak"]) " (`" least_name["weak"] "`) to " digits(most_of["weak"]) " (`" most_name["weak"] "`)" \
+        (large ? "; with " millions(large) " in all the speed-up is " span_text("strong" large) (large == small ? "" : ", with " millions(small) " only " span_text("strong" small)) : "") \
+        " ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
 }
 # Of the first run that has solves by several strategies: their share of a solve, and how far solves are apart.
-function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, nearest, parts, w, text) {
+function finding_solves(    r, i, j, k, at, least, most, fast, slow, quick, lame, apart, nearest, wins, losses, list, n, text, dof_least, dof_most, fast_unsure, slow_unsure, x) {
     for (r = 1; r <= n_run && !((r, "solves") in has_word && n_solver[r] > 2); r++) {}
     if (r > n_run) fault("no current run has whole solves by several strategies")
-    least = nearest = 1e9
+    least = nearest = dof_least = 1e9
     for (i = 1; i <= n_solve[r]; i++) {
-        fast = 1e9; slow = 0
+        fast = 1e9; slow = fast_unsure = slow_unsure = 0
         for (j = 1; j <= n_solver[r]; j++) {
             at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
             if (!((at, "solve") in mid)) continue
-            k = mid[at, "solve"]; w = share[at] / k
-            if (w < least) least = w
-            if (w > most) most = w
-            if (k < fast) fast = k
-            if (k > slow) slow = k
+            k = mid[at, "solve"]; x = share[at] / k
+            if (x < least) least = x
+            if (x > most) most = x
+            if (k < fast) { fast = k; quick = solver[r, j] }
+            if (k > slow) { slow = k; lame = solver[r, j] }
         }
+        for (j = 1; j <= n_solver[r]; j++) { # where intervals overlap nobody is first, or last
+            at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
+            if (!((at, "solve") in mid)) continue
+            if (solver[r, j] != quick && low[at, "solve"] <= high[r, solve[r, i], quick, "solve"]) fast_unsure = 1
+            if (solver[r, j] != lame && high[at, "solve"] >= low[r, solve[r, i], lame, "solve"]) slow_unsure = 1
+        }
+        wins[fast_unsure ? "" : quick]++; losses[slow_unsure ? "" : lame]++
         if (slow / fast > apart) apart = slow / fast
         if (slow / fast < nearest) nearest = slow / fast
+        if (solve_dof[r, solve[r, i]] < dof_least) dof_least = solve_dof[r, solve[r, i]]
+        if (solve_dof[r, solve[r, i]] > dof_most) dof_most = solve_dof[r, solve[r, i]]
     }
-    wrap("- **Whole solves**: on an " short(r) " the strategy's own work is " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) " of the time of a solve, and the slowest of " \
-        n_solver[r] " strategies takes " digits(nearest) " to " digits(apart) " times as long as the fastest, over cases with block-Jacobi and with multigrid" \
-        " ([findings](" up "docs/findings.md#whole-solves)).", "  ")
+    for (i = 1; i <= n_refusal[r]; i++) text = text (text == "" ? "; " : ", ") refusal(r, i)
+    wrap("- **Whole solves**: in " n_solve[r] " cases (" sprintf("%.0f K to %.0f K", dof_least / 1e3, dof_most / 1e3) " degrees of freedom, " short(r) ", no CUDA graphs) " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) \
+        " of the time is the strategy's own work, and the slowest of " n_solver[r] " strategies (" tally(r, losses) ") takes " digits(nearest) " to " digits(apart) " times as long as the fastest (" tally(r, wins) ")" \
+        text " ([table](" up "docs/findings.md#whole-solves)).", "  ")
 }
-function efficiency(s, op,    a, b, w, n) {
+# `a` in 3, `b` in 1: solvers of a run by a count, the most first.
+function tally(r, count,    j, k, n, list, text, t) {
+    for (j = 1; j <= n_solver[r]; j++) if (count[solver[r, j]]) list[++n] = solver[r, j]
+    for (j = 2; j <= n; j++) for (k = j; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { t = list[k]; list[k] = list[k - 1]; list[k - 1] = t }
+    for (j = 1; j <= n; j++) text = text text_of(n, j) "`" list[j] "` in " count[list[j]]
+    return text (count[""] ? (n ? ", " : "") count[""] " undecided" : "")
+}
+# A case of whole solves that has no times, and why.
+function refusal(r, i,    w, k) {
+    k = refused[r, i]; split(k, w, SUBSEP)
+    return w[2] ", " title(w[3]) ", " w[4] " has no times: `" w[7] "` with " (n_refused[k] == n_solver[r] ? "all " : "") n_refused[k] " strategies"
+}
+# Spans, under a name, of a GMRES form on one rank over that on the most; speed-up where the box is the same.
+function efficiency(s, op, name,    a, b, w, n, x) {
     n = top(s); a = s SUBSEP 1 SUBSEP "patch" SUBSEP op; b = s SUBSEP n SUBSEP "patch" SUBSEP op
     split(s, w, SUBSEP)
     if (!(a in mid) || !(b in mid)) fault(folder[w[1]] "/scaling.csv has no row of patch " op " on 1 and " n " ranks, " w[2] ", " w[3] ", box " w[4])
-    return ratio(a, b)
+    x = mid[a] / mid[b]
+    if (!(name in least_of) || x < least_of[name]) least_name[name] = op
+    if (!(name in most_of) || x > most_of[name]) most_name[name] = op
+    span(name, x)
 }
 function runs(    r) {
     out("| machine | run | commit | proves |"); out("|---|---|---|---|")
@@ -401,7 +508,8 @@ function anderson(    r, e, j, k, text, jacobian) {
 function solves(    r, i, j, w, at, text, v, any) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "solves") in has_word)) continue
-        wrap("Milliseconds, `patch`, " short(r) ", commit " commit[r] " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
+        wrap("Milliseconds, `patch`, " short(r) ", commit " commit[r] ", medians of " (solve_least[r] == solve_most[r] ? "" : solve_least[r] " to ") solve_most[r] " solves" \
+            (solve_most[r] < 9 ? " with their range" : "") " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
         out("| case | element | DoF | preconditioner | Newton | Krylov | preconditioner's set-up | solve | solve, graphs |")
         out("|---|---|---:|---|---:|---:|---:|---:|---:|")
         for (i = 1; i <= n_solve[r]; i++) {
@@ -412,8 +520,12 @@ function solves(    r, i, j, w, at, text, v, any) {
                 ((at, "solve_graph") in mid ? interval(at SUBSEP "solve_graph") : "") " |")
         }
         out("")
+        for (i = 1; i <= n_refusal[r]; i++) {
+            wrap("**" refusal(r, i) "**; their errors are " sprintf("%.1e to %.1e", refused_least[refused[r, i]], refused_most[refused[r, i]]) ", 1e-6 is allowed.", ""); out("")
+        }
+        if (left_out[r] != "") { wrap("Left out for time: " left_out[r] ".", ""); out("") }
         if (n_solver[r] < 3) continue
-        wrap("The same, all strategies: a whole solve, and the share of it that is the strategy's: material, residual, products.", ""); out("")
+        wrap("The same, all strategies: a whole solve, and the share of it that is the strategy's: material, residual, products of the Krylov method and of multigrid's finest level.", ""); out("")
         text = "| case | element | preconditioner |"; any = "|---|---|---|"
         for (j = 1; j <= n_solver[r]; j++) { text = text " `" solver[r, j] "` |"; any = any "---:|" }
         out(text); out(any)
@@ -490,25 +602,28 @@ function prices(    r, e, p, b, k, best, steady, text, backends, at) {
             if (ops[p] == "material") continue
             best = fastest(r, b, elements[e], ops[p], "", "", 0)
             if (best == "") continue
-            text = names(best) " " interval(row(r, b, elements[e], best, ops[p]))
+            text = names(best, b) " " interval(row(r, b, elements[e], best, ops[p]))
             at = row(r, b, elements[e], "bound", ops[p])
             steady = fastest(r, b, elements[e], ops[p], "", "", 1)
-            out("| [" place(r, b) "](" up folder[r] "/table.md) | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
+            out("| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], main_order(r, b, elements[e])]) " | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
                 " | " (steady == "" ? "" : "`" steady "`") " | " (steady == "" ? "" : steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
         }
     }
 }
-function over_sizes(    r, e, o, b, i, j, n, list, t, text, v, any) {
+function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
     b = "cuda"
     for (r = 1; r <= n_run; r++) {
         if (!((r, "sizes") in has_word)) continue
         for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
             o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
             if (n < 2) fault(folder[r] " proves 'sizes', but kernels.csv has one size of " elements[e] " on " b)
-            for (i = 1; i <= n; i++) list[i] = size[r, b, elements[e], o, i]
-            sort(list, n)
+            sizes_of(r, b, elements[e], o, list)
             out(""); out(title(elements[e]) ", `" ops[p] "`, GDoF/s on an " short(r) ":"); out("")
-            text = "| strategy |"; for (i = 1; i <= n; i++) text = text " " millions(list[i]) " |"
+            text = "| strategy |"
+            for (i = 1; i <= n; i++) {
+                k = repetitions[row(r, b, elements[e], variant[1], ops[p], o, list[i])]
+                text = text " " millions(list[i]) " (" cells[r, b, elements[e], list[i]] " cells a side)" (k < 6 ? ", range of " k " samples" : "") " |"
+            }
             out(text); text = "|---|"; for (i = 1; i <= n; i++) text = text "---:|"
             out(text)
             for (v = 1; v <= n_variant + 1; v++) {
@@ -608,6 +723,8 @@ function block(spec,    w, n) {
     else if (w[1] == "solves") solves()
     else if (w[1] == "variant") variant_table(substr(spec, 9))
     else if (w[1] == "profile") profile_table(substr(spec, 9))
+    else if (w[1] == "baseline") baseline()
+    else if (w[1] == "fastest") fastest_table()
     else if (w[1] == "prices") prices()
     else if (w[1] == "sizes") over_sizes()
     else if (w[1] == "orders") over_orders()

@@ -43,6 +43,8 @@ while IFS=, read -r machine folder commit proves; do
     for word in $proves; do
         files=$(files_of "$word") || fault "results/current.csv: $path proves '$word', which is not known"
         [ "$word" != kernels ] || headline=$n
+        # optional: what a budget left out of whole solves
+        [ "$word" != solves ] || [ ! -s "$path/left-out.txt" ] || inputs="$inputs run=$n file=left-out.txt $path/left-out.txt"
         for file in $files; do
             [ -s "$path/$file" ] || fault "$path proves '$word', but $file is not there"
             case " $inputs " in *" $path/$file "*) continue ;; esac
