@@ -366,8 +366,8 @@ function widest(e, kind,    i, w, best, most) {
 }
 function top(s,    i, n) { for (i = 1; i <= n_ranks[s]; i++) if (ranks[s, i] + 0 > n) n = ranks[s, i] + 0; return n }
 # GMRES with patch on the most ranks, all its forms: efficiency (weak), speed-up of the smallest and the largest box (strong).
-function finding_ranks(    e, i, k, n, s, w, t, list, small, large, ways, a, b) {
-    n = split("gmres_mgs gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
+function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
+    n = split("gmres_mgs gmres_mgs_graph gmres_cgs2 gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
     if ((s = widest("hex8", "weak")) == "") fault("no current run has weak scaling of hex8")
     split(s, w, SUBSEP)
     for (e = 1; e <= 2; e++) {
@@ -680,7 +680,7 @@ function storages(    r, e, v, s, text, at, any) {
     if (!any) out("No current run holds ways to store tangents.")
 }
 function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
-    n = split("jacvec_elastic jacvec gmres_mgs gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
+    n = split("jacvec_elastic jacvec gmres_mgs gmres_mgs_graph gmres_cgs2 gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
     for (i = 1; i <= n_scene; i++) {
         s = scene[i]; split(s, w, SUBSEP); r = w[1]
         if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
