@@ -24,9 +24,10 @@ endif
 # $(BUILD); make then reads itself again. It runs again when these variables or a folder of
 # headers or libraries have changed, and always for `make info`.
 CUDA_HOME ?= $(CUDA_PATH)
-NVCC ?= $(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) $(shell command -v nvcc 2>/dev/null) \
-    $(wildcard $(addsuffix /bin/nvcc,/usr/local/cuda /opt/cuda) /usr/local/cuda-*/bin/nvcc))
-MPICC ?= $(shell command -v mpicc 2>/dev/null)
+# Looked for again where the environment has them empty: `make test` hands its own on, from before it installed packages.
+NVCC := $(or $(NVCC),$(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) $(shell command -v nvcc 2>/dev/null) \
+    $(wildcard $(addsuffix /bin/nvcc,/usr/local/cuda /opt/cuda) /usr/local/cuda-*/bin/nvcc)))
+MPICC := $(or $(MPICC),$(shell command -v mpicc 2>/dev/null))
 CUDA ?=
 CUDA_ARCHS ?=
 NCCL_HOME ?=

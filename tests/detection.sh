@@ -81,12 +81,13 @@ hide() { # HOW HEADER
     wrap "$1" "$2" gcc g++ cc c++ ${CC:-} ${CXX:-}
 }
 
-# make with what is hidden. The jobs of a make above are its own.
+# make with what is hidden. The jobs of a make above are its own. MPICC is empty, as from a make that started before MPI
+# was installed.
 build() { # BUILD TARGET... [VARIABLE=VALUE...]
     folder=$1
     shift
     MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/--jobserver[^ ]*//g; s/-j[0-9]*//g; s/\(^\| \)--( |$)//') PATH=$work/bin \
-        env -u MPICC make --no-print-directory -j"$(nproc)" BUILD="$folder" "$@" >"$work/log" 2>&1
+        MPICC= make --no-print-directory -j"$(nproc)" BUILD="$folder" "$@" >"$work/log" 2>&1
 }
 programs="meshgen scaling solve solves kernels" # and peers, where there is PETSc
 # built FOLDER PROGRAM...: these are there and say their version; no others are
@@ -154,6 +155,11 @@ peers=
 if grep -q '^PETSc *found: ' "$work/log"; then
     peers=peers programs="$programs peers"
     check 'with PETSc there is peers' "$work/base/peers" --version
+fi
+if real_of mpicc >"$work/check"; then
+    check 'an empty MPICC of the environment: MPI is found' grep -q '^MPI *found: ' "$work/log"
+else
+    skips 'an empty MPICC of the environment: MPI is found' 'MPI: there is no mpicc'
 fi
 check 'CUDA=no: make info says so' grep -q '^CUDA Toolkit *missing: .*\[CUDA=no\]' "$work/log"
 check 'without CUDA solve refuses --backend cuda' refuses 'this build has no CUDA' "$work/base/solve" $problem --backend cuda
