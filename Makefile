@@ -40,7 +40,7 @@ SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/
     /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
 ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 $(call text,$(BUILD)/toolchain,$(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | \
-    $(NCCL_HOME) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
+    $(NCCL_HOME) | $(NVCC_CCBIN) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
     $(PKG_CONFIG_PATH) | $(PATH) | $(shell stat -c %Y $(SEARCHED) 2>/dev/null))
 ifeq ($(filter info,$(MAKECMDGOALS))$(MAKE_RESTARTS),info)
 $(shell touch '$(BUILD)/toolchain')
@@ -163,7 +163,7 @@ info:
 # among them: files that use one include have/*.h.
 FLAGS_FILE := $(BUILD)/flags
 ifneq ($(wildcard $(BUILD)/config.mk),)
-$(call text,$(FLAGS_FILE),$(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(CUDA_FLAGS))
+$(call text,$(FLAGS_FILE),$(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(NVCC_CCBIN) | $(CUDA_FLAGS))
 $(call text,$(BUILD)/commit,$(COMMIT))
 endif
 

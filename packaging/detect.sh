@@ -10,7 +10,7 @@
 #   detect/x.log      what the compilers said
 #
 # Environment: CC CXX NVCC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME MPICC CPPFLAGS CFLAGS CXXFLAGS LDFLAGS, as the Makefile
-# hands them on. NVCC_CCBIN, nvcc's host compiler, is nvcc's own variable.
+# hands them on; NVCC_CCBIN, nvcc's host compiler, is nvcc's own variable. Compilers may have arguments ("ccache gcc").
 set -u
 export LC_ALL=C
 out=$1 work=$1/detect
@@ -33,7 +33,7 @@ missing() { # WHY
     assign "${library}_NOTE" "$1"
 }
 first_error() { # of the log: the line to tell
-    grep -iE -m 1 'error|not found|cannot|undefined' "$work/$library.log" | cut -c1-160 || true
+    grep -iE -m 1 'error|not found|cannot|undefined|fatal|no such file' "$work/$library.log" | cut -c1-160 || true
 }
 
 # probe LANGUAGE FLAGS LIBS: compiles, links and runs $work/$library.c; it prints a version. 1: it does not.
@@ -194,7 +194,7 @@ EOF
 # note_version NAME: pkg-config's version, where the library has none of its own to print
 note_version() {
     sed -i '/_NOTE/d' "$work/$library.mk"
-    assign "${library}_NOTE" "$(pkg-config --modversion "$1" 2>/dev/null || echo yes)"
+    assign "${library}_NOTE" "$(pkg-config --modversion "$1" 2>/dev/null || echo 'version unknown (no pkg-config)')"
 }
 
 benchmark() {
@@ -264,7 +264,7 @@ EOF
 
 # The folder behind a flag of nvcc's own dry run: where its headers and libraries are, however it was installed.
 dry_run() { # NAME PREFIX
-    "$NVCC" --dryrun -x cu /dev/null -c 2>&1 | sed -n "s/^#\\$ $1=//p" | tr '" ' '\n\n' | sed -n "s/^$2//p" |
+    $NVCC --dryrun -x cu /dev/null -c 2>&1 | sed -n "s/^#\\$ $1=//p" | tr '" ' '\n\n' | sed -n "s/^$2//p" |
         grep -v '/stubs$' | while read -r folder; do [ ! -d "$folder" ] || (cd "$folder" && pwd -P); done | head -n 1
 }
 
@@ -281,16 +281,16 @@ cuda() {
     if [ "$CUDA" = no ]; then
         missing 'CUDA=no'
         return
-    elif [ -z "$NVCC" ] || ! command -v "$NVCC" >/dev/null 2>&1; then
+    elif [ -z "$NVCC" ] || ! command -v "${NVCC%% *}" >/dev/null 2>&1; then
         missing "${NVCC:-nvcc} was not found (PATH, CUDA_HOME, NVCC)"
         return
     fi
-    version=$("$NVCC" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+    version=$($NVCC --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')
     if ! echo "${version:-0}" | awk -F. '{ exit !($1 > 12 || ($1 == 12 && $2 >= 4)) }'; then
         missing "$NVCC is ${version:-no CUDA compiler}; 12.4 or newer is needed"
         return
     fi
-    known=$("$NVCC" --list-gpu-code 2>/dev/null | sed 's/^sm_//' | tr '\n' ' ')
+    known=$($NVCC --list-gpu-code 2>/dev/null | sed 's/^sm_//' | tr '\n' ' ')
     archs=$(architectures) why=
     for arch in $archs; do
         case " $known " in
@@ -326,12 +326,14 @@ extern "C" int probe(void)
 }
 EOF
     echo 'int probe(void); int main(void) { return probe(); }' >"$work/CUDA.c"
-    # nvcc takes some host compilers only: its own default first, then older ones that may be there
-    for host in '' g++-13 g++-12 g++-11 clang++-17 clang++-16 clang++-15 clang++-14; do
+    # nvcc takes some host compilers only: the requested one; otherwise its own default, then older ones that may be there
+    hosts='g++-13 g++-12 g++-11 clang++-17 clang++-16 clang++-15 clang++-14'
+    [ -z "${NVCC_CCBIN:-}" ] || hosts=
+    for host in '' $hosts; do
         [ -z "$host" ] || command -v "$host" >/dev/null 2>&1 || continue
         ccbin=${host:+-ccbin $host}
         echo "+ $NVCC -std=c++17 $ccbin $generate -c CUDA.cu" >>"$work/CUDA.log"
-        "$NVCC" -std=c++17 $ccbin $generate -c "$work/CUDA.cu" -o "$work/CUDA.o" >>"$work/CUDA.log" 2>&1 || continue
+        $NVCC -std=c++17 $ccbin $generate -c "$work/CUDA.cu" -o "$work/CUDA.o" >>"$work/CUDA.log" 2>&1 || continue
         libraries="${folder:+-L$folder -Wl,-rpath,$folder} -lcublas -lcudart_static -ldl -lrt -lpthread -lstdc++"
         case $folder in /usr/lib | /usr/lib64 | /usr/lib/*-linux-gnu) libraries=${libraries#*,"$folder" } ;; esac
         if probe c '' "'$work/CUDA.o' $libraries"; then
@@ -344,7 +346,7 @@ EOF
         fi
         break
     done
-    missing "nvcc $version: $(first_error)"
+    missing "nvcc $version${NVCC_CCBIN:+, NVCC_CCBIN=$NVCC_CCBIN}: $(first_error)"
 }
 
 # Parts of the Toolkit, or libraries installed with it; after cuda()
@@ -378,7 +380,9 @@ int main(void)
     return 0;
 }
 EOF
-    if [ -n "$NCCL_HOME" ]; then
+    if [ -n "$NCCL_HOME" ] && [ ! -e "$NCCL_HOME/include/nccl.h" ]; then
+        missing "NCCL_HOME=$NCCL_HOME has no include/nccl.h"
+    elif [ -n "$NCCL_HOME" ]; then
         choose c "-I$NCCL_HOME/include $flags|-L$NCCL_HOME/lib -Wl,-rpath,$NCCL_HOME/lib -lnccl $libs" || true
     else
         choose c "$flags|-lnccl $libs" || true

@@ -4,6 +4,12 @@ import os
 
 from spack.package import *
 
+try:  # Spack 1.0 and newer; before, spack.package has them
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
+
 
 class Febench(MakefilePackage, CudaPackage):
     """Compares strategies to assemble finite-element contributions on GPUs and processors: complete solvers for
