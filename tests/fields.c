@@ -59,15 +59,14 @@ static int read_arrays(const char *path, array list[MOST_ARRAYS])
     static char text[1 << 23];
     int n = 0;
     read_into(path, sizeof text, text);
-    const char *data = strstr(text, "<AppendedData encoding=\"base64\">\n_");
-    assert_non_null(data);
-    data = strchr(data, '_') + 1;
     for (const char *at = text; (at = strstr(at, "<DataArray ")); at++) {
         assert_true(n < MOST_ARRAYS);
         array *a = &list[n++];
         if (sscanf(at, "<DataArray type=\"%15[^\"]\" Name=\"%31[^\"]\"", a->type, a->name) != 2)
             fail_msg("%s: %.60s", path, at);
-        read_data(data + strtoul(strstr(at, " offset=\"") + 9, NULL, 10), a);
+        const char *data = strstr(at, "format=\"binary\">\n");
+        assert_non_null(data);
+        read_data(strchr(data, '\n') + 1, a);
     }
     return n;
 }

@@ -1,8 +1,9 @@
 /* VTU and PVD files, as VTK's XML formats document describes them.
  *
- * Arrays stand in one appended section, each as base64 of [n_block, block, last block, compressed sizes ...]
- * (UInt64) followed by base64 of the zlib blocks. base64 costs a third over raw bytes and keeps the file
- * well-formed XML. */
+ * Each array stands in its element, as base64 of [n_block, block, last block, compressed sizes ...] (UInt64)
+ * followed by base64 of the zlib blocks. base64 costs a third over raw bytes and keeps the file well-formed
+ * XML. One appended section would be an alternative, but VTK 9.1 as Ubuntu has it, with a newer expat, reads
+ * none above 4 KB, not even its own. */
 #include "common/mesh/vtu.h"
 #include "common/base/file.h"
 
@@ -16,12 +17,12 @@
  * the threads share an array. */
 enum { BLOCK = 1 << 18 };
 
-typedef struct appended {
-    char *text; /* base64 of all arrays so far */
+typedef struct base64 {
+    char *text;
     size_t n, capacity;
-} appended;
+} base64;
 
-/* A DataArray: its attributes and where its bytes are. */
+/* A DataArray: its attributes and where its numbers are. */
 typedef struct array {
     const char *name, *type;
     int n_component;
@@ -29,7 +30,7 @@ typedef struct array {
     const void *data;
 } array;
 
-static fe_status reserve(appended *a, size_t more)
+static fe_status reserve(base64 *a, size_t more)
 {
     if (a->capacity - a->n >= more) return FE_OK;
     const size_t capacity = a->n + more > 2 * a->capacity ? a->n + more : 2 * a->capacity;
@@ -40,7 +41,7 @@ static fe_status reserve(appended *a, size_t more)
     return FE_OK;
 }
 
-static fe_status append_base64(appended *a, const unsigned char *byte, size_t n)
+static fe_status append_base64(base64 *a, const unsigned char *byte, size_t n)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     FE_TRY(reserve(a, (n + 2) / 3 * 4));
@@ -74,20 +75,21 @@ static int compress_blocks(const unsigned char *data, size_t bytes, int64_t n_bl
     return failed;
 }
 
-/* Appends an array; *offset is where it starts in the section. */
-static fe_status append_array(appended *a, const void *data, size_t bytes, size_t *offset)
+/* A DataArray of n tuples; `a` is scratch. Errors of the stream are found by fe_file_commit. */
+static fe_status write_array(FILE *xml, base64 *a, const array *d, size_t n_tuple)
 {
+    const size_t bytes = n_tuple * (size_t)d->n_component * d->item;
     const size_t n_block = (bytes + BLOCK - 1) / BLOCK, bound = compressBound(BLOCK);
     uint64_t *header = NULL;
     unsigned char *packed = NULL;
-    *offset = a->n;
+    a->n = 0;
     FE_ALLOCATE(header, n_block + 3, "VTU header");
     fe_status status = fe_allocate(n_block, bound, "VTU blocks", (void **)&packed);
     if (status == FE_OK) {
         header[0] = n_block;
         header[1] = BLOCK;
         header[2] = bytes % BLOCK;
-        if (compress_blocks(data, bytes, (int64_t)n_block, bound, packed, header + 3))
+        if (compress_blocks(d->data, bytes, (int64_t)n_block, bound, packed, header + 3))
             status = fe_fail(FE_FAILED, "VTU: zlib cannot compress %zu bytes", bytes);
     }
     size_t n = 0;
@@ -99,6 +101,12 @@ static fe_status append_array(appended *a, const void *data, size_t bytes, size_
     if (status == FE_OK) status = append_base64(a, packed, n);
     free(header);
     free(packed);
+    if (status == FE_OK) {
+        fprintf(xml, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"binary\">\n",
+                d->type, d->name, d->n_component);
+        fwrite(a->text, 1, a->n, xml);
+        fprintf(xml, "\n</DataArray>\n");
+    }
     return status;
 }
 
@@ -114,27 +122,22 @@ static fe_status check_finite(const array *d, size_t n, const int64_t *tag)
     return FE_OK;
 }
 
-/* Writes the DataArray elements of one section and appends their data. Arrays without data are left out. */
-static fe_status write_section(FILE *xml, appended *a, const char *section, int n_array, const array *d,
+/* The DataArray elements of one section. Arrays without data are left out. */
+static fe_status write_section(FILE *xml, base64 *a, const char *section, int n_array, const array *d,
                                size_t n, const int64_t *tag)
 {
     fprintf(xml, "<%s>\n", section);
     for (int k = 0; k < n_array; k++) {
         if (!d[k].data) continue;
-        size_t offset;
         FE_TRY(check_finite(&d[k], n, tag));
-        FE_TRY(append_array(a, d[k].data, n * (size_t)d[k].n_component * d[k].item, &offset));
-        fprintf(xml,
-                "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" "
-                "offset=\"%zu\"/>\n",
-                d[k].type, d[k].name, d[k].n_component, offset);
+        FE_TRY(write_array(xml, a, &d[k], n));
     }
     fprintf(xml, "</%s>\n", section);
     return FE_OK;
 }
 
 /* Connectivity, end offsets and VTK's cell types. */
-static fe_status write_cells(FILE *xml, appended *a, const fe_mesh *mesh)
+static fe_status write_cells(FILE *xml, base64 *a, const fe_mesh *mesh)
 {
     const size_t n = (size_t)mesh->n_elem;
     const int n_corner = fe_corners(mesh->kind);
@@ -146,21 +149,19 @@ static fe_status write_cells(FILE *xml, appended *a, const fe_mesh *mesh)
         end[e] = ((int64_t)e + 1) * n_corner;
         type[e] = n_corner == 4 ? 10 : 12; /* VTK_TETRA, VTK_HEXAHEDRON */
     }
-    size_t offset[3] = {0};
-    if (status == FE_OK) status = append_array(a, mesh->conn, n * (size_t)n_corner * sizeof(int), &offset[0]);
-    if (status == FE_OK) status = append_array(a, end, n * sizeof *end, &offset[1]);
-    if (status == FE_OK) status = append_array(a, type, n, &offset[2]);
+    const array connectivity = {"connectivity", "Int32", 1, sizeof(int), mesh->conn},
+                offsets = {"offsets", "Int64", 1, sizeof *end, end}, types = {"types", "UInt8", 1, 1, type};
+    fprintf(xml, "<Cells>\n");
+    if (status == FE_OK) status = write_array(xml, a, &connectivity, n * (size_t)n_corner);
+    if (status == FE_OK) status = write_array(xml, a, &offsets, n);
+    if (status == FE_OK) status = write_array(xml, a, &types, n);
+    fprintf(xml, "</Cells>\n");
     free(end);
     free(type);
-    fprintf(xml,
-            "<Cells>\n<DataArray type=\"Int32\" Name=\"connectivity\" format=\"appended\" offset=\"%zu\"/>\n"
-            "<DataArray type=\"Int64\" Name=\"offsets\" format=\"appended\" offset=\"%zu\"/>\n"
-            "<DataArray type=\"UInt8\" Name=\"types\" format=\"appended\" offset=\"%zu\"/>\n</Cells>\n",
-            offset[0], offset[1], offset[2]);
     return status;
 }
 
-static fe_status write_piece(FILE *xml, appended *a, const fe_mesh *mesh, const fe_fields *f)
+static fe_status write_piece(FILE *xml, base64 *a, const fe_mesh *mesh, const fe_fields *f)
 {
     const array node[] = {
         {"displacement", "Float64", 3, sizeof(double), f->displacement},
@@ -209,16 +210,14 @@ static fe_status write_step(const fe_series *s, int step, const fe_mesh *mesh, c
     fe_status status = fe_file_open(&file, path);
     free(path);
     FE_TRY(status);
-    appended a = {0};
+    base64 a = {0};
     fprintf(file.stream,
             "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" "
             "byte_order=\"LittleEndian\" "
             "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<UnstructuredGrid>\n");
     status = write_piece(file.stream, &a, mesh, f);
     if (status == FE_OK) {
-        fprintf(file.stream, "</UnstructuredGrid>\n<AppendedData encoding=\"base64\">\n_");
-        fwrite(a.text, 1, a.n, file.stream);
-        fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
+        fprintf(file.stream, "</UnstructuredGrid>\n</VTKFile>\n");
         status = fe_file_commit(&file);
     }
     fe_file_close(&file);

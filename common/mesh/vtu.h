@@ -1,4 +1,4 @@
-/* ParaView output: one .vtu per load step (appended, zlib-compressed, Float64) and a .pvd that lists them. */
+/* ParaView output: one .vtu per load step (base64, zlib-compressed, Float64) and a .pvd that lists them. */
 #ifndef FE_VTU_H
 #define FE_VTU_H
 

@@ -158,11 +158,9 @@ static void check_array(const char *text, const char *what, const void *wanted, 
     unsigned char head[64], packed[8192], plain[8192];
     uint64_t header[4];
     snprintf(key, sizeof key, "Name=\"%s\"", what);
-    const char *at = strstr(text, key), *data = strstr(text, "<AppendedData encoding=\"base64\">\n_");
-    CHECK(at && data && bytes <= sizeof plain);
-    at = strstr(at, "offset=\"");
-    CHECK(at);
-    data = strchr(data, '_') + 1 + strtoul(at + 8, NULL, 10);
+    const char *at = strstr(text, key), *data = at ? strstr(at, "format=\"binary\">\n") : NULL;
+    CHECK(data && bytes <= sizeof plain);
+    data = strchr(data, '\n') + 1;
     CHECK(decode(data, 44, head) == 32); /* header: 1 block, its size, size of the last, packed size */
     memcpy(header, head, sizeof header);
     CHECK(header[0] == 1 && header[2] == bytes && header[3] <= sizeof packed - 4);
