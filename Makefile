@@ -95,12 +95,12 @@ endif
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/options.c
+RANK_SOURCES := bench/solve.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 FUZZERS := mesh problem command writer
-FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c)
+FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c bench/output.c)
 # The longest first, since several run at a time on a machine with many cores.
 TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(basename $(notdir $(TEST_SOURCES)))))
 
@@ -129,7 +129,8 @@ help:
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
 	@echo 'make fuzz SECONDS=600  libFuzzer (clang) on meshes, problems, command lines and writers, each so long'
-	@echo 'make faults     a small solve in which each allocation, write, flush, rename and read fails once'
+	@echo 'make faults     a small solve in which each allocation, write, flush, rename and read fails once; KILLS=200 runs'
+	@echo '                that are killed and resumed'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install missing libraries (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
@@ -203,6 +204,7 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/solve: $(call object,bench/output.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
@@ -285,9 +287,11 @@ fuzz:
 	        tests/fuzz/corpus/$$target >$(folder)/$$target.log 2>&1; code=$$?; \
 	    grep -v '^solve: \|^meshgen: \|^note: ' $(folder)/$$target.log | tail -n 40; [ $$code -eq 0 ] || exit 1; done
 
-# Every allocation, write, flush, rename and read of a small solve fails once.
+# Every allocation, write, flush, rename and read of a small solve fails once; runs are killed and resumed.
+KILLS ?= 200
 faults: tests
 	@FE_FAULT_STRIDE=1 $(BUILD)/tests/test_hostile '*_that_*'
+	@FE_KILLS=$(KILLS) $(BUILD)/tests/test_resume 'killed_*'
 
 # The budget of time begins here.
 bench:

@@ -1,8 +1,8 @@
 /* The program `solve`: one problem, one result. */
 #include "common/solver/solve.h"
 #include "bench/options.h"
+#include "bench/output.h"
 #include "common/backend/device.h"
-#include "common/base/file.h"
 #include "common/ranks/ranks.h"
 #include "common/report/version.h"
 #include "common/variant.h"
@@ -68,7 +68,14 @@ static const char help[] =
     "(10)\n"
     "  --timeout SECONDS         a rank that does not answer for so long has failed (60)\n"
     "  --result FILE.json        result, complete after every load step; its status is \"running\" until the "
-    "end\n"
+    "end.\n"
+    "                            FILE.json.state, written after every step, is what a run can be resumed "
+    "from\n"
+    "  --resume FILE.json        go on after the last accepted step of that result, and complete it; "
+    "problem, "
+    "mesh\n"
+    "                            and version must be the same. Give --output again, too\n"
+    "  --no-state                keep no state: saves its file and the time to write it\n"
     "  --output DIR              ParaView series of the fields\n"
     "  --verbose                 one line per Newton iteration\n"
     "  --list --help --version\n"
@@ -105,6 +112,8 @@ enum {
     OPT_PROGRESS,
     OPT_TIMEOUT,
     OPT_RESULT,
+    OPT_RESUME,
+    OPT_NO_STATE,
     OPT_OUTPUT,
     OPT_VERBOSE,
     OPT_LIST,
@@ -140,6 +149,8 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"progress", 1, 0, OPT_PROGRESS},
                                       {"timeout", 1, 0, OPT_TIMEOUT},
                                       {"result", 1, 0, OPT_RESULT},
+                                      {"resume", 1, 0, OPT_RESUME},
+                                      {"no-state", 0, 0, OPT_NO_STATE},
                                       {"output", 1, 0, OPT_OUTPUT},
                                       {"verbose", 0, 0, OPT_VERBOSE},
                                       {"list", 0, 0, OPT_LIST},
@@ -149,9 +160,9 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 
 typedef struct arguments {
     fe_options options;
-    const char *problem, *mesh, *result, *output;
-    char *command, *flags;           /* as typed, quoted for a shell: all words, and those of flags alone */
-    int order, done, ranks, timeout; /* 0: not given */
+    const char *problem, *mesh, *result, *resume, *output;
+    char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
+    int order, done, ranks, timeout, no_state; /* 0: not given */
 } arguments;
 
 static int is_plain(const char *word)
@@ -191,6 +202,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_VARIANT: o->variant = text; return FE_OK;
     case OPT_BACKEND: o->backend = text; return FE_OK;
     case OPT_RESULT: a->result = text; return FE_OK;
+    case OPT_RESUME: a->resume = text; return FE_OK;
+    case OPT_NO_STATE: a->no_state = 1; return FE_OK;
     case OPT_OUTPUT: a->output = text; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_PROGRESS:
@@ -265,16 +278,16 @@ static fe_status parse(int argc, char **argv, arguments *a)
         return fe_fail(FE_BAD_INPUT, "no problem file; usage: solve PROBLEM.json (solve --help)");
     if (optind + 1 < argc) return fe_fail(FE_BAD_INPUT, "%s: a second problem file", argv[optind + 1]);
     a->problem = argv[optind];
+    if (a->resume && a->result && strcmp(a->resume, a->result))
+        return fe_fail(FE_BAD_INPUT, "--result %s: --resume %s is the result, too", a->result, a->resume);
+    if (a->resume) a->result = a->resume;
     return join_words(optind - 1, argv + 1, &a->flags);
 }
 
 /* Writes the results of a step, and prints a line about it. */
 typedef struct writer {
-    const arguments *arguments;
-    const fe_mesh *mesh;
+    output *output;
     fe_result *result;
-    fe_result_file *file;
-    fe_series *series; /* NULL: no output */
 } writer;
 
 /* The lines before the first step. Names come from files. */
@@ -282,9 +295,10 @@ static void introduce(const writer *w)
 {
     const fe_result *r = w->result;
     char line[FE_MESSAGE_LENGTH];
-    snprintf(line, sizeof line, "%s on %s", r->problem->name, w->mesh->path);
-    printf("%s: %d nodes, %d %s; %s on %s\n", fe_printable(line), w->mesh->n_node, w->mesh->n_elem,
+    snprintf(line, sizeof line, "%s on %s", r->problem->name, r->mesh->path);
+    printf("%s: %d nodes, %d %s; %s on %s\n", fe_printable(line), r->mesh->n_node, r->mesh->n_elem,
            r->element, r->variant, r->backend);
+    if (r->n_before) printf("goes on after load step %d of %d\n", r->n_before, r->problem->n_step);
     if (r->ranks > 1)
         printf("%d ranks (%s), %s partition: elements %.3f of their mean at most, %.2f %% computed again; "
                "%.2f %% ghosts; %d neighbours at most\n",
@@ -300,9 +314,11 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
 {
     writer *w = context;
     w->result->status = "running";
-    if (w->series) FE_TRY(fe_series_write(w->series, w->mesh, fields));
-    if (w->arguments->result) FE_TRY(fe_result_write(w->file, w->result));
-    if (!step) return introduce(w), FE_OK;
+    if (!step) {
+        FE_TRY(output_begin(w->output, w->result, fields));
+        return introduce(w), FE_OK;
+    }
+    FE_TRY(output_step(w->output, w->result, fields));
     double seconds = 0.0;
     for (int p = 0; p < FE_N_PHASE; p++) seconds += step->seconds[p];
     printf("%4d  %9d  %9lld  %.6e  %.6e  %10lld  %8.3f\n", step->step, step->newton_iterations,
@@ -312,17 +328,9 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     return FE_OK;
 }
 
-/* Output must not replace what it is computed from. */
-static fe_status keep_inputs(const arguments *a, const fe_case *c, const char *mesh)
+static fe_status keep_state(void *context, fe_checkpoint *state)
 {
-    const char *const input[2] = {a->problem, mesh};
-    for (int i = 0; i < 2; i++) {
-        if (a->result && fe_file_same(a->result, input[i]))
-            return fe_fail(FE_BAD_INPUT, "--result %s: is the same file as %s, which is read", a->result,
-                           input[i]);
-        if (a->output) FE_TRY(fe_series_spares(a->output, c->name, c->n_step, input[i]));
-    }
-    return FE_OK;
+    return output_keep(((writer *)context)->output, state);
 }
 
 /* Threads wait for each other many times in an iteration, and wait long where others use the cores. A thread
@@ -338,25 +346,30 @@ static int threads_for(const fe_options *o, const fe_mesh *mesh)
 }
 
 static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,
-                       fe_result_file *file, fe_series *series, const char *path)
+                       output *out, const char *path)
 {
     const int first = a->options.mpi.rank == 0; /* the others compute only */
-    writer w = {a, mesh, result, file, a->output ? series : NULL};
-    const fe_observer observer = {&w, a->output != NULL, write_step};
-    FE_TRY(keep_inputs(a, c, path));
+    int done;
+    writer w = {out, result};
+    FE_TRY(output_spares_inputs(out, path));
     FE_TRY(fe_mesh_read(path, first, mesh));
+    FE_TRY(output_identify(out, a->order, a->options.tet_points, &done));
+    if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
+    if (done) return FE_OK;
+    fe_identity_inputs(&out->identity, result->inputs);
     FE_TRY(fe_mesh_reorder(mesh, (fe_order)a->order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
-    if (a->output && first) FE_TRY(fe_series_open(series, a->output, c->name));
-    if (a->result && first) FE_TRY(fe_result_open(file, a->result));
+    if (first) FE_TRY(output_open(out));
     fe_options options = a->options;
     options.threads = threads_for(&options, mesh);
+    if (out->from.head.n_step) options.resume = &out->from;
+    const fe_observer observer = {&w, a->output != NULL, write_step, out->keeps_state ? keep_state : NULL};
     const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);
     if (status == FE_BAD_INPUT || !first || !result->problem) return status; /* an older result stays */
     char message[FE_MESSAGE_LENGTH];
     snprintf(message, sizeof message, "%s", fe_message());
-    const fe_status written = a->result ? fe_result_write(file, result) : FE_OK;
+    const fe_status written = output_end(out, result);
     double setup = 0.0;
     for (int i = 0; i < FE_N_SETUP; i++) setup += result->setup_seconds[i];
     if (*result->device) /* else it failed before it had one */
@@ -376,8 +389,12 @@ static fe_status run(const arguments *a)
     fe_mesh mesh = {0};
     fe_boundary b = {0};
     fe_result result = {0};
-    fe_result_file file = {0};
-    fe_series series = {0};
+    output out = {.result = a->result,
+                  .fields = a->output,
+                  .resumes = a->resume != NULL,
+                  .keeps_state = a->result && !a->no_state,
+                  .problem = &c,
+                  .mesh = &mesh};
     char *path = NULL;
     fe_catch_interrupts();
     fe_status status = fe_case_read(a->problem, &c);
@@ -389,9 +406,8 @@ static fe_status run(const arguments *a)
     }
     result.command = a->command, result.flags = a->flags;
     result.mesh_name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &file, &series, path);
-    fe_result_file_close(&file);
-    fe_series_close(&series);
+    if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &out, path);
+    output_close(&out);
     fe_result_close(&result);
     fe_boundary_close(&b);
     fe_mesh_close(&mesh);

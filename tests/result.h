@@ -14,5 +14,9 @@ json_t *result_step(const json_t *root, size_t i);
 double result_probe(const json_t *step, size_t i);
 /* How many steps a result file has; 0 where it is not there yet. Whenever it is there, it is complete. */
 size_t result_steps(const char *path);
+/* Every number of every step is the same, to a tolerance relative to the step's largest of its kind; or to
+ * the bit, with the histories of Newton's method, but without times. */
+void result_assert_close(const char *what, const json_t *result, const json_t *reference, double tolerance);
+void result_assert_same(const json_t *a, const json_t *b);
 
 #endif

@@ -208,7 +208,7 @@ static void running_results_are_complete(void **state)
     size_t last = 0;
     child_write_long_problem("many.json", NULL);
     unlink("many.r.json");
-    const pid_t child = child_start("solve many.json --threads 1 --result many.r.json");
+    const pid_t child = child_start("solve many.json --threads 1 --no-state --result many.r.json");
     while (access("many.r.json", R_OK)) usleep(1000);
     for (; last < LONG_PROBLEM; n_look++) {
         json_t *root = result_load("many.r.json");
@@ -315,8 +315,11 @@ static void killed_runs_leave_whole_files(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------ */
 
-/* Allocations of one kind fail, one in each run. The result is the older one or a complete one, and the
- * program tells the truth about it. */
+#define FAULTY "solve p.json --threads 1 --result fault.json --output fault_fields"
+#define RESUMED "solve p.json --threads 1 --resume fault.json --output fault_fields"
+
+/* Calls of one kind fail, one in each run. The result is the older one or a complete one, and the program
+ * tells the truth about it. Where there is a state, the run can be resumed. */
 static void fail_each(const char *kind, const char *command, int stride)
 {
     char inject[512], line[1024], text[32];
@@ -326,6 +329,7 @@ static void fail_each(const char *kind, const char *command, int stride)
     long n_call = -1;
     for (long i = 0; i <= n_call || n_call < 0; i += stride) {
         write_file("fault.json", "{\"status\": \"older\", \"steps\": []}\n");
+        unlink("fault.json.state");
         snprintf(line, sizeof line, "env LD_PRELOAD=%s FE_FAULT=%s:%ld FE_FAULT_COUNT=count %s", inject, kind,
                  i, command);
         const int code = child_run("%s", line);
@@ -339,6 +343,10 @@ static void fail_each(const char *kind, const char *command, int stride)
         if (!code) assert_int_equal(json_array_size(result_at(root, "steps")), 3);
         if (code) assert_string_not_equal(status, "converged");
         json_decref(root);
+        if (code && !access("fault.json.state", F_OK)) {
+            child_must(0, RESUMED);
+            json_decref(result_load_checked("fault.json", "converged", 3));
+        }
         if (n_call >= 0) continue;
         read_into("count", sizeof text, text);
         n_call = strtol(text, NULL, 10);
@@ -346,7 +354,6 @@ static void fail_each(const char *kind, const char *command, int stride)
     }
 }
 
-#define FAULTY "solve p.json --threads 1 --result fault.json --output fault_fields"
 static void memory_that_runs_out(void **state)
 {
     (void)state;

@@ -37,6 +37,8 @@ static fe_status add(fe_growing *g, size_t n, const char *text)
     return FE_OK;
 }
 
+fe_status fe_growing_resume(fe_growing *g, size_t n, const char *body) { return add(g, n, body); }
+
 /* 0, or the errno. */
 static int write_at(int file, size_t n, const char *text, off_t at)
 {

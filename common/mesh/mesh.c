@@ -1,5 +1,6 @@
 /* The mesh's own housekeeping: release, groups and their node sets, node→element lists, connected parts. */
 #include "common/mesh/mesh.h"
+#include "common/base/hash.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -19,6 +20,28 @@ void fe_mesh_close(fe_mesh *mesh)
     free(mesh->elem_tag);
     free(mesh->elem_group);
     *mesh = (fe_mesh){0};
+}
+
+uint64_t fe_mesh_hash(const fe_mesh *mesh)
+{
+    const size_t n_node = (size_t)mesh->n_node, n_elem = (size_t)mesh->n_elem;
+    fe_hash h = {0};
+    const int head[] = {mesh->kind, mesh->n_node, mesh->n_elem, mesh->n_group};
+    fe_hash_add(&h, sizeof head, head);
+    fe_hash_add(&h, 3 * n_node * sizeof *mesh->x, mesh->x);
+    fe_hash_add(&h, n_node * sizeof *mesh->node_tag, mesh->node_tag);
+    fe_hash_add(&h, n_elem * (size_t)fe_corners(mesh->kind) * sizeof *mesh->conn, mesh->conn);
+    fe_hash_add(&h, n_elem * sizeof *mesh->elem_tag, mesh->elem_tag);
+    fe_hash_add(&h, n_elem * sizeof *mesh->elem_group, mesh->elem_group);
+    for (int g = 0; g < mesh->n_group; ++g) {
+        const fe_group *group = &mesh->group[g];
+        const int counts[] = {group->dim, group->number, group->n_facet};
+        fe_hash_add(&h, sizeof counts, counts);
+        fe_hash_add(&h, strlen(group->name) + 1, group->name);
+        fe_hash_add(&h, (size_t)group->n_facet * (group->dim == 3 ? 1 : 4) * sizeof *group->facet,
+                    group->facet);
+    }
+    return fe_hash_value(&h);
 }
 
 const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name)

@@ -52,6 +52,9 @@ fe_status fe_mesh_write(const fe_mesh *mesh, const char *path, int binary);
  * value), duplicated elements. */
 fe_status fe_mesh_check(const fe_mesh *mesh);
 
+/* A hash of all of it: nodes, elements, tags, groups and their names. */
+uint64_t fe_mesh_hash(const fe_mesh *mesh);
+
 /* Group by exact name, any dimension; where a name exists in several dimensions the highest below 3 wins.
  * NULL where there is none. */
 const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Bytes of an array that are compressed together: large enough for zlib's 32 KiB window, small enough that
@@ -225,19 +226,49 @@ static fe_status write_step(const fe_series *s, int step, const fe_mesh *mesh, c
     return status;
 }
 
+static const char LIST_END[] = "</Collection>\n</VTKFile>\n";
+
+/* The list's entry of a step, behind its head where it is the first, to be freed. */
+static fe_status entry_of(const fe_series *s, int step, double time, char **entry)
+{
+    static const char head[] = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+                               "byte_order=\"LittleEndian\">\n<Collection>\n";
+    if (asprintf(entry, "%s<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%04d.vtu\"/>\n",
+                 s->list.n_body ? "" : head, time, s->name, step) >= 0)
+        return FE_OK;
+    *entry = NULL;
+    return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a step", s->directory);
+}
+
 /* Adds step s->n to the list. */
 static fe_status write_collection(fe_series *s, double time)
 {
-    static const char head[] = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
-                               "byte_order=\"LittleEndian\">\n<Collection>\n",
-                      end[] = "</Collection>\n</VTKFile>\n";
-    char *more;
-    const int n = asprintf(&more, "%s<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%04d.vtu\"/>\n",
-                           s->n ? "" : head, time, s->name, s->n);
-    if (n < 0) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a step", s->directory);
-    const fe_status status = fe_growing_write(&s->list, (size_t)n, more, sizeof end - 1, end);
-    free(more);
+    char *entry;
+    FE_TRY(entry_of(s, s->n, time, &entry));
+    const fe_status status = fe_growing_write(&s->list, strlen(entry), entry, sizeof LIST_END - 1, LIST_END);
+    free(entry);
     return status;
+}
+
+/* A step that is there already. */
+static fe_status take_over(fe_series *s, int step)
+{
+    char *path, *entry = NULL;
+    FE_TRY(file_name(s->directory, s->name, STEP_FILE, step, &path));
+    fe_status status =
+        access(path, R_OK) == 0
+            ? entry_of(s, step, step, &entry)
+            : fe_fail(FE_BAD_INPUT, "%s: %s: the series cannot go on without it", path, strerror(errno));
+    if (status == FE_OK) status = fe_growing_resume(&s->list, strlen(entry), entry);
+    free(path), free(entry);
+    return status;
+}
+
+fe_status fe_series_resume(fe_series *s, int first, int last)
+{
+    for (int step = first; step >= 0 && step <= last; step++) FE_TRY(take_over(s, step));
+    s->n = last + 1, s->time = last;
+    return first < 0 ? FE_OK : fe_growing_write(&s->list, 0, "", sizeof LIST_END - 1, LIST_END);
 }
 
 /* Makes the folders of which `path` names the last, and leaves it as it was. */

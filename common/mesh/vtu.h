@@ -33,5 +33,10 @@ typedef struct fe_series {
 fe_status fe_series_open(fe_series *s, const char *directory, const char *name);
 /* Writes one .vtu and then the .pvd, each complete when it appears under its name. */
 fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f);
+/* After it was opened: the list gets the steps `first` to `last` of an earlier run, at their numbers as
+ * times, and the next step follows; first -1: the list begins with that. FE_BAD_INPUT where a step's file is
+ * missing.
+ */
+fe_status fe_series_resume(fe_series *s, int first, int last);
 void fe_series_close(fe_series *s);
 #endif

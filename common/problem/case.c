@@ -3,6 +3,7 @@
  * A message names file, key and value: `bar.json: key "material.nu": 0.5 is not below 0.5`. */
 #include "common/problem/case.h"
 #include "common/base/file.h"
+#include "common/base/hash.h"
 #include "common/problem/expression.h"
 
 #include <jansson.h>
@@ -371,6 +372,9 @@ fe_status fe_case_read(const char *path, fe_case *c)
     starved = 0;
     fe_status status = fe_file_read(path, &text, &n);
     json_t *root = status == FE_OK ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &error) : NULL;
+    fe_hash hash = {0};
+    fe_hash_add(&hash, n, text);
+    c->hash = fe_hash_value(&hash);
     free(text);
     if (status == FE_OK && !root && starved)
         status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for its JSON", path);

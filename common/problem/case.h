@@ -37,6 +37,7 @@ typedef struct fe_probe {
 
 typedef struct fe_case {
     char *file, *name, *units;
+    uint64_t hash; /* of the file's bytes */
     int elastic;
     fe_material material;
     int n_mesh, n_support, n_load, n_path, n_step, n_probe;

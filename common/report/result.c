@@ -1,5 +1,6 @@
 /* The result file: a run and its accepted steps as JSON. */
 #include "common/report/result.h"
+#include "common/base/file.h"
 #include "common/report/version.h"
 
 #include <jansson.h>
@@ -27,7 +28,7 @@ fe_step_result *fe_result_add_step(fe_result *r)
     fe_step_result *s = &r->step[r->n_step];
     const size_t n_path = (size_t)r->problem->n_path, n_probe = (size_t)r->boundary->n_probe,
                  n_reaction = (size_t)r->boundary->n_reaction;
-    *s = (fe_step_result){.step = r->n_step + 1, .substeps = 1};
+    *s = (fe_step_result){.step = r->n_before + r->n_step + 1, .substeps = 1};
     s->factor = calloc(n_path + 1, sizeof *s->factor);
     s->probe = calloc(n_probe + 1, sizeof *s->probe);
     s->reaction = calloc(n_reaction + 1, sizeof *s->reaction);
@@ -242,6 +243,8 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, o, "precondition", text(r->precondition));
     put(w, o, "command", text(r->command));
     put(w, o, "flags", text(r->flags));
+    put(w, o, "resumed_after", r->n_before ? integer(r->n_before) : json_null());
+    put(w, o, "inputs", *r->inputs ? text(r->inputs) : json_null());
     put(w, o, "commit", text(fe_commit()));
     put(w, o, "versions", versions_of(w));
     for (int i = 0; i < FE_N_SETUP; i++) put(w, setup, fe_setup_names[i], number(r->setup_seconds[i]));
@@ -325,7 +328,7 @@ static void dump_more(writer *w, const fe_result_file *f, const fe_result *r, li
         say(w, ",\n \"steps\": [", more);
     }
     for (int k = f->n_step; k < r->n_step; k++) {
-        say(w, k ? ",\n  " : "\n  ", more);
+        say(w, r->n_before + k ? ",\n  " : "\n  ", more);
         dump(w, step_of(w, r, &r->step[k]), 2, more);
     }
 }
@@ -346,6 +349,40 @@ fe_status fe_result_open(fe_result_file *f, const char *path)
     return fe_growing_open(&f->file, path);
 }
 
+fe_status fe_result_resume(fe_result_file *f, const fe_checkpoint *state)
+{
+    const fe_checkpoint_head *h = &state->head;
+    char *text;
+    size_t n;
+    fe_hash hash = {0};
+    if (!h->n_step) return FE_OK; /* it begins anew */
+    FE_TRY(fe_file_read(f->file.path, &text, &n));
+    if (n > h->result_bytes) fe_hash_add(&hash, h->result_bytes, text);
+    fe_status status =
+        n > h->result_bytes && fe_hash_value(&hash) == h->result_hash
+            ? fe_growing_resume(&f->file, h->result_bytes, text)
+            : fe_fail(FE_BAD_INPUT, "%s: is not the result that the state beside it belongs to",
+                      f->file.name);
+    if (status == FE_OK) f->has_head = 1, f->hash = hash;
+    free(text);
+    return status;
+}
+
+fe_status fe_result_is_done(const char *path, const char *inputs, int *done)
+{
+    char *text;
+    size_t n;
+    *done = 0;
+    FE_TRY(fe_file_read(path, &text, &n));
+    json_t *root = json_loadb(text, n, 0, NULL);
+    const char *status = json_string_value(json_object_get(root, "status")),
+               *of = json_string_value(json_object_get(json_object_get(root, "run"), "inputs"));
+    *done = status && of && !strcmp(status, "converged") && !strcmp(of, inputs);
+    json_decref(root);
+    free(text);
+    return FE_OK;
+}
+
 fe_status fe_result_write(fe_result_file *f, const fe_result *r)
 {
     writer w = {0};
@@ -357,7 +394,7 @@ fe_status fe_result_write(fe_result_file *f, const fe_result *r)
         status = fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for the result", f->file.name);
     else
         status = fe_growing_write(&f->file, more.n, more.text ? more.text : "", end.n, end.text);
-    if (status == FE_OK) f->has_head = 1, f->n_step = r->n_step;
+    if (status == FE_OK) f->has_head = 1, f->n_step = r->n_step, fe_hash_add(&f->hash, more.n, more.text);
     free(more.text), free(end.text);
     return status;
 }

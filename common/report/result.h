@@ -5,9 +5,11 @@
 #include "common/backend/device.h"
 #include "common/base/fe.h"
 #include "common/base/growing.h"
+#include "common/base/hash.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/case.h"
 #include "common/problem/share.h"
+#include "common/report/checkpoint.h"
 
 /* Parts of set-up, rank 0's: the problem on its device, the strategy's own, the preconditioner where it is
  * made before the first step. */
@@ -65,9 +67,11 @@ typedef struct fe_result {
     /* of rank 0; in the solve only scalars come back */
     double setup_seconds[FE_N_SETUP];
     int64_t bytes_to_device, bytes_from_device_setup, bytes_from_device_solve, bytes_from_device_output;
-    size_t bytes_resident; /* of all ranks */
+    size_t bytes_resident;      /* of all ranks */
+    char inputs[FE_INPUT_HASH]; /* hash of problem and mesh; empty: not known */
+    int n_before;               /* load steps of the runs that this one goes on from */
     int n_step;
-    fe_step_result *step;   /* [n_step] accepted steps, */
+    fe_step_result *step;   /* [n_step] accepted steps behind them, */
     fe_step_result *failed; /* and the one behind them that was given up, NULL where none was */
 } fe_result;
 
@@ -84,9 +88,15 @@ void fe_result_close(fe_result *r);
  * flushed to the disk before, and costs as much as the steps that are new. Steps that were written stay. */
 typedef struct fe_result_file {
     fe_growing file;
-    int has_head, n_step; /* what the file holds */
+    int has_head, n_step; /* what the file holds; n_step: of this run */
+    fe_hash hash;         /* of head and steps */
 } fe_result_file;
 fe_status fe_result_open(fe_result_file *f, const char *path);
+/* After it was opened: takes over the steps of the file that is there, as many as the state knows of.
+ * FE_BAD_INPUT where the file is not the one that the state belongs to. */
+fe_status fe_result_resume(fe_result_file *f, const fe_checkpoint *state);
+/* Whether a file is the result, `converged`, of this problem and mesh, whose hash is given. */
+fe_status fe_result_is_done(const char *path, const char *inputs, int *done);
 fe_status fe_result_write(fe_result_file *f, const fe_result *r);
 /* Accepts a zeroed object. */
 void fe_result_file_close(fe_result_file *f);

@@ -2,7 +2,7 @@
  * each. */
 #include "common/problem/state.h"
 #include "common/ranks/ranks.h"
-#include "common/solver/solver.h"
+#include "common/solver/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ typedef struct run {
     const fe_backend *backend;
     const fe_variant *variant;
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
-    int *element_rank; /* lowest owner of a corner */
+    int *element_rank;  /* lowest owner of a corner */
+    fe_checkpoint kept; /* where the observer wants it */
 } run;
 
 fe_options fe_default_options(void)
@@ -75,15 +76,19 @@ static int uses_gmres(const fe_options *o)
            (o->krylov == FE_KRYLOV_AUTO && o->jacobian == FE_JACOBIAN_DIFFERENCE);
 }
 
+static int kind_of(const run *r)
+{
+    return r->mesh->kind == FE_TET4 && r->options->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
+}
+
 static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
 {
     const fe_options *o = r->options;
     const fe_material *m = &r->problem->material;
-    const int kind = r->mesh->kind == FE_TET4 && o->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
     double start = fe_seconds();
-    s->mesh_nodes = r->mesh->n_node;
+    s->mesh_nodes = r->mesh->n_node, s->mesh_elements = r->mesh->n_elem;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
-    FE_TRY(fe_problem_open(r->mesh, share, kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
+    FE_TRY(fe_problem_open(r->mesh, share, kind_of(r), fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
                            &s->problem));
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
@@ -169,7 +174,9 @@ typedef struct showing {
     const fe_observer *observer;
     const fe_step_result *record;
     fe_fields fields;
+    fe_checkpoint *kept; /* NULL: nobody wants it */
     fe_status status;
+    int shown; /* the observer has it, though not all that follows may be written */
     char message[1024];
 } showing;
 static void *show(void *argument)
@@ -177,6 +184,8 @@ static void *show(void *argument)
     showing *w = argument;
     const fe_observer *o = w->observer;
     w->status = o->step(o->context, w->record, o->wants_fields ? &w->fields : NULL);
+    w->shown = w->status == FE_OK;
+    if (w->shown && w->kept) w->status = o->keep(o->context, w->kept);
     if (w->status != FE_OK) snprintf(w->message, sizeof w->message, "%s", fe_message());
     return NULL;
 }
@@ -206,6 +215,7 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     if (!o) return FE_OK;
     const int64_t before = s->device->bytes_from_device;
     if (o->wants_fields && record) FE_TRY(gather_fields(s, r));
+    if (o->keep && record) FE_TRY(fe_solver_keep(s, &r->kept));
     if (s->comm->rank == 0) r->result->bytes_from_device_output += s->device->bytes_from_device - before;
     s->device->bytes_from_device = before; /* the solve's own are counted apart */
     FE_TRY(s->comm->ops->barrier(s->comm));
@@ -219,14 +229,15 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
                             .von_mises = r->element_fields[FE_OUT_MISES],
                             .peeq = r->element_fields[FE_OUT_PEEQ],
                             .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
-                            .rank = r->element_rank}};
+                            .rank = r->element_rank},
+                 .kept = o->keep && record ? &r->kept : NULL};
     fe_status told = FE_OK;
     if (s->comm->size > 1)
         told = show_beside(s->comm, &w);
     else
         show(&w);
+    if (w.shown) r->n_shown = r->result->n_step; /* on rank 0 */
     if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);
-    if (s->comm->rank == 0) r->n_shown = r->result->n_step;
     FE_TRY(told);
     return s->comm->ops->barrier(s->comm);
 }
@@ -250,13 +261,16 @@ static fe_status start_over(fe_solver *s, run *r)
 static fe_status load_steps(fe_solver *s, run *r)
 {
     const int n_path = r->boundary->n_path;
+    const fe_checkpoint *resume = r->options->resume;
+    const int first = resume ? (int)resume->head.n_step : 0;
     fe_ending ending = FE_ENDING_NONE;
     double *to = NULL, before[FE_N_PHASE];
+    if (first) FE_TRY(fe_solver_restore(s, resume));
     FE_ALLOCATE(to, n_path, "load factors");
     if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
     s->device->bytes_from_device = 0;
     fe_status status = observe(s, r, NULL);
-    for (int step = 0; step < r->problem->n_step && status == FE_OK; step++) {
+    for (int step = first; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
         fe_result *into = s->comm->rank == 0 ? r->result : &own;
         fe_step_result *record = fe_result_add_step(into);
@@ -276,8 +290,8 @@ static fe_status load_steps(fe_solver *s, run *r)
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
         }
-        if (status == FE_OK) status = observe(s, r, record);
         if (status == FE_OK) status = fe_solver_accept(s, to);
+        if (status == FE_OK) status = observe(s, r, record);
         if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
             (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
         if (s->comm->rank != 0) fe_result_close(&own);
@@ -356,6 +370,8 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 static fe_status run_fields(run *r)
 {
     field list[N_FIELD];
+    if (r->observer && r->observer->keep)
+        FE_TRY(fe_checkpoint_open(r->mesh, kind_of(r), r->boundary->n_path, &r->kept));
     if (!r->observer || !r->observer->wants_fields) return FE_OK;
     list_fields(r, list);
     for (int f = 0; f < N_FIELD; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
@@ -377,6 +393,7 @@ static void close_run(run *r)
     list_fields(r, list);
     for (int f = 0; f < N_FIELD; f++) free(*list[f].x);
     free(r->element_rank);
+    fe_checkpoint_close(&r->kept);
     fe_partition_close(&r->partition);
 }
 
@@ -438,6 +455,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->partition = fe_partition_names[o->partition];
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
+    result->n_before = o->resume ? (int)o->resume->head.n_step : 0;
     const fe_status status = run_all(&r);
     if (!r.abandoned) close_run(&r); /* else somebody may still use it, and the program ends now */
     return status;

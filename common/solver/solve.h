@@ -7,6 +7,7 @@
 #include "common/mesh/vtu.h"
 #include "common/problem/case.h"
 #include "common/problem/share.h"
+#include "common/report/checkpoint.h"
 #include "common/report/result.h"
 #include "common/solver/krylov.h"
 
@@ -47,6 +48,8 @@ typedef struct fe_options {
      * newton_iterations, whatever comes out, each step whole. repetitions: all load steps so often, from the
      * undeformed state each time; the observer hears of it as of the first. */
     int fixed_work, repetitions;
+    const fe_checkpoint
+        *resume; /* go on from there, a state of the same mesh and problem; NULL: undeformed */
 } fe_options;
 
 /* The defaults of interface and README. */
@@ -58,12 +61,14 @@ fe_options fe_default_options(void);
 int fe_precondition_of(const fe_options *o, int n_node);
 const char *fe_precondition_name(const fe_options *o, int n_node);
 
-/* Called on rank 0 after step 0 (undeformed, result NULL) and every accepted step. `fields` is NULL
- * unless wanted. */
+/* Called on rank 0 before the first step (undeformed or resumed, result NULL) and after every accepted step.
+ * `fields` is NULL unless wanted. `keep`, which may be NULL, follows each step with what the run could be
+ * resumed from; the program adds what it knows to the head. */
 typedef struct fe_observer {
     void *context;
     int wants_fields;
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
+    fe_status (*keep)(void *context, fe_checkpoint *state);
 } fe_observer;
 
 /* Runs the problem, or with MPI this process's rank of it; then every process has read the same, and rank 0's

@@ -29,8 +29,8 @@ typedef struct fe_solver {
     fe_comm *comm;
     fe_problem problem;
     void *work;
-    size_t n, length; /* owned entries, entries of a vector */
-    int mesh_nodes;   /* of all ranks */
+    size_t n, length;              /* owned entries, entries of a vector */
+    int mesh_nodes, mesh_elements; /* of all ranks */
 
     int n_fixed; /* owned constrained components, ascending */
     int *fixed;

@@ -1,0 +1,122 @@
+/* Result, fields and state of a run; see output.h. */
+#include "bench/output.h"
+#include "common/base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static fe_status spare(const output *o, const char *input)
+{
+    if (o->result && fe_file_same(o->result, input))
+        return fe_fail(FE_BAD_INPUT, "--result %s: is the same file as %s, which is read", o->result, input);
+    if (o->state && fe_file_same(o->state, input))
+        return fe_fail(FE_BAD_INPUT, "--result %s: its state %s is the same file as %s, which is read",
+                       o->result, o->state, input);
+    return o->fields ? fe_series_spares(o->fields, o->problem->name, o->problem->n_step, input) : FE_OK;
+}
+
+fe_status output_spares_inputs(output *o, const char *mesh)
+{
+    if (o->result && asprintf(&o->state, "%s.state", o->result) < 0) {
+        o->state = NULL;
+        return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", o->result);
+    }
+    FE_TRY(spare(o, o->problem->file));
+    return spare(o, mesh);
+}
+
+fe_status output_identify(output *o, int order, int tet_points, int *done)
+{
+    char inputs[FE_INPUT_HASH];
+    *done = 0;
+    o->identity = fe_identity_of(o->problem->hash, fe_mesh_hash(o->mesh), order,
+                                 o->mesh->kind == FE_TET4 ? tet_points : 1);
+    if (!o->resumes) return FE_OK;
+    fe_identity_inputs(&o->identity, inputs);
+    if (access(o->state, F_OK)) { /* a run that has converged keeps none */
+        FE_TRY(fe_result_is_done(o->result, inputs, done));
+        if (*done) return FE_OK;
+    }
+    FE_TRY(fe_checkpoint_read(o->state, &o->from));
+    return fe_checkpoint_belongs(&o->from, o->state, &o->identity, o->problem, o->mesh);
+}
+
+fe_status output_open(output *o)
+{
+    o->first_field = o->from.head.n_step ? (int)o->from.head.first_field : -1;
+    if (o->fields) FE_TRY(fe_series_open(&o->series, o->fields, o->problem->name));
+    if (!o->result) return FE_OK;
+    FE_TRY(fe_result_open(&o->file, o->result));
+    fe_file_sweep(o->state);
+    return fe_result_resume(&o->file, &o->from);
+}
+
+/* A result that is a device or a pipe has none. */
+static int has_state(const output *o) { return o->result && o->file.file.temporary; }
+
+/* The state before the first step, which any result goes with; it ends that of an older run. */
+static fe_status begin_state(const output *o)
+{
+    const fe_checkpoint none = {.head = {.identity = o->identity, .first_field = -1}};
+    if (!has_state(o)) return FE_OK;
+    if (o->keeps_state) return fe_checkpoint_write(&none, o->state);
+    unlink(o->state);
+    return FE_OK;
+}
+
+static fe_status write_fields(output *o, const fe_fields *fields)
+{
+    if (!o->fields) return FE_OK;
+    if (o->first_field < 0) o->first_field = o->series.n;
+    return fe_series_write(&o->series, o->mesh, fields);
+}
+
+fe_status output_begin(output *o, const fe_result *r, const fe_fields *fields)
+{
+    const int before = (int)o->from.head.n_step;
+    if (!before) {
+        FE_TRY(begin_state(o));
+        FE_TRY(write_fields(o, fields));
+    } else if (o->fields) {
+        FE_TRY(fe_series_resume(&o->series, o->first_field, before));
+    } else {
+        o->first_field = -1; /* the series will lack steps */
+    }
+    return o->result ? fe_result_write(&o->file, r) : FE_OK;
+}
+
+fe_status output_step(output *o, const fe_result *r, const fe_fields *fields)
+{
+    FE_TRY(write_fields(o, fields));
+    return o->result ? fe_result_write(&o->file, r) : FE_OK;
+}
+
+fe_status output_keep(output *o, fe_checkpoint *state)
+{
+    fe_checkpoint_head *h = &state->head;
+    if (!has_state(o)) return FE_OK;
+    h->identity = o->identity;
+    h->first_field = o->first_field;
+    h->result_bytes = o->file.file.n_body;
+    h->result_hash = fe_hash_value(&o->file.hash);
+    return fe_checkpoint_write(state, o->state);
+}
+
+fe_status output_end(output *o, const fe_result *r)
+{
+    if (!o->result) return FE_OK;
+    FE_TRY(fe_result_write(&o->file, r));
+    if (has_state(o) && !strcmp(r->status, "converged")) unlink(o->state); /* nothing is left to do */
+    return FE_OK;
+}
+
+void output_close(output *o)
+{
+    fe_result_file_close(&o->file);
+    fe_series_close(&o->series);
+    fe_checkpoint_close(&o->from);
+    free(o->state);
+    *o = (output){0};
+}
