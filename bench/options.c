@@ -4,7 +4,6 @@
 #include "common/variant.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,11 +71,23 @@ fe_status option_share(const char *flag, const char *text, double *out)
 }
 
 /* In a cluster of letters getopt stays at the word until the last one is read. */
-fe_status option_unknown(const char *program, const char *word)
+static fe_status unknown(const char *program, const char *word)
 {
     if (optopt && strncmp(word, "--", 2))
         return fe_fail(FE_BAD_INPUT, "-%c: is not an option; %s --help lists them", optopt, program);
     return fe_fail(FE_BAD_INPUT, "%s: is not an option; %s --help lists them", word, program);
+}
+
+fe_status option_next(const char *program, int argc, char **argv, const struct option *flags, int *key,
+                      int *index)
+{
+    opterr = 0;
+    *key = getopt_long(argc, argv, ":", flags, index);
+    if (*key == '?') return unknown(program, argv[optind - 1]);
+    if (*key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
+    if (*key >= 0 && optarg && !*optarg)
+        return fe_fail(FE_BAD_INPUT, "--%s: its value is empty", flags[*index].name);
+    return FE_OK;
 }
 
 fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks)

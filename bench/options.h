@@ -4,6 +4,8 @@
 
 #include "common/ranks/comm.h"
 
+#include <getopt.h>
+
 /* Index of text among the n choices. FE_BAD_INPUT lists them. */
 fe_status option_choice(const char *flag, const char *text, const char *const *choices, int n, int *out);
 /* Indices of the names between commas, each once, among the n that exist: list [n], of which *count are set.
@@ -16,8 +18,10 @@ fe_status option_variants(const char *flag, const char *text, int *count, int *l
 fe_status option_whole(const char *flag, const char *text, int least, int most, int *out);
 /* A number between 0 and 1. */
 fe_status option_share(const char *flag, const char *text, double *out);
-/* FE_BAD_INPUT for what getopt_long calls '?' at this word. */
-fe_status option_unknown(const char *program, const char *word);
+/* The next flag of a command line, whose value is then in optarg: *key and its *index in flags; *key -1:
+ * there is none. FE_BAD_INPUT for one that is unknown or lacks its value. */
+fe_status option_next(const char *program, int argc, char **argv, const struct option *flags, int *key,
+                      int *index);
 /* The ranks of a run: the launcher's processes where there are any, else those asked for (0: one). */
 fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks);
 /* Exit code; one rank prints for all that end in the same way. */

@@ -9,7 +9,6 @@
 #include "common/solver/elastic_rows.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <petscksp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -435,10 +434,9 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
 static fe_status parse(int argc, char **argv, arguments *a)
 {
     int key, index = 0;
-    opterr = 0;
-    while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
-        if (key == '?') return option_unknown("peers", argv[optind - 1]);
-        if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
+    while (1) {
+        FE_TRY(option_next("peers", argc, argv, flags, &key, &index));
+        if (key < 0) break;
         a->done = 1;
         if (key == OPT_HELP) return fputs(help_text, stdout), FE_OK;
         if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;

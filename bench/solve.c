@@ -7,7 +7,6 @@
 #include "common/report/version.h"
 #include "common/variant.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +42,9 @@ static const char help[] =
     "                            gmres, cg\n"
     "  --restart M               basis length of gmres (30)\n"
     "  --orthogonalization KIND  mgs (default), cgs2, dcgs2 (one reduction per iteration)\n"
+    "  --basis PRECISION         what gmres stores its basis in: double (default), single; it computes in "
+    "double\n"
+    "  --measure-orthogonality   of gmres's bases, for the result; it takes time\n"
     "  --precondition KIND       auto (default: multigrid from 1000 nodes on; on several GPUs after 4000 "
     "iterations),\n"
     "                            none, block-jacobi, chebyshev (four sweeps on block-jacobi), multigrid\n"
@@ -98,6 +100,8 @@ enum {
     OPT_KRYLOV,
     OPT_RESTART,
     OPT_ORTHOGONALIZATION,
+    OPT_BASIS,
+    OPT_MEASURE_ORTHOGONALITY,
     OPT_PRECONDITION,
     OPT_KRYLOV_TOLERANCE,
     OPT_KRYLOV_ITERATIONS,
@@ -135,6 +139,8 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"krylov", 1, 0, OPT_KRYLOV},
                                       {"restart", 1, 0, OPT_RESTART},
                                       {"orthogonalization", 1, 0, OPT_ORTHOGONALIZATION},
+                                      {"basis", 1, 0, OPT_BASIS},
+                                      {"measure-orthogonality", 0, 0, OPT_MEASURE_ORTHOGONALITY},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"krylov-tolerance", 1, 0, OPT_KRYLOV_TOLERANCE},
                                       {"krylov-iterations", 1, 0, OPT_KRYLOV_ITERATIONS},
@@ -236,7 +242,11 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_PREDICTOR: CHOICE(&o->predictor, "extrapolated", "elastic");
     case OPT_KRYLOV: CHOICE(&o->krylov, "auto", "gmres", "cg");
-    case OPT_ORTHOGONALIZATION: CHOICE(&o->orthogonalization, "mgs", "cgs2", "dcgs2");
+    case OPT_ORTHOGONALIZATION:
+        return option_choice(flag, text, fe_orthogonalization_names, FE_N_ORTHOGONALIZATION,
+                             &o->orthogonalization);
+    case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &o->basis);
+    case OPT_MEASURE_ORTHOGONALITY: o->measure_orthogonality = 1; return FE_OK;
     case OPT_PRECONDITION:
         return option_choice(flag, text, fe_precondition_names, FE_N_PRECONDITION, &o->precondition);
     case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
@@ -262,11 +272,9 @@ static fe_status parse(int argc, char **argv, arguments *a)
 {
     int key, index = 0;
     FE_TRY(join_words(argc, argv, &a->command)); /* getopt moves the problem behind the flags */
-    opterr = 0;
-    while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
-        if (key == '?') return option_unknown("solve", argv[optind - 1]);
-        if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
-        if (optarg && !*optarg) return fe_fail(FE_BAD_INPUT, "--%s: its value is empty", flags[index].name);
+    while (1) {
+        FE_TRY(option_next("solve", argc, argv, flags, &key, &index));
+        if (key < 0) break;
         a->done = 1;
         if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
         if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;

@@ -10,7 +10,6 @@
 #include "common/report/version.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@ static const char help[] =
     "                            linear: the first load step without yielding, one CG solve to 1e-8;\n"
     "                            fixed: 20 Newton iterations of 30 GMRES iterations a load step, whatever\n"
     "                            comes out\n"
+    "  --basis PRECISION         what GMRES of the load fixed stores its basis in: double (default), single\n"
     "  --precondition KIND       block-jacobi, multigrid (default), chebyshev, none\n"
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 threads of this process (1); on cuda each has a GPU\n"
@@ -49,7 +49,7 @@ enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
 typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *give_up;
-    int precondition, ranks, threads, transport, repetitions, done;
+    int basis, precondition, ranks, threads, transport, repetitions, done;
     double most_error;
     int n_variant, *variant;
 } arguments;
@@ -124,6 +124,7 @@ static fe_options options_of(const arguments *a, int variant)
         o.fixed_work = 1;
         o.newton_iterations = 20, o.krylov_iterations = 30;
         o.krylov = FE_KRYLOV_GMRES, o.restart = 30, o.orthogonalization = FE_ORTHOGONALIZATION_DCGS2;
+        o.basis = a->basis;
     }
     return o;
 }
@@ -135,7 +136,7 @@ static fe_options reference_options(const arguments *a, int variant)
     fe_options o = options_of(a, variant);
     o.ranks = 1, o.threads = 0;
     if (a->choice.load == WHOLE_FIXED) {
-        o.orthogonalization = FE_ORTHOGONALIZATION_CGS2;
+        o.orthogonalization = FE_ORTHOGONALIZATION_CGS2, o.basis = FE_BASIS_DOUBLE;
         return o;
     }
     o.precondition =
@@ -297,6 +298,9 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
     const fe_order order = a->choice.mesh ? FE_ORDER_AS_IS : FE_ORDER_LEXICOGRAPHIC;
+    if (a->basis && a->choice.load != WHOLE_FIXED)
+        return fe_fail(FE_BAD_INPUT, "--basis %s: --load %s solves by CG, which has none",
+                       fe_basis_names[a->basis], whole_load_names[a->choice.load]);
     FE_TRY(fe_backend_find(a->backend, &b->backend));
     FE_TRY(whole_open(&a->choice, order, &b->whole));
     if (b->whole.problem.n_step > MOST_STEPS)
@@ -305,7 +309,9 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
     b->reference.variant = -1;
     whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
                    &b->row);
-    b->row.krylov = a->choice.load == WHOLE_FIXED ? "gmres" : "cg";
+    b->row.krylov = a->choice.load != WHOLE_FIXED ? "cg"
+                    : a->basis == FE_BASIS_SINGLE ? "gmres_single"
+                                                  : "gmres";
     b->row.precondition = fe_precondition_names[a->precondition];
     b->row.row.backend = a->backend, b->row.row.order = fe_order_names[order];
     b->row.row.ranks = a->ranks, b->row.row.threads = a->threads;
@@ -363,6 +369,7 @@ enum {
     OPT_CELLS,
     OPT_ELEMENT,
     OPT_LOAD,
+    OPT_BASIS,
     OPT_PRECONDITION,
     OPT_BACKEND,
     OPT_RANKS,
@@ -376,23 +383,16 @@ enum {
     OPT_HELP,
     OPT_VERSION
 };
-static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
-                                      {"cells", 1, 0, OPT_CELLS},
-                                      {"element", 1, 0, OPT_ELEMENT},
-                                      {"load", 1, 0, OPT_LOAD},
-                                      {"precondition", 1, 0, OPT_PRECONDITION},
-                                      {"backend", 1, 0, OPT_BACKEND},
-                                      {"ranks", 1, 0, OPT_RANKS},
-                                      {"threads", 1, 0, OPT_THREADS},
-                                      {"transport", 1, 0, OPT_TRANSPORT},
-                                      {"variants", 1, 0, OPT_VARIANTS},
-                                      {"repetitions", 1, 0, OPT_REPETITIONS},
-                                      {"error", 1, 0, OPT_ERROR},
-                                      {"rows", 1, 0, OPT_ROWS},
-                                      {"give-up", 1, 0, OPT_GIVE_UP},
-                                      {"help", 0, 0, OPT_HELP},
-                                      {"version", 0, 0, OPT_VERSION},
-                                      {0}};
+static const struct option flags[] = {
+    {"mesh", 1, 0, OPT_MESH},         {"cells", 1, 0, OPT_CELLS},
+    {"element", 1, 0, OPT_ELEMENT},   {"load", 1, 0, OPT_LOAD},
+    {"basis", 1, 0, OPT_BASIS},       {"precondition", 1, 0, OPT_PRECONDITION},
+    {"backend", 1, 0, OPT_BACKEND},   {"ranks", 1, 0, OPT_RANKS},
+    {"threads", 1, 0, OPT_THREADS},   {"transport", 1, 0, OPT_TRANSPORT},
+    {"variants", 1, 0, OPT_VARIANTS}, {"repetitions", 1, 0, OPT_REPETITIONS},
+    {"error", 1, 0, OPT_ERROR},       {"rows", 1, 0, OPT_ROWS},
+    {"give-up", 1, 0, OPT_GIVE_UP},   {"help", 0, 0, OPT_HELP},
+    {"version", 0, 0, OPT_VERSION},   {0}};
 
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
@@ -408,6 +408,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_ERROR: return option_share(flag, text, &a->most_error);
     case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
+    case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &a->basis);
     case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
     case OPT_PRECONDITION: /* not auto, which changes under way */
         FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));
@@ -424,10 +425,9 @@ static fe_status parse(int argc, char **argv, arguments *a)
     int key, index = 0;
     FE_ALLOCATE(a->variant, fe_variant_count(), "variants");
     while (a->n_variant < fe_variant_count()) a->variant[a->n_variant] = a->n_variant, a->n_variant++;
-    opterr = 0;
-    while ((key = getopt_long(argc, argv, ":", flags, &index)) != -1) {
-        if (key == '?') return option_unknown("solves", argv[optind - 1]);
-        if (key == ':') return fe_fail(FE_BAD_INPUT, "%s: needs a value", argv[optind - 1]);
+    while (1) {
+        FE_TRY(option_next("solves", argc, argv, flags, &key, &index));
+        if (key < 0) break;
         a->done = 1;
         if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
         if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;

@@ -58,7 +58,7 @@ static fe_status counting_reduce(fe_comm *c, fe_device *d, fe_reduction reductio
     return self->inner->ops->reduce(self->inner, d, reduction, n, x);
 }
 
-dense_run *dense_open(const char *backend, int n, int restart, int orthogonalization)
+static dense_run *open_run(const char *backend, int n, int restart, int orthogonalization, int basis)
 {
     const fe_backend *ops;
     dense_run *t = calloc(1, sizeof *t);
@@ -70,7 +70,7 @@ dense_run *dense_open(const char *backend, int n, int restart, int orthogonaliza
     t->comm.base = *t->comm.inner, t->comm.operations = *t->comm.inner->ops;
     t->comm.operations.reduce = counting_reduce, t->comm.base.ops = &t->comm.operations;
     must(fe_krylov_open(t->device, &t->comm.base, (size_t)n, (size_t)n + GHOSTS, restart, orthogonalization,
-                        &t->krylov));
+                        basis, &t->krylov));
     must(fe_device_allocate(t->device, (size_t)n + GHOSTS, sizeof(double), "test", (void **)&t->b));
     must(fe_device_allocate(t->device, (size_t)n + GHOSTS, sizeof(double), "test", (void **)&t->x));
     random_state = (uint64_t)(1000 * n + restart);
@@ -80,6 +80,16 @@ dense_run *dense_open(const char *backend, int n, int restart, int orthogonaliza
     for (int i = 0; i < n; i++) t->right[i] = uniform();
     dense_exact(&t->A, t->right, t->exact);
     return t;
+}
+
+dense_run *dense_open(const char *backend, int n, int restart, int orthogonalization)
+{
+    return open_run(backend, n, restart, orthogonalization, FE_BASIS_DOUBLE);
+}
+
+dense_run *dense_open_single(const char *backend, int n, int restart, int orthogonalization)
+{
+    return open_run(backend, n, restart, orthogonalization, FE_BASIS_SINGLE);
 }
 
 void dense_close(dense_run *t)
@@ -129,6 +139,28 @@ double dense_residual(const dense_run *t)
         for (int j = 0; j < t->A.n; j++) r[i] -= t->A.A[i][j] * t->found[j];
     }
     return dense_norm(t->A.n, r);
+}
+
+void draw_spectrum(dense_run *t, const double *eigenvalue)
+{
+    const int n = t->A.n;
+    double Q[MOST][MOST];
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < n; i++) Q[j][i] = uniform();
+        for (int again = 0; again < 2; again++)
+            for (int l = 0; l < j; l++) {
+                double sum = 0;
+                for (int i = 0; i < n; i++) sum += Q[l][i] * Q[j][i];
+                for (int i = 0; i < n; i++) Q[j][i] -= sum * Q[l][i];
+            }
+        const double length = dense_norm(n, Q[j]);
+        for (int i = 0; i < n; i++) Q[j][i] /= length;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            t->A.A[i][j] = 0;
+            for (int l = 0; l < n; l++) t->A.A[i][j] += eigenvalue[l] * Q[l][i] * Q[l][j];
+        }
 }
 
 void draw_ill_conditioned(dense_run *t, double condition)

@@ -25,7 +25,7 @@ typedef struct dense {
 /* The product, as an fe_operator's apply with a dense as its context. */
 fe_status dense_apply(void *context, double *x, double *y);
 
-enum { KINDS = FE_ORTHOGONALIZATION_DCGS2 + 1 };
+enum { KINDS = FE_N_ORTHOGONALIZATION };
 
 /* A communicator that counts the reductions made through it. */
 typedef struct counting {
@@ -49,6 +49,8 @@ typedef struct dense_run {
 
 /* A random system on a backend. restart 0: CG, on a symmetric matrix. */
 dense_run *dense_open(const char *backend, int n, int restart, int orthogonalization);
+/* The same with a basis in floats. */
+dense_run *dense_open_single(const char *backend, int n, int restart, int orthogonalization);
 void dense_close(dense_run *t);
 /* Solves A x = right; found and result are set. x starts with arbitrary values; b must not change. */
 void dense_solve(dense_run *t, int preconditioned, double tolerance, int most);
@@ -59,6 +61,8 @@ double dense_norm(int n, const double *x);
 double dense_error(const dense_run *t);    /* |found - exact| / |exact| */
 double dense_residual(const dense_run *t); /* |right - A found| */
 
+/* A = Q diag(eigenvalue) Q^T with a random orthogonal Q. */
+void draw_spectrum(dense_run *t, const double *eigenvalue);
 /* Upper triangular, with a diagonal from 1 down to 1 / condition. */
 void draw_ill_conditioned(dense_run *t, double condition);
 /* Close to the identity: after a projection, few digits of A v remain. */

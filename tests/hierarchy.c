@@ -65,7 +65,7 @@ fe_status bench_open_rank(const fe_mesh *mesh, const scene *s, const char *group
     FE_TRY(open_supports(t, mesh, s, group));
     FE_TRY(open_vectors(t, mesh));
     t->n = 3 * (size_t)t->share.n_owned;
-    return fe_krylov_open(d, comm, t->n, 3 * (size_t)t->share.n_local, 0, 0, &t->krylov);
+    return fe_krylov_open(d, comm, t->n, 3 * (size_t)t->share.n_local, 0, 0, 0, &t->krylov);
 }
 
 fe_status bench_precondition(bench *t)
@@ -129,7 +129,7 @@ double dot(bench *t, const double *x, const double *y)
 {
     double *scalar, value;
     must(fe_device_allocate(t->device, 1, sizeof value, "test", (void **)&scalar));
-    must(t->device->ops->column.dots(t->device, t->n, 1, x, t->n, y, scalar));
+    must(t->device->ops->vector.dot(t->device, t->n, x, y, scalar));
     must(fe_comm_sum(t->comm, t->device, 1, scalar));
     must(t->device->ops->memory.download(t->device, sizeof value, scalar, &value));
     t->device->ops->memory.release(t->device, scalar);

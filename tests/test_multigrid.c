@@ -362,7 +362,7 @@ static fe_status solve_rank(void *context, fe_comm *comm, fe_device *device)
     const fe_operator A = {.apply = apply_elastic, .context = &t},
                       M = {.apply = fe_multigrid_apply, .context = &t.m};
     if (status == FE_OK) status = fe_cg(&t.krylov, &A, &M, t.b, t.x, 1e-8, 100, &result);
-    if (status == FE_OK) status = device->ops->column.dots(device, t.n, 1, t.x, t.n, t.x, t.y);
+    if (status == FE_OK) status = device->ops->vector.dot(device, t.n, t.x, t.x, t.y);
     if (status == FE_OK) status = fe_comm_sum(comm, device, 1, t.y);
     if (status == FE_OK)
         status = device->ops->memory.download(device, sizeof(double), t.y, &r->square[comm->rank]);

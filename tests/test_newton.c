@@ -88,7 +88,8 @@ static bench *bench_open(void)
     open_vectors(s);
     must(fe_solver_boundary(s));
     must(fe_solver_open_preconditioner(s));
-    must(fe_krylov_open(s->device, s->comm, s->n, s->length, 30, FE_ORTHOGONALIZATION_MGS, &s->krylov));
+    must(fe_krylov_open(s->device, s->comm, s->n, s->length, 30, FE_ORTHOGONALIZATION_MGS, FE_BASIS_DOUBLE,
+                        &s->krylov));
     return t;
 }
 

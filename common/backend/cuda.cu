@@ -1,4 +1,4 @@
-/* The CUDA backend: one stream per device, cuBLAS with scalars on the device, times from events. */
+/* The CUDA backend: one stream per device, cuBLAS with scalars on the device. */
 #include "common/algebra/blocks.h"
 #include "common/backend/cuda_device.h"
 
@@ -7,54 +7,6 @@
 #include <string.h>
 
 enum { BLOCK_SIZE = 256 };
-
-extern "C" cudaStream_t fe_cuda_stream(fe_device *d) { return self(d)->stream; }
-
-extern "C" fe_status fe_cuda_side_stream(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end)
-{
-    int least, greatest;
-    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    CUDA_TRY(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest));
-    CUDA_TRY(cudaEventCreateWithFlags(begin, cudaEventDisableTiming));
-    CUDA_TRY(cudaEventCreateWithFlags(end, cudaEventDisableTiming));
-    return FE_OK;
-}
-
-extern "C" void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end)
-{
-    if (*begin) cudaEventDestroy(*begin);
-    if (*end) cudaEventDestroy(*end);
-    if (*stream) cudaStreamDestroy(*stream);
-}
-
-#define CUBLAS_TRY(call)                                                                                     \
-    do {                                                                                                     \
-        const cublasStatus_t cublas_try_status = (call);                                                     \
-        if (cublas_try_status != CUBLAS_STATUS_SUCCESS)                                                      \
-            return fe_fail(FE_FAILED, "%s:%d: cuBLAS: %s", __FILE__, __LINE__,                               \
-                           cublasGetStatusString(cublas_try_status));                                        \
-    } while (0)
-
-/* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
- * that wait for other ranks may never end. */
-static fe_status await(cuda_device *c, cudaEvent_t event)
-{
-    if (!c->base.watch) {
-        CUDA_TRY(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream));
-        return FE_OK;
-    }
-    const double since = fe_seconds();
-    for (double asked = since;;) {
-        const cudaError_t state = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
-        if (state != cudaErrorNotReady) {
-            CUDA_TRY(state);
-            return FE_OK;
-        }
-        if (fe_seconds() - asked < 1e-3) continue;
-        asked = fe_seconds();
-        FE_TRY(c->base.watch(c->base.watcher, since));
-    }
-}
 
 extern "C" int fe_cuda_devices(void)
 {
@@ -217,34 +169,7 @@ static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void 
 {
     d->bytes_to_device += (int64_t)bytes;
     CUDA_TRY(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, self(d)->stream));
-    return await(self(d), NULL); /* the caller may free its memory */
-}
-
-/* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
-static fe_status flush_events(cuda_device *c)
-{
-    FE_TRY(await(c, NULL)); /* the last event is behind all that was enqueued */
-    for (int i = 0; i + 1 < c->n_event; i++) {
-        float milliseconds = 0.0f;
-        CUDA_TRY(cudaEventElapsedTime(&milliseconds, c->event[i], c->event[i + 1]));
-        c->seconds[c->phase[i]] += 1e-3 * milliseconds;
-    }
-    const int last = c->n_event - 1;
-    const cudaEvent_t swap = c->event[0];
-    c->event[0] = c->event[last], c->event[last] = swap;
-    c->phase[0] = c->phase[last], c->n_event = 1;
-    return FE_OK;
-}
-
-static fe_status cuda_phase(fe_device *d, int phase)
-{
-    cuda_device *c = self(d);
-    if (c->recording) return FE_OK;
-    if (c->phase[c->n_event - 1] == phase) return FE_OK;
-    if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
-    CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
-    c->phase[c->n_event++] = phase;
-    return FE_OK;
+    return fe_cuda_await(self(d), NULL); /* the caller may free its memory */
 }
 
 static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, void *host)
@@ -253,16 +178,16 @@ static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, v
     d->bytes_from_device += (int64_t)bytes;
     void *landing = bytes <= 64 * sizeof(double) ? (void *)c->pinned : host;
     const int phase = c->phase[c->n_event - 1];
-    FE_TRY(cuda_phase(d, FE_PHASE_HOST));
+    FE_TRY(fe_cuda_phase(d, FE_PHASE_HOST));
     CUDA_TRY(cudaMemcpyAsync(landing, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
-    FE_TRY(await(c, NULL));
+    FE_TRY(fe_cuda_await(c, NULL));
     if (landing != host) memcpy(host, landing, bytes);
-    return cuda_phase(d, phase);
+    return fe_cuda_phase(d, phase);
 }
 
 static fe_status cuda_wait(fe_device *d)
 {
-    FE_TRY(await(self(d), NULL));
+    FE_TRY(fe_cuda_await(self(d), NULL));
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -273,26 +198,27 @@ static fe_status cuda_copy(fe_device *d, size_t n, const double *x, double *y)
     return FE_OK;
 }
 
-/* y = a x + b y with factors of the host, or of the device where pointers are given */
-__global__ void linear(size_t n, double a, const double *a_scalar, const double *x, double b,
-                       const double *b_scalar, double *y)
+__global__ void axpy(size_t n, double a, const double *x, double *y)
 {
     const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    if (a_scalar) a *= *a_scalar;
-    if (b_scalar) b *= *b_scalar;
-    y[i] = b == 0.0 ? a * x[i] : a * x[i] + b * y[i];
+    if (i < n) y[i] += a * x[i];
 }
 
 static fe_status cuda_axpy(fe_device *d, size_t n, double a, const double *x, double *y)
 {
-    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, a, NULL, x, 1.0, NULL, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, axpy, n, a, x, y);
     return FE_OK;
+}
+
+__global__ void scale(size_t n, double a, double *x)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= a;
 }
 
 static fe_status cuda_scale(fe_device *d, size_t n, double a, double *x)
 {
-    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, a, NULL, x, 0.0, NULL, x);
+    FE_LAUNCH(d, n, BLOCK_SIZE, scale, n, a, x);
     return FE_OK;
 }
 
@@ -308,49 +234,9 @@ static fe_status cuda_add(fe_device *d, size_t n, const double *x, double a, con
     return FE_OK;
 }
 
-static fe_status cuda_axpy_scalar(fe_device *d, size_t n, double sign, const double *a, const double *x,
-                                  double *y)
+static fe_status cuda_dot(fe_device *d, size_t n, const double *x, const double *y, double *out)
 {
-    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, sign, a, x, 1.0, NULL, y);
-    return FE_OK;
-}
-
-static fe_status cuda_xpay_scalar(fe_device *d, size_t n, const double *x, const double *a, double *y)
-{
-    FE_LAUNCH(d, n, BLOCK_SIZE, linear, n, 1.0, NULL, x, 1.0, a, y);
-    return FE_OK;
-}
-
-__global__ void divide(size_t n, const double *x, const double *a, double *y)
-{
-    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-    if (i < n) y[i] = *a != 0.0 ? x[i] / *a : 0.0;
-}
-
-static fe_status cuda_divide(fe_device *d, size_t n, const double *x, const double *a, double *y)
-{
-    FE_LAUNCH(d, n, BLOCK_SIZE, divide, n, x, a, y);
-    return FE_OK;
-}
-
-static fe_status cuda_dots(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
-                           double *out)
-{
-    const double *one = self(d)->constants, *zero = self(d)->constants + 2;
-    if (k == 1)
-        CUBLAS_TRY(cublasDdot_64(self(d)->blas, (int64_t)n, V, 1, w, 1, out));
-    else
-        CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_T, (int64_t)n, k, one, V, (int64_t)ld, w, 1, zero,
-                                  out, 1));
-    return FE_OK;
-}
-
-static fe_status cuda_combine(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
-                              const double *h, double *y)
-{
-    const double *one = self(d)->constants, *factor = sign < 0.0 ? one + 1 : one;
-    CUBLAS_TRY(
-        cublasDgemv_64(self(d)->blas, CUBLAS_OP_N, (int64_t)n, k, factor, V, (int64_t)ld, h, 1, one, y, 1));
+    CUBLAS_TRY(cublasDdot_64(self(d)->blas, (int64_t)n, x, 1, y, 1, out));
     return FE_OK;
 }
 
@@ -490,114 +376,11 @@ static fe_status cuda_block_apply(fe_device *d, int n_node, const float *inverse
     return FE_OK;
 }
 
-__global__ void ratio(const double *a, const double *b, double *out) { *out = *b != 0.0 ? *a / *b : 0.0; }
 __global__ void square_root(double *a) { *a = sqrt(*a); }
-
-static fe_status cuda_ratio(fe_device *d, const double *a, const double *b, double *out)
-{
-    FE_LAUNCH(d, 1, 1, ratio, a, b, out);
-    return FE_OK;
-}
 
 static fe_status cuda_square_root(fe_device *d, double *a)
 {
     FE_LAUNCH(d, 1, 1, square_root, a);
-    return FE_OK;
-}
-
-/* Work on the side stream waits for all work enqueued so far. */
-static fe_status fork_side(cuda_device *c)
-{
-    CUDA_TRY(cudaEventRecord(c->forked, c->stream));
-    CUDA_TRY(cudaStreamWaitEvent(c->side, c->forked, 0));
-    return FE_OK;
-}
-
-/* Until `end`, the side stream is the device's stream. */
-static fe_status cuda_side_begin(fe_device *d)
-{
-    cuda_device *c = self(d);
-    FE_TRY(fork_side(c));
-    const cudaStream_t stream = c->stream;
-    c->stream = c->side, c->side = stream;
-    return FE_OK;
-}
-
-static fe_status cuda_side_end(fe_device *d)
-{
-    cuda_device *c = self(d);
-    const cudaStream_t stream = c->side;
-    c->side = c->stream, c->stream = stream;
-    CUDA_TRY(cudaEventRecord(c->ended, c->side));
-    return FE_OK;
-}
-
-static fe_status cuda_side_join(fe_device *d)
-{
-    CUDA_TRY(cudaStreamWaitEvent(self(d)->stream, self(d)->ended, 0));
-    return FE_OK;
-}
-
-/* Other ranks' threads of this process go on with their own work. */
-static fe_status cuda_record_begin(fe_device *d)
-{
-    CUDA_TRY(cudaStreamBeginCapture(self(d)->stream, cudaStreamCaptureModeThreadLocal));
-    self(d)->recording = 1;
-    return FE_OK;
-}
-
-static fe_status cuda_record_end(fe_device *d, void **recording)
-{
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
-    self(d)->recording = 0;
-    CUDA_TRY(cudaStreamEndCapture(self(d)->stream, &graph));
-    const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
-    cudaGraphDestroy(graph);
-    CUDA_TRY(error);
-    *recording = executable;
-    return FE_OK;
-}
-
-static fe_status cuda_replay(fe_device *d, void *recording)
-{
-    CUDA_TRY(cudaGraphLaunch((cudaGraphExec_t)recording, self(d)->stream));
-    return FE_OK;
-}
-
-static fe_status cuda_read_begin(fe_device *d, int slot, const double *x)
-{
-    cuda_device *c = self(d);
-    d->bytes_from_device += (int64_t)sizeof *x;
-    FE_TRY(fork_side(c));
-    CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->side));
-    CUDA_TRY(cudaEventRecord(c->read[slot], c->side));
-    return FE_OK;
-}
-
-static fe_status cuda_read_end(fe_device *d, int slot, double *host)
-{
-    FE_TRY(await(self(d), self(d)->read[slot]));
-    *host = self(d)->arrived[slot];
-    return FE_OK;
-}
-
-static void cuda_forget(fe_device *d, void *recording)
-{
-    (void)d;
-    if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
-}
-
-static fe_status cuda_seconds(fe_device *d, double seconds[FE_N_PHASE])
-{
-    cuda_device *c = self(d);
-    const int phase = c->phase[c->n_event - 1];
-    if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
-    CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
-    c->phase[c->n_event++] = phase;
-    FE_TRY(flush_events(c));
-    memcpy(seconds, c->seconds, sizeof c->seconds);
-    memset(c->seconds, 0, sizeof c->seconds);
     return FE_OK;
 }
 
@@ -606,8 +389,8 @@ const fe_backend fe_backend_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .wait = cuda_wait,
-    .phase = cuda_phase,
-    .seconds = cuda_seconds,
+    .phase = fe_cuda_phase,
+    .seconds = fe_cuda_seconds,
     .memory = {.allocate = cuda_allocate,
                .release = cuda_release,
                .zero = cuda_zero,
@@ -618,19 +401,18 @@ const fe_backend fe_backend_cuda = {
                .axpy = cuda_axpy,
                .scale = cuda_scale,
                .add = cuda_add,
-               .axpy_scalar = cuda_axpy_scalar,
-               .xpay_scalar = cuda_xpay_scalar,
-               .divide = cuda_divide,
+               .dot = cuda_dot,
                .largest = cuda_largest,
                .put = cuda_put,
                .take = cuda_take,
                .take_sum = cuda_take_sum,
                .take_nodes = cuda_take_nodes,
-               .ratio = cuda_ratio,
                .square_root = cuda_square_root},
-    .column = {.dots = cuda_dots,
+    .column = {.dots = fe_cuda_dots,
                .dots_pair = fe_cuda_dots_pair,
-               .combine = cuda_combine,
+               .combine = fe_cuda_combine,
+               .store = fe_cuda_store,
+               .load = fe_cuda_load,
                .hessenberg_column = fe_cuda_hessenberg_column,
                .hessenberg_solve = fe_cuda_hessenberg_solve,
                .delayed_column = fe_cuda_delayed_column,
@@ -638,13 +420,13 @@ const fe_backend fe_backend_cuda = {
                .cg_sums = fe_cuda_cg_sums,
                .cg_update = fe_cuda_cg_update},
     .block = {.constrain = cuda_block_constrain, .invert = cuda_block_invert, .apply = cuda_block_apply},
-    .side = {.begin = cuda_side_begin,
-             .end = cuda_side_end,
-             .join = cuda_side_join,
-             .read_begin = cuda_read_begin,
-             .read_end = cuda_read_end},
-    .recording = {.begin = cuda_record_begin,
-                  .end = cuda_record_end,
-                  .replay = cuda_replay,
-                  .forget = cuda_forget},
+    .side = {.begin = fe_cuda_side_begin,
+             .end = fe_cuda_side_end,
+             .join = fe_cuda_side_join,
+             .read_begin = fe_cuda_read_begin,
+             .read_end = fe_cuda_read_end},
+    .recording = {.begin = fe_cuda_record_begin,
+                  .end = fe_cuda_record_end,
+                  .replay = fe_cuda_replay,
+                  .forget = fe_cuda_forget},
 };

@@ -42,13 +42,42 @@ struct cuda_device {
 
 static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
 
-/* Operations of fe_backend (device.h) in cuda_krylov.cu, */
+#define CUBLAS_TRY(call)                                                                                     \
+    do {                                                                                                     \
+        const cublasStatus_t cublas_try_status = (call);                                                     \
+        if (cublas_try_status != CUBLAS_STATUS_SUCCESS)                                                      \
+            return fe_fail(FE_FAILED, "%s:%d: cuBLAS: %s", __FILE__, __LINE__,                               \
+                           cublasGetStatusString(cublas_try_status));                                        \
+    } while (0)
+
+/* Waits for an event, or where it is NULL for all enqueued work. */
+fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event);
+
+/* Operations of fe_backend (device.h) in cuda_stream.cu, */
 extern "C" {
-fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
+fe_status fe_cuda_phase(fe_device *d, int phase);
+fe_status fe_cuda_seconds(fe_device *d, double seconds[FE_N_PHASE]);
+fe_status fe_cuda_side_begin(fe_device *d);
+fe_status fe_cuda_side_end(fe_device *d);
+fe_status fe_cuda_side_join(fe_device *d);
+fe_status fe_cuda_read_begin(fe_device *d, int slot, const double *x);
+fe_status fe_cuda_read_end(fe_device *d, int slot, double *host);
+fe_status fe_cuda_record_begin(fe_device *d);
+fe_status fe_cuda_record_end(fe_device *d, void **recording);
+fe_status fe_cuda_replay(fe_device *d, void *recording);
+void fe_cuda_forget(fe_device *d, void *recording);
+/* in cuda_krylov.cu, */
+fe_status fe_cuda_dots(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out);
+fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, fe_columns V, const double *u, const double *w,
+                            double *out);
+fe_status fe_cuda_combine(fe_device *d, size_t n, int k, double sign, fe_columns V, const double *h,
+                          double *y);
+fe_status fe_cuda_store(fe_device *d, size_t n, const double *x, const double *a, fe_columns V, double *v);
+fe_status fe_cuda_load(fe_device *d, size_t n, fe_columns V, double *v);
 fe_status fe_cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace);
 fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y);
-fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
-                                 size_t ld, const double *pair);
+fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
+                                 const double *u, double *w, const double *pair);
 fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
 /* and in cuda_conjugate.cu */
 fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,

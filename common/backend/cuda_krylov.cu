@@ -26,24 +26,38 @@ template <int N> __device__ double warp_sums(double value[N])
     return value[0];
 }
 
-/* The part of V_j · u and V_j · w from a block's rows, for W of V's k columns from `first` on. Lanes of the
- * lower half of a warp get the products with u, those of the upper half with w; lane l gets that of column l
- * W / 16. All numbers of a row are loaded before the first is used. Columns after the last repeat the
- * last. */
-template <int W> __device__ double pair_lanes(size_t n, int k, int first, const double *V, size_t ld)
+/* What a block sums: products of k columns with one vector w, or with a pair. The columns of a pair are those
+ * of V and then u and w themselves. */
+template <typename T> struct operands {
+    size_t n, ld;
+    int k;
+    const T *V;
+    const double *u, *w; /* u: NULL where there is one vector */
+};
+
+/* The part of a block's rows in N = 1 or 2 vectors times W columns from `first` on. Of the 32 lanes the first
+ * half of a pair gets the products with u, the other those with w; lane l of N W sums gets number l N W / 32.
+ * All numbers of a row are loaded before the first is used. Columns after the last repeat the last. */
+template <int N, int W, typename T> __device__ double lanes(const operands<T> a, int first)
 {
-    const double *u = V + (size_t)(k - 2) * ld, *w = u + ld;
     const size_t step = gridDim.x * (size_t)BLOCK_SIZE;
-    double sum[2 * W] = {0.0};
-    for (size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x; i < n; i += step) {
+    const int own = N == 2 ? a.k - 2 : a.k; /* columns of V */
+    double sum[N * W] = {0.0};
+    for (size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x; i < a.n; i += step) {
         double v[W];
+        const double w = a.w[i], u = N == 2 ? a.u[i] : 0.0;
 #pragma unroll
-        for (int j = 0; j < W; j++) v[j] = V[(size_t)min(first + j, k - 1) * ld + i];
-        const double ui = u[i], wi = w[i];
+        for (int j = 0; j < W; j++) {
+            const int c = min(first + j, a.k - 1);
+            v[j] = c < own ? (double)a.V[(size_t)c * a.ld + i] : c == own ? u : w;
+        }
 #pragma unroll
-        for (int j = 0; j < W; j++) sum[j] += v[j] * ui, sum[W + j] += v[j] * wi;
+        for (int j = 0; j < W; j++) {
+            if (N == 2) sum[j] += v[j] * u;
+            sum[(N - 1) * W + j] += v[j] * w;
+        }
     }
-    return warp_sums<2 * W>(sum);
+    return warp_sums<N * W>(sum);
 }
 
 /* Adds the values of each lane over the warps, in the order of warps; the first warp gets the sums. */
@@ -59,17 +73,18 @@ __device__ double add_warps(double value, double shared[BLOCK_SIZE / 32][32])
 
 /* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds the sums of all
  * blocks, partial [panel][block][lane], in the order of blocks. */
+template <int N, typename T>
 __global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
-    pair_sums(size_t n, int k, const double *V, size_t ld, double *partial, unsigned *finished, double *out)
+    column_sums(const operands<T> a, double *partial, unsigned *finished, double *out)
 {
     __shared__ double shared[BLOCK_SIZE / 32][32];
     __shared__ bool last;
-    const int first = PANEL * blockIdx.y, columns = min(PANEL, k - first), lane = threadIdx.x % 32;
-    const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4;
+    const int first = PANEL * blockIdx.y, columns = min(PANEL, a.k - first), lane = threadIdx.x % 32;
+    const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4, share = 32 / (N * width);
     double *panel = partial + (size_t)blockIdx.y * gridDim.x * 32;
-    double sum = width == 16  ? pair_lanes<16>(n, k, first, V, ld)
-                 : width == 8 ? pair_lanes<8>(n, k, first, V, ld)
-                              : pair_lanes<4>(n, k, first, V, ld);
+    double sum = width == 16  ? lanes<N, 16>(a, first)
+                 : width == 8 ? lanes<N, 8>(a, first)
+                              : lanes<N, 4>(a, first);
     sum = add_warps(sum, shared);
     if (threadIdx.x < 32) __stcg(panel + blockIdx.x * 32 + lane, sum), __threadfence();
     __syncthreads();
@@ -82,17 +97,15 @@ __global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
     for (int i = threadIdx.x / 32; i < gridDim.x; i += BLOCK_SIZE / 32) sum += __ldcg(panel + i * 32 + lane);
     sum = add_warps(sum, shared);
     if (threadIdx.x == 0) finished[blockIdx.y] = 0;
-    const int j = lane % 16 * width / 16;
-    if (threadIdx.x < 32 && lane % (16 / width) == 0 && j < columns) out[lane / 16 * k + first + j] = sum;
+    const int vector = lane / share / width, j = lane / share % width;
+    if (threadIdx.x < 32 && lane % share == 0 && j < columns) out[vector * a.k + first + j] = sum;
 }
 
-/* Both columns at the price of one: cuBLAS's dgemv takes as long with one, and its dgemm with two took 190 to
- * 420 us where sums of pairs took 17 to 390 (H200, 3 million rows, 2 to 64 columns). */
-extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out)
+template <int N, typename T> static fe_status sum_columns(fe_device *d, const operands<T> a, double *out)
 {
     cuda_device *c = self(d);
-    const int panels = (k + PANEL - 1) / PANEL;
-    const unsigned chunks = fe_grid(n, BLOCK_SIZE);
+    const int panels = (a.k + PANEL - 1) / PANEL;
+    const unsigned chunks = fe_grid(a.n, BLOCK_SIZE);
     const dim3 grid(chunks < PAIR_BLOCKS ? chunks : PAIR_BLOCKS, panels);
     if (c->panels < panels) {
         c->panels = 0; /* older buffers stay, because recordings may use them */
@@ -102,11 +115,98 @@ extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, const doub
             fe_device_allocate(d, (size_t)panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
         c->panels = panels;
     }
-    if (n > 0)
-        pair_sums<<<grid, BLOCK_SIZE, 0, c->stream>>>(n, k, V, ld, c->partial, c->finished, out);
+    if (a.n > 0)
+        column_sums<N><<<grid, BLOCK_SIZE, 0, c->stream>>>(a, c->partial, c->finished, out);
     else
-        FE_TRY(d->ops->memory.zero(d, 2 * (size_t)k * sizeof *out, out));
+        FE_TRY(d->ops->memory.zero(d, N * (size_t)a.k * sizeof *out, out));
     CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}
+
+/* cuBLAS, and for columns of floats, which it cannot multiply with doubles, our own sums. */
+extern "C" fe_status fe_cuda_dots(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out)
+{
+    const double *one = self(d)->constants, *zero = self(d)->constants + 2;
+    if (k == 0) return FE_OK;
+    if (V.single) {
+        const operands<float> a = {n, V.ld, k, (const float *)V.memory, NULL, w};
+        return sum_columns<1>(d, a, out);
+    }
+    if (k == 1) return d->ops->vector.dot(d, n, (const double *)V.memory, w, out);
+    CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_T, (int64_t)n, k, one, (const double *)V.memory,
+                              (int64_t)V.ld, w, 1, zero, out, 1));
+    return FE_OK;
+}
+
+/* Both columns at the price of one: cuBLAS's dgemv takes as long with one, and its dgemm with two took 190 to
+ * 420 us where sums of pairs took 17 to 390 (H200, 3 million rows, 2 to 64 columns). */
+extern "C" fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, fe_columns V, const double *u,
+                                       const double *w, double *out)
+{
+    if (V.single) {
+        const operands<float> a = {n, V.ld, k + 2, (const float *)V.memory, u, w};
+        return sum_columns<2>(d, a, out);
+    }
+    const operands<double> a = {n, V.ld, k + 2, (const double *)V.memory, u, w};
+    return sum_columns<2>(d, a, out);
+}
+
+/* y += sign V h, a row per thread */
+template <typename T>
+__global__ void combine(size_t n, int k, double sign, const T *V, size_t ld, const double *h, double *y)
+{
+    const size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x;
+    if (i >= n) return;
+    double sum = 0.0;
+#pragma unroll 8
+    for (int c = 0; c < k; c++) sum += h[c] * (double)V[(size_t)c * ld + i];
+    y[i] += sign * sum;
+}
+
+extern "C" fe_status fe_cuda_combine(fe_device *d, size_t n, int k, double sign, fe_columns V,
+                                     const double *h, double *y)
+{
+    const double *one = self(d)->constants, *factor = sign < 0.0 ? one + 1 : one;
+    if (V.single)
+        FE_LAUNCH(d, n, BLOCK_SIZE, combine, n, k, sign, (const float *)V.memory, V.ld, h, y);
+    else if (k == 1)
+        FE_LAUNCH(d, n, BLOCK_SIZE, combine, n, k, sign, (const double *)V.memory, V.ld, h, y);
+    else
+        CUBLAS_TRY(cublasDgemv_64(self(d)->blas, CUBLAS_OP_N, (int64_t)n, k, factor, (const double *)V.memory,
+                                  (int64_t)V.ld, h, 1, one, y, 1));
+    return FE_OK;
+}
+
+/* x, v and V may be the same memory. */
+template <typename T> __global__ void store(size_t n, const double *x, const double *a, T *V, double *v)
+{
+    const size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x;
+    if (i >= n) return;
+    const T value = (T)(*a != 0.0 ? x[i] / *a : 0.0);
+    V[i] = value;
+    if ((void *)v != (void *)V) v[i] = (double)value;
+}
+
+extern "C" fe_status fe_cuda_store(fe_device *d, size_t n, const double *x, const double *a, fe_columns V,
+                                   double *v)
+{
+    if (V.single)
+        FE_LAUNCH(d, n, BLOCK_SIZE, store, n, x, a, (float *)V.memory, v);
+    else
+        FE_LAUNCH(d, n, BLOCK_SIZE, store, n, x, a, (double *)V.memory, v);
+    return FE_OK;
+}
+
+__global__ void load(size_t n, const float *V, double *v)
+{
+    const size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x;
+    if (i < n) v[i] = (double)V[i];
+}
+
+extern "C" fe_status fe_cuda_load(fe_device *d, size_t n, fe_columns V, double *v)
+{
+    if (!V.single) return d->ops->vector.copy(d, n, (const double *)V.memory, v);
+    FE_LAUNCH(d, n, BLOCK_SIZE, load, n, (const float *)V.memory, v);
     return FE_OK;
 }
 
@@ -145,36 +245,41 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
     for (int i = threadIdx.x; i < k && solution != y; i += blockDim.x) y[i] = solution[i];
 }
 
-/* The first block computes the column of the small matrix. The others combine the columns of the basis, one
- * row per thread at a time, so that u and w are read before they are written. Every block computes the
- * factors itself. */
+/* The first block computes the column of the small matrix. The others make column j of V and the next u, a
+ * row per thread at a time, so that u and w are read before they are written: u may be column j, and w
+ * becomes the next u. Every block computes the factors itself. */
+template <typename T>
 __global__ void __launch_bounds__(BLOCK_SIZE)
-    delayed_column(size_t n, int j, int restart, double *workspace, double *V, size_t ld, const double *pair)
+    delayed_column(size_t n, int j, int restart, double *workspace, T *V, size_t ld, const double *u,
+                   double *w, const double *pair)
 {
     extern __shared__ double memory[];
     const int k = j + 2, thread = threadIdx.x;
-    double *dots = memory, *q = dots + 2 * k, *u = q + k, *rest = u + k; /* [2][k], [k], [k] */
+    double *dots = memory, *q = dots + 2 * k, *next = q + k, *rest = next + k; /* [2][k], [k], [k] */
     for (int i = thread; i < 2 * k; i += BLOCK_SIZE) dots[i] = pair[i];
     __syncthreads();
     const fe_delayed d = fe_delayed_of(j, dots);
     if (blockIdx.x == 0) {
         const size_t size = fe_delayed_size(restart);
-        double *w = stage(workspace, size, rest);
-        fe_delayed_column(w, restart, j, dots, &d, thread, BLOCK_SIZE);
+        double *small = stage(workspace, size, rest);
+        fe_delayed_column(small, restart, j, dots, &d, thread, BLOCK_SIZE);
         unstage(workspace, size, rest);
         return;
     }
-    for (int i = thread; i < k; i += BLOCK_SIZE) fe_delayed_factors(j, dots, &d, i, q + i, u + i);
+    for (int i = thread; i < k; i += BLOCK_SIZE) fe_delayed_factors(j, dots, &d, i, q + i, next + i);
     __syncthreads();
     const size_t i = (blockIdx.x - 1) * (size_t)BLOCK_SIZE + thread;
     if (i >= n) return;
     double qi = 0.0, ui = 0.0;
 #pragma unroll 8
-    for (int c = 0; c < k; c++) {
-        const double v = V[(size_t)c * ld + i];
-        qi += q[c] * v, ui += u[c] * v;
+    for (int c = 0; c < j; c++) {
+        const double v = (double)V[(size_t)c * ld + i];
+        qi += q[c] * v, ui += next[c] * v;
     }
-    V[(size_t)j * ld + i] = qi, V[(size_t)(j + 1) * ld + i] = ui;
+    const double uv = u[i], wv = w[i];
+    qi += q[j] * uv, ui += next[j] * uv;
+    qi += q[j + 1] * wv, ui += next[j + 1] * wv;
+    V[(size_t)j * ld + i] = (T)qi, w[i] = ui;
 }
 __global__ void delayed_finish(int j, int restart, double *workspace, const double *s)
 {
@@ -199,12 +304,17 @@ extern "C" fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, 
 
 /* 48 KiB of shared memory per block need no attribute: 4 (m + 2) numbers, and the workspace where it fits. */
 extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace,
-                                            double *V, size_t ld, const double *pair)
+                                            fe_columns V, const double *u, double *w, const double *pair)
 {
     const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
     const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
-    delayed_column<<<1 + fe_grid(n, BLOCK_SIZE), BLOCK_SIZE, shared, self(d)->stream>>>(
-        n, j, restart, workspace, V, ld, pair);
+    const unsigned blocks = 1 + fe_grid(n, BLOCK_SIZE);
+    if (V.single)
+        delayed_column<<<blocks, BLOCK_SIZE, shared, self(d)->stream>>>(n, j, restart, workspace,
+                                                                        (float *)V.memory, V.ld, u, w, pair);
+    else
+        delayed_column<<<blocks, BLOCK_SIZE, shared, self(d)->stream>>>(n, j, restart, workspace,
+                                                                        (double *)V.memory, V.ld, u, w, pair);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }

@@ -50,13 +50,7 @@ typedef struct fe_vector_operations {
     fe_status (*scale)(fe_device *d, size_t n, double a, double *x);                 /* x = a x */
     /* out = x + a y */
     fe_status (*add)(fe_device *d, size_t n, const double *x, double a, const double *y, double *out);
-    /* y += sign *a x */
-    fe_status (*axpy_scalar)(fe_device *d, size_t n, double sign, const double *a, const double *x,
-                             double *y);
-    /* y = x + *a y */
-    fe_status (*xpay_scalar)(fe_device *d, size_t n, const double *x, const double *a, double *y);
-    /* y = x / *a, 0 where *a is 0 */
-    fe_status (*divide)(fe_device *d, size_t n, const double *x, const double *a, double *y);
+    fe_status (*dot)(fe_device *d, size_t n, const double *x, const double *y, double *out); /* x · y */
     fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
     /* Of n entries `at`: x[at] = a values, 0 where values is NULL; out = x[at]; *out = sum of x[at] */
     fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values, double *x);
@@ -64,31 +58,52 @@ typedef struct fe_vector_operations {
     fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x, double *out);
     /* out [n][3] = rows of x */
     fe_status (*take_nodes)(fe_device *d, int n, const int *node, const double *x, double *out);
-    /* scalars: *out = *a / *b, 0 where *b is 0; *a = sqrt(*a) */
-    fe_status (*ratio)(fe_device *d, const double *a, const double *b, double *out);
-    fe_status (*square_root)(fe_device *d, double *a);
+    fe_status (*square_root)(fe_device *d, double *a); /* scalar: *a = sqrt(*a) */
 } fe_vector_operations;
 
-/* The columns of a Krylov basis, V: k columns of n doubles, ld apart; and the small matrices of GMRES. Sums
- * have a fixed order. */
+/* Columns of n numbers in backend memory, ld apart, in double or in single precision. Every sum and product
+ * with them is in double precision. */
+typedef struct fe_columns {
+    void *memory; /* double or float */
+    size_t ld;
+    int single;
+} fe_columns;
+static inline fe_columns fe_columns_of(double *memory, size_t ld)
+{
+    const fe_columns V = {memory, ld, 0};
+    return V;
+}
+/* Those from j on. */
+static inline fe_columns fe_columns_from(fe_columns V, size_t j)
+{
+    V.memory = (char *)V.memory + j * V.ld * (V.single ? sizeof(float) : sizeof(double));
+    return V;
+}
+
+/* Operations with k columns V of a Krylov basis; and the small matrices of GMRES. Sums have a fixed order. */
 typedef struct fe_column_operations {
     /* out[j] = V_j · w */
-    fe_status (*dots)(fe_device *d, size_t n, int k, const double *V, size_t ld, const double *w,
-                      double *out);
-    /* u and w are the last two columns of V and are read in the same pass as the others: out[0][j] = V_j · u,
-     * out[1][j] = V_j · w */
-    fe_status (*dots_pair)(fe_device *d, size_t n, int k, const double *V, size_t ld, double *out);
+    fe_status (*dots)(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out);
+    /* With u and w as the two columns behind V, which are read in the same pass: out[0][j] = V_j · u,
+     * out[1][j] = V_j · w, for k + 2 columns */
+    fe_status (*dots_pair)(fe_device *d, size_t n, int k, fe_columns V, const double *u, const double *w,
+                           double *out);
     /* y += sign V h */
-    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, const double *V, size_t ld,
-                         const double *h, double *y);
+    fe_status (*combine)(fe_device *d, size_t n, int k, double sign, fe_columns V, const double *h,
+                         double *y);
+    /* The first column of V = x / *a, 0 where *a is 0; and v = that column as it was stored. x, v and, of
+     * doubles, the column may be the same. */
+    fe_status (*store)(fe_device *d, size_t n, const double *x, const double *a, fe_columns V, double *v);
+    /* v = the first column of V */
+    fe_status (*load)(fe_device *d, size_t n, fe_columns V, double *v);
     /* column j of GMRES's Hessenberg matrix (fe_hessenberg_column), and its triangular solve */
     fe_status (*hessenberg_column)(fe_device *d, int j, int restart, double *workspace);
     fe_status (*hessenberg_solve)(fe_device *d, int k, int restart, double *workspace, double *y);
-    /* Column j with delayed normalization (common/algebra/hessenberg.h), from dots_pair of the j + 2 columns
-     * V = (Q, u, w), of which the last two become the next columns of the basis; and only the end of column j
-     * - 1 */
-    fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, double *V,
-                                size_t ld, const double *pair);
+    /* Column j with delayed normalization (common/algebra/hessenberg.h), from dots_pair with the j columns
+     * before it: V_j = the normalized u, and w becomes the next u. u may be V_j. And only the end of column
+     * j - 1 */
+    fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
+                                const double *u, double *w, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
     /* One iteration of conjugate gradients (conjugate.h): out[0] = r·u and out[1] = w·u in one pass; and the
      * update of p, s, x and r with the scalars `from`, which leaves those of the next iteration, r·r of this

@@ -156,6 +156,7 @@ static json_t *newton_of(writer *w, const fe_step_result *s)
     EACH_TAKEN(w, o, "increments", number, increment);
     EACH_TAKEN(w, o, "krylov", integer, krylov_iterations);
     EACH_TAKEN(w, o, "krylov_residuals", number, krylov_residual);
+    EACH_TAKEN(w, o, "orthogonality", number, orthogonality);
     put(w, o, "substeps", integer(s->substeps));
     put(w, o, "extrapolated", integer(s->extrapolated));
     return o;

@@ -23,6 +23,7 @@ typedef struct fe_newton_record {
     double length;          /* of the step, 1: whole */
     double increment;       /* |change of displacement| */
     double krylov_residual; /* of the linear solve, relative */
+    double orthogonality;   /* its largest loss of orthogonality (krylov.h), NaN: not measured */
     int krylov_iterations;
 } fe_newton_record;
 

@@ -3,20 +3,28 @@
 #include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
 
+#include <float.h>
 #include <stdlib.h>
 
+const char *const fe_orthogonalization_names[FE_N_ORTHOGONALIZATION] = {"mgs", "cgs2", "dcgs2"};
+const char *const fe_basis_names[FE_N_BASIS] = {"double", "single"};
+
 fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
-                         int orthogonalization, fe_krylov *k)
+                         int orthogonalization, int basis, fe_krylov *k)
 {
     const size_t columns = restart ? (size_t)restart + 1 : 4;
+    const int single = restart && basis == FE_BASIS_SINGLE;
     *k = (fe_krylov){.device = device,
                      .comm = comm,
                      .n = n,
                      .length = (length + 7) / 8 * 8,
                      .restart = restart,
                      .orthogonalization = orthogonalization};
-    FE_TRY(
-        fe_device_allocate(device, columns * k->length, sizeof(double), "Krylov basis", (void **)&k->basis));
+    k->basis = (fe_columns){.ld = k->length, .single = single};
+    FE_TRY(fe_device_allocate(device, columns * k->length, single ? sizeof(float) : sizeof(double),
+                              "Krylov basis", &k->basis.memory));
+    if (single)
+        FE_TRY(fe_device_allocate(device, 2 * k->length, sizeof(double), "Krylov vector", (void **)&k->pair));
     FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
     const int delayed = restart && orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
     const size_t small = delayed   ? fe_delayed_size(restart)
@@ -27,6 +35,13 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
                               (void **)&k->h);
 }
 
+/* Column j of the basis; and the vector in double precision that becomes it: of doubles the column itself. */
+static fe_columns column(const fe_krylov *k, int j) { return fe_columns_from(k->basis, (size_t)j); }
+static double *vector(const fe_krylov *k, int j)
+{
+    return k->pair ? k->pair + (size_t)(j % 2) * k->length : column(k, j).memory;
+}
+
 /* x [n] summed over the ranks. */
 static fe_status sum(fe_krylov *k, int n, double *x)
 {
@@ -35,16 +50,27 @@ static fe_status sum(fe_krylov *k, int n, double *x)
     return k->device->ops->phase(k->device, FE_PHASE_ORTHOGONALIZATION);
 }
 
-/* out[j] = V_j · w over all ranks */
-static fe_status dots(fe_krylov *k, int columns, const double *V, const double *w, double *out)
+/* out[j] = V_j · w over all ranks, of the columns from `first` on */
+static fe_status dots(fe_krylov *k, int first, int columns, const double *w, double *out)
 {
-    FE_TRY(k->device->ops->column.dots(k->device, k->n, columns, V, k->length, w, out));
+    FE_TRY(k->device->ops->column.dots(k->device, k->n, columns, column(k, first), w, out));
     return sum(k, columns, out);
+}
+
+static fe_status combine(fe_krylov *k, int first, int columns, double sign, const double *h, double *y)
+{
+    return k->device->ops->column.combine(k->device, k->n, columns, sign, column(k, first), h, y);
+}
+
+static fe_status dot(fe_krylov *k, const double *x, const double *y, double *out)
+{
+    FE_TRY(k->device->ops->vector.dot(k->device, k->n, x, y, out));
+    return sum(k, 1, out);
 }
 
 static fe_status norm(fe_krylov *k, const double *x, double *out)
 {
-    FE_TRY(dots(k, 1, x, x, out));
+    FE_TRY(dot(k, x, x, out));
     return k->device->ops->vector.square_root(k->device, out);
 }
 
@@ -73,45 +99,68 @@ static fe_status orthogonalize(fe_krylov *k, int columns, double *w, double *h)
     fe_device *d = k->device;
     if (k->orthogonalization == FE_ORTHOGONALIZATION_MGS) {
         for (int i = 0; i < columns; i++) {
-            const double *v = k->basis + (size_t)i * k->length;
-            FE_TRY(dots(k, 1, v, w, h + i));
-            FE_TRY(d->ops->vector.axpy_scalar(d, k->n, -1.0, h + i, v, w));
+            FE_TRY(dots(k, i, 1, w, h + i));
+            FE_TRY(combine(k, i, 1, -1.0, h + i, w));
         }
     } else {
-        static const double one = 1.0;
-        FE_TRY(dots(k, columns, k->basis, w, h));
-        FE_TRY(d->ops->column.combine(d, k->n, columns, -1.0, k->basis, k->length, h, w));
-        FE_TRY(dots(k, columns, k->basis, w, k->h));
-        FE_TRY(d->ops->column.combine(d, k->n, columns, -1.0, k->basis, k->length, k->h, w));
-        FE_TRY(d->ops->vector.axpy(d, (size_t)columns, one, k->h, h));
+        FE_TRY(dots(k, 0, columns, w, h));
+        FE_TRY(combine(k, 0, columns, -1.0, h, w));
+        FE_TRY(dots(k, 0, columns, w, k->h));
+        FE_TRY(combine(k, 0, columns, -1.0, k->h, w));
+        FE_TRY(d->ops->vector.axpy(d, (size_t)columns, 1.0, k->h, h));
     }
     return norm(k, w, h + columns);
 }
 
-/* Column j of the Hessenberg matrix and j + 1 of the basis, from w = A v_j in the latter. */
+/* Column j of the Hessenberg matrix and j + 1 of the basis, from w = A v_j. */
 static fe_status extend(fe_krylov *k, int j)
 {
     fe_device *d = k->device;
-    double *w = k->basis + (size_t)(j + 1) * k->length, *h = fe_hessenberg_h(k->small, k->restart, j);
+    double *w = vector(k, j + 1), *h = fe_hessenberg_h(k->small, k->restart, j);
     FE_TRY(orthogonalize(k, j + 1, w, h));
-    FE_TRY(d->ops->vector.divide(d, k->n, w, h + j + 1, w));
+    FE_TRY(d->ops->column.store(d, k->n, w, h + j + 1, column(k, j + 1), w));
     return d->ops->column.hessenberg_column(d, j, k->restart, k->small);
 }
 
-/* The same from u and w = A u in columns j and j + 1: they become v_j and the next u. */
+/* The same from u and w = A u: they become v_j and the next u. */
 static fe_status extend_delayed(fe_krylov *k, int j)
 {
     fe_device *d = k->device;
-    FE_TRY(d->ops->column.dots_pair(d, k->n, j + 2, k->basis, k->length, k->h));
+    double *u = vector(k, j), *w = vector(k, j + 1);
+    FE_TRY(d->ops->column.dots_pair(d, k->n, j, k->basis, u, w, k->h));
     FE_TRY(sum(k, 2 * (j + 2), k->h));
-    return d->ops->column.delayed_column(d, k->n, j, k->restart, k->small, k->basis, k->length, k->h);
+    return d->ops->column.delayed_column(d, k->n, j, k->restart, k->small, k->basis, u, w, k->h);
 }
 
-/* Ends the last of j columns: the projections and the norm of u in column j are known now. */
+/* Ends the last of j columns: the projections and the norm of its u are known now. */
 static fe_status finish_delayed(fe_krylov *k, int j)
 {
-    FE_TRY(dots(k, j + 1, k->basis, k->basis + (size_t)j * k->length, k->h));
-    return k->device->ops->column.delayed_finish(k->device, j, k->restart, k->small, k->h);
+    fe_device *d = k->device;
+    const double *u = vector(k, j);
+    FE_TRY(d->ops->column.dots(d, k->n, j, k->basis, u, k->h));
+    FE_TRY(d->ops->vector.dot(d, k->n, u, u, k->h + j));
+    FE_TRY(sum(k, j + 1, k->h));
+    return d->ops->column.delayed_finish(d, j, k->restart, k->small, k->h);
+}
+
+/* result->loss, of the first `columns`: their matrix of products minus the identity, a row at a time. Columns
+ * of zeros, where the basis is complete, do not count. It uses z and h, and waits for each row. */
+static fe_status measure_loss(fe_krylov *k, int columns, fe_krylov_result *result)
+{
+    fe_device *d = k->device;
+    double *row = NULL, squares = 0.0;
+    FE_ALLOCATE(row, columns, "loss of orthogonality");
+    fe_status status = FE_OK;
+    for (int i = 0; i < columns && status == FE_OK; i++) {
+        status = d->ops->column.load(d, k->n, column(k, i), k->z);
+        if (status == FE_OK) status = dots(k, 0, i + 1, k->z, k->h);
+        if (status == FE_OK) status = read_scalars(k, i + 1, k->h, row);
+        for (int j = 0; j < i; j++) squares += 2.0 * row[j] * row[j];
+        if (row[i] != 0.0) squares += (row[i] - 1.0) * (row[i] - 1.0);
+    }
+    free(row);
+    if (!(sqrt(squares) <= result->loss)) result->loss = sqrt(squares);
+    return status;
 }
 
 /* --- recordings -------------------------------------------------------------------------------------- */
@@ -181,9 +230,9 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
 static fe_status gmres_iteration(const piece *p)
 {
     fe_krylov *k = p->k;
-    double *v = k->basis + (size_t)p->j * k->length, *z = p->precondition ? k->z : v;
+    double *v = vector(k, p->j), *z = p->precondition ? k->z : v;
     if (p->precondition) FE_TRY(precondition_into(k, p->precondition, v, z));
-    FE_TRY(apply_into(k, p->A, z, v + k->length));
+    FE_TRY(apply_into(k, p->A, z, vector(k, p->j + 1)));
     return k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2 ? extend_delayed(k, p->j) : extend(k, p->j);
 }
 
@@ -201,7 +250,11 @@ static fe_status read_residual(fe_krylov *k, int j, const double *norm, fe_krylo
     return FE_OK;
 }
 
-/* One cycle from the residual in basis column 0 (unscaled, norm in g[0]); x += correction. */
+/* A cycle with a basis of floats cannot reduce its first residual further than this: what would come is
+ * noise. */
+static const double single_reach = 4.0 * FLT_EPSILON;
+
+/* One cycle from the residual, in the vector of column 0 (unscaled, norm in g[0]); x += correction. */
 static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *x,
                              double target, int max_iterations, fe_krylov_result *result)
 {
@@ -209,7 +262,8 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     const int m = k->restart, delayed = k->orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
     const double *g = fe_hessenberg_g(k->small, m), *norms = fe_hessenberg_norms(k->small, m);
     int j = 0;
-    FE_TRY(d->ops->vector.divide(d, k->n, k->basis, g, k->basis));
+    if (k->basis.single && target > 0.0) target = fmax(target, single_reach * result->last);
+    FE_TRY(d->ops->column.store(d, k->n, vector(k, 0), g, k->basis, vector(k, 0)));
     while (j < m && result->iterations < max_iterations && result->last > target) {
         FE_TRY(enqueue(&(piece){k, A, precondition, NULL, j, result}, j, gmres_iteration));
         FE_TRY(read_residual(k, j, norms + j, result));
@@ -219,11 +273,12 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
     result->not_finite = !isfinite(result->last);
     if (result->not_finite) return FE_OK;
     if (delayed) FE_TRY(finish_delayed(k, j));
+    if (k->measures) FE_TRY(measure_loss(k, j, result));
     FE_TRY(d->ops->column.hessenberg_solve(d, j, m, k->small, k->h));
-    double *sum = k->basis + (size_t)j * k->length; /* the last column is no longer needed */
-    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), sum));
-    FE_TRY(d->ops->column.combine(d, k->n, j, 1.0, k->basis, k->length, k->h, sum));
-    FE_TRY(precondition_into(k, precondition, sum, k->z));
+    double *correction = vector(k, j); /* the last column is no longer needed */
+    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), correction));
+    FE_TRY(combine(k, 0, j, 1.0, k->h, correction));
+    FE_TRY(precondition_into(k, precondition, correction, k->z));
     return d->ops->vector.axpy(d, k->n, 1.0, k->z, x);
 }
 
@@ -257,12 +312,13 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
 {
     fe_device *d = k->device;
     double *g = fe_hessenberg_g(k->small, k->restart);
+    double *residual = vector(k, 0);
     progress so_far = {0};
-    *result = (fe_krylov_result){0};
+    *result = (fe_krylov_result){.loss = NAN};
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
-    FE_TRY(d->ops->vector.copy(d, k->n, b, k->basis));
+    FE_TRY(d->ops->vector.copy(d, k->n, b, residual));
     while (1) {
-        FE_TRY(norm(k, k->basis, g));
+        FE_TRY(norm(k, residual, g));
         FE_TRY(read_scalars(k, 1, g, &result->last));
         if (result->iterations == 0) result->first = result->last;
         result->converged = result->last <= tolerance * result->first;
@@ -274,9 +330,9 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
         if (result->not_finite) return FE_OK;
         /* residual anew: b - A x */
         FE_TRY(d->ops->vector.copy(d, k->n, x, k->z));
-        FE_TRY(apply_into(k, A, k->z, k->basis));
-        FE_TRY(d->ops->vector.scale(d, k->n, -1.0, k->basis));
-        FE_TRY(d->ops->vector.axpy(d, k->n, 1.0, b, k->basis));
+        FE_TRY(apply_into(k, A, k->z, residual));
+        FE_TRY(d->ops->vector.scale(d, k->n, -1.0, residual));
+        FE_TRY(d->ops->vector.axpy(d, k->n, 1.0, b, residual));
     }
 }
 
@@ -289,7 +345,7 @@ typedef struct cg {
 
 static cg cg_of(const fe_krylov *k)
 {
-    double *r = k->basis;
+    double *r = k->basis.memory;
     return (cg){r, r + k->length, r + 2 * k->length, r + 3 * k->length};
 }
 
@@ -336,7 +392,7 @@ static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *tar
     double first[FE_CG_SIZE] = {0};
     const cg c = cg_of(k);
     FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
-    FE_TRY(dots(k, 1, c.r, c.r, k->small));
+    FE_TRY(dot(k, c.r, c.r, k->small));
     FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
     result->first = result->last = sqrt(first[FE_CG_SQUARE]);
     result->converged = result->first == 0.0;
@@ -353,7 +409,7 @@ fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondit
     fe_device *d = k->device;
     const int ahead = d->ops->side.read_begin ? 1 : 0;
     double target, square;
-    *result = (fe_krylov_result){0};
+    *result = (fe_krylov_result){.loss = NAN};
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
     FE_TRY(cg_start(k, b, tolerance, &target, result));
     progress so_far = {result->first, 0};

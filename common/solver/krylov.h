@@ -21,7 +21,20 @@ enum { FE_MOST_VERSIONS = 4 };
 /* How GMRES makes its basis orthogonal, with the number of reductions of iteration j = 0, 1, …: modified
  * Gram-Schmidt (j + 2), classical Gram-Schmidt twice (3), and the latter with the second projection and the
  * norm delayed (1). */
-enum { FE_ORTHOGONALIZATION_MGS, FE_ORTHOGONALIZATION_CGS2, FE_ORTHOGONALIZATION_DCGS2 };
+enum {
+    FE_ORTHOGONALIZATION_MGS,
+    FE_ORTHOGONALIZATION_CGS2,
+    FE_ORTHOGONALIZATION_DCGS2,
+    FE_N_ORTHOGONALIZATION
+};
+extern const char *const fe_orthogonalization_names[FE_N_ORTHOGONALIZATION]; /* "mgs", "cgs2", "dcgs2" */
+
+/* What GMRES's basis is stored in. All arithmetic is in double precision. A basis of floats takes half the
+ * memory and its traffic; a cycle then ends where it has reduced the residual by 5e-7, and the next one
+ * starts from the true residual (compressed basis: Aliaga et al., Int. J. High Perform. Comput. Appl. 37,
+ * 2023). */
+enum { FE_BASIS_DOUBLE, FE_BASIS_SINGLE, FE_N_BASIS };
+extern const char *const fe_basis_names[FE_N_BASIS]; /* "double", "single" */
 
 typedef struct fe_krylov {
     fe_device *device;
@@ -30,16 +43,19 @@ typedef struct fe_krylov {
     size_t length; /* entries of a vector, ghosts included */
     int restart;   /* GMRES's basis length; 0 in a CG workspace */
     int orthogonalization;
-    double *basis;                    /* GMRES [restart + 1][length], CG [4][length] */
+    int measures;                     /* GMRES: loss of orthogonality, at the end of each cycle */
+    fe_columns basis;                 /* GMRES [restart + 1], CG's four vectors; ld is length */
+    double *pair;                     /* [2][length] with a basis of floats: vectors to be stored in it */
     double *z;                        /* [length] */
     double *small;                    /* Hessenberg workspace, or CG's scalars */
     double *h;                        /* [restart + 1], dcgs2 twice as many */
     struct fe_recordings *recordings; /* NULL: nothing is recorded */
 } fe_krylov;
 
-/* Allocates the work vectors on the device; released with it. restart 0: for CG. */
+/* Allocates the work vectors on the device; released with it. restart 0: for CG, to which orthogonalization
+ * and basis are nothing. */
 fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
-                         int orthogonalization, fe_krylov *k);
+                         int orthogonalization, int basis, fe_krylov *k);
 
 /* From now on an iteration is recorded the second time that it is enqueued, and replayed later (CUDA graphs),
  * where backend and operator can. Otherwise nothing changes. Earlier recordings are released; with `on` 0,
@@ -55,6 +71,10 @@ typedef struct fe_krylov_result {
     int breakdown;  /* a direction without positive curvature (CG): x is what was found before it */
     int stagnated;  /* the residual no longer falls */
     int not_finite; /* operator or preconditioner gave a number that is not finite; x is from before it */
+    /* Where GMRES measures it: the largest loss of orthogonality of a cycle, |I - V^T V| (Frobenius norm) of
+     * the columns that its solution is made of, as in Paige, Rozloznik and Strakos, SIAM J. Matrix Anal. 28,
+     * 2006. NaN: not measured. */
+    double loss;
 } fe_krylov_result;
 /* Why it ended, for messages: "converged", "stagnated", … */
 const char *fe_krylov_reason(const fe_krylov_result *result);

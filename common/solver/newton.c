@@ -8,7 +8,7 @@ fe_status fe_products_add(fe_solver *s, fe_products *p, size_t n, const double *
                           double *to)
 {
     p->to[p->n] = to;
-    return s->device->ops->column.dots(s->device, n, 1, x, s->length, y, s->scalar + p->n++);
+    return s->device->ops->vector.dot(s->device, n, x, y, s->scalar + p->n++);
 }
 
 fe_status fe_products_read(fe_solver *s, fe_products *p)

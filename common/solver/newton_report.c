@@ -18,8 +18,12 @@ fe_status fe_newton_record_taken(fe_step_result *record, const fe_newton *state,
     fe_newton_record *grown = realloc(record->taken, ((size_t)record->newton_iterations + 1) * sizeof *grown);
     if (!grown) return fe_fail(FE_OUT_OF_MEMORY, "history of Newton's method");
     record->taken = grown;
-    record->taken[record->newton_iterations++] = (fe_newton_record){
-        taken, taken * state->length, state->linear.last / state->linear.first, state->linear.iterations};
+    record->taken[record->newton_iterations++] =
+        (fe_newton_record){.length = taken,
+                           .increment = taken * state->length,
+                           .krylov_residual = state->linear.last / state->linear.first,
+                           .orthogonality = state->linear.loss,
+                           .krylov_iterations = state->linear.iterations};
     return FE_OK;
 }
 

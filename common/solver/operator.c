@@ -19,7 +19,7 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->column.dots(d, s->n, 1, x, s->length, y, s->scalar));
+    FE_TRY(d->ops->vector.dot(d, s->n, x, y, s->scalar));
     FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
     return d->ops->memory.download(d, sizeof *out, s->scalar, out);
 }

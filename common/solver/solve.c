@@ -106,7 +106,8 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
-                          o->orthogonalization, &s->krylov));
+                          o->orthogonalization, o->basis, &s->krylov));
+    s->krylov.measures = o->measure_orthogonality;
     s->records = o->graphs >= FE_GRAPHS_ON || (o->graphs == FE_GRAPHS_AUTO && o->ranks == 1);
     s->device->overlap = o->graphs == FE_GRAPHS_OVERLAPPED;
     FE_TRY(fe_krylov_record(&s->krylov, s->records));

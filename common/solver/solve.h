@@ -37,9 +37,10 @@ typedef struct fe_options {
     fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
     int transport;                 /* between GPUs: launch.h */
     int partition, tet_points;
-    int jacobian, predictor, krylov, restart, orthogonalization, precondition;
-    double krylov_tolerance; /* 0: Eisenstat-Walker */
-    int krylov_iterations;   /* of one linear solve */
+    int jacobian, predictor, krylov, restart, orthogonalization, basis, precondition;
+    int measure_orthogonality; /* at the end of each cycle of GMRES; for looking, not for timing */
+    double krylov_tolerance;   /* 0: Eisenstat-Walker */
+    int krylov_iterations;     /* of one linear solve */
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
     double progress; /* seconds into a load step after which it says where it is, then twice as long, … */

@@ -1,0 +1,257 @@
+/* Krylov solvers' own operations on the host: BLAS in blocks of fixed size, so that the order of sums does
+ * not depend on the number of threads; and the small matrices. */
+#include "common/algebra/conjugate.h"
+#include "common/algebra/hessenberg.h"
+#include "common/backend/host_device.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+#include <string.h>
+
+static fe_status reserve_partial(host_device *d, size_t n)
+{
+    if (n <= d->n_partial) return FE_OK;
+    free(d->partial);
+    d->n_partial = 0, d->partial = NULL;
+    FE_ALLOCATE(d->partial, n, "partial sums");
+    d->n_partial = n;
+    return FE_OK;
+}
+
+/* --- columns, a block of rows at a time -------------------------------------------------------------- */
+
+static double *doubles(fe_columns V, size_t first) { return (double *)V.memory + first; }
+static float *floats(fe_columns V, int j, size_t first) { return (float *)V.memory + j * V.ld + first; }
+
+static double dot_single(int rows, const float *v, const double *w)
+{
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < rows; i++) sum += (double)v[i] * w[i];
+    return sum;
+}
+
+/* out[j] = V_j · w over a block's rows */
+static void block_dots(int rows, int k, fe_columns V, size_t first, const double *w, double *out)
+{
+    for (int j = 0; j < k && V.single; j++) out[j] = dot_single(rows, floats(V, j, first), w);
+    if (V.single || k == 0) return;
+    if (k == 1)
+        *out = cblas_ddot(rows, doubles(V, first), 1, w, 1);
+    else
+        cblas_dgemv(CblasColMajor, CblasTrans, rows, k, 1.0, doubles(V, first), (int)V.ld, w, 1, 0.0, out, 1);
+}
+
+/* y += sign V h over a block's rows */
+static void block_combine(int rows, int k, double sign, fe_columns V, size_t first, const double *h,
+                          double *y)
+{
+    for (int j = 0; j < k && V.single; j++) {
+        const float *v = floats(V, j, first);
+        const double factor = sign * h[j];
+        for (int i = 0; i < rows; i++) y[i] += factor * (double)v[i];
+    }
+    if (V.single || k == 0) return;
+    if (k == 1)
+        cblas_daxpy(rows, sign * *h, doubles(V, first), 1, y, 1);
+    else
+        cblas_dgemv(CblasColMajor, CblasNoTrans, rows, k, sign, doubles(V, first), (int)V.ld, h, 1, 1.0, y,
+                    1);
+}
+
+/* x as the numbers of V's first column */
+static void block_store(size_t rows, fe_columns V, size_t first, const double *x)
+{
+    if (V.single)
+        for (size_t i = 0; i < rows; i++) floats(V, 0, first)[i] = (float)x[i];
+    else if (doubles(V, first) != x)
+        memcpy(doubles(V, first), x, rows * sizeof *x);
+}
+
+static void block_load(size_t rows, fe_columns V, size_t first, double *x)
+{
+    if (V.single)
+        for (size_t i = 0; i < rows; i++) x[i] = (double)floats(V, 0, first)[i];
+    else if (doubles(V, first) != x)
+        memcpy(x, doubles(V, first), rows * sizeof *x);
+}
+
+/* --- sums -------------------------------------------------------------------------------------------- */
+
+/* out [width] = the sum of the blocks' partial sums */
+static void add_blocks(host_device *d, size_t n, size_t width, double *out)
+{
+    for (size_t j = 0; j < width; j++) out[j] = 0.0;
+    for (size_t b = 0; b < n_block(n); b++)
+        for (size_t j = 0; j < width; j++) out[j] += d->partial[b * width + j];
+}
+
+fe_status fe_host_dots(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out)
+{
+    FE_TRY(reserve_partial(self(d), n_block(n) * (size_t)k));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++)
+        block_dots((int)block_rows(n, b), k, V, b * BLOCK, w + b * BLOCK, partial + b * (size_t)k);
+    add_blocks(self(d), n, (size_t)k, out);
+    return FE_OK;
+}
+
+fe_status fe_host_dot(fe_device *d, size_t n, const double *x, const double *y, double *out)
+{
+    return fe_host_dots(d, n, 1, fe_columns_of((double *)x, n), y, out);
+}
+
+/* A block of V fits a cache, so w finds it there; dgemm with both copies it first and took twice as long. */
+fe_status fe_host_dots_pair(fe_device *d, size_t n, int k, fe_columns V, const double *u, const double *w,
+                            double *out)
+{
+    const size_t width = 2 * ((size_t)k + 2);
+    const double *both[2] = {u, w};
+    FE_TRY(reserve_partial(self(d), n_block(n) * width));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const int rows = (int)block_rows(n, b);
+        const size_t first = b * BLOCK;
+        for (int c = 0; c < 2; c++) {
+            double *sums = partial + b * width + (size_t)(c * (k + 2));
+            block_dots(rows, k, V, first, both[c] + first, sums);
+            for (int e = 0; e < 2; e++)
+                sums[k + e] = cblas_ddot(rows, both[e] + first, 1, both[c] + first, 1);
+        }
+    }
+    add_blocks(self(d), n, width, out);
+    return FE_OK;
+}
+
+/* --- vectors from columns, and columns from vectors -------------------------------------------------- */
+
+fe_status fe_host_combine(fe_device *d, size_t n, int k, double sign, fe_columns V, const double *h,
+                          double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++)
+        block_combine((int)block_rows(n, b), k, sign, V, b * BLOCK, h, y + b * BLOCK);
+    return FE_OK;
+}
+
+fe_status fe_host_store(fe_device *d, size_t n, const double *x, const double *a, fe_columns V, double *v)
+{
+    const double factor = *a != 0.0 ? 1.0 / *a : 0.0;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const size_t first = b * BLOCK, rows = block_rows(n, b);
+        for (size_t i = first; i < first + rows; i++) v[i] = factor * x[i];
+        block_store(rows, V, first, v + first);
+        block_load(rows, V, first, v + first);
+    }
+    return FE_OK;
+}
+
+fe_status fe_host_load(fe_device *d, size_t n, fe_columns V, double *v)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) block_load(block_rows(n, b), V, b * BLOCK, v + b * BLOCK);
+    return FE_OK;
+}
+
+/* --- GMRES's small matrices -------------------------------------------------------------------------- */
+
+fe_status fe_host_hessenberg_column(fe_device *d, int j, int restart, double *workspace)
+{
+    (void)d;
+    fe_hessenberg_column(workspace, restart, j);
+    return FE_OK;
+}
+
+fe_status fe_host_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y)
+{
+    (void)d;
+    fe_hessenberg_solve(workspace, restart, k, y);
+    return FE_OK;
+}
+
+/* Column j of V and w become (V_0 … V_{j-1}, u, w) c with c [2][j + 2]. */
+static void combine_pair(int threads, size_t n, int j, fe_columns V, const double *u, double *w,
+                         const double *c)
+{
+    const double *e = c + j + 2;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const size_t first = b * BLOCK, rows = block_rows(n, b);
+        double q[BLOCK];
+        for (size_t i = 0; i < rows; i++) {
+            const double ui = u[first + i], wi = w[first + i];
+            q[i] = c[j] * ui + c[j + 1] * wi;
+            w[first + i] = e[j] * ui + e[j + 1] * wi;
+        }
+        block_combine((int)rows, j, 1.0, V, first, c, q);
+        block_combine((int)rows, j, 1.0, V, first, e, w + first);
+        block_store(rows, fe_columns_from(V, (size_t)j), first, q);
+    }
+}
+
+fe_status fe_host_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
+                                 const double *u, double *w, const double *pair)
+{
+    const int k = j + 2;
+    const fe_delayed delayed = fe_delayed_of(j, pair);
+    double *factors = NULL; /* [2][k] */
+    FE_ALLOCATE(factors, 2 * (size_t)k, "Hessenberg column");
+    for (int i = 0; i < k; i++) fe_delayed_factors(j, pair, &delayed, i, factors + i, factors + k + i);
+    combine_pair(d->threads, n, j, V, u, w, factors);
+    free(factors);
+    fe_delayed_column(workspace, restart, j, pair, &delayed, 0, 1);
+    return FE_OK;
+}
+
+fe_status fe_host_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s)
+{
+    (void)d;
+    fe_delayed_finish(workspace, restart, j, s, fe_delayed_alpha(j, s), 0, 1);
+    return FE_OK;
+}
+
+/* --- conjugate gradients ----------------------------------------------------------------------------- */
+
+fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
+                          double *out)
+{
+    FE_TRY(reserve_partial(self(d), 2 * n_block(n)));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const int rows = (int)block_rows(n, b);
+        partial[2 * b] = cblas_ddot(rows, r + b * BLOCK, 1, u + b * BLOCK, 1);
+        partial[2 * b + 1] = cblas_ddot(rows, w + b * BLOCK, 1, u + b * BLOCK, 1);
+    }
+    out[0] = out[1] = 0.0;
+    for (size_t b = 0; b < n_block(n); b++) out[0] += partial[2 * b], out[1] += partial[2 * b + 1];
+    return FE_OK;
+}
+
+fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+                            double *p, double *s, double *x, double *r, double *to)
+{
+    const fe_cg_step step = fe_cg_step_of(from);
+    const double alpha = step.alpha, beta = step.beta;
+    FE_TRY(reserve_partial(self(d), n_block(n)));
+    double *partial = self(d)->partial;
+    fe_cg_pass(from, &step, to);
+    to[FE_CG_SQUARE] = step.end ? step.square : 0.0;
+    if (step.end) return FE_OK;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const size_t first = b * BLOCK, end = first + block_rows(n, b);
+        for (size_t i = first; i < end; i++) {
+            p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
+            s[i] = beta != 0.0 ? w[i] + beta * s[i] : w[i];
+            x[i] += alpha * p[i];
+            r[i] -= alpha * s[i];
+        }
+        partial[b] = cblas_ddot((int)(end - first), r + first, 1, r + first, 1);
+    }
+    for (size_t b = 0; b < n_block(n); b++) to[FE_CG_SQUARE] += partial[b];
+    return FE_OK;
+}
