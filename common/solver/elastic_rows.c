@@ -34,12 +34,6 @@ static fe_status copy_view(const fe_problem *p, fe_view *v)
     return FE_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* Columns of a row in any order, itself first; returns their number. `seen` [n_local] is clear. */
 static int find_columns(const fe_view *m, int n_corner, int row, uint8_t *seen, int *column)
 {
@@ -69,7 +63,7 @@ static void find_rows(const fe_view *m, int n_corner, int part, int parts, int f
         }
         int *const row = A->column + A->first[i];
         memcpy(row, column, (size_t)n * sizeof *row);
-        qsort(row, (size_t)n, sizeof *row, ascending);
+        fe_sort_columns(row, n);
     }
 }
 
@@ -98,9 +92,11 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
     return status;
 }
 
-FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, fe_sparse *A)
+/* place [n_local]: where a row has a column, of the row that was marked last. */
+FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, int *place, fe_sparse *A)
 {
     const int end = m->corner_first[last];
+    int marked = -1;
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_index node[8];
@@ -111,21 +107,35 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, fe_s
             fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
         for (int l = 0; l < c.active; l++) {
             const int i = c.row.lane[l];
+            for (int k = A->first[i]; i != marked && k < A->first[i + 1]; k++) place[A->column[k]] = k;
+            marked = i;
             for (int b = 0; b < fe_corners(kind); b++) {
-                double *block = fe_sparse_block(A, fe_sparse_find(A, i, node[b].lane[l]));
+                double *block = A->value + 9 * (size_t)place[node[b].lane[l]];
                 for (int j = 0; j < 9; j++) block[j] += K[b][j][l];
             }
         }
     }
 }
 
-static void assemble(int kind, const fe_view *m, int threads, fe_sparse *A)
+/* A thread's part of the rows. */
+FE_BODY void assemble_part(int kind, const fe_view *m, int part, int parts, int *place, fe_sparse *A)
 {
+    const int last = (int)((int64_t)A->n_row * (part + 1) / parts);
+    for (int i = (int)((int64_t)A->n_row * part / parts); i < last; i += FE_ROW_BLOCK)
+        assemble_rows(kind, m, i, fe_row_block_end(i, last), place, A);
+}
+
+static fe_status assemble(int kind, const fe_view *m, int threads, fe_sparse *A)
+{
+    int *place = NULL; /* [threads][n_local] */
+    FE_ALLOCATE(place, (size_t)threads * (size_t)m->n_local + 1, "multigrid matrix");
 #define ASSEMBLE(KIND)                                                                                       \
-    FE_PARALLEL_FOR (i, 0, m->n_owned, FE_ROW_BLOCK, threads)                                                \
-    assemble_rows(KIND, m, i, fe_row_block_end(i, m->n_owned), A)
+    FE_PARALLEL_FOR (t, 0, threads, 1, threads)                                                              \
+    assemble_part(KIND, m, t, threads, place + (size_t)t * (size_t)m->n_local, A)
     FE_FOR_KIND(kind, ASSEMBLE)
 #undef ASSEMBLE
+    free(place);
+    return FE_OK;
 }
 
 /* Rows and columns of supports become zero. */
@@ -160,7 +170,7 @@ fe_status fe_elastic_rows_open(const fe_problem *p, int n_fixed, const int *at, 
     FE_TRY(copy_view(p, &e->view));
     FE_TRY(read_supports(p, n_fixed, at, e));
     FE_TRY(build_columns(&e->view, fe_corners(p->kind), threads, &e->A));
-    assemble(p->kind, &e->view, threads, &e->A);
+    FE_TRY(assemble(p->kind, &e->view, threads, &e->A));
     constrain(e->fixed, threads, &e->A);
     return FE_OK;
 }

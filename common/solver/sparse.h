@@ -43,10 +43,12 @@ FE_BOTH int fe_find_column(const int *columns, int n, int column)
     }
     return low < n && columns[low] == column ? low : -1;
 }
+void fe_sort_columns(int *column, int n); /* ascending */
 /* Place of a block, -1 where the row has none in this column. */
 int fe_sparse_find(const fe_sparse *A, int row, int column);
 
-/* C = A B, and T = A^T. */
+/* C = A B, where the blocks of B have six columns, and those of A 3 × 3, 6 × 3 or 6 × 6 numbers; and T = A^T.
+ */
 fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
 /* The first n columns alone. */
