@@ -179,11 +179,9 @@ fe_status fe_elastic_sample_cuda(fe_scratch *s, const fe_problem *p, const fe_sp
     const fe_scratch_mark mark = fe_scratch_now(s);
     double2 *pair;
     double *sums, host[2];
-    fe_view v;
-    FE_TRY(elastic_view(s, p, &v));
     FE_TRY(fe_scratch_take(s, (size_t)n, &pair));
     FE_TRY(fe_scratch_take(s, 2, &sums));
-    FE_LAUNCH_KIND(p, n, THREADS, elastic_look, v, *A, step, n, pair);
+    FE_LAUNCH_KIND(p, n, THREADS, elastic_look, p->view, *A, step, n, pair);
     FE_LAUNCH(d, SUMS, SUMS, sum_pairs, n, pair, sums);
     FE_TRY(d->ops->memory.download(d, sizeof host, sums, host));
     fe_scratch_return(s, mark);

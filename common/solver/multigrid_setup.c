@@ -78,13 +78,13 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
     double beyond = 0.0;
     FE_TRY(k->steps->finest(k, n_fixed, at, &sample));
     FE_TRY(choose(k, coarser, &sample));
-    FE_TRY(k->steps->invert_diagonal(k, &beyond));
+    FE_TRY(k->steps->invert_diagonal(k));
+    FE_TRY(k->steps->keep_six(k, &m->inverse, &beyond));
     if (beyond != 0.0)
         return fe_fail(FE_FAILED,
                        "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
                        "--precondition block-jacobi",
                        1.0 / beyond);
-    FE_TRY(k->steps->keep_six(k, &m->inverse));
     FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_owned, sizeof(float), "multigrid vector",
                               (void **)&m->direction));
     FE_TRY(fe_device_vector(k->d, v->n_local, "multigrid vector", &m->product));
@@ -129,8 +129,7 @@ static double entries(const fe_setup *k) { return (double)k->A.n_block * (double
 static fe_status finish_level(fe_setup *k)
 {
     fe_coarse_level *l = &k->m->coarse[k->level - 1];
-    double beyond;
-    FE_TRY(k->steps->invert_diagonal(k, &beyond));
+    FE_TRY(k->steps->invert_diagonal(k));
     FE_TRY(bound_spectrum(k, 1));
     FE_TRY(k->steps->keep_matrix(k, &k->A, &l->A));
     return k->steps->keep_inverse(k, &l->inverse);

@@ -76,9 +76,7 @@ struct fe_setup_steps {
     /* A, x, absent of the finest level, and its sample. at [n_fixed]: constrained components, on the device.
      */
     fe_status (*finest)(fe_setup *k, int n_fixed, const int *at, fe_sample *sample);
-    /* inverse; beyond: the smallest or largest entry on its diagonal that single precision cannot hold with
-     * residuals 1e-10 times as large, or 0 */
-    fe_status (*invert_diagonal)(fe_setup *k, double *beyond);
+    fe_status (*invert_diagonal)(fe_setup *k); /* inverse */
     /* y = A x and y = D^-1 x on a coarser level, for vectors of k->vectors */
     fe_status (*apply_matrix)(void *k, double *x, double *y);
     fe_status (*apply_inverse)(void *k, double *x, double *y);
@@ -86,10 +84,12 @@ struct fe_setup_steps {
     fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
     fe_status (*coarsen)(fe_setup *k, fe_sparse *next);  /* P, R; next = R A P, whole on all ranks */
     void (*descend)(fe_setup *k, const fe_sparse *next); /* the next level takes the place of this one */
-    /* Copies in single precision that stay: a matrix, D^-1, the finest level's D^-1 in six numbers */
+    /* Copies in single precision that stay: a matrix, D^-1, the finest level's D^-1 in six numbers. beyond: a
+     * number on the diagonal of D^-1 that single precision cannot hold with residuals 1e-10 times as large,
+     * or 0 */
     fe_status (*keep_matrix)(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept);
     fe_status (*keep_inverse)(fe_setup *k, float **kept);
-    fe_status (*keep_six)(fe_setup *k, float **kept);
+    fe_status (*keep_six)(fe_setup *k, float **kept, double *beyond);
     /* Inverse of A, [6 n][6 n], in single precision. Where A has a null space, of a part that nothing holds,
      * `singular` becomes 1 and it is that of its range. */
     fe_status (*keep_dense)(fe_setup *k, float **kept, int *singular);

@@ -70,17 +70,7 @@ static fe_status finest(fe_setup *k, int n_fixed, const int *at, fe_sample *samp
     return status;
 }
 
-static double beyond_single(const fe_setup *k)
-{
-    for (size_t i = 0; i < (size_t)(k->n * k->block); i++) {
-        const size_t b = (size_t)k->block;
-        const double D = k->inverse[i / b * b * b + i % b * (b + 1)];
-        if (!fe_fits_single(D)) return D;
-    }
-    return 0.0;
-}
-
-static fe_status invert_diagonal(fe_setup *k, double *beyond)
+static fe_status invert_diagonal(fe_setup *k)
 {
     FE_ALLOCATE(k->inverse, (size_t)k->n * block_square(k), "multigrid level");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
@@ -89,7 +79,6 @@ static fe_status invert_diagonal(fe_setup *k, double *beyond)
         memcpy(D, fe_sparse_block(&k->A, fe_sparse_find(&k->A, i, i)), block_square(k) * sizeof *D);
         fe_small_invert(k->block, D);
     }
-    *beyond = beyond_single(k);
     return FE_OK;
 }
 
@@ -323,13 +312,17 @@ static fe_status keep_inverse(fe_setup *k, float **kept)
 }
 
 /* xx yy zz xy yz xz of the diagonal blocks' inverses. */
-static fe_status keep_six(fe_setup *k, float **kept)
+static fe_status keep_six(fe_setup *k, float **kept, double *beyond)
 {
     double *six = NULL;
+    *beyond = 0.0;
     FE_ALLOCATE(six, 6 * (size_t)k->n, "multigrid level");
     for (int i = 0; i < k->n; i++)
-        for (int c = 0; c < 6; c++)
-            six[6 * (size_t)i + (size_t)c] = k->inverse[9 * (size_t)i + (size_t)fe_six_place(c)];
+        for (int c = 0; c < 6; c++) {
+            const double value = k->inverse[9 * (size_t)i + (size_t)fe_six_place(c)];
+            six[6 * (size_t)i + (size_t)c] = value;
+            if (c < 3 && !fe_fits_single(value)) *beyond = value;
+        }
     const fe_status status = keep_floats(k, 6 * (size_t)k->n, six, "multigrid level", kept);
     free(six);
     return status;

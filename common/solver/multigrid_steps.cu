@@ -77,7 +77,7 @@ static fe_status finest(fe_setup *k, int n_fixed, const int *at, fe_sample *samp
     return fe_elastic_sample_cuda(scratch(k), p, &k->A, sample);
 }
 
-__global__ void __launch_bounds__(THREADS) invert_blocks(level l, double *beyond)
+__global__ void __launch_bounds__(THREADS) invert_blocks(level l)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x, square = l.block * l.block;
     if (i >= l.n) return;
@@ -87,18 +87,13 @@ __global__ void __launch_bounds__(THREADS) invert_blocks(level l, double *beyond
     for (int c = 0; c < square; c++) D[c] = block[c];
     fe_small_invert(l.block, D);
     for (int c = 0; c < square; c++) l.inverse[(size_t)i * square + c] = D[c];
-    for (int c = 0; c < l.block; c++)
-        if (!fe_fits_single(D[c * (l.block + 1)])) *beyond = D[c * (l.block + 1)];
 }
 
-static fe_status invert_diagonal(fe_setup *k, double *beyond)
+static fe_status invert_diagonal(fe_setup *k)
 {
-    double *found;
     FE_TRY(fe_scratch_take(scratch(k), (size_t)(k->n * k->block) * (size_t)k->block, &k->inverse));
-    FE_TRY(fe_scratch_take(scratch(k), 1, &found));
-    FE_TRY(k->d->ops->memory.zero(k->d, sizeof *found, found));
-    FE_LAUNCH(k->d, k->n, THREADS, invert_blocks, level_of(k), found);
-    return k->d->ops->memory.download(k->d, sizeof *beyond, found, beyond);
+    FE_LAUNCH(k->d, k->n, THREADS, invert_blocks, level_of(k));
+    return FE_OK;
 }
 
 static fe_status apply_matrix(void *context, double *x, double *y)
@@ -323,17 +318,23 @@ static fe_status keep_inverse(fe_setup *k, float **kept)
     return keep_floats(k, (size_t)k->n * (size_t)(k->block * k->block), k->inverse, "multigrid level", kept);
 }
 
-__global__ void take_six(int n, const double *inverse, float *six)
+__global__ void take_six(int n, const double *inverse, float *six, double *beyond)
 {
     const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
-    if (t < 6 * (size_t)n) six[t] = (float)inverse[9 * (t / 6) + fe_six_place((int)(t % 6))];
+    if (t >= 6 * (size_t)n) return;
+    const double value = inverse[9 * (t / 6) + fe_six_place((int)(t % 6))];
+    six[t] = (float)value;
+    if (t % 6 < 3 && !fe_fits_single(value)) *beyond = value;
 }
 
-static fe_status keep_six(fe_setup *k, float **kept)
+static fe_status keep_six(fe_setup *k, float **kept, double *beyond)
 {
+    double *found;
+    FE_TRY(fe_scratch_take(scratch(k), 1, &found));
+    FE_TRY(k->d->ops->memory.zero(k->d, sizeof *found, found));
     FE_TRY(fe_device_allocate(k->d, 6 * (size_t)k->n, sizeof **kept, "multigrid level", (void **)kept));
-    FE_LAUNCH(k->d, 6 * (size_t)k->n, THREADS, take_six, k->n, k->inverse, *kept);
-    return FE_OK;
+    FE_LAUNCH(k->d, 6 * (size_t)k->n, THREADS, take_six, k->n, k->inverse, *kept, found);
+    return k->d->ops->memory.download(k->d, sizeof *beyond, found, beyond);
 }
 
 /* A warp per row of blocks. */
