@@ -147,7 +147,7 @@ info:
 	$(call report,C and OpenMP,COMPILER,nothing can be built; apt-get install gcc (clang: libomp-dev))
 	$(call report,BLAS and LAPACKE,BLAS,nothing can be built; apt-get install libopenblas-dev liblapacke-dev)
 	$(call report,CUDA Toolkit,CUDA,the cuda backend is left out; install the CUDA Toolkit 12.4 or newer (elsewhere than usual: make CUDA_HOME=FOLDER))
-	$(call report,cuSPARSE,CUSPARSE,assembled_cusparse is left out on GPUs; it comes with the CUDA Toolkit (libcusparse-dev-*))
+	$(call report,cuSPARSE,CUSPARSE,assembled_cusparse and assembled_csr are left out on GPUs; it comes with the CUDA Toolkit (libcusparse-dev-*))
 	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,PETSc,PETSC,PETSc and hypre are left out of the sweep; apt-get install libpetsc-real-dev)

@@ -2,12 +2,12 @@
 #include "common/backend/cuda.h"
 #include "variants/assembled_bsr/matrix.h"
 
-enum { SHIFT = 5, SLICE = 1 << SHIFT, BLOCK_SIZE = 128 };
+enum { SLICE = 32, BLOCK_SIZE = 128 };
 
 static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    return bsr_open(p, SHIFT, (bsr_matrix *)*work);
+    return bsr_open(p, BSR_WARP, (bsr_matrix *)*work);
 }
 
 /* Blocks are read once and bypass the cache, which is kept for `direction`. */
@@ -45,7 +45,7 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
 }
 
 extern "C" const fe_assembly assembled_bsr_cuda = {.setup = setup,
-                                                   .residual = bsr_residual_cuda,
+                                                   .residual = bsr_residual,
                                                    .material = bsr_material_cuda,
                                                    .jacvec = jacvec,
                                                    .diagonal = bsr_diagonal_cuda,

@@ -4,12 +4,12 @@
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
 
-enum { SHIFT = 3, SLICE = 1 << SHIFT, VECTORS = SLICE / FE_LANES };
+enum { SLICE = 8, VECTORS = SLICE / FE_LANES };
 
 static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    return bsr_open(p, SHIFT, *work);
+    return bsr_open(p, BSR_LINE, *work);
 }
 
 FE_BODY void slice_product(const bsr_rows *r, int slice, const double *direction, double *y)
@@ -41,7 +41,7 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
 }
 
 const fe_assembly assembled_bsr_host = {.setup = setup,
-                                        .residual = bsr_residual_host,
+                                        .residual = bsr_residual,
                                         .material = bsr_material_host,
                                         .jacvec = jacvec,
                                         .diagonal = bsr_diagonal_host,

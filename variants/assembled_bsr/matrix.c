@@ -74,9 +74,9 @@ static fe_status count_places(draft *k, bsr_rows *r)
             if (n > widest) widest = n;
         }
         n_place += widest;
-        if (n_place > INT32_MAX)
-            return fe_fail(FE_BAD_INPUT, "matrix: more than %d blocks on one rank; use more ranks",
-                           INT32_MAX);
+        if (n_place * (r->scalar ? 9 : 1) > INT32_MAX)
+            return fe_fail(FE_BAD_INPUT, "matrix: more than %d %s on one rank; use more ranks", INT32_MAX,
+                           r->scalar ? "values" : "blocks");
         k->first[s + 1] = (int)n_place;
     }
     r->n_place = (int)n_place;
@@ -113,19 +113,29 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
     return fe_device_allocate(d, 9 * n, sizeof *r->value, "matrix", (void **)&r->value);
 }
 
-fe_status bsr_open(const fe_problem *p, int shift, bsr_matrix *matrix)
+fe_status bsr_open(fe_problem *p, bsr_form form, bsr_matrix *matrix)
 {
+    const int shift[] = {[BSR_WARP] = 5, [BSR_LINE] = 3, [BSR_PLAIN] = 0, [BSR_CSR] = 0};
+    const fe_variant *gather = fe_variant_find("node_csr");
+    matrix->gather = p->device->ops == &fe_backend_host ? gather->host : gather->cuda;
+    FE_TRY(fe_assembly_set_up(matrix->gather, p, &matrix->gather_work));
     draft k = {.m = &p->view, .n_corner = fe_corners(p->kind)};
     fe_status status = read_view(&k, p->device);
     for (int part = FE_INTERIOR; part <= FE_BORDER && status == FE_OK; part++) {
         bsr_rows *r = &matrix->part[part];
         int last;
         fe_part_nodes(&p->view, (fe_part)part, &r->row, &last);
-        r->n_row = last - r->row, r->shift = shift;
+        r->n_row = last - r->row, r->shift = shift[form], r->scalar = form == BSR_CSR;
         if (r->n_row > 0) status = build_rows(&k, p->device, r);
         free(k.first), free(k.column), free(k.diagonal);
         k.first = k.column = k.diagonal = NULL;
     }
     free(k.conn), free(k.corner_first), free(k.corner), free(k.seen), free(k.node);
     return status;
+}
+
+fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const double *displacement, double *r)
+{
+    const bsr_matrix *matrix = work;
+    return matrix->gather->residual(p, matrix->gather_work, part, displacement, r);
 }

@@ -1,45 +1,50 @@
-/* The assembled tangent K in 3×3 blocks, for assembled_bsr and assembled_cusparse: its layout, and the body
- * that computes blocks.
+/* The assembled tangent K in 3×3 blocks, for assembled_bsr, assembled_cusparse and assembled_csr: its layout,
+ * and operations on it.
  *
  * Block rows are owned nodes; columns are the nodes of their elements, ascending, including ghosts. Rows are
  * stored in slices, one row per lane. A `place` of a slice holds one block of each of its rows. Slices of one
- * row are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. */
+ * row are plain BSR. A row that is shorter than its slice ends in blocks of zeros at its own column. With
+ * BSR_CSR the three rows of scalars of a block row stand one after the other, as CSR stores them. */
 #ifndef ASSEMBLED_BSR_MATRIX_H
 #define ASSEMBLED_BSR_MATRIX_H
 
 #include "common/physics/stiffness.h"
 #include "common/variant.h"
 
+/* Slices of a warp, of a cache line of the host, or of one row; or of one row, in CSR's order. */
+typedef enum bsr_form { BSR_WARP, BSR_LINE, BSR_PLAIN, BSR_CSR } bsr_form;
+
 /* The rows of a part. */
 typedef struct bsr_rows {
     int row, n_row; /* owned nodes [row, row + n_row) */
     int shift;      /* slices of 1 << shift rows */
+    int scalar;     /* BSR_CSR */
     int n_place;
     const int *first;    /* [n_slice + 1] places of each slice; with slices of one row, BSR's row offsets */
     const int *column;   /* [n_place][1 << shift] local nodes */
     const int *diagonal; /* [n_row] which block of its row is the diagonal one */
-    double *value;       /* [n_place][9][1 << shift] blocks by rows */
+    double *value;       /* [n_place][9][1 << shift] blocks by rows; BSR_CSR: bsr_entry */
 } bsr_rows;
 
-/* First member of the work of both strategies. */
+/* First member of the work of these strategies. */
 typedef struct bsr_matrix {
     bsr_rows part[2];
+    const fe_assembly *gather; /* node_csr, whose residual they use */
+    void *gather_work;
 } bsr_matrix;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* The structure from the view's elements, with zero values. FE_BAD_INPUT beyond INT32_MAX places. */
-fe_status bsr_open(const fe_problem *p, int shift, bsr_matrix *matrix);
+/* The structure from the view's elements, with zero values; sets up node_csr, too. FE_BAD_INPUT beyond
+ * INT32_MAX places, with BSR_CSR beyond INT32_MAX values. */
+fe_status bsr_open(fe_problem *p, bsr_form form, bsr_matrix *matrix);
 
-/* Operations of both strategies; work begins with a bsr_matrix. `material` is the common update followed by
+/* Operations of these strategies; work begins with a bsr_matrix. `material` is the common update followed by
  * the assembly, `residual` that of node_csr, and the diagonal is read from the matrix. */
-fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *displacement,
-                            double *r);
+fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const double *displacement, double *r);
 fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d);
-fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part, const double *displacement,
-                            double *r);
 fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d);
 #ifdef __cplusplus
@@ -57,6 +62,14 @@ FE_BOTH size_t bsr_column_at(const bsr_rows *r, int place, int lane)
 FE_BOTH size_t bsr_value_at(const bsr_rows *r, int place, int c, int lane)
 {
     return ((9 * (size_t)place + (size_t)c) << r->shift) + (size_t)lane;
+}
+/* Index of entry c of block k of row i. */
+FE_BOTH size_t bsr_entry(const bsr_rows *r, int i, int k, int c)
+{
+    const int first = r->first[bsr_slice(r, i)];
+    if (!r->scalar) return bsr_value_at(r, first + k, c, bsr_lane(r, i));
+    const size_t n = r->first[i + 1] - first;
+    return 9 * (size_t)first + c / 3 * 3 * n + 3 * (size_t)k + c % 3;
 }
 
 #endif

@@ -9,8 +9,6 @@ enum { ROWS = 32, TEAM = 8, BLOCK_SIZE = ROWS * TEAM, DIAGONAL_BLOCK_SIZE = 256 
 /* Thread blocks that a multiprocessor should hold: a thread gets at most 128 registers. */
 enum { RESIDENT = 2 };
 
-extern "C" const fe_assembly node_csr_cuda;
-
 /* Entry i of the elements at a node, corner by corner from `first` in the CSR: the element's CSR entry, and
  * its corner b. */
 FE_BODY bool has_column(int kind, const fe_view *m, int first, int i, int column, int *corner, int *b)
@@ -46,7 +44,7 @@ FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
         if (column == row && k != r->diagonal[i]) break; /* the row ends here, the slice does not */
         double K[8][9] = {{0.0}};
         add_elements(kind, m, row, column, K);
-        for (int c = 0; c < 9; c++) r->value[bsr_value_at(r, first + k, c, lane)] = K[0][c];
+        for (int c = 0; c < 9; c++) r->value[bsr_entry(r, i, k, c)] = K[0][c];
     }
 }
 
@@ -63,15 +61,7 @@ __global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_rows r, 
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= r.n_row) return;
-    const int place = r.first[bsr_slice(&r, i)] + r.diagonal[i], lane = bsr_lane(&r, i);
-    for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_value_at(&r, place, c, lane)];
-}
-
-extern "C" fe_status bsr_residual_cuda(const fe_problem *p, void *work, fe_part part,
-                                       const double *displacement, double *r)
-{
-    (void)work;
-    return node_csr_cuda.residual(p, NULL, part, displacement, r);
+    for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_entry(&r, i, r.diagonal[i], c)];
 }
 
 extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode,

@@ -6,14 +6,13 @@
 
 #include <string.h>
 
-extern const fe_assembly node_csr_host;
-
-/* Place of a column that row i has. */
+/* Which block of row i has a column that the row has. */
 static int find(const bsr_rows *r, int i, int column)
 {
-    int place = r->first[bsr_slice(r, i)];
-    while (r->column[bsr_column_at(r, place, bsr_lane(r, i))] != column) place++;
-    return place;
+    const int first = r->first[bsr_slice(r, i)];
+    int k = 0;
+    while (r->column[bsr_column_at(r, first + k, bsr_lane(r, i))] != column) k++;
+    return k;
 }
 
 /* The slices of rows [first, last). */
@@ -28,8 +27,8 @@ static void clear(const bsr_rows *r, int first, int last)
 FE_BODY void add_blocks(const bsr_rows *r, const fe_corners_at *c, const fe_index *column, const fe_real K[9])
 {
     for (int l = 0; l < c->active; l++) {
-        const int i = c->row.lane[l] - r->row, place = find(r, i, column->lane[l]);
-        for (int j = 0; j < 9; j++) r->value[bsr_value_at(r, place, j, bsr_lane(r, i))] += K[j][l];
+        const int i = c->row.lane[l] - r->row, k = find(r, i, column->lane[l]);
+        for (int j = 0; j < 9; j++) r->value[bsr_entry(r, i, k, j)] += K[j][l];
     }
 }
 
@@ -47,13 +46,6 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
             fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
         for (int b = 0; b < fe_corners(kind); b++) add_blocks(r, &c, &node[b], K[b]);
     }
-}
-
-fe_status bsr_residual_host(const fe_problem *p, void *work, fe_part part, const double *displacement,
-                            double *r)
-{
-    (void)work;
-    return node_csr_host.residual(p, NULL, part, displacement, r);
 }
 
 fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
@@ -82,8 +74,7 @@ fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d)
         const bsr_rows *r = &matrix->part[part];
         FE_PARALLEL_FOR (i, 0, r->n_row, 1, threads)
             for (int c = 0; c < 9; c++)
-                d[9 * (size_t)(r->row + i) + c] +=
-                    r->value[bsr_value_at(r, r->first[bsr_slice(r, i)] + r->diagonal[i], c, bsr_lane(r, i))];
+                d[9 * (size_t)(r->row + i) + c] += r->value[bsr_entry(r, i, r->diagonal[i], c)];
     }
     return FE_OK;
 }

@@ -1,17 +1,5 @@
 /* assembled_cusparse on the device: each part of the matrix is a BSR matrix of cuSPARSE. */
-#include "common/backend/cuda.h"
-#include "variants/assembled_bsr/matrix.h"
-
-#include <cusparse.h>
-
-#define CUSPARSE_TRY(call)                                                                                   \
-    do {                                                                                                     \
-        const cusparseStatus_t cusparse_try_status = (call);                                                 \
-        if (cusparse_try_status != CUSPARSE_STATUS_SUCCESS)                                                  \
-            return fe_fail(                                                                                  \
-                cusparse_try_status == CUSPARSE_STATUS_ALLOC_FAILED ? FE_OUT_OF_MEMORY : FE_FAILED,          \
-                "%s:%d: cuSPARSE: %s", __FILE__, __LINE__, cusparseGetErrorString(cusparse_try_status));     \
-    } while (0)
+#include "variants/assembled_cusparse/library.h"
 
 static const double one = 1.0, zero = 0.0;
 
@@ -105,7 +93,7 @@ static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_cusparse), "assembled_cusparse", release, work));
     assembled_cusparse *w = (assembled_cusparse *)*work;
-    FE_TRY(bsr_open(p, 0, &w->matrix));
+    FE_TRY(bsr_open(p, BSR_PLAIN, &w->matrix));
     CUSPARSE_TRY(cusparseCreate(&w->library));
     CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(p->device)));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
@@ -123,7 +111,7 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
 }
 
 extern "C" const fe_assembly assembled_cusparse_cuda = {.setup = setup,
-                                                        .residual = bsr_residual_cuda,
+                                                        .residual = bsr_residual,
                                                         .material = bsr_material_cuda,
                                                         .jacvec = jacvec,
                                                         .diagonal = bsr_diagonal_cuda,

@@ -8,6 +8,7 @@
 #endif
 
 extern const fe_assembly assembled_cusparse_host, assembled_cusparse_cuda;
+extern const fe_assembly assembled_csr_host, assembled_csr_cuda;
 
 const fe_variant fe_variant_assembled_cusparse = {
     .name = "assembled_cusparse",
@@ -15,4 +16,12 @@ const fe_variant fe_variant_assembled_cusparse = {
     .deterministic = 1,
     .host = &assembled_cusparse_host,
     .cuda = CUSPARSE_TABLE(assembled_cusparse_cuda),
+};
+
+const fe_variant fe_variant_assembled_csr = {
+    .name = "assembled_csr",
+    .summary = "the matrix itself in scalar rows (CSR), product by cuSPARSE",
+    .deterministic = 0,
+    .host = &assembled_csr_host,
+    .cuda = CUSPARSE_TABLE(assembled_csr_cuda),
 };
