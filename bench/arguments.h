@@ -18,7 +18,8 @@ inline const char help[] =
     "\n"
     "  --fe_dofs=LIST         sizes in degrees of freedom, approximately (100000)\n"
     "  --fe_backend=LIST      host, cuda (host, and cuda where a device is found)\n"
-    "  --fe_variants=LIST     strategies (all, and bound, the element kernel without sums); --fe_list\n"
+    "  --fe_variants=LIST     strategies (all, and element_only, the element kernel without sums); "
+    "--fe_list\n"
     "                         prints them\n"
     "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
@@ -119,8 +120,8 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
             FE_TRY(fe_backend_find(part.c_str(), &backend));
             a.backends.push_back(backend);
         } else if (flag == "fe_variants") {
-            if (part == bench_bound.name) {
-                a.variants.push_back(&bench_bound);
+            if (part == bench_element_only.name) {
+                a.variants.push_back(&bench_element_only);
                 continue;
             }
             FE_TRY(choice("fe_variants", part, fe_variant_count(), variant_name, &i));
@@ -147,7 +148,7 @@ inline void set_defaults(arguments &a)
 #endif
     }
     if (a.variants.empty()) {
-        a.variants.push_back(&bench_bound);
+        a.variants.push_back(&bench_element_only);
         for (int i = 0; i < fe_variant_count(); i++) a.variants.push_back(fe_variant_at(i));
     }
     if (a.operations.empty())

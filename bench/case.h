@@ -36,9 +36,9 @@ typedef struct bench_case {
     struct bench_oracle *oracle;
 } bench_case;
 
-/* Not a strategy, but an upper bound without sums (bound.h). It has no result to check, no diagonal, and no
- * material update of its own. */
-extern const fe_variant bench_bound;
+/* Not a strategy, but the element kernel without sums (element_only.h). It has no result to check, no
+ * diagonal, and no material update of its own. */
+extern const fe_variant bench_element_only;
 
 /* Numbers in the result of an operation: rows of n_node nodes. */
 static inline size_t bench_entries(bench_operation op, int n_node)

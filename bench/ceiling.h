@@ -1,5 +1,5 @@
-/* Measured limits of the hardware: a copy through memory, and fused multiply-adds in registers. And the
- * device's own clock. */
+/* Measured limits of the hardware: copies through memory and reads, and fused multiply-adds in registers. And
+ * the device's own clock. */
 #ifndef BENCH_CEILING_H
 #define BENCH_CEILING_H
 
@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* Medians of repeated runs, about half a second: (bytes read + bytes written) / s of a copy that is larger
- * than the caches, and FP64 operations / s of fused multiply-adds (two each). */
-fe_status bench_ceilings(fe_device *d, double *copy, double *flop);
+/* Medians of repeated runs, about a second: (bytes read + bytes written) / s of the fastest of several copies
+ * and reads that are larger than the caches, and FP64 operations / s of fused multiply-adds (two each). */
+fe_status bench_ceilings(fe_device *d, double *memory, double *flop);
 
 /* Seconds between two points of the device's work: wall clock on the host, events on the device's stream.
  * stop waits. */
@@ -19,7 +19,7 @@ fe_status bench_clock_start(fe_device *d);
 fe_status bench_clock_stop(fe_device *d, double *seconds);
 
 /* The same on the device; only in a build with CUDA. */
-fe_status bench_ceilings_cuda(fe_device *d, double *copy, double *flop);
+fe_status bench_ceilings_cuda(fe_device *d, double *memory, double *flop);
 fe_status bench_clock_start_cuda(fe_device *d);
 fe_status bench_clock_stop_cuda(fe_device *d, double *seconds);
 

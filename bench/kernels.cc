@@ -34,7 +34,7 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
         e.variant = v, e.assembly = assembly;
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
-            if (v == &bench_bound && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
+            if (v == &bench_element_only && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
             point p = {};
             p.of = g.get(), p.entrant = g->entrants.size() - 1, p.operation = op;
             p.name = prefix + bench_operation_names[op] + "/" + v->name;

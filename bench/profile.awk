@@ -8,7 +8,7 @@ BEGIN {
             for (i = 1; i <= NF; i++) at[$i] = i
         else {
             dofs = $at["n_dof"]
-            model[$at["operation"]] = $at["bytes_moved"] / dofs
+            if ($at["bytes_moved"] != "") model[$at["operation"]] = $at["bytes_moved"] / dofs
         }
     }
     FS = "\",\""

@@ -27,7 +27,7 @@ metrics=$metrics,smsp__sass_thread_inst_executed_op_dfma_pred_on.sum
 metrics=$metrics,l1tex__t_requests_pipe_lsu_mem_global_op_red.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum
 metrics=$metrics,smsp__sass_thread_inst_executed_op_memory_pred_on.sum
 # kernels are told apart by their names alone
-variants=bound,$("$BUILD/kernels" --fe_list | awk '{ print $1 }' | grep -vx patch_ordered | paste -sd, -)
+variants=element_only,$("$BUILD/kernels" --fe_list | awk '{ print $1 }' | grep -vx patch_ordered | paste -sd, -)
 for element in tet4 hex8; do
     echo "profile: $element, about $SIZE DoF"
     # the 30th launch of a kernel comes after its checks, in the state of its operation

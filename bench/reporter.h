@@ -41,8 +41,10 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.calls = p.batch, row.status = p.status, row.error = p.error;
     row.deterministic = p.deterministic;
     if (!g.ready) return row;
-    row.bytes_moved = bytes_moved(g, p.operation), row.flop = flop(g, p.operation);
-    row.ceiling_seconds = ceiling_seconds(g, m, p.operation);
+    if (!by_matrix(e, p.operation)) {
+        row.bytes_moved = bytes_moved(g, p.operation), row.flop = flop(g, p.operation);
+        row.ceiling_seconds = ceiling_seconds(g, m, p.operation);
+    }
     row.bytes = (double)g.c.bytes + e.bytes, row.bytes_work = e.bytes, row.setup_seconds = e.setup_seconds;
     row.plastic_measured = (double)g.c.n_softened / g.c.problem.view.n_elem;
     return row;
@@ -121,6 +123,11 @@ class reporter : public benchmark::BenchmarkReporter
             if (!reason) reason = errno;
         }
         if (table) print(p, row);
+        if (row.seconds.n > 0 && row.ceiling_seconds > FE_ROW_ABOVE * row.seconds.median)
+            std::fprintf(stderr,
+                         "kernels: %s: %.2f times its ceiling: caches hold more than the model says, or the "
+                         "machine was slower while its ceilings were measured\n",
+                         p.name.c_str(), row.ceiling_seconds / row.seconds.median);
     }
 
     void finish()

@@ -7,7 +7,7 @@
 set -eu
 export LC_ALL=C
 BUILD=${BUILD:-build} RESULTS=${RESULTS:-results} ORDER=${ORDER:-bisection} REPETITIONS=${REPETITIONS:-15}
-VARIANTS=${VARIANTS:-bound element_atomic patch}
+VARIANTS=${VARIANTS:-element_only element_atomic patch}
 fail() { echo "storage: $*" >&2; exit 1; }
 [ -x "$BUILD/kernels" ] || fail "$BUILD/kernels is not there: make storage builds it"
 if "$BUILD/kernels" --fe_backend=cuda --fe_slug >/dev/null 2>&1; then

@@ -8,7 +8,8 @@
 # all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-function get(name) { return $(column[name]) }
+# Rows up to schema 2 call element_only bound.
+function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 function kind_of(op) { return op == "material" ? "points" : "sums" }
 function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
 function note(list, value,    i) { # appends a value to a list unless it is there
@@ -32,6 +33,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
         median[at] = unit * dof / get("median_s")
         low[at] = unit * dof / get("ci95_high_s"); high[at] = unit * dof / get("ci95_low_s")
         if (get("ceiling_share") > 0) ceiling[group, get("operation")] = median[at] / get("ceiling_share")
+        if (get("ceiling_share") > 1.02) above[at] = 1 # FE_ROW_ABOVE
         about[group] = get("device") (backend == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") : "") \
             ", " get("repetitions") " repetitions"
         sizes[backend, element, setting] = sizes[backend, element, setting] " " dof
@@ -47,8 +49,9 @@ function cell(group, op, variant,    at, v, other, rivals, text) {
     at = group SUBSEP op SUBSEP variant
     if (status[at] != "ok") return status[at]
     text = number(median[at]) " (" number(low[at]) "–" number(high[at]) ")"
+    if (at in above) { text = text " †"; marked = 1 }
     for (v = 1; v <= count["variants"]; v++) {
-        if (item["variants", v] == variant || item["variants", v] == "bound" || variant == "bound") continue
+        if (item["variants", v] == variant || item["variants", v] == "element_only" || variant == "element_only") continue
         other = group SUBSEP op SUBSEP item["variants", v]
         if (status[other] != "ok") continue
         rivals++
@@ -81,7 +84,7 @@ function steadiness(group, variant,    o, at, known, changing, list) {
 function fastest(backend, group, op, steady,    v, at, best) {
     for (v = 1; v <= count["variants"]; v++) {
         at = group SUBSEP op SUBSEP item["variants", v]
-        if (status[at] != "ok" || item["variants", v] == "bound" || steady && (repeats[at] != 1 || changes[backend, item["variants", v], kind_of(op)])) continue
+        if (status[at] != "ok" || item["variants", v] == "element_only" || steady && (repeats[at] != 1 || changes[backend, item["variants", v], kind_of(op)])) continue
         if (best == "" || median[at] > median[group, op, best]) best = item["variants", v]
     }
     return best
@@ -167,6 +170,7 @@ END {
         over("plastics", name[1], name[2], "clustered", "plastic ")
         over("plastics", name[1], name[2], "scattered", "plastic ")
     }
+    if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were measured."
     folder = FILENAME
     sub(/[^\/]*$/, "", folder)
     while ((getline point < (folder "left-out.txt")) > 0) left = left (left == "" ? "" : "; ") point

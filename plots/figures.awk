@@ -8,7 +8,8 @@ file == 1 && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); know($
 file == 1 { next }
 file == 2 { machine[$1] = $2; next }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-function get(name) { return $(column[name]) }
+# Rows up to schema 2 call element_only bound.
+function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
 get("backend") == backend {
     know(get("variant"))

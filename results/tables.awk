@@ -7,7 +7,8 @@
 # Numbers are medians with their 95 % intervals. What a part needs and no row has ends the program with exit 1.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " "); elements[1] = "hex8"; elements[2] = "tet4" }
 function fault(text) { print "results/tables.sh: " document ": " text >"/dev/stderr"; failed = 1; exit 1 }
-function get(name) { return $(column[name]) }
+# Rows up to schema 2 call element_only bound.
+function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 FNR == 1 && file ~ /\.csv$/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
 
 # --- inputs ---------------------------------------------------------------------------------------------------
@@ -41,7 +42,7 @@ file == "kernels.csv" {
     if (get("deterministic") == "0") changes[run, b, v] = 1
     setup[run, b, e, o, d, v] = 1e3 * get("setup_s"); own[run, b, e, o, d, v] = get("bytes_work") / d
     held[run, b, e, o, d, v] = get("bytes") / d
-    flop[run, e, p] = get("flop") / get("n_elem"); moved[run, e, p] = get("bytes_moved") / d
+    if (get("bytes_moved") != "") { flop[run, e, p] = get("flop") / get("n_elem"); moved[run, e, p] = get("bytes_moved") / d }
     if (state[at] != "ok") next
     repetitions[at] = get("repetitions")
     unit = b == "host" ? 1e-6 : 1e-9
@@ -194,7 +195,7 @@ function figure(    r, b, name, o, n, first, last, e) {
     for (i = 1; i <= n; i++) if (!first || size[r, b, e, o, i] < first) first = size[r, b, e, o, i]
     last = largest[r, b, e, o]
     wrap("*" (n > 1 ? "Tangent products on distorted boxes of " millions(first) " to " : "All operations on distorted boxes of ") millions(last) \
-        " degrees of freedom, all points plastic, one " about(r, b) ", commit " commit[r] ". `bound` is the element kernel of `element_atomic` without any sums (" table_link(r) ").*", "")
+        " degrees of freedom, all points plastic, one " about(r, b) ", commit " commit[r] ". `element_only` is the element kernel of `element_atomic` without any sums (" table_link(r) ").*", "")
 }
 # Text cells are kept; the cells of numbers after them are made anew.
 function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
@@ -446,7 +447,7 @@ function runs(    r) {
     for (r = 1; r <= n_run; r++) out("| " machine[r] " | [" substr(folder[r], length("results/" machine[r] "/") + 1) "](" up folder[r] "/) | " commit[r] " | " proves[r] " |")
 }
 function machines(    r) {
-    out("| machine | copy, GB/s | FP64 multiply-add, GFLOP/s | driver | CUDA | compiler |"); out("|---|---:|---:|---|---|---|")
+    out("| machine | memory, GB/s | FP64 multiply-add, GFLOP/s | driver | CUDA | compiler |"); out("|---|---:|---:|---|---|---|")
     for (r = 1; r <= n_run; r++) {
         if (!((r, "kernels") in has_word)) continue
         if (fact[r, "gpu"] != "") out("| " fact[r, "gpu"] " | " fact[r, "cuda_copy_gb_per_s"] " | " fact[r, "cuda_fma_gflop_per_s"] " | " fact[r, "driver"] " | " fact[r, "cuda"] " | nvcc |")
@@ -593,7 +594,7 @@ function profile_table(prefix,    r, i, w, c, n, before) {
     if (!n) { new = before; out("No current run has a profile of these kernels.") }
 }
 function prices(    r, e, p, b, k, best, steady, text, backends, at) {
-    out("| machine | element | operation | fastest | share of `bound` | reproducible | its share of the fastest |"); out("|---|---|---|---|---:|---|---:|")
+    out("| machine | element | operation | fastest | share of `element_only` | reproducible | its share of the fastest |"); out("|---|---|---|---|---:|---|---:|")
     split("cuda host", backends, " ")
     for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
         b = backends[k]
@@ -603,7 +604,7 @@ function prices(    r, e, p, b, k, best, steady, text, backends, at) {
             best = fastest(r, b, elements[e], ops[p], "", "", 0)
             if (best == "") continue
             text = names(best, b) " " interval(row(r, b, elements[e], best, ops[p]))
-            at = row(r, b, elements[e], "bound", ops[p])
+            at = row(r, b, elements[e], "element_only", ops[p])
             steady = fastest(r, b, elements[e], ops[p], "", "", 1)
             out("| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], main_order(r, b, elements[e])]) " | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
                 " | " (steady == "" ? "" : "`" steady "`") " | " (steady == "" ? "" : steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
@@ -627,8 +628,8 @@ function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
             out(text); text = "|---|"; for (i = 1; i <= n; i++) text = text "---:|"
             out(text)
             for (v = 1; v <= n_variant + 1; v++) {
-                text = "| `" (v > n_variant ? "bound" : variant[v]) "` |"
-                for (i = 1; i <= n; i++) text = text " " cell(row(r, b, elements[e], v > n_variant ? "bound" : variant[v], ops[p], o, list[i])) " |"
+                text = "| `" (v > n_variant ? "element_only" : variant[v]) "` |"
+                for (i = 1; i <= n; i++) text = text " " cell(row(r, b, elements[e], v > n_variant ? "element_only" : variant[v], ops[p], o, list[i])) " |"
                 out(text)
             }
         }
@@ -649,8 +650,8 @@ function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
             out(text); text = "|---|"; for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text "---:|"
             out(text)
             for (v = 1; v <= n_variant + 1; v++) {
-                text = "| `" (v > n_variant ? "bound" : variant[v]) "` |"
-                for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " cell(row(r, b, elements[e], v > n_variant ? "bound" : variant[v], ops[p], list[i], d)) " |"
+                text = "| `" (v > n_variant ? "element_only" : variant[v]) "` |"
+                for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " cell(row(r, b, elements[e], v > n_variant ? "element_only" : variant[v], ops[p], list[i], d)) " |"
                 out(text)
             }
         }
@@ -666,11 +667,11 @@ function storages(    r, e, v, s, text, at, any) {
         out(text); text = "|---|---|"; for (s = 1; s <= n_storage; s++) text = text "---:|"
         out(text)
         for (e = 1; e <= 2; e++) for (v = 1; v <= n_variant + 1; v++) {
-            at = r SUBSEP elements[e] SUBSEP (v > n_variant ? "bound" : variant[v]) SUBSEP storage[1] SUBSEP "jacvec"
+            at = r SUBSEP elements[e] SUBSEP (v > n_variant ? "element_only" : variant[v]) SUBSEP storage[1] SUBSEP "jacvec"
             if (!(at in mid)) continue
-            text = "| " title(elements[e]) " | `" (v > n_variant ? "bound" : variant[v]) "` |"
+            text = "| " title(elements[e]) " | `" (v > n_variant ? "element_only" : variant[v]) "` |"
             for (s = 1; s <= n_storage; s++) {
-                at = r SUBSEP elements[e] SUBSEP (v > n_variant ? "bound" : variant[v]) SUBSEP storage[s] SUBSEP "jacvec"
+                at = r SUBSEP elements[e] SUBSEP (v > n_variant ? "element_only" : variant[v]) SUBSEP storage[s] SUBSEP "jacvec"
                 text = text " " (at in mid ? interval(at) : "") " |"
             }
             out(text)

@@ -155,6 +155,18 @@ static void test_failed_row_holds_no_times(void **state)
     assert_string_equal(cell(&row, "deterministic"), "");
 }
 
+static void test_row_without_a_model_has_none_of_its_numbers(void **state)
+{
+    (void)state;
+    static const char *const modelled[] = {"gb_per_s", "gflop_per_s", "ceiling_share", "bytes_moved", "flop"};
+    fe_row row = some_row();
+    row.bytes_moved = row.flop = row.ceiling_seconds = 0.0; /* a product with an assembled matrix */
+    for (size_t i = 0; i < sizeof modelled / sizeof *modelled; i++)
+        assert_string_equal(cell(&row, modelled[i]), "");
+    assert_string_equal(cell(&row, "bytes_work"), "100");
+    assert_string_equal(cell(&row, "status"), "ok");
+}
+
 static void test_samples_stand_in_their_order(void **state)
 {
     (void)state;
@@ -237,7 +249,8 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
                 {"a", "jacvec", "ok", 1.0e-3, 0.9e-3, 1.3e-3, 1}, /* by luck */
                 {"b", "jacvec", "ok", 1.4e-3, 1.2e-3, 1.5e-3, 1},
                 {"c", "residual", "check_failed", 0, 0, 0, -1},
-                {"c", "jacvec", "out_of_memory", 0, 0, 0, -1}};
+                {"c", "jacvec", "out_of_memory", 0, 0, 0, -1},
+                {"bound", "jacvec", "ok", 0.9e-3, 0.9e-3, 0.9e-3, 1}}; /* its name up to schema 2 */
     char path[FOLDER_LENGTH + 16];
     snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
     FILE *file = fopen(path, "w");
@@ -257,10 +270,13 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     assert_holds(table, "| `a` | **1.000 (0.909–1.111)** |  |  | 1.000 (0.769–1.111) |  | 4 | 0 | 500.00 |");
     assert_holds(table, "| `b` | 0.500 (0.476–0.526) |  |  | 0.714 (0.667–0.833) |");
     assert_holds(table, "| `c` | check_failed |  |  | out_of_memory |");
+    assert_holds(table, "| `element_only` |  |  |  | 1.111 (1.111–1.111) † |");
     assert_holds(table, "| *ceiling* | 1.000 |  |  | 1.000 |");
-    assert_holds(table, " | not residual |\n"); /* a */
+    assert_holds(table, "\n†: above its ceiling.");
+    assert_null(strstr(table, "(0.909–1.111) †")); /* a is at its ceiling */
+    assert_holds(table, " | not residual |\n");    /* a */
     assert_holds(table, " | yes |\n| `c` |");
-    assert_holds(table, " |  |\n| *ceiling* |"); /* c: unknown */
+    assert_holds(table, " |  |\n| `element_only` |"); /* c: unknown */
     assert_holds(
         table,
         "| *best reproducible / best of all* | 0.50 (0.43–0.58) `b` |  |  | 0.71 (0.60–1.08) `b` |  |");
@@ -350,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_interval_is_that_of_the_binomial_table),
         cmocka_unit_test(test_row_holds_its_times),
         cmocka_unit_test(test_failed_row_holds_no_times),
+        cmocka_unit_test(test_row_without_a_model_has_none_of_its_numbers),
         cmocka_unit_test(test_samples_stand_in_their_order),
         cmocka_unit_test(test_slug),
         cmocka_unit_test(test_machine_record_comes_back),

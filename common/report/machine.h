@@ -14,8 +14,8 @@ typedef struct fe_machine {
     char driver[64];         /* of the GPU */
     int cores, host_threads; /* that this process may run on; that the host's ceilings were measured with */
     double memory;           /* bytes of the host */
-    /* measured; 0 where not: device copy (bytes read + bytes written) / s, and FP64 fused multiply-adds as
-     * two operations / s */
+    /* measured; 0 where not: the fastest copy (bytes read + bytes written) / s or read, and FP64 fused
+     * multiply-adds as two operations / s */
     double host_copy, host_flop, cuda_copy, cuda_flop;
 } fe_machine;
 

@@ -53,17 +53,24 @@ void fe_row_write(FILE *file, const fe_row *r)
     if (strcmp(r->status, "ok") || s->n == 0) {
         fputs(",,,,,,,,,,", file);
     } else {
-        fprintf(file, "%d,%lld,%.6e,%.6e,%.6e,%.6e,%.6e,%.4f,%.4f,", s->n, (long long)r->calls, s->median,
-                s->low, s->high, s->least, (double)r->n_dof / s->median, 1e-9 * r->bytes_moved / s->median,
-                1e-9 * r->flop / s->median);
+        fprintf(file, "%d,%lld,%.6e,%.6e,%.6e,%.6e,%.6e,", s->n, (long long)r->calls, s->median, s->low,
+                s->high, s->least, (double)r->n_dof / s->median);
+        if (r->bytes_moved > 0.0) fprintf(file, "%.4f", 1e-9 * r->bytes_moved / s->median);
+        fputc(',', file);
+        if (r->flop > 0.0) fprintf(file, "%.4f", 1e-9 * r->flop / s->median);
+        fputc(',', file);
         if (r->ceiling_seconds > 0.0) fprintf(file, "%.4f", r->ceiling_seconds / s->median);
         fputc(',', file);
     }
-    if (r->bytes > 0.0)
-        fprintf(file, "%.0f,%.0f,%.0f,%.0f,%.6e,%.6f,", r->bytes_moved, r->flop, r->bytes, r->bytes_work,
-                r->setup_seconds, r->plastic_measured);
-    else
+    if (r->bytes > 0.0) {
+        if (r->bytes_moved > 0.0) fprintf(file, "%.0f", r->bytes_moved);
+        fputc(',', file);
+        if (r->flop > 0.0) fprintf(file, "%.0f", r->flop);
+        fprintf(file, ",%.0f,%.0f,%.6e,%.6f,", r->bytes, r->bytes_work, r->setup_seconds,
+                r->plastic_measured);
+    } else {
         fputs(",,,,,,", file);
+    }
     if ((!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) && !isnan(r->error))
         fprintf(file, "%.3e", r->error);
     fputc(',', file);

@@ -1,21 +1,21 @@
-/* bound on the host: one element per SIMD lane. */
-#include "bench/bound.h"
+/* element_only on the host: one element per SIMD lane. */
+#include "bench/element_only.h"
 #include "bench/case.h"
 #include "common/problem/loops.h"
 
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, FE_LANES, threads)                                                      \
-    bench_bound_forces(KIND, OP, m, fe_lanes_from(e), displacement, y)
+    bench_element_only_forces(KIND, OP, m, fe_lanes_from(e), displacement, y)
 FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
 
-static const fe_assembly bench_bound_host = {
+static const fe_assembly bench_element_only_host = {
     .residual = residual, .material = fe_material_host, .jacvec = jacvec, .traits = FE_STORES};
-extern const fe_assembly bench_bound_cuda;
+extern const fe_assembly bench_element_only_cuda;
 
-const fe_variant bench_bound = {
-    .name = "bound",
+const fe_variant bench_element_only = {
+    .name = "element_only",
     .summary = "not a strategy: the element kernel without any sums",
-    .host = &bench_bound_host,
-    .cuda = FE_CUDA_TABLE(bench_bound_cuda),
+    .host = &bench_element_only_host,
+    .cuda = FE_CUDA_TABLE(bench_element_only_cuda),
 };

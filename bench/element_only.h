@@ -1,16 +1,16 @@
-/* `bound` is an upper bound: what a strategy would reach if sums cost nothing. It is the element kernel of
- * element_atomic, from the same physics header, with its reads and its arithmetic; forces are not added to
- * anything. So it has no result to check and is not a strategy: only `kernels` has it. Only residual and
- * jacvec are timed. */
-#ifndef BENCH_BOUND_H
-#define BENCH_BOUND_H
+/* `element_only` is the element kernel of element_atomic without its sums, from the same physics header, with
+ * its reads and its arithmetic; forces are not added to anything. So it has no result to check and is not a
+ * strategy: only `kernels` has it. Only residual and jacvec are timed. A strategy that reads in a better
+ * order can be faster. */
+#ifndef BENCH_ELEMENT_ONLY_H
+#define BENCH_ELEMENT_ONLY_H
 
 #include "common/physics/element.h"
 
 /* Computes the forces of the elements e, but does not keep them: y is written only if they are not numbers,
  * which the compiler cannot exclude. */
-FE_BODY void bench_bound_forces(int kind, int op, const fe_view *m, fe_index e, const double *displacement,
-                                double *y)
+FE_BODY void bench_element_only_forces(int kind, int op, const fe_view *m, fe_index e,
+                                       const double *displacement, double *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3], sum = fe_splat(FE_EMPTY);

@@ -1,15 +1,15 @@
-/* bound on the device: one element per thread. */
-#include "bench/bound.h"
+/* element_only on the device: one element per thread. */
+#include "bench/element_only.h"
 #include "common/problem/kernels.h"
 
 enum { BLOCK_SIZE = 128 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        bound_##operation##_##name(fe_view m, int first, int last, const double *displacement, double *y)    \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_only_##operation##_##name(                         \
+        fe_view m, int first, int last, const double *displacement, double *y)                               \
     {                                                                                                        \
         const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
-        if (e < last) bench_bound_forces(KIND, OP, &m, e, displacement, y);                                  \
+        if (e < last) bench_element_only_forces(KIND, OP, &m, e, displacement, y);                           \
     }
 #define KERNEL(KIND, name) FE_EACH_OPERATION(FORCES, KIND, name)
 FE_EACH_KIND(KERNEL)
@@ -22,10 +22,10 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     (void)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, bound, p->view, first, last, displacement, y)
+    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_only, p->view, first, last, displacement, y)
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
-extern "C" const fe_assembly bench_bound_cuda = {
+extern "C" const fe_assembly bench_element_only_cuda = {
     .residual = residual, .material = fe_material_cuda, .jacvec = jacvec, .traits = FE_STORES};
