@@ -1,5 +1,6 @@
 /* What one rank of the program `scaling` does: a case of its own piece of a box, and the times of all
  * strategies on it. */
+#include "bench/check_ranks.h"
 #include "bench/scaling.h"
 #include "bench/verify.h"
 #include "common/report/row.h"
@@ -8,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REDUCE_LONG = 32 };
+enum { REDUCE_LONG = BENCH_LONGEST_SUM };
+/* Of residuals of one cycle by different methods, over the right-hand side, for each basis. */
+static const double gmres_tolerance[FE_N_BASIS] = {[FE_BASIS_DOUBLE] = 1e-8, [FE_BASIS_SINGLE] = 1e-5};
 
 /* A rank at work on it. */
 typedef struct bench {
@@ -17,7 +20,8 @@ typedef struct bench {
     fe_device *device;
     bench_case c;
     fe_krylov krylov[FE_N_BASIS];
-    double *scalar, *b, *x;
+    fe_krylov_result result; /* of the last solve */
+    double *scalar, *b, *x, *y;
     const fe_assembly *assembly; /* the current strategy and its work */
     void *work;
     char mesh[96], device_name[128];
@@ -74,14 +78,14 @@ static fe_status measure(bench *b, const char *operation, timed_call call, int a
     return FE_OK;
 }
 
-/* A strategy that could not be timed. */
-static fe_status give_up(bench *b, const char *status)
+/* The row of an operation that could not be timed. */
+static fe_status give_up(bench *b, const char *operation, const char *status)
 {
-    b->row.status = status, b->row.operation = "jacvec";
-    b->row.seconds = (fe_statistics){0};
+    fe_row row = b->row;
+    row.status = status, row.operation = operation, row.seconds = (fe_statistics){0};
     if (b->comm->rank) return FE_OK;
-    if (b->task->rows) fe_row_write(b->task->rows, &b->row);
-    fprintf(stderr, "scaling: %s: %s: error %.3e\n", b->row.variant, status, b->row.error);
+    if (b->task->rows) fe_row_write(b->task->rows, &row);
+    fprintf(stderr, "scaling: %s: %s: %s: error %.3e\n", row.variant, operation, status, row.error);
     return FE_OK;
 }
 
@@ -105,17 +109,65 @@ static fe_status apply(void *context, double *x, double *y)
 }
 
 /* One cycle, including its final residual and update. */
-static fe_status cycle(bench *b, int basis, fe_krylov_result *result)
+static fe_status call_gmres(bench *b, int basis)
 {
     const fe_operator A = {.apply = apply, .context = b, .version = 1};
     fe_krylov *k = &b->krylov[basis];
-    return fe_gmres(k, &A, NULL, b->b, b->x, 0.0, k->restart, result);
+    return fe_gmres(k, &A, NULL, b->b, b->x, 0.0, k->restart, &b->result);
 }
 
-static fe_status call_gmres(bench *b, int basis)
+/* --- checks of what belongs to no strategy ----------------------------------------------------------- */
+
+/* The largest error of any rank becomes that of the row. */
+static fe_status record_error(bench *b, double error)
 {
-    fe_krylov_result result;
-    return cycle(b, basis, &result);
+    FE_TRY(largest(b, &error));
+    b->row.error = error;
+    return FE_OK;
+}
+
+static fe_status check_exchange(bench *b, int argument)
+{
+    double error;
+    (void)argument;
+    FE_TRY(bench_check_exchange(&b->c, b->x, &error));
+    return record_error(b, error);
+}
+
+static fe_status check_reduce(bench *b, int n)
+{
+    double error;
+    FE_TRY(bench_check_sum(b->comm, b->device, n, b->scalar, &error));
+    return record_error(b, error);
+}
+
+/* The cycle reduces the residual, as far as it says, and as far as with modified Gram-Schmidt and a basis of
+ * doubles, the first one: the largest difference, over |b|. Measures the loss of orthogonality, too. */
+static fe_status check_gmres(bench *b, int basis, double *textbook)
+{
+    const size_t n = 3 * (size_t)b->c.share.n_owned;
+    const fe_krylov_result *r = &b->result;
+    double norm;
+    b->krylov[basis].measures = 1;
+    const fe_status status = call_gmres(b, basis);
+    b->krylov[basis].measures = 0;
+    FE_TRY(status);
+    b->row.orthogonality_loss = r->loss;
+    FE_TRY(apply(b, b->x, b->y));
+    FE_TRY(bench_distance(b->comm, b->device, n, b->b, b->y, b->scalar, &norm));
+    if (isnan(*textbook)) *textbook = r->last;
+    const double error = fmax(fabs(norm - r->last), fabs(r->last - *textbook)) / r->first;
+    return record_error(b, r->last < r->first && norm < INFINITY ? error : INFINITY);
+}
+
+/* Checks and times what belongs to no strategy. */
+static fe_status measure_shared(bench *b, const char *operation, timed_call check, timed_call call,
+                                int argument, double bytes)
+{
+    b->row.bytes_moved = bytes;
+    FE_TRY(check(b, argument));
+    if (b->row.error > BENCH_TOLERANCE) return give_up(b, operation, "check_failed");
+    return measure(b, operation, call, argument, 1);
 }
 
 /* --- one strategy ------------------------------------------------------------------------------------ */
@@ -127,20 +179,18 @@ static fe_status verify(bench *b, bench_operation op, double *error)
     return largest(b, error);
 }
 
-/* The error of rows of GMRES: the loss of orthogonality of a cycle. */
-static fe_status measure_loss(bench *b, int basis)
+static fe_status time_cycle(bench *b, const char *name, int basis, double *textbook)
 {
-    fe_krylov_result result;
-    b->krylov[basis].measures = 1;
-    const fe_status status = cycle(b, basis, &result);
-    b->krylov[basis].measures = 0, b->row.error = result.loss;
-    return status;
+    FE_TRY(check_gmres(b, basis, textbook));
+    if (!(b->row.error <= gmres_tolerance[basis])) return give_up(b, name, "check_failed");
+    return measure(b, name, call_gmres, basis, b->krylov[basis].restart);
 }
 
 /* Each one enqueued, and also recorded where the backend can. */
 static fe_status time_gmres(bench *b)
 {
     static const char *const suffixes[FE_N_BASIS] = {"", "_single"};
+    double textbook = NAN;
     for (int i = 0; i < FE_N_ORTHOGONALIZATION * FE_N_BASIS; i++) {
         const int basis = i % FE_N_BASIS;
         fe_krylov *k = &b->krylov[basis];
@@ -149,13 +199,13 @@ static fe_status time_gmres(bench *b)
         snprintf(name, sizeof name, "gmres_%s%s", fe_orthogonalization_names[k->orthogonalization],
                  suffixes[basis]);
         snprintf(recorded, sizeof recorded, "%s_graph", name);
-        FE_TRY(measure_loss(b, basis));
-        FE_TRY(measure(b, name, call_gmres, basis, k->restart));
+        FE_TRY(time_cycle(b, name, basis, &textbook));
         if (!b->device->ops->recording.begin) continue;
         FE_TRY(fe_krylov_record(k, 1));
-        FE_TRY(measure(b, recorded, call_gmres, basis, k->restart));
+        FE_TRY(time_cycle(b, recorded, basis, &textbook));
         FE_TRY(fe_krylov_record(k, 0));
     }
+    b->row.orthogonality_loss = 0.0;
     return FE_OK;
 }
 
@@ -168,10 +218,11 @@ static fe_status time_operations(bench *b)
                       {BENCH_JACVEC, "jacvec", "jacvec_local"}}; /* the tangent last: GMRES uses it */
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         FE_TRY(verify(b, operations[i].op, &b->row.error));
-        if (!(b->row.error <= BENCH_TOLERANCE)) return give_up(b, "check_failed");
+        if (!(b->row.error <= BENCH_TOLERANCE)) return give_up(b, operations[i].name, "check_failed");
         FE_TRY(measure(b, operations[i].name, call_operation, operations[i].op, 1));
         b->c.comm = NULL; /* the ghosts stay as they are */
-        const fe_status status = measure(b, operations[i].local, call_operation, operations[i].op, 1);
+        fe_status status = verify(b, operations[i].op, &b->row.error);
+        if (status == FE_OK) status = measure(b, operations[i].local, call_operation, operations[i].op, 1);
         b->c.comm = b->comm;
         FE_TRY(status);
     }
@@ -189,7 +240,7 @@ static fe_status run_variant(bench *b, const fe_variant *v)
     double full = status == FE_OUT_OF_MEMORY;
     if (status != FE_OK && !full) return status;
     FE_TRY(largest(b, &full));
-    if (full > 0.0) return give_up(b, "out_of_memory");
+    if (full > 0.0) return give_up(b, "jacvec", "out_of_memory");
     FE_TRY(b->device->ops->wait(b->device));
     b->row.setup_seconds = fe_seconds() - start;
     b->row.bytes_work = (double)(b->device->bytes_resident - before);
@@ -247,6 +298,7 @@ static fe_status run_on_case(bench *b)
     FE_TRY(fe_device_allocate(d, REDUCE_LONG, sizeof(double), "scalars", (void **)&b->scalar));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "right-hand side", &b->b));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "solution", &b->x));
+    FE_TRY(fe_device_vector(d, b->c.share.n_local, "product", &b->y));
     for (int basis = 0; basis < FE_N_BASIS; basis++)
         FE_TRY(fe_krylov_open(d, b->comm, n, length, a->restart, FE_ORTHOGONALIZATION_DCGS2, basis,
                               &b->krylov[basis]));
@@ -262,12 +314,10 @@ static fe_status run_on_case(bench *b)
                "variant", "operation", "median us", "95 % interval us", "MDoF/s", "GB/s");
     /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
     const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
-    b->row.bytes_moved = (double)fe_halo_bytes_sent(halo);
-    FE_TRY(measure(b, "exchange", call_exchange, 0, 1));
-    b->row.bytes_moved = share * sizeof(double);
-    FE_TRY(measure(b, "reduce1", call_reduce, 1, 1));
-    b->row.bytes_moved = share * REDUCE_LONG * sizeof(double);
-    FE_TRY(measure(b, "reduce32", call_reduce, REDUCE_LONG, 1));
+    const double sent = (double)fe_halo_bytes_sent(halo), number = share * sizeof(double);
+    FE_TRY(measure_shared(b, "exchange", check_exchange, call_exchange, 0, sent));
+    FE_TRY(measure_shared(b, "reduce1", check_reduce, call_reduce, 1, number));
+    FE_TRY(measure_shared(b, "reduce32", check_reduce, call_reduce, REDUCE_LONG, REDUCE_LONG * number));
     for (int i = 0; i < a->n_variant; i++) FE_TRY(run_variant(b, fe_variant_at(a->variant[i])));
     return FE_OK;
 }

@@ -320,6 +320,41 @@ static void test_peers_agree(void **state)
     free(text);
 }
 
+/* Each row of `scaling` has an error of its own: also exchanges, sums and cycles of GMRES. */
+static void test_each_row_of_ranks_was_checked(void **state)
+{
+    (void)state;
+    skip_without("scaling", "ranks");
+    char *text = read_success("%s/scaling --ranks 3 --threads 1 --dofs 1000 --variants %s --restart 5 "
+                              "--repetitions 1 --rows '%s/checked.csv' >'%s/checked.log' && "
+                              "cut -d, -f16,33,35 '%s/checked.csv'",
+                              build_folder(), fe_variant_at(0)->name, test_folder, test_folder, test_folder);
+    static const char *const shared[] = {"exchange", "reduce1", "reduce32"}, *const own[] = {
+                                                                                 "jacvec_elastic",
+                                                                                 "jacvec_elastic_local",
+                                                                                 "jacvec",
+                                                                                 "jacvec_local",
+                                                                                 "gmres_mgs",
+                                                                                 "gmres_cgs2",
+                                                                                 "gmres_dcgs2"};
+    assert_holds(text, "operation,error,status\n");
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        char row[64];
+        snprintf(row, sizeof row, "\n%s,0.000e+00,ok\n", shared[i]); /* exact */
+        assert_holds(text, row);
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char begin[64];
+        snprintf(begin, sizeof begin, "\n%s,", own[i]);
+        const char *at = strstr(text, begin);
+        if (!at) fail_msg("there is no row of %s", own[i]);
+        const double error = atof(at + strlen(begin));
+        if (!(at[strlen(begin)] != ',' && error >= 0.0 && error < 1e-12))
+            fail_msg("%s: error %g", own[i], error);
+    }
+    free(text);
+}
+
 /* What became of points that never came to their end stands in the table, too. */
 static void test_lost_points_on_ranks_have_rows(void **state)
 {
@@ -386,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_wrong_answer_has_no_time),
         cmocka_unit_test(test_failing_reference_fails_the_rows),
         cmocka_unit_test(test_peers_agree),
+        cmocka_unit_test(test_each_row_of_ranks_was_checked),
         cmocka_unit_test(test_lost_points_on_ranks_have_rows),
         cmocka_unit_test(test_sweep_times_whole_solves),
         cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on),

@@ -38,7 +38,7 @@ void fe_row_write_header(FILE *file)
     fputs("schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,"
           "plastic_pattern,n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,"
           "dof_per_s,gb_per_s,gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,"
-          "plastic_measured,error,deterministic,status\n",
+          "plastic_measured,error,orthogonality_loss,deterministic,status\n",
           file);
 }
 
@@ -73,6 +73,8 @@ void fe_row_write(FILE *file, const fe_row *r)
     }
     if ((!strcmp(r->status, "ok") || !strcmp(r->status, "check_failed")) && !isnan(r->error))
         fprintf(file, "%.3e", r->error);
+    fputc(',', file);
+    if (r->orthogonality_loss > 0.0) fprintf(file, "%.3e", r->orthogonality_loss);
     fputc(',', file);
     if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
     fprintf(file, ",%s\n", r->status);

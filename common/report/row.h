@@ -41,6 +41,7 @@ typedef struct fe_row {
     double bytes_moved, flop, ceiling_seconds; /* modelled, of one call; 0 where unknown */
     double bytes, bytes_work, setup_seconds;   /* resident memory: all, and the variant's own */
     double plastic_measured, error;            /* error: of status ok or check_failed */
+    double orthogonality_loss;                 /* of a GMRES cycle; 0 where it was not measured */
     int deterministic;                         /* as measured; below 0: unknown */
 
     const char *status; /* ok, check_failed, out_of_memory, failed, killed */
