@@ -346,6 +346,7 @@ function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, d
         for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) for (i = 1; i <= n_variant; i++) {
             if (variant[i] == "hybrid") continue
             d = largest[r, "cuda", elements[e], "bisection"]
+            if (state[row(r, "cuda", elements[e], variant[i], ops[p], "bisection", d)] == "") continue # newer than the run
             x = mid[need(row(r, "cuda", elements[e], variant[i], ops[p], "bisection", d))] / mid[need(row(r, "cuda", elements[e], variant[i], ops[p], "lexicographic", d))]
             text = "`" variant[i] "`, " title(elements[e]) " " (p == 3 ? "elastic" : "with tangents") ", " short(r)
             if (!dof || x < least) { least = x; low_name = text }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Thread_local char message[FE_MESSAGE_LENGTH];
 
@@ -119,7 +120,13 @@ static void on_signal(int number)
 
 int fe_interrupted(void) { return interrupted; }
 
-void fe_program_begin(void) { signal(SIGXFSZ, SIG_IGN); }
+void fe_program_begin(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    /* A help text is written in one piece at the end, where a full disk is noticed with its reason. */
+    static char text[1 << 16];
+    if (!isatty(STDOUT_FILENO)) setvbuf(stdout, text, _IOFBF, sizeof text);
+}
 
 void fe_catch_interrupts(void)
 {
