@@ -4,8 +4,9 @@
 # ranks; and where the time of a Newton iteration goes, by phases. results/README.md defines all figures.
 BEGIN {
     FS = ","
-    n_phase = split("material residual jacvec precondition_product precondition precondition_coarse orthogonalization reduction exchange host other", phase, " ")
-    split("`material`,`residual`,`jacvec`,products of the preconditioner,preconditioner,its coarser levels,Krylov vectors,sums over ranks,exchange,host,other", shown, ",")
+    # precondition_coarse: transfers and levels together, in rows up to commit 9aa55b44a835
+    n_phase = split("material residual jacvec precondition_product precondition precondition_transfer precondition_coarse precondition_level1 precondition_level2 precondition_level3 precondition_level4 precondition_level5 precondition_level6 orthogonalization reduction exchange host other", phase, " ")
+    split("`material`,`residual`,`jacvec`,products of the preconditioner,preconditioner,its transfers,its coarser levels,its level 1,level 2,level 3,level 4,level 5,level 6,Krylov vectors,sums over ranks,exchange,host,other", shown, ",")
 }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
@@ -21,6 +22,7 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     note("groups", group); note(group SUBSEP "lines", line)
     if (op ~ /^solve/ && get("status") != "ok") { status[line, op] = get("status"); error[line] = get("error") }
     if (get("status") != "ok") next
+    there[group, op] = 1
     median[line, op] = 1e3 * get("median_s"); low[line, op] = 1e3 * get("ci95_low_s"); high[line, op] = 1e3 * get("ci95_high_s")
     newton[line] = get("newton_iterations"); krylov[line] = get("krylov_iterations")
     if (get("setup_s") != "") setup[line] = 1e3 * get("setup_s")
@@ -52,17 +54,18 @@ function solves(group,    i, line, part) {
 }
 function phases(group,    i, k, line, part, own, text) {
     text = "| strategy | preconditioner | ranks |"
-    for (k = 1; k <= n_phase; k++) text = text " " shown[k] " |"
+    for (k = 1; k <= n_phase; k++) if ((group, phase[k]) in there) text = text " " shown[k] " |"
     print "\n" text " the strategy's share |"
     text = "|---|---|---:|"
-    for (k = 1; k <= n_phase; k++) text = text "---:|"
+    for (k = 1; k <= n_phase; k++) if ((group, phase[k]) in there) text = text "---:|"
     print text "---:|"
     for (i = 1; i <= count[group, "lines"]; i++) {
         line = item[group, "lines", i]
         if (!((line, "material") in median) || !newton[line]) continue
         split(line, part, SUBSEP)
         text = "| `" part[4] "` | " part[5] " | " part[6] " |"
-        for (k = 1; k <= n_phase; k++) text = text " " number(median[line, phase[k]] / newton[line]) " |"
+        for (k = 1; k <= n_phase; k++)
+            if ((group, phase[k]) in there) text = text " " ((line, phase[k]) in median ? number(median[line, phase[k]] / newton[line]) : "") " |"
         own = 0
         for (k = 1; k <= 4; k++) own += median[line, phase[k]] # those of the strategy
         print text sprintf(" %.0f %% |", 100 * own / median[line, "solve"])

@@ -118,7 +118,7 @@ static fe_options options_of(const arguments *a, int variant)
     o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
     o.precondition = a->precondition;
-    o.graphs = FE_GRAPHS_OFF; /* phases are told apart */
+    o.graphs = FE_GRAPHS_OFF, o.tells_levels = 1; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
         o.fixed_work = 1;
@@ -201,6 +201,12 @@ static void write_row(bench *b, const collector *c, const char *operation, int n
     whole_row_write(b->rows, &b->row, operation, n, seconds);
 }
 
+/* Of multigrid's transfers and levels those that there are. */
+static int is_used(const collector *c, int phase)
+{
+    return phase < FE_PHASE_PRECONDITION_COARSE || phase >= FE_PHASE_EXCHANGE || c->phase[phase][0] > 0.0;
+}
+
 /* Phases, what is left of the solve beside them, and the whole. */
 static void write_phases(bench *b, collector *c, const fe_result *result)
 {
@@ -212,7 +218,7 @@ static void write_phases(bench *b, collector *c, const fe_result *result)
         if (rest[i] < 0.0) rest[i] = 0.0; /* two clocks */
     }
     for (int p = 0; p < FE_N_PHASE; p++)
-        write_row(b, c, fe_phase_names[p], n, p == FE_PHASE_HOST ? rest : c->phase[p]);
+        if (is_used(c, p)) write_row(b, c, fe_phase_names[p], n, p == FE_PHASE_HOST ? rest : c->phase[p]);
     write_row(b, c, "solve", n, c->wall);
     if (b->backend == &fe_backend_host) write_row(b, c, "solve_user", n, c->user);
     write_row(b, c, "precondition_setup", 1, &setup);

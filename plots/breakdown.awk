@@ -4,7 +4,8 @@
 # of it for each phase, milliseconds per Newton iteration.
 BEGIN {
     FS = ","
-    n_phase = split("material residual jacvec precondition_product precondition precondition_coarse orthogonalization reduction exchange host other", phase, " ")
+    # precondition_coarse: transfers and levels together, in rows up to commit 9aa55b44a835
+    n_phase = split("material residual jacvec precondition_product precondition precondition_coarse precondition_transfer precondition_level1 precondition_level2 precondition_level3 precondition_level4 precondition_level5 precondition_level6 orthogonalization reduction exchange host other", phase, " ")
     for (i = 1; i <= n_phase; i++) place_of[phase[i]] = i
 }
 FNR == 1 { file++ }
@@ -23,6 +24,7 @@ get("backend") == backend && get("status") == "ok" && get("ranks") == 1 && get("
     col = number_of(get("precondition"), "columns")
     at = row SUBSEP col SUBSEP get("variant")
     time[at, place_of[get("operation")]] = 1e3 * get("median_s") / get("newton_iterations")
+    used_phase[place_of[get("operation")]] = 1
     has[at] = 1; filled[row, col] = 1; used[get("variant")] = 1; size[row] = get("n_dof")
     device = get("device") (backend == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") : ""); commit = get("commit")
 }
@@ -37,9 +39,11 @@ END {
             for (v = 1; v <= n_variant; v++) {
                 if (!((r, c, variant[v]) in has)) continue
                 from = 0
+                piece = 0
                 for (k = 1; k <= n_phase; k++) {
+                    if (!(k in used_phase)) continue
                     to = from + time[r, c, variant[v], k]
-                    print r, c, x[variant[v]], k, from, to
+                    print r, c, x[variant[v]], ++piece, from, to
                     from = to
                 }
                 if (from > most[r, c]) most[r, c] = from
@@ -52,7 +56,7 @@ END {
         for (c = 1; c <= count["columns"]; c++) printf "most_%d_%d = %g\n", r, c, most[r, c]
     }
     for (c = 1; c <= count["columns"]; c++) columns = columns " " item["columns", c]
-    for (k = 1; k <= n_phase; k++) { variants = variants " " phase[k]; types = types " " k; printf "place_%s = %d\n", phase[k], k }
+    for (k = 1; k <= n_phase; k++) if (k in used_phase) { variants = variants " " phase[k]; types = types " " ++n_used_phase; printf "place_%s = %d\n", phase[k], n_used_phase }
     printf "n_row = %d\ncolumns = '%s'\nstrategies = '%s'\npanels = '%s '\n", count["rows"], substr(columns, 2), substr(strategies, 2), panels
     printf "variants = '%s'\ntypes = '%s'\n", substr(variants, 2), substr(types, 2)
     printf "caption = '%s · medians · the lowest four pieces are products and updates by the strategy · commit %s'\n", device, commit

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, operations, ceiling, breakdown, scaling and Anderson acceleration,
-# for each backend that has rows, as SVG and PNG.
+# Draws all figures of result folders: throughput, operations, ceiling, breakdown, scaling, Anderson acceleration and
+# orthogonality, for each backend that has rows, as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
 export LC_ALL=C.UTF-8
@@ -27,6 +27,10 @@ for folder in "$@"; do
     if [ -f "$folder/anderson.csv" ]; then
         awk -F, -f plots/anderson.awk "$folder/anderson.csv" "$folder/anderson-history.csv" >"$work/data.gp"
         draw "$folder" anderson host
+    fi
+    if [ -f "$folder/orthogonality.csv" ]; then
+        awk -F, -f plots/orthogonality.awk "$folder/orthogonality.csv" >"$work/data.gp"
+        draw "$folder" orthogonality host
     fi
     for backend in host cuda; do
         : >"$work/data.gp"

@@ -84,6 +84,10 @@ file == "anderson.csv" {
     anderson_about[run] = get("problem") ", " get("steps") " load steps"
     next
 }
+file == "orthogonality.csv" {
+    lost[run, get("precondition"), get("orthogonalization"), get("basis"), get("columns")] = get("loss")
+    next
+}
 file == "scaling.csv" {
     if (get("status") != "ok") next
     split(get("case"), part, "-")
@@ -506,6 +510,24 @@ function anderson(    r, e, j, k, text, jacobian) {
     }
     out("No current run holds Anderson acceleration.")
 }
+# Loss of orthogonality of GMRES's bases: a row for each method and precision.
+function orthogonality(    r, i, j, k, c, text, kind, method, basis, columns) {
+    split("multigrid none", kind, " "); split("mgs cgs2 dcgs2", method, " "); split("double single", basis, " "); split("10 30 80", columns, " ")
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "orthogonality") in has_word)) continue
+        out("![Loss of orthogonality over the number of columns](" up folder[r] "/orthogonality-host.svg)"); out("")
+        wrap("Loss of orthogonality after 10, 30 and 80 columns, coarse bracket, Hex8, first load step, with `multigrid` (well-conditioned) and without a preconditioner (ill-conditioned), commit " commit[r] " ([rows](" up folder[r] "/orthogonality.csv)):", ""); out("")
+        out("| method | basis | `multigrid`, 10 | 30 | 80 | `none`, 10 | 30 | 80 |"); out("|---|---|---:|---:|---:|---:|---:|---:|")
+        for (j = 1; j <= 3; j++)
+            for (k = 1; k <= 2; k++) {
+                text = "| `" method[j] "` | `" basis[k] "` |"
+                for (i = 1; i <= 2; i++) for (c = 1; c <= 3; c++) text = text sprintf(" %.1e |", lost[r, kind[i], method[j], basis[k], columns[c]])
+                out(text)
+            }
+        return
+    }
+    out("No current run holds bases of GMRES.")
+}
 # Whole solves of patch, and how the other strategies' compare.
 function solves(    r, i, j, w, at, text, v, any) {
     for (r = 1; r <= n_run; r++) {
@@ -722,6 +744,7 @@ function block(spec,    w, n) {
     else if (w[1] == "validation") validation()
     else if (w[1] == "bracket") bracket()
     else if (w[1] == "anderson") anderson()
+    else if (w[1] == "orthogonality") orthogonality()
     else if (w[1] == "solves") solves()
     else if (w[1] == "variant") variant_table(substr(spec, 9))
     else if (w[1] == "profile") profile_table(substr(spec, 9))

@@ -20,6 +20,7 @@ files_of() {
     kernels | sizes | orders) echo kernels.csv samples.csv machine.csv table.md ;;
     storage) echo storage.csv storage.md ;;
     anderson) echo anderson.csv anderson-history.csv anderson-host.svg ;;
+    orthogonality) echo orthogonality.csv orthogonality-host.svg ;;
     profile) echo profile.md ;;
     tests) echo checks.txt ;;
     validation) echo validation.md machine.csv ;;
@@ -49,7 +50,7 @@ while IFS=, read -r machine folder commit proves; do
             [ -s "$path/$file" ] || fault "$path proves '$word', but $file is not there"
             case " $inputs " in *" $path/$file "*) continue ;; esac
             case $file in
-            kernels.csv | storage.csv | solves.csv | anderson.csv | scaling.csv | machine.csv | profile.md | validation.md | box405.log)
+            kernels.csv | storage.csv | solves.csv | anderson.csv | orthogonality.csv | scaling.csv | machine.csv | profile.md | validation.md | box405.log)
                 inputs="$inputs run=$n file=$file $path/$file" ;;
             bracket-*.json) inputs="$inputs run=$n file=$file $path/$file" ;;
             esac

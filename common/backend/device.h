@@ -15,8 +15,10 @@ typedef struct fe_device fe_device;
 
 /* Where time goes: every call belongs to the phase that was named last. Sums over ranks are told apart from
  * the Krylov method's own vectors; of the preconditioner the strategy's products on the finest level, and the
- * coarser levels. A device counts as host the time in which it waits for a number to get there; the host
+ * coarser levels with all transfers, which on request are transfers and a phase for each level, the last one
+ * with all below it. A device counts as host the time in which it waits for a number to get there; the host
  * backend never does. */
+enum { FE_PHASE_LEVELS = 6 };
 enum {
     FE_PHASE_MATERIAL,
     FE_PHASE_RESIDUAL,
@@ -26,7 +28,9 @@ enum {
     FE_PHASE_PRECONDITION,
     FE_PHASE_PRECONDITION_PRODUCT,
     FE_PHASE_PRECONDITION_COARSE,
-    FE_PHASE_EXCHANGE,
+    FE_PHASE_PRECONDITION_TRANSFER,
+    FE_PHASE_PRECONDITION_LEVEL, /* the first of FE_PHASE_LEVELS */
+    FE_PHASE_EXCHANGE = FE_PHASE_PRECONDITION_LEVEL + FE_PHASE_LEVELS,
     FE_PHASE_HOST,
     FE_PHASE_OTHER,
     FE_N_PHASE

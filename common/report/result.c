@@ -16,6 +16,13 @@ const char *const fe_phase_names[FE_N_PHASE] = {"material",
                                                 "precondition",
                                                 "precondition_product",
                                                 "precondition_coarse",
+                                                "precondition_transfer",
+                                                "precondition_level1",
+                                                "precondition_level2",
+                                                "precondition_level3",
+                                                "precondition_level4",
+                                                "precondition_level5",
+                                                "precondition_level6",
                                                 "exchange",
                                                 "host",
                                                 "other"};
@@ -165,7 +172,9 @@ static json_t *newton_of(writer *w, const fe_step_result *s)
 static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
 {
     json_t *o = json_object(), *seconds = json_object();
-    for (int p = 0; p < FE_N_PHASE; p++) put(w, seconds, fe_phase_names[p], number(s->seconds[p]));
+    for (int p = 0; p < FE_N_PHASE; p++)
+        if (p < FE_PHASE_PRECONDITION_TRANSFER || p >= FE_PHASE_EXCHANGE) /* `solve` never asks for levels */
+            put(w, seconds, fe_phase_names[p], number(s->seconds[p]));
     put(w, o, "step", integer(s->step));
     put(w, o, "factors", factors_of(w, r, s));
     put(w, o, "probes", probes_of(w, r, s));

@@ -38,6 +38,16 @@ static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, i
                                              l->direction, to);
 }
 
+/* From now on time counts for a phase of the coarser levels, where they are told apart. */
+static fe_status coarse_phase(const fe_multigrid *m, int phase)
+{
+    return m->device->ops->phase(m->device, m->tells_levels ? phase : FE_PHASE_PRECONDITION_COARSE);
+}
+static int level_phase(int at)
+{
+    return FE_PHASE_PRECONDITION_LEVEL + (at < FE_PHASE_LEVELS ? at : FE_PHASE_LEVELS - 1);
+}
+
 /* *x: the level's solution, in one of its two vectors. */
 static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
 {
@@ -46,6 +56,7 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     fe_coarse_level *l = &m->coarse[at], *next = l + 1;
     float *from = l->x, *to = l->y, *coarse;
     *x = l->x;
+    FE_TRY(coarse_phase(m, level_phase(at)));
     if (l->dense) return ops->dense(d, 6 * l->n, l->dense, l->b, l->x);
     FE_TRY(sweep_coarse(m, l, 0, NULL, from));
     for (int i = 1; i < m->degree; i++) {
@@ -55,9 +66,12 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     }
     if (at + 1 < m->n_coarse) {
         FE_TRY(ops->residual(d, &l->A, l->b, from, l->r));
+        FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
         FE_TRY(ops->product(d, &next->R, l->r, next->b));
         FE_TRY(coarse_cycle(m, at + 1, &coarse));
+        FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
         FE_TRY(ops->add_product(d, &next->P, coarse, from));
+        FE_TRY(coarse_phase(m, level_phase(at)));
     }
     for (int i = 0; i < m->degree; i++) {
         FE_TRY(sweep_coarse(m, l, i, from, to));
@@ -75,7 +89,9 @@ static fe_status gather(fe_multigrid *m)
     const size_t n = 6 * (size_t)m->coarse[0].n;
     if (m->comm->size == 1) return FE_OK;
     FE_TRY(fe_block_ops_of(d)->widen(d, n, m->coarse[0].b, m->gathered));
+    FE_TRY(coarse_phase(m, FE_PHASE_REDUCTION));
     FE_TRY(fe_comm_sum(m->comm, d, (int)n, m->gathered));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
     return fe_block_ops_of(d)->narrow(d, n, m->gathered, m->coarse[0].b);
 }
 
@@ -98,10 +114,11 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
     if (m->n_coarse == 0) return FE_OK;
     FE_TRY(fine_product(m, z));
-    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION_COARSE));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
     FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
     FE_TRY(gather(m));
     FE_TRY(coarse_cycle(m, 0, &coarse));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
     FE_TRY(ops->fine_prolong(d, &next->P, coarse, z, to_clear(m)));
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, 0, r, z));

@@ -46,6 +46,7 @@ typedef struct fe_multigrid {
     fe_comm *comm;
     fe_device *device;
     int degree, n_coarse;
+    int tells_levels; /* time counts for transfers and each level, not for all coarser levels together */
     float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
     float *direction; /* [n_owned][3] */
     double *product;  /* [n_local][3], owned rows zero between products if the strategy adds to them */

@@ -162,6 +162,7 @@ static fe_status open_multigrid(fe_solver *s)
 {
     FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed,
                              s->precondition == FE_PRECONDITION_MULTIGRID, &s->multigrid));
+    s->multigrid.tells_levels = s->options->tells_levels;
     if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->multigrid);
     return FE_OK;
 }
