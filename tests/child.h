@@ -37,4 +37,12 @@ void child_write_problem(const char *path, problem p);
 enum { LONG_PROBLEM = 5000 };
 void child_write_long_problem(const char *path, const char *material);
 
+/* Parts of problems: rollers on three sides of a box, traction on a fourth, and a material that does not
+ * harden. */
+#define ROLLERS                                                                                              \
+    "{\"group\": \"x0\", \"u\": {\"x\": 0}}, {\"group\": \"y0\", \"u\": {\"y\": 0}}, "                       \
+    "{\"group\": \"z0\", \"u\": {\"z\": 0}}"
+#define PERFECT "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 250, \"H\": 0"
+#define PULL "{\"group\": \"x1\", \"traction\": [1, 0, 0]}"
+
 #endif

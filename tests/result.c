@@ -109,3 +109,8 @@ void result_assert_same(const json_t *a, const json_t *b)
             fail_msg("step %zu: %s has other bits", i + 1, key);
     }
 }
+
+void result_near(const char *what, double value, double expected, double bound)
+{
+    if (!(fabs(value - expected) <= bound)) fail_msg("%s: %.15g is not %.15g", what, value, expected);
+}

@@ -19,4 +19,7 @@ size_t result_steps(const char *path);
 void result_assert_close(const char *what, const json_t *result, const json_t *reference, double tolerance);
 void result_assert_same(const json_t *a, const json_t *b);
 
+/* |value - expected| <= bound, else the calling test fails. */
+void result_near(const char *what, double value, double expected, double bound);
+
 #endif
