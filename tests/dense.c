@@ -66,7 +66,7 @@ static dense_run *open_run(const char *backend, int n, int restart, int orthogon
     must(fe_backend_find(backend, &ops));
     must(ops->open(0, 1, &t->device));
     must(fe_team_open(1, &t->team));
-    must(fe_comm_team(t->team, 0, &t->comm.inner));
+    t->comm.inner = fe_comm_team(t->team, 0);
     t->comm.base = *t->comm.inner, t->comm.operations = *t->comm.inner->ops;
     t->comm.operations.reduce = counting_reduce, t->comm.base.ops = &t->comm.operations;
     must(fe_krylov_open(t->device, &t->comm.base, (size_t)n, (size_t)n + GHOSTS, restart, orthogonalization,

@@ -85,7 +85,7 @@ bench *bench_open_bare(const fe_mesh *mesh, const scene *s, const char *group)
     must(fe_backend_find(s->backend ? s->backend : "host", &ops));
     must(ops->open(0, s->threads ? s->threads : 1, &d));
     must(fe_team_open(1, &team));
-    must(fe_comm_team(team, 0, &comm));
+    comm = fe_comm_team(team, 0);
     must(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &p));
     must(bench_open_rank(mesh, s, group, &p, comm, d, t));
     t->team = team, t->partition = p;

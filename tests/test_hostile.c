@@ -1,5 +1,6 @@
 /* What nobody means to do: files that are no files, results that name their input, names made to harm, full
  * memory and small limits. Each ends with one line, and what was there before stays. */
+#include "have/metis.h"
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/result.h"
@@ -315,6 +316,11 @@ static void killed_runs_leave_whole_files(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------ */
 
+#if FE_HAVE_METIS
+#define PARTITION "metis"
+#else
+#define PARTITION "bisection"
+#endif
 #define FAULTY "solve p.json --threads 1 --result fault.json --output fault_fields"
 #define RESUMED "solve p.json --threads 1 --resume fault.json --output fault_fields"
 
@@ -359,6 +365,15 @@ static void memory_that_runs_out(void **state)
     (void)state;
     const char *every = getenv("FE_FAULT_STRIDE"); /* 1: each call, minutes */
     fail_each("memory", FAULTY, every ? atoi(every) : 23);
+}
+/* One rank fails, and all end: long before the 60 s after which one that is silent counts as hung. */
+static void memory_of_ranks_that_runs_out(void **state)
+{
+    (void)state;
+    const char *every = getenv("FE_FAULT_STRIDE");
+    child_seconds = 10;
+    fail_each("memory", FAULTY " --ranks 2 --partition " PARTITION, every ? atoi(every) : 97);
+    child_seconds = 60;
 }
 static void disks_that_fail(void **state)
 {
@@ -434,21 +449,14 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_are_not_replaced),
-        cmocka_unit_test(only_regular_files_are_read),
-        cmocka_unit_test(long_texts_have_limits),
-        cmocka_unit_test(messages_are_one_plain_line),
-        cmocka_unit_test(groups_of_one_name_are_ambiguous),
-        cmocka_unit_test(rigid_motions_are_refused),
-        cmocka_unit_test(contradictions_are_told),
-        cmocka_unit_test(running_results_are_complete),
-        cmocka_unit_test(file_limits_are_errors),
-        cmocka_unit_test(stale_files_are_removed),
-        cmocka_unit_test(killed_runs_leave_whole_files),
-        cmocka_unit_test(memory_that_runs_out),
-        cmocka_unit_test(disks_that_fail),
-        cmocka_unit_test(threads_are_those_asked_for),
-        cmocka_unit_test(kernels_refuses_in_one_line),
+        cmocka_unit_test(inputs_are_not_replaced),          cmocka_unit_test(only_regular_files_are_read),
+        cmocka_unit_test(long_texts_have_limits),           cmocka_unit_test(messages_are_one_plain_line),
+        cmocka_unit_test(groups_of_one_name_are_ambiguous), cmocka_unit_test(rigid_motions_are_refused),
+        cmocka_unit_test(contradictions_are_told),          cmocka_unit_test(running_results_are_complete),
+        cmocka_unit_test(file_limits_are_errors),           cmocka_unit_test(stale_files_are_removed),
+        cmocka_unit_test(killed_runs_leave_whole_files),    cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(memory_of_ranks_that_runs_out),    cmocka_unit_test(disks_that_fail),
+        cmocka_unit_test(threads_are_those_asked_for),      cmocka_unit_test(kernels_refuses_in_one_line),
     };
     return cmocka_run_group_tests(tests, child_open, child_close);
 }

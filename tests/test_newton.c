@@ -76,7 +76,7 @@ static bench *bench_open(void)
                      .load_step = 1,
                      .quiet = INFINITY};
     must(fe_backend_host.open(0, 1, &s->device));
-    must(fe_comm_team(t->team, 0, &s->comm));
+    s->comm = fe_comm_team(t->team, 0);
     must(s->comm->ops->attach(s->comm, s->device, &t->share.halo));
     honest = fe_variant_find("corner_gather")->host;
     t->wrong = *honest;

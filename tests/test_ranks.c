@@ -151,10 +151,8 @@ enum { BARRIER, SUM, LARGEST, BROADCAST, COLLECT, CHECK, N_CALL };
 static void *call(void *argument)
 {
     caller *c = argument;
-    fe_comm *comm;
+    fe_comm *comm = fe_comm_team(c->team, c->rank);
     double x = 0;
-    c->status = fe_comm_team(c->team, c->rank, &comm);
-    if (c->status != FE_OK) return NULL;
     switch (c->call) {
     case BARRIER: c->status = comm->ops->barrier(comm); break;
     case SUM: c->status = fe_comm_sum(comm, NULL, 1, &x); break;
@@ -174,10 +172,9 @@ static void *call(void *argument)
 static void call_without_rank_1(int what, int aborts, caller c[2])
 {
     fe_team *team;
-    fe_comm *comm;
     pthread_t thread[2];
     must(fe_team_open(3, &team));
-    must(fe_comm_team(team, 1, &comm));
+    fe_comm *comm = fe_comm_team(team, 1);
     for (int i = 0; i < 2; i++) {
         if (i && aborts) {
             usleep(20000); /* for the first to come to its wait */
@@ -259,8 +256,7 @@ static void test_slow_output_is_awaited(void **state)
 
 static void *meet_and_abort(void *team)
 {
-    fe_comm *comm;
-    if (fe_comm_team(team, 1, &comm) != FE_OK) return NULL;
+    fe_comm *comm = fe_comm_team(team, 1);
     if (comm->ops->barrier(comm) == FE_OK) comm->ops->abort(comm, FE_FAILED, "on purpose");
     fe_comm_close(comm);
     return NULL;
@@ -273,10 +269,9 @@ static void test_abort_behind_a_barrier(void **state)
     (void)state;
     for (int trial = 0; trial < 2000; trial++) {
         fe_team *team;
-        fe_comm *comm;
         pthread_t other;
         assert_int_equal(fe_team_open(2, &team), FE_OK);
-        assert_int_equal(fe_comm_team(team, 0, &comm), FE_OK);
+        fe_comm *comm = fe_comm_team(team, 0);
         assert_int_equal(pthread_create(&other, NULL, meet_and_abort, team), 0);
         const fe_status met = comm->ops->barrier(comm), missed = comm->ops->barrier(comm);
         pthread_join(other, NULL);

@@ -313,12 +313,11 @@ static fe_status talk(talker *t, fe_comm *comm, fe_device *device)
 static void *talker_main(void *argument)
 {
     talker *t = argument;
-    fe_comm *comm = NULL;
+    fe_comm *comm = fe_comm_team(t->team, t->rank);
     fe_device *device = NULL;
-    t->status = fe_comm_team(t->team, t->rank, &comm);
-    if (t->status == FE_OK) t->status = fe_backend_host.open(0, 1, &device);
+    t->status = fe_backend_host.open(0, 1, &device);
     if (t->status == FE_OK) t->status = talk(t, comm, device);
-    if (t->status != FE_OK && comm) comm->ops->abort(comm, t->status, fe_message());
+    if (t->status != FE_OK) comm->ops->abort(comm, t->status, fe_message());
     fe_backend_host.close(device);
     fe_comm_close(comm);
     return NULL;

@@ -60,11 +60,11 @@ struct fe_comm {
 /* Seconds without a sign of life after which a rank counts as hung. */
 extern double fe_comm_timeout;
 
-/* Ranks as threads of this process, host memory. The team is shared; each rank opens its own fe_comm. */
+/* Ranks as threads of this process, host memory. The team is shared, and holds each rank's own fe_comm. */
 typedef struct fe_team fe_team;
 fe_status fe_team_open(int size, fe_team **team);
 void fe_team_close(fe_team *team);
-fe_status fe_comm_team(fe_team *team, int rank, fe_comm **comm);
+fe_comm *fe_comm_team(fe_team *team, int rank);
 /* Waits some seconds at most for all ranks to arrive here; after that none reads another's memory. Call it
  * before devices are closed. */
 void fe_team_leave(fe_team *team);

@@ -19,15 +19,6 @@ typedef struct post {
     double seen;      /* when it last asked for the others (check), or gave up waiting for them */
 } post;
 
-struct fe_team {
-    int size, arrived, turn, left;
-    pthread_mutex_t mutex;
-    pthread_cond_t met;
-    post *posted; /* [size] */
-    fe_status aborted;
-    char message[512];
-};
-
 typedef struct comm_team {
     fe_comm base;
     fe_team *team;
@@ -36,6 +27,16 @@ typedef struct comm_team {
     int *send_node;
     int turn; /* which pack the current exchange uses */
 } comm_team;
+
+struct fe_team {
+    int size, arrived, turn, left;
+    pthread_mutex_t mutex;
+    pthread_cond_t met;
+    post *posted;    /* [size] */
+    comm_team *comm; /* [size] with the team, so that each rank can tell the others why it ends */
+    fe_status aborted;
+    char message[512];
+};
 
 fe_status fe_team_open(int size, fe_team **out)
 {
@@ -51,6 +52,7 @@ fe_status fe_team_open(int size, fe_team **out)
     pthread_condattr_destroy(&steady);
     *out = team;
     FE_ALLOCATE(team->posted, size, "team of ranks");
+    FE_ALLOCATE(team->comm, size, "team of ranks");
     return FE_OK;
 }
 
@@ -60,7 +62,7 @@ void fe_team_close(fe_team *team)
     pthread_mutex_destroy(&team->mutex);
     pthread_cond_destroy(&team->met);
     for (int r = 0; team->posted && r < team->size; r++) free(team->posted[r].offset);
-    free(team->posted);
+    free(team->posted), free(team->comm);
     free(team);
 }
 
@@ -220,7 +222,7 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return barrier(c);
 }
 
-static void close_team(fe_comm *c) { free(c); }
+static void close_team(fe_comm *c) { (void)c; }
 
 static const fe_comm_operations operations = {
     .name = "threads",
@@ -236,13 +238,9 @@ static const fe_comm_operations operations = {
     .close = close_team,
 };
 
-fe_status fe_comm_team(fe_team *team, int rank, fe_comm **out)
+fe_comm *fe_comm_team(fe_team *team, int rank)
 {
-    comm_team *c = NULL;
-    *out = NULL;
-    FE_ALLOCATE(c, 1, "communicator");
-    c->base = (fe_comm){.ops = &operations, .rank = rank, .size = team->size};
-    c->team = team;
-    *out = &c->base;
-    return FE_OK;
+    comm_team *c = &team->comm[rank];
+    *c = (comm_team){.base = {.ops = &operations, .rank = rank, .size = team->size}, .team = team};
+    return &c->base;
 }

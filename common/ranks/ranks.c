@@ -61,7 +61,10 @@ static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **de
 {
     const fe_ranks *l = r->run;
     const int place = l->mpi.size ? l->mpi.local_rank : r->rank;
-    FE_TRY(l->mpi.size ? fe_comm_mpi(&l->mpi, comm) : fe_comm_team(r->team, r->rank, comm));
+    if (l->mpi.size)
+        FE_TRY(fe_comm_mpi(&l->mpi, comm));
+    else
+        *comm = fe_comm_team(r->team, r->rank);
     FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, fe_ranks_threads(l), device));
 #if FE_HAVE_NCCL
     if (on_gpu(l) && l->n_rank > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
@@ -112,12 +115,11 @@ static fe_status start(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_
     int started = 1;
     while (started < n && pthread_create(&thread[started], NULL, rank_main, &ranks[started]) == 0) started++;
     if (started < n) {
-        fe_comm *comm = NULL;
+        fe_comm *comm = fe_comm_team(team, 0);
         ranks[0].status = FE_FAILED;
         snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
                  started);
-        if (fe_comm_team(team, 0, &comm) == FE_OK) comm->ops->abort(comm, FE_FAILED, ranks[0].message);
-        fe_comm_close(comm);
+        comm->ops->abort(comm, FE_FAILED, ranks[0].message);
     } else {
         rank_main(&ranks[0]);
     }
