@@ -106,7 +106,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-threads fuzz faults format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device format clean deps tests programs
 all: info programs
 programs: $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
@@ -127,10 +127,12 @@ help:
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
+	@echo 'make sanitize-device  on a GPU: whole solves with each strategy under memcheck, racecheck, initcheck, synccheck'
 	@echo 'make sanitize-threads  operations and ranks on the host under ThreadSanitizer'
 	@echo 'make fuzz SECONDS=600  libFuzzer (clang) on meshes, problems, command lines and writers, each so long'
 	@echo 'make faults     a small solve in which each allocation, write, flush, rename and read fails once; KILLS=200 runs'
 	@echo '                that are killed and resumed'
+	@echo 'make faults-device  on a GPU: no device memory at each allocation, a lost device, NaN; on two also NCCL that fails'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install missing libraries (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
@@ -229,9 +231,20 @@ INJECT := $(if $(SANITIZE),,$(BUILD)/tests/inject.so)
 $(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
+# `solve` with calls of CUDA and its libraries that fail, for tests/faults/device.sh
+DEVICE_CALLS := $(addprefix cuda,Malloc MallocHost HostAlloc Free FreeHost Memcpy MemcpyAsync MemsetAsync LaunchKernel \
+    LaunchKernelExC GraphLaunch GraphInstantiate GetLastError StreamSynchronize StreamQuery StreamWaitEvent StreamBeginCapture \
+    StreamEndCapture StreamCreateWithFlags StreamCreateWithPriority EventCreate EventCreateWithFlags EventRecord EventQuery \
+    EventSynchronize) __cudaLaunchKernel cublasCreate_v2 cusparseCreate \
+    $(addprefix nccl,GetUniqueId CommInitRank GroupStart GroupEnd Send Recv AllReduce CommGetAsyncError)
+FAULTY_SOLVE := $(if $(HAVE_CUDA),$(BUILD)/tests/solve-faulty)
+$(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/output.c bench/options.c bench/whole.c tests/faults/device.c) \
+    $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	@mkdir -p $(@D)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) $(DEVICE_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 .PRECIOUS: $(BUILD)/obj/tests/fuzz/main-%.o $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o
 
-tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT))
+tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(FAULTY_SOLVE))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of what was not found.
@@ -253,15 +266,24 @@ test:
 run-tests: tests
 	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),,tests/detection.sh) $(TESTS)
 
-# Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over small kernels.
+# Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over whole solves and over
+# operations.
 sanitize:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CUDA=no SANITIZE=address,undefined OPT=-O1 run-tests
 	@if command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory tests && \
+	    $(MAKE) --no-print-directory sanitize-device tests && \
 	    for tool in memcheck racecheck; do \
 	        compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done; \
 	else echo 'compute-sanitizer: skipped, no GPU'; fi
+
+# Whole solves on a GPU, each strategy under all four tools, in minutes.
+sanitize-device: $(BUILD)/solve $(BUILD)/meshgen
+	@FE_BUILD=$(BUILD) sh tests/sanitize_device.sh
+
+# Device memory that runs out at each allocation, a device that is lost, NaN, failures of NCCL.
+faults-device: $(BUILD)/solve $(BUILD)/meshgen $(FAULTY_SOLVE)
+	@FE_BUILD=$(BUILD) sh tests/faults/device.sh
 
 # Races between the threads of a loop, of all strategies, and between ranks, of one: they share that code. gcc only,
 # as tests/openmp_order.c says; -O1 takes minutes for each file.

@@ -59,6 +59,15 @@ void fe_checkpoint_close(fe_checkpoint *c)
 
 /* --- writing ----------------------------------------------------------------------------------------- */
 
+/* A run could not go on from other numbers; the state before this one stays. */
+static int is_finite(const array *a)
+{
+    const double *x = *a->data;
+    for (size_t i = 0; i < a->bytes / sizeof *x; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
 static void put(FILE *stream, fe_hash *hash, size_t n, const void *bytes)
 {
     fe_hash_add(hash, n, bytes);
@@ -73,6 +82,8 @@ fe_status fe_checkpoint_write(const fe_checkpoint *c, const char *path)
     fe_file file;
     fe_hash hash = {0};
     list_arrays(&listed, list);
+    for (int i = 0; i < N_ARRAY - 1; i++)
+        if (!is_finite(&list[i])) return fe_fail(FE_FAILED, "%s: a number of the state is not finite", path);
     FE_TRY(fe_file_open(&file, path));
     put(file.stream, &hash, sizeof magic, magic);
     put(file.stream, &hash, sizeof c->head, &c->head);

@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The residual was small, so what is not finite here is no answer of the problem: a device has failed. */
+static fe_status check_numbers(const fe_step_result *record, int n, const double *value)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(value[i]))
+            return fe_fail(FE_FAILED, "load step %d: a number of its result is not finite", record->step);
+    return FE_OK;
+}
+
 /* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
 static fe_status summarize(fe_solver *s, fe_step_result *record)
 {
@@ -25,12 +34,14 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
     FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
     record->norm_u = sqrt(square);
+    FE_TRY(check_numbers(record, WIDTH, totals));
+    FE_TRY(check_numbers(record, 2, (const double[]){square, record->max_abs_u}));
     for (int i = 0; i < s->boundary->n_reaction; i++) {
         FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
         FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
         FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, &record->reaction[i]));
     }
-    return FE_OK;
+    return check_numbers(record, s->boundary->n_reaction, record->reaction);
 }
 
 static fe_status read_probes(fe_solver *s, fe_step_result *record)

@@ -1,0 +1,286 @@
+/* Calls of CUDA, cuBLAS, cuSPARSE and NCCL between the program and their libraries, one of which fails, as
+ * FE_DEVICE_FAULT says. `make` links a second `solve` with them (the linker's --wrap), for device.sh.
+ *
+ *   FE_DEVICE_FAULT=KIND:N   the N-th call of the kind, counted from 1; 0: none
+ *
+ * Kinds: memory (calls that allocate report that there is none left), lost (the call and all later ones
+ * report an error of the device), nan (after a launch a number in the device's memory becomes NaN), nccl
+ * (reports a failure of the system). FE_DEVICE_COUNT=FILE: there the number of calls is written when the
+ * program ends. */
+#include "common/base/fe.h"
+#include "have/cusparse.h"
+#include "have/nccl.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#if FE_HAVE_CUSPARSE
+#include <cusparse.h>
+#endif
+#if FE_HAVE_NCCL
+#include <nccl.h>
+#endif
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char kind[16];
+static long wanted, seen;
+static int lost;
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *text = getenv("FE_DEVICE_FAULT");
+    const char *colon = text ? strchr(text, ':') : NULL;
+    if (!colon) return;
+    snprintf(kind, sizeof kind, "%.*s", (int)(colon - text), text);
+    wanted = strtol(colon + 1, NULL, 10);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("FE_DEVICE_COUNT");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fprintf(file, "%ld\n", seen);
+    fclose(file);
+}
+
+/* Whether this call of a kind is the one. */
+static int is_due(const char *what)
+{
+    if (strcmp(kind, what)) return 0;
+    return __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) == wanted;
+}
+
+/* A device that has failed reports this from then on. */
+static const cudaError_t loss = cudaErrorECCUncorrectable;
+static int is_lost(void)
+{
+    if (is_due("lost")) lost = 1;
+    return lost;
+}
+
+/* --- memory of the device, for nan ------------------------------------------------------------------- */
+
+enum { MOST = 4096 };
+static struct {
+    char *memory;
+    size_t bytes;
+} block[MOST];
+static int n_block;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+cudaError_t __real_cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind how);
+
+static void note_block(void *memory, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    if (n_block < MOST) block[n_block].memory = memory, block[n_block++].bytes = bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+static void forget_block(const void *memory)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_block; i++)
+        if (block[i].memory == memory) block[i] = block[--n_block];
+    pthread_mutex_unlock(&lock);
+}
+
+/* Some double (or two floats) in the device's memory becomes NaN; integers do not look like one, zeros
+ * neither.
+ */
+static void poison(void)
+{
+    uint64_t state = fe_mix((uint64_t)wanted);
+    const double nan_value = NAN;
+    pthread_mutex_lock(&lock);
+    cudaDeviceSynchronize();
+    for (int trial = 0; trial < 20000 && n_block; trial++) {
+        double value = 0.0;
+        const int i = (int)((state = fe_mix(state)) % (uint64_t)n_block);
+        if (block[i].bytes < 8) continue;
+        char *at = block[i].memory + 8 * ((state = fe_mix(state)) % (block[i].bytes / 8));
+        if (__real_cudaMemcpy(&value, at, 8, cudaMemcpyDeviceToHost)) break;
+        if (!(fabs(value) > 1e-30 && fabs(value) < 1e30)) continue;
+        __real_cudaMemcpy(at, &nan_value, 8, cudaMemcpyHostToDevice);
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* After a launch; while a graph is recorded nothing runs, and the next launch counts. */
+static void launched(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
+    if (strcmp(kind, "nan") || cudaStreamIsCapturing(stream, &recording) ||
+        recording != cudaStreamCaptureStatusNone)
+        return;
+    if (is_due("nan")) poison();
+}
+
+/* --- CUDA -------------------------------------------------------------------------------------------- */
+
+/* A call that a lost device refuses. */
+#define WORK(name, parameters, ...)                                                                          \
+    cudaError_t __real_##name parameters;                                                                    \
+    cudaError_t __wrap_##name parameters;                                                                    \
+    cudaError_t __wrap_##name parameters { return is_lost() ? loss : __real_##name(__VA_ARGS__); }
+/* One that allocates, too. */
+#define ALLOCATION(name, parameters, ...)                                                                    \
+    cudaError_t __real_##name parameters;                                                                    \
+    cudaError_t __wrap_##name parameters;                                                                    \
+    cudaError_t __wrap_##name parameters                                                                     \
+    {                                                                                                        \
+        if (is_due("memory")) return cudaErrorMemoryAllocation;                                              \
+        return is_lost() ? loss : __real_##name(__VA_ARGS__);                                                \
+    }
+
+ALLOCATION(cudaMallocHost, (void **memory, size_t n), memory, n)
+ALLOCATION(cudaHostAlloc, (void **memory, size_t n, unsigned flags), memory, n, flags)
+ALLOCATION(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), stream, flags)
+ALLOCATION(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority), stream, flags,
+           priority)
+ALLOCATION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event, flags)
+ALLOCATION(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
+           executable, graph, flags)
+WORK(cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind how), to, from, n, how)
+WORK(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind how, cudaStream_t stream),
+     to, from, n, how, stream)
+WORK(cudaMemsetAsync, (void *memory, int value, size_t n, cudaStream_t stream), memory, value, n, stream)
+WORK(cudaStreamSynchronize, (cudaStream_t stream), stream)
+WORK(cudaStreamQuery, (cudaStream_t stream), stream)
+WORK(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), stream, event, flags)
+WORK(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode), stream, mode)
+WORK(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph), stream, graph)
+WORK(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event, stream)
+WORK(cudaEventQuery, (cudaEvent_t event), event)
+WORK(cudaEventSynchronize, (cudaEvent_t event), event)
+WORK(cudaFreeHost, (void *memory), memory)
+
+cudaError_t __real_cudaMalloc(void **memory, size_t n);
+cudaError_t __wrap_cudaMalloc(void **memory, size_t n);
+cudaError_t __wrap_cudaMalloc(void **memory, size_t n)
+{
+    if (is_due("memory")) return cudaErrorMemoryAllocation;
+    if (is_lost()) return loss;
+    const cudaError_t error = __real_cudaMalloc(memory, n);
+    if (!error) note_block(*memory, n);
+    return error;
+}
+
+cudaError_t __real_cudaFree(void *memory);
+cudaError_t __wrap_cudaFree(void *memory);
+cudaError_t __wrap_cudaFree(void *memory)
+{
+    forget_block(memory);
+    return is_lost() ? loss : __real_cudaFree(memory);
+}
+
+/* Thousands of them, all alike: only the first counts. */
+cudaError_t __real_cudaEventCreate(cudaEvent_t *event);
+cudaError_t __wrap_cudaEventCreate(cudaEvent_t *event);
+cudaError_t __wrap_cudaEventCreate(cudaEvent_t *event)
+{
+    static int n;
+    if (__atomic_fetch_add(&n, 1, __ATOMIC_RELAXED) == 0 && is_due("memory"))
+        return cudaErrorMemoryAllocation;
+    return lost ? loss : __real_cudaEventCreate(event);
+}
+
+/* What a kernel's launch found is asked for with this. */
+cudaError_t __real_cudaGetLastError(void);
+cudaError_t __wrap_cudaGetLastError(void);
+cudaError_t __wrap_cudaGetLastError(void) { return lost ? loss : __real_cudaGetLastError(); }
+
+cudaError_t __real_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **arguments,
+                                    size_t shared, cudaStream_t stream);
+cudaError_t __wrap_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **arguments,
+                                    size_t shared, cudaStream_t stream);
+cudaError_t __wrap_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **arguments,
+                                    size_t shared, cudaStream_t stream)
+{
+    if (is_lost()) return loss;
+    const cudaError_t error = __real_cudaLaunchKernel(kernel, grid, threads, arguments, shared, stream);
+    launched(stream);
+    return error;
+}
+
+cudaError_t __real_cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **arguments);
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **arguments);
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **arguments)
+{
+    if (is_lost()) return loss;
+    const cudaError_t error = __real_cudaLaunchKernelExC(how, kernel, arguments);
+    launched(how->stream);
+    return error;
+}
+
+#if CUDART_VERSION >= 13000 /* what kernel<<<...>>> calls */
+cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 threads, void **arguments,
+                                      size_t shared, cudaStream_t stream);
+cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 threads, void **arguments,
+                                      size_t shared, cudaStream_t stream);
+cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 threads, void **arguments,
+                                      size_t shared, cudaStream_t stream)
+{
+    if (is_lost()) return loss;
+    const cudaError_t error = __real___cudaLaunchKernel(kernel, grid, threads, arguments, shared, stream);
+    launched(stream);
+    return error;
+}
+#endif
+
+cudaError_t __real_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    if (is_lost()) return loss;
+    const cudaError_t error = __real_cudaGraphLaunch(graph, stream);
+    launched(stream);
+    return error;
+}
+
+/* --- libraries --------------------------------------------------------------------------------------- */
+
+cublasStatus_t __real_cublasCreate_v2(cublasHandle_t *handle);
+cublasStatus_t __wrap_cublasCreate_v2(cublasHandle_t *handle);
+cublasStatus_t __wrap_cublasCreate_v2(cublasHandle_t *handle)
+{
+    return is_due("memory") ? CUBLAS_STATUS_ALLOC_FAILED : __real_cublasCreate_v2(handle);
+}
+
+#if FE_HAVE_CUSPARSE
+cusparseStatus_t __real_cusparseCreate(cusparseHandle_t *handle);
+cusparseStatus_t __wrap_cusparseCreate(cusparseHandle_t *handle);
+cusparseStatus_t __wrap_cusparseCreate(cusparseHandle_t *handle)
+{
+    return is_due("memory") ? CUSPARSE_STATUS_ALLOC_FAILED : __real_cusparseCreate(handle);
+}
+#endif
+
+#if FE_HAVE_NCCL
+#define NCCL_CALL(name, parameters, ...)                                                                     \
+    ncclResult_t __real_##name parameters;                                                                   \
+    ncclResult_t __wrap_##name parameters;                                                                   \
+    ncclResult_t __wrap_##name parameters                                                                    \
+    {                                                                                                        \
+        return is_due("nccl") ? ncclSystemError : __real_##name(__VA_ARGS__);                                \
+    }
+NCCL_CALL(ncclGetUniqueId, (ncclUniqueId * id), id)
+NCCL_CALL(ncclCommInitRank, (ncclComm_t * comm, int n, ncclUniqueId id, int rank), comm, n, id, rank)
+NCCL_CALL(ncclGroupStart, (void), )
+NCCL_CALL(ncclGroupEnd, (void), )
+NCCL_CALL(ncclSend,
+          (const void *from, size_t n, ncclDataType_t type, int to, ncclComm_t comm, cudaStream_t stream),
+          from, n, type, to, comm, stream)
+NCCL_CALL(ncclRecv, (void *to, size_t n, ncclDataType_t type, int from, ncclComm_t comm, cudaStream_t stream),
+          to, n, type, from, comm, stream)
+NCCL_CALL(ncclAllReduce,
+          (const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t how, ncclComm_t comm,
+           cudaStream_t stream),
+          from, to, n, type, how, comm, stream)
+NCCL_CALL(ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *error), comm, error)
+#endif

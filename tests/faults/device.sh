@@ -1,0 +1,130 @@
+#!/bin/sh
+# Faults of a GPU in a small solve: each call that allocates device memory fails once, the device is lost, a kernel gives
+# NaN, NCCL fails (with two GPUs). The run has to end with one line and exit code 1, keep its accepted load steps, and
+# go on with --resume to the right answer. Where NaN hits what is not used, the answer is right and the code 0.
+#   sh tests/faults/device.sh [KIND...]    from the root of the repository, after `make build/tests/solve-faulty build/meshgen`;
+#                                          kinds: memory lost nan nccl
+#   FE_BUILD=build  JOBS=8 runs at a time  SAMPLES=40 calls of lost, nan, nccl  STRIDE=1 of memory  LIMIT=150 seconds, after
+#                                          which no run begins
+# The last line reads "device faults: N passed, N failed, N skipped".
+set -u
+export LC_ALL=C OMP_NUM_THREADS=1
+build=$(cd "${FE_BUILD:-build}" && pwd) || exit 2
+JOBS=${JOBS:-8} SAMPLES=${SAMPLES:-40} STRIDE=${STRIDE:-1} LIMIT=${LIMIT:-150}
+
+# What is solved: 64 Hex8, so few that multigrid has to be asked for.
+flags_of() {
+    case $1 in
+    patch) echo '--variant patch --precondition multigrid --output fields' ;;
+    bsr) echo '--variant assembled_cusparse --precondition block-jacobi --krylov gmres --no-graphs' ;;
+    ranks) echo '--variant patch --precondition block-jacobi --ranks 2' ;;
+    esac
+}
+
+# The numbers of the last load step in a result.
+answer() { awk '/"(norm_u|max_peeq|elastic_energy|plastic_work)":/ { sub(/,$/, ""); v[$1] = $2 }
+    END { print v["\"norm_u\":"], v["\"max_peeq\":"], v["\"elastic_energy\":"], v["\"plastic_work\":"] }' "$1"; }
+agrees() { # RESULT REFERENCE
+    echo "$(answer "$1") $(answer "$2")" | awk '{ for (i = 1; i <= 4; i++) {
+        d = $i - $(i + 4); if (d < 0) d = -d
+        s = $(i + 4); if (s < 0) s = -s
+        if (NF != 8 || !(d <= 1e-7 * s)) exit 1 } }'
+}
+steps_of() { grep -c '"factors":' "$1"; } # a step that was given up has them, too
+status_of() { sed -n 's/^ "status": "\([a-z_]*\)".*/\1/p' "$1"; }
+
+# One run in a folder of its own: KIND N CASE
+one() {
+    folder=$work/$3-$1-$2
+    mkdir "$folder" && cd "$folder" || exit 1
+    [ $(($(date +%s) - begin)) -lt "$LIMIT" ] || { echo "skip $3 $1:$2"; return; }
+    flags=$(flags_of "$3")
+    start=$(date +%s)
+    FE_DEVICE_FAULT=$1:$2 timeout 60 "$build/tests/solve-faulty" ../p.json --backend cuda $flags --result r.json >out 2>err
+    code=$?
+    took=$(($(date +%s) - start))
+    why=
+    shown=$(grep -c '^ *[0-9][0-9]*  ' out)
+    case $code in
+    0)
+        [ "$1" = nan ] || [ "$1" = memory ] || why='the run did not notice'
+        agrees r.json "../$3.json" || why='another answer, and exit code 0'
+        ;;
+    1)
+        [ "$(tail -n 1 err | grep -c '^solve: ')" = 1 ] || why='no message'
+        [ "$1" = nan ] || [ "$(wc -l <err)" = 1 ] || why="$(wc -l <err) lines"
+        [ "$(grep -vc '^solve: \|^note: ' err)" = 0 ] || why='a line that is not ours'
+        ;;
+    *) why="exit code $code" ;;
+    esac
+    [ $took -le 30 ] || why="$took s"
+    if [ -z "$why" ] && [ $code = 1 ] && [ -e r.json ]; then
+        kept=$(steps_of r.json)
+        case $(status_of r.json) in fault | not_converged) ;; *) why="status $(status_of r.json)" ;; esac
+        [ "$kept" -ge "$shown" ] || why="$kept of $shown load steps kept"
+    fi
+    if [ -z "$why" ] && [ $code = 1 ] && [ -e r.json.state ]; then
+        timeout 60 "$build/solve" ../p.json --backend cuda $flags --resume r.json >>out 2>again || why="not resumed: $(cat again)"
+        [ -n "$why" ] || agrees r.json "../$3.json" || why='another answer after it was resumed'
+    fi
+    if [ -z "$why" ]; then echo "ok $3 $1:$2 (code $code, $took s) $(tail -n 1 err)"; else echo "FAILED $3 $1:$2: $why: $(tail -n 2 err | tr '\n' ' ')"; fi
+}
+
+if [ "${1:-}" = --one ]; then
+    work=$FE_FAULT_WORK begin=$FE_FAULT_BEGIN
+    one "$2" "$3" "$4"
+    exit 0
+fi
+
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
+[ "$gpus" -gt 0 ] || { echo 'device faults: skipped, no GPU'; exit 0; }
+for program in tests/solve-faulty solve meshgen; do
+    [ -x "$build/$program" ] || { echo "device faults: $build/$program is missing: make $build/$program" >&2; exit 2; }
+done
+[ $# -gt 0 ] || set -- memory lost nan nccl
+self=$(cd "$(dirname "$0")" && pwd)/device.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+begin=$(date +%s)
+cd "$work" || exit 1
+"$build/meshgen" box -c 4 -d 0.2 -o box.msh >/dev/null || exit 1
+cat >p.json <<'END'
+{"name": "cube", "meshes": ["box.msh"], "material": {"E": 200000, "nu": 0.3, "sigma_y": 250, "H": 2000},
+ "dirichlet": [{"group": "x0", "u": {"x": 0, "y": 0, "z": 0}}], "neumann": [{"group": "x1", "traction": [60, 0, 40]}],
+ "paths": {"load": [1, 1.6, 2.2, 1.4]}}
+END
+
+# Lines "KIND N CASE" for all runs of a kind in a case.
+plan() { # KIND CASE
+    FE_DEVICE_FAULT=$1:0 FE_DEVICE_COUNT=$work/count timeout 60 "$build/tests/solve-faulty" p.json --backend cuda \
+        $(flags_of "$2") --result "$2.json" >log 2>&1 ||
+        { echo "device faults: the run without a fault failed: $(tail -n 1 log)" >&2; exit 1; }
+    calls=$(cat count)
+    [ "$calls" -gt 0 ] || { echo "device faults: no call of kind $1 was seen" >&2; exit 1; }
+    step=$STRIDE
+    [ "$1" = memory ] || step=$((calls / SAMPLES + 1))
+    echo "$2, $1: $calls calls, one in $step" >&2
+    awk -v kind="$1" -v n="$calls" -v step="$step" -v name="$2" 'BEGIN { for (i = 1; i <= n; i += step) print kind, i, name }'
+}
+skipped=0
+for kind; do
+    case $kind in
+    memory | lost | nan) plan "$kind" patch && plan "$kind" bsr || exit 1 ;;
+    nccl)
+        if [ "$gpus" -gt 1 ]; then plan nccl ranks && plan memory ranks && plan lost ranks || exit 1; else
+            echo 'nccl: skipped, it takes two GPUs' >&2; fi ;;
+    *) echo "device faults: $kind is none of memory, lost, nan, nccl" >&2; exit 2 ;;
+    esac
+done >plan || exit 1
+export FE_FAULT_WORK="$work" FE_FAULT_BEGIN="$begin" FE_BUILD="$build" LIMIT
+xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
+grep '^FAILED' done
+[ -z "${FE_FAULT_LOG:-}" ] || cp done "$FE_FAULT_LOG"
+passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done)
+planned=$(wc -l <plan)
+[ $((passed + failed + skipped)) -eq "$planned" ] || { echo "only $((passed + failed + skipped)) of $planned runs ended"; failed=$((failed + 1)); }
+echo "messages, how often:"
+sed -n 's/^ok [^)]*) //p' done | sed 's/[0-9][0-9.e+-]*/N/g' | sort | uniq -c | sort -rn | head -20
+echo "device faults: $passed passed, $failed failed, $skipped skipped ($(($(date +%s) - begin)) s)"
+[ "$failed" -eq 0 ]

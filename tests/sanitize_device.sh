@@ -1,0 +1,71 @@
+#!/bin/sh
+# compute-sanitizer over whole small solves: each strategy on 27 Hex8 and 48 Tet4, one load step with yielding, under
+# memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields.
+#   sh tests/sanitize_device.sh [TOOL...]    from the root of the repository, after `make build/solve build/meshgen`
+#   FE_BUILD=build  JOBS=8 runs at a time  LIMIT=240 seconds, after which no run begins  ONE=90 seconds for one run
+# The last line reads "compute-sanitizer: N passed, N failed, N skipped".
+set -u
+export LC_ALL=C OMP_NUM_THREADS=1
+build=$(cd "${FE_BUILD:-build}" && pwd) || exit 2
+JOBS=${JOBS:-8} LIMIT=${LIMIT:-240} ONE=${ONE:-90}
+
+# One run: TOOL NAME FLAGS...
+if [ "${1:-}" = --one ]; then
+    tool=$2 name=$3
+    shift 3
+    cd "$FE_SANITIZE_WORK" || exit 1
+    [ $(($(date +%s) - FE_SANITIZE_BEGIN)) -lt "$LIMIT" ] || { echo "skip $tool $name: no time is left"; exit 0; }
+    start=$(date +%s)
+    timeout "$ONE" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/solve" p.json --backend cuda \
+        --result "$tool-$name.json" "$@" >"log-$tool-$name" 2>&1
+    code=$?
+    took=$(($(date +%s) - start))
+    if [ $code -eq 0 ] && grep -q '^========= .*ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "log-$tool-$name"; then
+        echo "ok $tool $name ($took s)"
+    else
+        echo "FAILED $tool $name: exit code $code after $took s: $(grep '^=====' "log-$tool-$name" | sed -n '2,6p' | tr '\n' ' ')"
+    fi
+    exit 0
+fi
+
+nvidia-smi -L 2>/dev/null | grep -q '^GPU ' || { echo 'compute-sanitizer: skipped, no GPU'; exit 0; }
+command -v compute-sanitizer >/dev/null || { echo 'compute-sanitizer: skipped, it was not found (CUDA Toolkit)'; exit 0; }
+for program in solve meshgen; do
+    [ -x "$build/$program" ] || { echo "compute-sanitizer: $build/$program is missing: make $build/$program" >&2; exit 2; }
+done
+[ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
+self=$(cd "$(dirname "$0")" && pwd)/sanitize_device.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+FE_SANITIZE_BEGIN=$(date +%s) FE_SANITIZE_WORK=$work FE_BUILD=$build
+export FE_SANITIZE_BEGIN FE_SANITIZE_WORK FE_BUILD LIMIT ONE
+cd "$work" || exit 1
+"$build/meshgen" box -c 3 -d 0.2 -o hex8.msh >/dev/null && "$build/meshgen" box -c 2 -e tet4 -d 0.2 -o tet4.msh >/dev/null ||
+    exit 1
+cat >p.json <<'END'
+{"name": "cube", "meshes": ["hex8.msh"], "material": {"E": 200000, "nu": 0.3, "sigma_y": 250, "H": 2000},
+ "dirichlet": [{"group": "x0", "u": {"x": 0, "y": 0, "z": 0}}], "neumann": [{"group": "x1", "traction": [60, 0, 40]}],
+ "paths": {"load": [2]}}
+END
+variants=$("$build/solve" --list | sed -n 's/^\([a-z_]*\) .* cuda).*/\1/p')
+[ -n "$variants" ] || { echo 'compute-sanitizer: this build has no strategy for CUDA' >&2; exit 2; }
+for tool; do
+    for variant in $variants; do
+        echo "$tool $variant-hex8 --variant $variant --precondition block-jacobi"
+        echo "$tool $variant-tet4 --variant $variant --precondition block-jacobi --no-graphs --mesh tet4.msh"
+    done
+    echo "$tool multigrid-hex8 --variant patch --precondition multigrid --output fields-$tool"
+    echo "$tool multigrid-tet4 --variant node_csr --precondition multigrid --mesh tet4.msh --tet-points 4"
+    echo "$tool gmres --variant patch --precondition chebyshev --krylov gmres --orthogonalization dcgs2"
+    echo "$tool difference --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
+done >plan
+xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
+grep -v '^ok' done
+passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done) planned=$(wc -l <plan)
+[ $((passed + failed + skipped)) -eq "$planned" ] || { echo "only $((passed + failed + skipped)) of $planned runs ended" && failed=$((failed + 1)); }
+for tool; do
+    echo "$tool: $(grep -c "^ok $tool " done) of $(grep -c "^$tool " plan), longest $(sed -n "s/^ok $tool .*(\([0-9]*\) s)/\1/p" done | sort -n | tail -n 1) s"
+done
+echo "compute-sanitizer: $passed passed, $failed failed, $skipped skipped ($(($(date +%s) - FE_SANITIZE_BEGIN)) s)"
+[ "$failed" -eq 0 ]
