@@ -74,9 +74,12 @@ static fe_status count_places(draft *k, bsr_rows *r)
             if (n > widest) widest = n;
         }
         n_place += widest;
-        if (n_place * (r->scalar ? 9 : 1) > INT32_MAX)
-            return fe_fail(FE_BAD_INPUT, "matrix: more than %d %s on one rank; use more ranks", INT32_MAX,
-                           r->scalar ? "values" : "blocks");
+        if (n_place > INT32_MAX)
+            return fe_fail(FE_BAD_INPUT, "matrix: more than %d blocks on one rank; use more ranks",
+                           INT32_MAX);
+        if (r->scalar && n_place > INT32_MAX / 9)
+            return fe_fail(FE_OUT_OF_MEMORY, "matrix: more than %d values on one rank; use more ranks",
+                           INT32_MAX);
         k->first[s + 1] = (int)n_place;
     }
     r->n_place = (int)n_place;

@@ -37,7 +37,7 @@ typedef struct bsr_matrix {
 extern "C" {
 #endif
 /* The structure from the view's elements, with zero values; sets up node_csr, too. FE_BAD_INPUT beyond
- * INT32_MAX places, with BSR_CSR beyond INT32_MAX values. */
+ * INT32_MAX places; BSR_CSR: FE_OUT_OF_MEMORY beyond INT32_MAX values, so that `kernels` times the others. */
 fe_status bsr_open(fe_problem *p, bsr_form form, bsr_matrix *matrix);
 
 /* Operations of these strategies; work begins with a bsr_matrix. `material` is the common update followed by
