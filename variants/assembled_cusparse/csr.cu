@@ -21,7 +21,7 @@ typedef struct assembled_csr {
     cusparseHandle_t library;
     csr_rows part[2];
     int choice;
-    char note[64];
+    char note[96];
 } assembled_csr;
 
 static void release(void *work)
