@@ -86,7 +86,7 @@ PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
 PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/problem/expression.cc \
     common/report/result.c common/mesh/vtu.c)
-CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c)) \
+CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c meshgen/irregular.c)) \
                 $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)
 CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
 ifeq ($(HAVE_CUSPARSE),)
@@ -95,7 +95,8 @@ endif
 object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call object,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/options.c
+RANK_SOURCES := bench/solve.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c \
+  bench/scaling_options.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
@@ -118,7 +119,7 @@ help:
 	@echo 'make bench      install what is missing, build, verify, time, tabulate, plot, within a budget of minutes:'
 	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); a second run continues the first'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
-	@echo '                SIZES_cuda= THREADS= REPETITIONS= RESULTS=results; whole solves'
+	@echo '                SIZES_cuda= MESHES_host= MESHES_cuda= THREADS= REPETITIONS= RESULTS=results; whole solves'
 	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
 	@echo '                (0: none); on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
@@ -211,7 +212,7 @@ $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call obje
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
-$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
+$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_options.c bench/options.c $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc $(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)

@@ -14,19 +14,28 @@ namespace bench
 
 inline const char help[] =
     "usage: kernels [options] [Google Benchmark's options]\n"
-    "Checks and times the operations of all assembly strategies on distorted boxes.\n"
+    "Checks and times the operations of all assembly strategies on meshes.\n"
     "\n"
-    "  --fe_dofs=LIST         sizes in degrees of freedom, approximately (100000)\n"
+    "  --fe_mesh=LIST         box: a distorted cube; slender: a distorted box, 16 times as long as wide;\n"
+    "                         119x119x119: a distorted box of these cells; irregular: an unstructured, "
+    "graded\n"
+    "                         mesh, as meshgen irregular makes it; FILE.msh: a mesh of Gmsh (box)\n"
+    "  --fe_refine=N          makes eight elements of each of a FILE.msh, N times (0)\n"
+    "  --fe_dofs=LIST         sizes in degrees of freedom, approximately, of box, slender and irregular "
+    "(100000)\n"
     "  --fe_backend=LIST      host, cuda (host, and cuda where a device is found)\n"
     "  --fe_variants=LIST     strategies (all, and element_only, the element kernel without sums); "
     "--fe_list\n"
     "                         prints them\n"
     "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
-    "  --fe_order=ORDER       node order: as-is, lexicographic, rcm, morton, bisection, random\n"
-    "                         (lexicographic)\n"
-    "  --fe_plastic=FRACTION  share of plastic elements, clustered in one slab (1)\n"
-    "  --fe_scatter           plastic elements at random places all over the box\n"
+    "  --fe_order=ORDER       order of nodes and elements: auto (what each strategy wants), as-is, "
+    "lexicographic,\n"
+    "                         rcm, morton, bisection, random (auto)\n"
+    "  --fe_plastic=FRACTION  share of plastic elements (1)\n"
+    "  --fe_pattern=PATTERN   which: clustered: in one slab; scattered: at random places; zones: a few "
+    "connected\n"
+    "                         zones, as in a part under load (clustered)\n"
     "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
@@ -51,11 +60,13 @@ struct arguments {
     std::vector<const fe_variant *> variants;
     std::vector<int> kinds = {FE_TET4, FE_HEX8};
     std::vector<bench_operation> operations;
-    fe_order order = FE_ORDER_LEXICOGRAPHIC;
+    std::vector<std::string> meshes;
+    fe_order order = FE_ORDER_AUTO;
+    bench_pattern pattern = BENCH_CLUSTERED;
     double plastic = 1.0;
-    int threads = 0;
+    int threads = 0, refine = 0;
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
-    bool scatter = false, slug = false, done = false;
+    bool slug = false, done = false;
 };
 
 inline std::vector<std::string> split(const std::string &list)
@@ -90,6 +101,7 @@ inline fe_status choice(const char *flag, const std::string &text, int n, const 
 inline const char *kind_name(int i) { return fe_kind_name(i); }
 inline const char *operation_name(int i) { return bench_operation_names[i]; }
 inline const char *order_name(int i) { return fe_order_names[i]; }
+inline const char *pattern_name(int i) { return bench_pattern_names[i]; }
 inline const char *variant_name(int i) { return fe_variant_at(i)->name; }
 
 inline fe_status set_flag(arguments &a, const std::string &flag, const std::string &value)
@@ -101,8 +113,16 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
     if (flag == "fe_machine") return a.machine = value, FE_OK;
     if (flag == "fe_give_up") return a.give_up = value, FE_OK;
     if (flag == "fe_order") {
-        FE_TRY(choice("fe_order", value, FE_N_ORDER, order_name, &i));
+        FE_TRY(choice("fe_order", value, FE_N_ORDER + 1, order_name, &i));
         return a.order = (fe_order)i, FE_OK;
+    }
+    if (flag == "fe_pattern") {
+        FE_TRY(choice("fe_pattern", value, BENCH_N_PATTERN, pattern_name, &i));
+        return a.pattern = (bench_pattern)i, FE_OK;
+    }
+    if (flag == "fe_refine") {
+        FE_TRY(number("fe_refine", value, 0, 10, &x));
+        return a.refine = (int)x, FE_OK;
     }
     if (flag == "fe_plastic") return number("fe_plastic", value, 0.0, 1.0, &a.plastic);
     if (flag == "fe_threads") {
@@ -112,7 +132,9 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
     if (flag == "fe_dofs") a.dofs.clear();
     if (flag == "fe_elements") a.kinds.clear();
     for (const std::string &part : split(value)) {
-        if (flag == "fe_dofs") {
+        if (flag == "fe_mesh") {
+            a.meshes.push_back(part);
+        } else if (flag == "fe_dofs") {
             FE_TRY(number("fe_dofs", part, 1, 1e9, &x));
             a.dofs.push_back((int)x);
         } else if (flag == "fe_backend") {
@@ -141,6 +163,7 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
 
 inline void set_defaults(arguments &a)
 {
+    if (a.meshes.empty()) a.meshes.push_back("box");
     if (a.backends.empty()) {
         a.backends.push_back(&fe_backend_host);
 #if FE_HAVE_CUDA
@@ -231,8 +254,6 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             if (value != "json" && value != "console")
                 return fe_fail(FE_BAD_INPUT, "%s: is neither json nor console", argv[i]);
             a.out_format = value;
-        } else if (text == "--fe_scatter") {
-            a.scatter = true;
         } else if (text == "--fe_slug") {
             a.slug = true;
         } else if (text == "--fe_list") {

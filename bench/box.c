@@ -1,22 +1,20 @@
 /* Sizes of benchmark boxes and the piece of one that a rank holds; see box.h. */
 #include "bench/box.h"
 
-#include <math.h>
-#include <stdlib.h>
+const char *const bench_pattern_names[BENCH_N_PATTERN] = {"clustered", "scattered", "zones"};
 
-int bench_box_cells(int n_dof)
+double bench_box_cell(const bench_box *box)
 {
-    const int cells = (int)lround(cbrt(n_dof / 3.0)) - 1;
-    return cells < 2 ? 2 : cells;
+    int most = box->cells[0] > box->cells[1] ? box->cells[0] : box->cells[1];
+    if (box->cells[2] > most) most = box->cells[2];
+    return 1.0 / most;
 }
-
-int64_t bench_box_dofs(int cells) { return 3 * (int64_t)(cells + 1) * (cells + 1) * (cells + 1); }
 
 void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof)
 {
     *n_dof = 3;
     for (int i = 0; i < 3; i++) {
-        cells[i] = bench_box_cells(box->n_dof) * (box->weak ? box->grid[i] : 1);
+        cells[i] = box->cells[i] * (box->weak ? box->grid[i] : 1);
         *n_dof *= cells[i] + 1;
     }
 }
@@ -35,11 +33,12 @@ fe_status bench_box_piece(const bench_box *b, int rank, fe_mesh *mesh, fe_partit
         const int g = b->grid[i], n = box.cells[i] + 1, place = rank % g;
         const int low = first_owned(place, g, n), high = first_owned(place + 1, g, n);
         first[i] = low > 0 ? low - 1 : 0, last[i] = high < n ? high : n - 1;
-        box.length[i] = (double)box.cells[i] / bench_box_cells(b->n_dof);
+        box.length[i] = box.cells[i] * bench_box_cell(b);
         rank /= g, p->n_rank *= g;
     }
     FE_TRY(fe_mesh_box_piece(&box, first, last, mesh));
-    if (b->order != FE_ORDER_LEXICOGRAPHIC) FE_TRY(fe_mesh_reorder(mesh, b->order, 1)); /* is so */
+    if (b->order != FE_ORDER_LEXICOGRAPHIC && b->order != FE_ORDER_AUTO) /* it is lexicographic */
+        FE_TRY(fe_mesh_reorder(mesh, b->order, 1));
     FE_ALLOCATE(p->owner, mesh->n_node, "owners");
     for (int k = 0; k < mesh->n_node; k++) {
         int64_t number = mesh->node_tag[k] - 1;

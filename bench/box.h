@@ -1,4 +1,4 @@
-/* Boxes to benchmark on: how many cells they have, and the piece that a rank holds. */
+/* What a benchmark case is made of, and the piece of a box that a rank holds. */
 #ifndef BENCH_BOX_H
 #define BENCH_BOX_H
 
@@ -10,21 +10,27 @@
 extern "C" {
 #endif
 
+/* Which elements are plastic, see fields.h. */
+typedef enum bench_pattern { BENCH_CLUSTERED, BENCH_SCATTERED, BENCH_ZONES, BENCH_N_PATTERN } bench_pattern;
+extern const char *const bench_pattern_names[BENCH_N_PATTERN];
+
 typedef struct bench_box {
-    int kind, n_dof; /* n_dof: approximate: the nearest cube of cells is taken */
-    fe_order order;
-    double plastic; /* share of elements */
-    int scatter;    /* 0: clustered */
+    int kind;
+    int cells[3];                  /* of a box; of all ranks, or of each rank where it is weak */
+    const fe_mesh *mesh;           /* another mesh, whole on each rank, and its partition; NULL: the box */
+    const fe_partition *partition; /* NULL: one rank */
+    fe_order order;                /* of a mesh: auto, or what the caller has renumbered it by */
+    int pieces;                    /* order auto: strategies want pieces (FE_PIECES) */
+    double plastic;                /* share of elements */
+    bench_pattern pattern;
     const fe_backend *backend;
     int threads;
     int grid[3]; /* ranks along the axes; 0: one */
-    int weak; /* 1: n_dof is that of each rank's cube, and the cubes are placed side by side; 0: that of the
-                 whole box */
+    int weak;    /* 1: cells are those of each rank's box, and these are placed side by side */
 } bench_box;
 
-/* Cells along each axis of the box with about n_dof degrees of freedom, and its exact number. */
-int bench_box_cells(int n_dof);
-int64_t bench_box_dofs(int cells);
+/* Length of a cell: a rank's box, or the whole, is 1 long. */
+double bench_box_cell(const bench_box *box);
 
 /* Cells and degrees of freedom of the whole box, of all ranks. */
 void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof);

@@ -24,12 +24,27 @@ static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
     return bench_upload_fields(c, mesh);
 }
 
-static fe_status open_on_device(bench_case *c, fe_mesh *mesh, fe_partition *p)
+/* The rank's share of the mesh, in the order asked for. */
+static fe_status open_share(bench_case *c, const fe_mesh *mesh, const fe_partition *p, int rank)
 {
-    const int rank = c->comm ? c->comm->rank : 0;
-    FE_TRY(bench_box_piece(&c->box, rank, mesh, p));
-    FE_TRY(fe_share_build(mesh, p, rank, &c->share));
+    fe_arrangement a = {0};
+    const int choose = c->box.order == FE_ORDER_AUTO;
+    const double start = fe_seconds();
+    if (choose) FE_TRY(fe_mesh_arrange_for(mesh, c->box.pieces, &a));
+    c->numbering = choose ? a.name : fe_order_names[c->box.order];
+    if (!c->box.mesh && c->numbering == fe_order_names[FE_ORDER_AS_IS]) /* of a box */
+        c->numbering = fe_order_names[FE_ORDER_LEXICOGRAPHIC];
+    c->arrange_seconds = fe_seconds() - start;
+    const fe_status status = fe_share_build(mesh, p, choose ? &a : NULL, rank, &c->share);
+    fe_arrangement_close(&a);
+    return status;
+}
+
+static fe_status open_on_device(bench_case *c, const fe_mesh *mesh, const fe_partition *p)
+{
+    FE_TRY(open_share(c, mesh, p, c->comm ? c->comm->rank : 0));
     if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, &c->share.halo));
+    FE_TRY(bench_plan_open(c, mesh));
     FE_TRY(open_problem(c, mesh));
     FE_TRY(bench_oracle_open(c, mesh));
     FE_TRY(bench_count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
@@ -38,14 +53,18 @@ static fe_status open_on_device(bench_case *c, fe_mesh *mesh, fe_partition *p)
 
 static fe_status open_case(bench_case *c)
 {
-    fe_mesh mesh = {0};
+    fe_mesh piece = {0};
     fe_partition p = {0};
     for (int i = 0; i < 3; i++)
         if (c->box.grid[i] == 0) c->box.grid[i] = 1;
-    c->cells = bench_box_cells(c->box.n_dof);
-    const fe_status status = open_on_device(c, &mesh, &p);
+    const fe_mesh *mesh = c->box.mesh ? c->box.mesh : &piece;
+    fe_status status = c->box.partition ? FE_OK
+                       : c->box.mesh    ? fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &p)
+                                        : bench_box_piece(&c->box, c->comm ? c->comm->rank : 0, &piece, &p);
+    if (status == FE_OK) status = open_on_device(c, mesh, c->box.partition ? c->box.partition : &p);
+    bench_plan_close(c);
     fe_partition_close(&p);
-    fe_mesh_close(&mesh);
+    fe_mesh_close(&piece);
     return status;
 }
 

@@ -1,5 +1,6 @@
-/* A benchmark case: a distorted box with a chosen share of plastic elements, or one rank's piece of it,
- * resident on a device, and operations on it. fields.h says how it is deformed, verify.h checks results. */
+/* A benchmark case: a distorted box or another mesh with a chosen share of plastic elements, or one rank's
+ * piece of it, resident on a device, and operations on it. fields.h says how it is deformed, verify.h checks
+ * results. */
 #ifndef BENCH_CASE_H
 #define BENCH_CASE_H
 
@@ -23,7 +24,8 @@ extern const char *const bench_operation_names[BENCH_N_OPERATION];
 struct bench_oracle;
 typedef struct bench_case {
     bench_box box;
-    int cells; /* along each axis of the cube [0, 1]³ */
+    const char *numbering;  /* the order in force */
+    double arrange_seconds; /* for the order auto */
     fe_device *device;
     int owns_device;
     fe_comm *comm; /* NULL without ranks: nothing is exchanged */
@@ -33,6 +35,7 @@ typedef struct bench_case {
         *out;     /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
     size_t bytes; /* resident: mesh, state and tangent, without vectors */
     int n_yielded, n_softened; /* elements: committed, and at u */
+    struct bench_plan *plan;   /* while it is opened (fields.h) */
     struct bench_oracle *oracle;
 } bench_case;
 

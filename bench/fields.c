@@ -1,4 +1,4 @@
-/* Displacements of a box's nodes and states of its elements; see fields.h. */
+/* Displacements of nodes and states of elements; see fields.h. */
 #include "bench/fields.h"
 #include "common/backend/device.h"
 #include "common/problem/state.h"
@@ -22,22 +22,18 @@ static double yield_strain(void) /* engineering strain, in shear */
     return BENCH_YIELD * 2.0 * (1.0 + BENCH_POISSON) / BENCH_YOUNG / sqrt(3.0);
 }
 
-void bench_displacement(const bench_box *box, int cells, int step, int64_t node, const double x[3],
-                        double u[3])
+void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
-    const double yield = yield_strain();
-    const double height = box->plastic * (box->weak ? box->grid[2] : 1);
-    const double slab = !box->scatter && x[2] < height ? height - x[2] : 0.0;
-    bench_random_vector(node, 1 + (uint64_t)step, u);
-    for (int i = 0; i < 3; i++)
-        u[i] = yield * (0.1 / cells * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
+    const double yield = yield_strain(), below = plan->height - mesh->x[3 * (size_t)node + 2],
+                 slab = !plan->chosen && below > 0.0 ? below : 0.0,
+                 size = plan->size ? plan->size[node] : plan->cell;
+    bench_random_vector(mesh->node_tag[node], 1 + (uint64_t)step, u);
+    for (int i = 0; i < 3; i++) u[i] = yield * (0.1 * size * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
 }
 
-void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_N_STATE])
+void bench_chosen_state(int64_t e, int q, double state[FE_N_STATE])
 {
-    memset(state, 0, FE_N_STATE * sizeof *state);
-    if (0x1p-53 * (double)(fe_mix(fe_mix(4) ^ fe_mix((uint64_t)e + 1)) >> 11) >= box->plastic) return;
     const double amount = -3.0 * yield_strain();
     double normal[3], shear[3];
     bench_random_vector(e, 5 + (uint64_t)q, normal);
@@ -50,7 +46,7 @@ void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[
 }
 
 /* Brings it into the case, some groups of elements at a time. */
-static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
+static fe_status upload_chosen(bench_case *c, const fe_mesh *mesh)
 {
     enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };
     const fe_view *m = &c->problem.view;
@@ -60,14 +56,15 @@ static fe_status upload_scattered(bench_case *c, const fe_mesh *mesh)
     double *point = NULL;
     uint8_t *flags = NULL;
     fe_status status = FE_OK;
-    FE_ALLOCATE(point, CHUNK * width, "scattered state");
-    FE_ALLOCATE(flags, m->ld, "scattered state");
+    FE_ALLOCATE(point, CHUNK * width, "plastic state");
+    FE_ALLOCATE(flags, m->ld, "plastic state");
     for (int first = 0; first < m->ld && status == FE_OK; first += CHUNK) {
         const int n = m->ld - first < CHUNK ? m->ld - first : CHUNK;
         for (int e = first; e < first + n && e < m->n_elem; e++)
             for (int q = 0; q < n_point; q++) {
-                double state[FE_N_STATE];
-                bench_scattered_state(&c->box, mesh->elem_tag[c->share.elem[e]], q, state);
+                double state[FE_N_STATE] = {0};
+                const int elem = c->share.elem[e];
+                if (c->plan->chosen[elem]) bench_chosen_state(mesh->elem_tag[elem], q, state);
                 for (int i = 0; i < FE_N_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
                 flags[e] = state[FE_N_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
@@ -108,16 +105,15 @@ fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
         for (int i = 0; i < s->n_owned; i++) {
             const int node = s->node[i];
             if (pass < 2)
-                bench_displacement(&c->box, c->cells, pass, mesh->node_tag[node], mesh->x + 3 * (size_t)node,
-                                   field + 3 * (size_t)i);
+                bench_displacement(c->plan, mesh, pass, node, field + 3 * (size_t)i);
             else
                 bench_random_vector(mesh->node_tag[node], 3, field + 3 * (size_t)i);
         }
         status = d->ops->memory.upload(d, bytes, field, x);
         if (status == FE_OK) status = refresh(c, x);
         if (status != FE_OK || pass == 2) continue;
-        if (pass == 0 && c->box.scatter) {
-            status = upload_scattered(c, mesh);
+        if (pass == 0 && c->plan->chosen) {
+            status = upload_chosen(c, mesh);
             continue;
         }
         status = common_material(c);

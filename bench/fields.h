@@ -1,12 +1,16 @@
 /* Displacements and committed states of a benchmark case.
  *
- * The box is [0, 1]³ of steel (MPa). Clustered: a displacement that shears the slab z < plastic takes that
- * slab to twice the yield strain (committed) and then to four times (trial); elsewhere, and on top, nodes
- * move at random by a tenth of the yield strain. Scattered: nodes only move at random, and each element is
- * chosen with probability `plastic` to hold a committed plastic strain of three times the yield strain, as if
- * such a shear had left it behind. The stress of this strain takes the element, and none of its neighbours,
- * beyond yield. In both cases the plastic elements have a committed state and a softened tangent, and the
- * others have neither. The direction vectors of jacvec are random. */
+ * Nodes move at random by a tenth of the yield strain times the length of a cell, or in meshes that are no
+ * boxes times the least height of the elements at a node. A share `plastic` of the elements is plastic:
+ *   clustered  a displacement shears the elements below a height in z, to twice the yield strain (committed)
+ *              and then to four times (trial)
+ *   scattered  each element is chosen with probability `plastic`, and holds a committed plastic strain of
+ * three times the yield strain, as if such a shear had left it behind. The stress of this strain takes the
+ *              element, and none of its neighbours, beyond yield
+ *   zones      the same of the elements where a smooth function of the place is lowest: a few connected
+ * zones, as in a part under load In each case the plastic elements have a committed state and a softened
+ * tangent, and the others have neither. The direction vectors of jacvec are random. The material is steel
+ * (MPa). */
 #ifndef BENCH_FIELDS_H
 #define BENCH_FIELDS_H
 
@@ -19,12 +23,22 @@
 
 /* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. Seed 3 is that of the direction. */
 void bench_random_vector(int64_t node, uint64_t seed, double out[3]);
-/* Displacement of step 0 (committed) or 1: the slab z < plastic sheared, and a random part. */
-void bench_displacement(const bench_box *box, int cells, int step, int64_t node, const double x[3],
-                        double u[3]);
-/* Scattered: committed state of point q of the element with tag e, as fe_state stores it; 0 where it was not
- * chosen. */
-void bench_scattered_state(const bench_box *box, int64_t e, int q, double state[FE_N_STATE]);
+
+/* What the fields of a case depend on, besides nodes and elements. */
+typedef struct bench_plan {
+    double height;   /* clustered: the slab is below */
+    double cell;     /* of a box */
+    double *size;    /* [n_node] of another mesh; NULL: a box */
+    uint8_t *chosen; /* [n_elem] of the mesh, scattered and zones; else NULL */
+} bench_plan;
+/* Yields c->plan. */
+fe_status bench_plan_open(bench_case *c, const fe_mesh *mesh);
+void bench_plan_close(bench_case *c);
+
+/* Displacement of a node of the mesh in step 0 (committed) or 1. */
+void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3]);
+/* Committed state of point q of a chosen element, by its tag, as fe_state stores it. */
+void bench_chosen_state(int64_t tag, int q, double state[FE_N_STATE]);
 
 /* Fills u, v and both states of the case. mesh: the piece that the case was made of. */
 fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh);

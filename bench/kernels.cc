@@ -1,7 +1,7 @@
-/* The program `kernels`: Google Benchmark over variant × element × size × operation × backend.
+/* The program `kernels`: Google Benchmark over variant × element × mesh × operation × backend.
  *
- * Points that share a backend, an element and a size form a group: one resident case, every variant checked
- * on it before any is timed, then all of them interleaved at random. */
+ * Points that share a backend, an element and a mesh form a group: one resident case, or one for each order,
+ * every variant checked on it before any is timed, then all of them interleaved at random. */
 #include "bench/reporter.h"
 #include "have/cuda.h"
 
@@ -17,21 +17,29 @@ int threads_of(const arguments &a)
     return a.threads > 0 ? a.threads : fe_host_threads() ? fe_host_threads() : fe_host_cores();
 }
 
-void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs,
-               std::vector<std::unique_ptr<group>> &groups)
+fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int kind, int dofs,
+                    std::vector<std::unique_ptr<group>> &groups)
 {
+    char name[160];
     auto g = std::make_unique<group>();
     g->box = {};
-    g->box.kind = kind, g->box.n_dof = dofs, g->box.order = a.order, g->box.backend = backend;
-    g->box.plastic = a.plastic, g->box.scatter = a.scatter;
+    g->mesh = mesh, g->asked_dof = dofs;
+    bench_mesh_cells(mesh, dofs, g->box.cells);
+    FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
+    bench_mesh_name(mesh, dofs, sizeof name, name);
+    g->mesh_name = name;
+    g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
+    g->box.plastic = a.plastic, g->box.pattern = a.pattern;
     g->box.threads = threads_of(a);
     const std::string prefix = std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
-                               std::to_string(bench_box_dofs(bench_box_cells(dofs))) + "/";
+                               (mesh->shape == BENCH_BOX ? "" : g->mesh_name + "/") +
+                               std::to_string(g->n_dof) + "/";
     for (const fe_variant *v : a.variants) {
         const fe_assembly *assembly = backend == &fe_backend_host ? v->host : v->cuda;
         if (!assembly) continue;
         entrant e = {};
         e.variant = v, e.assembly = assembly;
+        e.pieces = a.order == FE_ORDER_AUTO && assembly->traits & FE_PIECES;
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
             if (v == &bench_element_only && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
@@ -42,6 +50,26 @@ void add_group(const arguments &a, const fe_backend *backend, int kind, int dofs
         }
     }
     groups.push_back(std::move(g));
+    return FE_OK;
+}
+
+/* Meshes × backends × elements × sizes; a file has one kind of elements and one size. */
+fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
+                     std::vector<std::unique_ptr<group>> &groups)
+{
+    for (const auto &mesh : meshes) {
+        const bool sized = mesh->shape != BENCH_FILE && mesh->shape != BENCH_CELLS;
+        const size_t before = groups.size();
+        for (const fe_backend *backend : a.backends)
+            for (const int kind : a.kinds)
+                for (const int dofs : sized ? a.dofs : std::vector<int>{0})
+                    if (bench_mesh_holds(mesh.get(), kind))
+                        FE_TRY(add_group(a, mesh.get(), backend, kind, dofs, groups));
+        if (groups.size() == before)
+            return fe_fail(FE_BAD_INPUT, "%s: holds %s, which --fe_elements does not name", mesh->path,
+                           fe_kind_name(mesh->file.kind));
+    }
+    return FE_OK;
 }
 
 fe_status measure_ceilings(const fe_backend *backend, int threads, double *copy, double *flops)
@@ -70,12 +98,9 @@ fe_status know_machine(const arguments &a, fe_machine *m)
 
 bool is_wanted(const arguments &a, const point &p) { return matches(a.filter, p.name + "/manual_time"); }
 
-fe_status run_groups(const arguments &a, const fe_machine &machine)
+fe_status run_groups(const arguments &a, const fe_machine &machine,
+                     std::vector<std::unique_ptr<group>> &groups)
 {
-    std::vector<std::unique_ptr<group>> groups;
-    for (const fe_backend *backend : a.backends)
-        for (const int kind : a.kinds)
-            for (const int dofs : a.dofs) add_group(a, backend, kind, dofs, groups);
     benchmark::AddCustomContext("febench", fe_commit());
     benchmark::AddCustomContext("machine", machine.slug);
     reporter r(a, machine);
@@ -117,13 +142,27 @@ fe_status run(int argc, char **argv)
     std::vector<char *> rest = {argv[0], repetitions.data(), least.data(), interleave.data()};
     FE_TRY(parse(argc, argv, a, rest));
     if (a.done) return FE_OK;
+    std::vector<std::unique_ptr<bench_mesh>> meshes;
+    std::vector<std::unique_ptr<group>> groups;
+    const auto close = [&](fe_status status) {
+        for (auto &m : meshes) bench_mesh_close(m.get());
+        return status;
+    };
     int n = (int)rest.size();
     rest.push_back(nullptr);
     benchmark::Initialize(&n, rest.data());
     if (n > 1) return fe_fail(FE_BAD_INPUT, "%s: is not an option; kernels --help lists them", rest[1]);
     FE_TRY(know_machine(a, &machine));
     if (a.slug) return std::printf("%s\n", machine.slug), FE_OK;
-    return run_groups(a, machine);
+    for (const std::string &word : a.meshes) {
+        meshes.push_back(std::make_unique<bench_mesh>());
+        const fe_status status = bench_mesh_open(word.c_str(), a.refine, a.order, meshes.back().get());
+        if (status != FE_OK) return close(status);
+    }
+    fe_status status = add_groups(a, meshes, groups);
+    if (status == FE_OK) status = run_groups(a, machine, groups);
+    groups.clear();
+    return close(status);
 }
 
 } // namespace

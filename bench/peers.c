@@ -76,7 +76,7 @@ static fe_status assemble(bench *b)
     const fe_boundary *boundary = &b->whole.boundary;
     FE_TRY(fe_backend_host.open(0, 1, &b->device));
     FE_TRY(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &b->partition));
-    FE_TRY(fe_share_build(mesh, &b->partition, 0, &b->share));
+    FE_TRY(fe_share_build(mesh, &b->partition, NULL, 0, &b->share));
     FE_TRY(fe_problem_open(mesh, &b->share, mesh->kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), b->device,
                            &b->problem));
     for (int i = 0; i < boundary->n_fixed; i++)

@@ -1,4 +1,4 @@
-/* What the program `kernels` times: points, in groups that share a backend, an element and a size; the model
+/* What the program `kernels` times: points, in groups that share a backend, an element and a mesh; the model
  * of their bytes and flop; their checks and their clocks. C++. */
 #ifndef BENCH_POINT_H
 #define BENCH_POINT_H
@@ -6,12 +6,14 @@
 #include "bench/flop_count.h" /* first, because it replaces fe_real */
 
 #include "bench/ceiling.h"
+#include "bench/mesh.h"
 #include "bench/verify.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -24,10 +26,11 @@ namespace bench
 
 struct group;
 
-/* One strategy on one group's case. */
+/* One strategy on one of its group's cases. */
 struct entrant {
     const fe_variant *variant;
     const fe_assembly *assembly;
+    int pieces; /* the case that it is on */
     void *work = nullptr;
     double setup_seconds = 0.0, bytes = 0.0;
     bool full = false; /* not enough memory for its set-up */
@@ -46,23 +49,35 @@ struct point {
     int64_t batch = 0;      /* calls between two readings of the clock */
 };
 
+/* In the order auto, strategies that want pieces have a case of their own: the same mesh and state in another
+ * order. All are resident at the same time. */
 struct group {
     bench_box box;
-    bench_case c = {};
-    bool opened = false, ready = false; /* tried, and done: the case is resident */
+    const bench_mesh *mesh;
+    int asked_dof;
+    int64_t n_elem, n_dof; /* exact */
+    std::string mesh_name;
+    bench_case cases[2] = {};
+    bool opened = false, ready = false; /* tried, and done: the cases are resident */
     std::vector<entrant> entrants;
     std::vector<point> points;
-    ~group() { bench_case_close(&c); }
+    bench_case &of(const entrant &e) { return cases[e.pieces]; }
+    bench_case &of(const point &p) { return of(entrants[p.entrant]); }
+    const bench_case &of(const point &p) const { return cases[entrants[p.entrant].pieces]; }
+    ~group()
+    {
+        for (bench_case &c : cases) bench_case_close(&c);
+    }
 };
 
 /* --- the model --------------------------------------------------------------------------------------- */
 
-inline double flop(const group &g, bench_operation op)
+inline double flop(const bench_case &c, bench_operation op)
 {
-    const double n = g.c.problem.view.n_elem;
-    const double plastic = op == BENCH_JACVEC_ELASTIC ? 0.0 : g.c.n_softened;
-    return plastic * (double)flop_count::of_element(g.box.kind, op, true) +
-           (n - plastic) * (double)flop_count::of_element(g.box.kind, op, false);
+    const double n = c.problem.view.n_elem;
+    const double plastic = op == BENCH_JACVEC_ELASTIC ? 0.0 : c.n_softened;
+    return plastic * (double)flop_count::of_element(c.box.kind, op, true) +
+           (n - plastic) * (double)flop_count::of_element(c.box.kind, op, false);
 }
 
 /* Whether an operation uses a stored matrix: the model below is not of such a product. */
@@ -74,12 +89,12 @@ inline bool by_matrix(const entrant &e, bench_operation op)
 /* The least bytes that an operation without a matrix has to move where caches hold everything that is used
  * twice: the model of results/README.md. Results are stored once; numbers of corners take 16 bits, as they do
  * within a part of the mesh; a flag is read where one is needed. */
-inline double bytes_moved(const group &g, bench_operation op)
+inline double bytes_moved(const bench_case &c, bench_operation op)
 {
-    const fe_view &m = g.c.problem.view;
-    const double n_node = m.n_owned, n_elem = m.n_elem, point = 8.0 * fe_points(g.box.kind);
-    const double conn = 2.0 * fe_corners(g.box.kind), flag = 1.0;
-    const double yielded = point * FE_N_STATE * g.c.n_yielded, tangents = point / 8.0 * g.c.n_softened;
+    const fe_view &m = c.problem.view;
+    const double n_node = m.n_owned, n_elem = m.n_elem, point = 8.0 * fe_points(c.box.kind);
+    const double conn = 2.0 * fe_corners(c.box.kind), flag = 1.0;
+    const double yielded = point * FE_N_STATE * c.n_yielded, tangents = point / 8.0 * c.n_softened;
     const double softened = tangents * FE_N_TANGENT * sizeof(fe_tangent_number);
     const double full = FE_STORAGE == FE_STORAGE_FULL ? tangents * FE_N_FULL * sizeof(double) : 0.0;
     switch (op) {
@@ -94,12 +109,12 @@ inline double bytes_moved(const group &g, bench_operation op)
 }
 
 /* The longer of the times that memory and arithmetic need; 0 where the ceilings are unknown. */
-inline double ceiling_seconds(const group &g, const fe_machine &m, bench_operation op)
+inline double ceiling_seconds(const bench_case &c, const fe_machine &m, bench_operation op)
 {
-    const bool cuda = g.c.device->ops != &fe_backend_host;
+    const bool cuda = c.device->ops != &fe_backend_host;
     const double copy = cuda ? m.cuda_copy : m.host_copy, peak = cuda ? m.cuda_flop : m.host_flop;
     if (!(copy > 0.0 && peak > 0.0)) return 0.0;
-    return fmax(bytes_moved(g, op) / copy, flop(g, op) / peak);
+    return fmax(bytes_moved(c, op) / copy, flop(c, op) / peak);
 }
 
 /* --- checks and times -------------------------------------------------------------------------------- */
@@ -111,36 +126,74 @@ inline void record(point &p, fe_status status)
     p.message = fe_message();
 }
 
+/* The time includes that of the order that the strategy wants. */
 inline fe_status set_up(group &g, entrant &e)
 {
-    const size_t before = g.c.device->bytes_resident;
+    bench_case &c = g.of(e);
+    const size_t before = c.device->bytes_resident;
     const double start = fe_seconds();
-    FE_TRY(fe_assembly_set_up(e.assembly, &g.c.problem, &e.work));
-    FE_TRY(g.c.device->ops->wait(g.c.device));
-    e.setup_seconds = fe_seconds() - start;
+    FE_TRY(fe_assembly_set_up(e.assembly, &c.problem, &e.work));
+    FE_TRY(c.device->ops->wait(c.device));
+    e.setup_seconds = fe_seconds() - start + (e.pieces ? c.arrange_seconds : 0.0);
     if (e.assembly->note)
         std::fprintf(stderr, "kernels: %s on %s, %s: %s\n", e.variant->name, g.box.backend->name,
                      fe_kind_name(g.box.kind), e.assembly->note(e.work));
-    e.bytes = (double)(g.c.device->bytes_resident - before);
+    e.bytes = (double)(c.device->bytes_resident - before);
     return FE_OK;
 }
 
-/* Opens the case and sets up all entrants. Where memory does not suffice for one, the case is opened again
+/* The cases that entrants are on. */
+inline fe_status open_cases(group &g)
+{
+    for (const entrant &e : g.entrants) {
+        bench_box box = g.box;
+        box.pieces = e.pieces;
+        if (!e.full && !g.of(e).device) FE_TRY(bench_case_open(&box, &g.of(e)));
+    }
+    return FE_OK;
+}
+
+inline fe_status set_up_all(group &g, const fe_mesh *mesh)
+{
+    g.box.mesh = mesh;
+    FE_TRY(open_cases(g));
+    for (entrant &e : g.entrants) {
+        if (e.full) continue;
+        const fe_status status = set_up(g, e);
+        e.full = status == FE_OUT_OF_MEMORY;
+        FE_TRY(status);
+    }
+    return FE_OK;
+}
+
+/* Opens the cases and sets up all entrants. Where memory does not suffice for one, the cases are opened again
  * without it, so that its memory is free for the others. */
-inline fe_status open_case(group &g)
+inline fe_status open_on(group &g, const fe_mesh *mesh)
 {
     for (;;) {
-        bench_case_close(&g.c);
-        FE_TRY(bench_case_open(&g.box, &g.c));
-        fe_status status = FE_OK;
-        for (entrant &e : g.entrants) {
-            if (e.full) continue;
-            status = set_up(g, e);
-            if (status == FE_OUT_OF_MEMORY) e.full = true;
-            if (status != FE_OK) break;
-        }
-        if (status != FE_OUT_OF_MEMORY) return status;
+        const auto count = [&] {
+            return std::count_if(g.entrants.begin(), g.entrants.end(),
+                                 [](const entrant &e) { return e.full; });
+        };
+        const auto before = count();
+        for (bench_case &c : g.cases) bench_case_close(&c);
+        const fe_status status = set_up_all(g, mesh);
+        if (status != FE_OUT_OF_MEMORY || count() == before) return status;
     }
+}
+
+inline fe_status open_case(group &g)
+{
+    const int kind = fe_corners(g.box.kind) == 4 ? FE_TET4 : FE_HEX8;
+    if (g.mesh->shape == BENCH_FILE) return open_on(g, &g.mesh->file);
+    if (g.mesh->shape != BENCH_IRREGULAR) return open_on(g, nullptr);
+    fe_mesh mesh = {};
+    FE_TRY(fe_mesh_irregular(kind, g.asked_dof / 3, BENCH_SEED, &mesh));
+    fe_status status = g.box.order == FE_ORDER_AUTO ? FE_OK : fe_mesh_reorder(&mesh, g.box.order, 1);
+    if (status == FE_OK) status = open_on(g, &mesh);
+    g.box.mesh = nullptr;
+    fe_mesh_close(&mesh);
+    return status;
 }
 
 inline void fail_check(point &p, const char *format, double x, double y)
@@ -162,10 +215,10 @@ inline void check(group &g, point &p)
         p.status = "ok", p.error = NAN;
         return;
     }
-    fe_status status = bench_verify(&g.c, e.assembly, e.work, p.operation, &p.error);
+    fe_status status = bench_verify(&g.of(p), e.assembly, e.work, p.operation, &p.error);
     if (status != FE_OK) return record(p, status);
     if (p.error > BENCH_TOLERANCE) return fail_check(p, "error %.3e is above %.0e", p.error, BENCH_TOLERANCE);
-    status = bench_repeat(&g.c, e.assembly, e.work, p.operation, BENCH_RUNS, &other);
+    status = bench_repeat(&g.of(p), e.assembly, e.work, p.operation, BENCH_RUNS, &other);
     if (status != FE_OK) return record(p, status);
     p.deterministic = other == 0;
     p.status = "ok";
@@ -193,9 +246,10 @@ inline void open_group(group &g)
 inline fe_status time_calls(group &g, const point &p, int64_t calls, double *seconds)
 {
     const entrant &e = g.entrants[p.entrant];
-    FE_TRY(bench_clock_start(g.c.device));
-    for (int64_t i = 0; i < calls; i++) FE_TRY(bench_apply(&g.c, e.assembly, e.work, p.operation));
-    return bench_clock_stop(g.c.device, seconds);
+    bench_case &c = g.of(p);
+    FE_TRY(bench_clock_start(c.device));
+    for (int64_t i = 0; i < calls; i++) FE_TRY(bench_apply(&c, e.assembly, e.work, p.operation));
+    return bench_clock_stop(c.device, seconds);
 }
 
 /* State for the operation, one warm call, and, the first time, a batch of at least 2 ms. */
@@ -203,7 +257,7 @@ inline fe_status warm_up(group &g, point &p)
 {
     const entrant &e = g.entrants[p.entrant];
     double seconds = 0.0;
-    FE_TRY(bench_prepare(&g.c, e.assembly, e.work, p.operation));
+    FE_TRY(bench_prepare(&g.of(p), e.assembly, e.work, p.operation));
     FE_TRY(time_calls(g, p, 1, &seconds));
     if (p.batch) return FE_OK;
     for (p.batch = 1; p.batch < 1000000; p.batch *= 2) {
@@ -215,14 +269,14 @@ inline fe_status warm_up(group &g, point &p)
 
 inline void count(benchmark::State &state, const point &p)
 {
-    const group &g = *p.of;
-    const double calls = (double)state.iterations(), dofs = (double)bench_box_dofs(g.c.cells);
+    const bench_case &c = p.of->of(p);
+    const double calls = (double)state.iterations(), dofs = (double)p.of->n_dof;
     state.SetItemsProcessed((int64_t)(calls * dofs)); /* items_per_second: DoF/s */
-    state.SetBytesProcessed((int64_t)(calls * bytes_moved(g, p.operation)));
+    state.SetBytesProcessed((int64_t)(calls * bytes_moved(c, p.operation)));
     state.counters["dofs"] = dofs;
     state.counters["flop_per_second"] =
-        benchmark::Counter(calls * flop(g, p.operation), benchmark::Counter::kIsRate);
-    state.counters["plastic"] = (double)g.c.n_softened / g.c.problem.view.n_elem;
+        benchmark::Counter(calls * flop(c, p.operation), benchmark::Counter::kIsRate);
+    state.counters["plastic"] = (double)c.n_softened / c.problem.view.n_elem;
     state.counters["error"] = p.error;
     state.counters["deterministic"] = p.deterministic;
 }

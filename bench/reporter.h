@@ -24,29 +24,29 @@ inline std::string plain(const char *text)
     return s;
 }
 
-/* What is known of a point besides its times. device and mesh have to live as long as the row. */
-inline fe_row row_of(const point &p, const fe_machine &m, const std::string &device, const std::string &mesh)
+/* What is known of a point besides its times. device has to live as long as the row. */
+inline fe_row row_of(const point &p, const fe_machine &m, const std::string &device)
 {
     const group &g = *p.of;
     const entrant &e = g.entrants[p.entrant];
-    const int cells = bench_box_cells(g.box.n_dof);
+    const bench_case &c = g.of(p);
     fe_row row = {};
     row.machine = m.slug, row.backend = g.box.backend->name, row.device = device.c_str();
-    row.ranks = 1, row.threads = g.ready ? g.c.device->threads : g.box.threads;
-    row.variant = e.variant->name, row.element = fe_kind_name(g.box.kind), row.mesh = mesh.c_str();
+    row.ranks = 1, row.threads = g.ready && c.device ? c.device->threads : g.box.threads;
+    row.variant = e.variant->name, row.element = fe_kind_name(g.box.kind), row.mesh = g.mesh_name.c_str();
     row.order = fe_order_names[g.box.order], row.plastic = g.box.plastic;
-    row.plastic_pattern = g.box.scatter ? "scattered" : "clustered";
-    row.n_elem = (int64_t)cells * cells * cells * (fe_corners(g.box.kind) == 4 ? 6 : 1);
-    row.n_dof = bench_box_dofs(cells), row.operation = bench_operation_names[p.operation];
+    row.plastic_pattern = bench_pattern_names[g.box.pattern];
+    row.n_elem = g.n_elem, row.n_dof = g.n_dof, row.operation = bench_operation_names[p.operation];
     row.calls = p.batch, row.status = p.status, row.error = p.error;
     row.deterministic = p.deterministic;
-    if (!g.ready) return row;
+    if (!g.ready || !c.device) return row;
+    row.numbering = c.numbering;
     if (!by_matrix(e, p.operation)) {
-        row.bytes_moved = bytes_moved(g, p.operation), row.flop = flop(g, p.operation);
-        row.ceiling_seconds = ceiling_seconds(g, m, p.operation);
+        row.bytes_moved = bytes_moved(c, p.operation), row.flop = flop(c, p.operation);
+        row.ceiling_seconds = ceiling_seconds(c, m, p.operation);
     }
-    row.bytes = (double)g.c.bytes + e.bytes, row.bytes_work = e.bytes, row.setup_seconds = e.setup_seconds;
-    row.plastic_measured = (double)g.c.n_softened / g.c.problem.view.n_elem;
+    row.bytes = (double)c.bytes + e.bytes, row.bytes_work = e.bytes, row.setup_seconds = e.setup_seconds;
+    row.plastic_measured = (double)c.n_softened / c.problem.view.n_elem;
     return row;
 }
 
@@ -107,9 +107,9 @@ class reporter : public benchmark::BenchmarkReporter
     void write(const point &p, const std::vector<Run> &runs)
     {
         const group &g = *p.of;
-        const std::string device = plain(g.c.device ? g.c.device->name : ""),
-                          mesh = "box" + std::to_string(bench_box_cells(g.box.n_dof)) + "-distorted";
-        fe_row row = row_of(p, machine, device, mesh);
+        const bench_case &c = g.of(p);
+        const std::string device = plain(c.device ? c.device->name : "");
+        fe_row row = row_of(p, machine, device);
         std::vector<double> seconds;
         for (const Run &r : runs)
             if (!skipped(r, 0) && r.iterations > 0)

@@ -25,7 +25,8 @@ static fe_status local_elements(const fe_mesh *mesh, const fe_share *s, int n, i
 
 /* Numbers the sampled nodes, which are owned, first, then the other corners of the elements at them, in
  * number [n_node]. */
-static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, const fe_share *s, int *number)
+static fe_status sample_elements(bench_oracle *o, const bench_plan *plan, const fe_mesh *mesh,
+                                 const fe_share *s, int *number)
 {
     const int n_corner = fe_corners(mesh->kind);
     int n_node = 0;
@@ -62,6 +63,8 @@ static fe_status sample_elements(bench_oracle *o, const fe_mesh *mesh, const fe_
     o->mesh.n_node = n_node;
     FE_ALLOCATE(o->elem_tag, o->mesh.n_elem, "sampled elements");
     for (int k = 0; k < o->mesh.n_elem; k++) o->elem_tag[k] = mesh->elem_tag[o->elem[k]];
+    if (plan->chosen) FE_ALLOCATE(o->chosen, o->mesh.n_elem, "sampled elements");
+    for (int k = 0; k < o->mesh.n_elem && o->chosen; k++) o->chosen[k] = plan->chosen[o->elem[k]];
     return local_elements(mesh, s, o->mesh.n_elem, o->elem);
 }
 
@@ -80,8 +83,7 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
         memcpy(o->x + 3 * (size_t)k, mesh->x + 3 * (size_t)i, 3 * sizeof *o->x);
         bench_random_vector(mesh->node_tag[i], 3, o->v + 3 * (size_t)k);
         for (int step = 0; step < 2; step++)
-            bench_displacement(&c->box, c->cells, step, mesh->node_tag[i], o->x + 3 * (size_t)k,
-                               o->u[step] + 3 * (size_t)k);
+            bench_displacement(c->plan, mesh, step, i, o->u[step] + 3 * (size_t)k);
     }
     o->mesh.x = o->x, o->mesh.conn = o->conn;
     o->mesh.n_corner = fe_corners(c->box.kind), o->mesh.n_point = fe_points(c->box.kind);
@@ -89,22 +91,22 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
 }
 
 /* The committed state of the sampled elements in the oracle's form. */
-static void sample_committed(bench_oracle *o, const bench_box *box)
+static void sample_committed(bench_oracle *o)
 {
     const int n_point = o->mesh.n_point;
-    if (!box->scatter) {
+    if (!o->chosen) {
         memset(o->trial, 0, (size_t)o->mesh.n_elem * n_point * sizeof *o->trial);
         oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
         return;
     }
     for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
-        double s[FE_N_STATE];
-        bench_scattered_state(box, o->elem_tag[p / n_point], p % n_point, s);
+        double s[FE_N_STATE] = {0};
+        if (o->chosen[p / n_point]) bench_chosen_state(o->elem_tag[p / n_point], p % n_point, s);
         o->committed[p] = (oracle_state){{s[0], s[1], -s[0] - s[1], s[2], s[3], s[4]}, s[5]};
     }
 }
 
-static fe_status sample_results(bench_oracle *o, const bench_box *box)
+static fe_status sample_results(bench_oracle *o)
 {
     const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
     const oracle_material elastic = {steel.E, steel.nu, INFINITY, 0.0};
@@ -118,7 +120,7 @@ static fe_status sample_results(bench_oracle *o, const bench_box *box)
     FE_ALLOCATE(o->tangent, points, "oracle");
     FE_ALLOCATE(o->elastic, points, "oracle");
     oracle_update(&o->mesh, &elastic, o->committed, o->u[0], o->trial, o->elastic);
-    sample_committed(o, box);
+    sample_committed(o);
     oracle_update(&o->mesh, &steel, o->committed, o->u[1], o->trial, o->tangent);
     oracle_residual(&o->mesh, &steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
                     o->scale[BENCH_RESIDUAL]);
@@ -167,19 +169,19 @@ fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh)
     FE_ALLOCATE(c->oracle, 1, "oracle");
     FE_ALLOCATE(c->oracle->flags, c->share.n_elem, "flags");
     FE_ALLOCATE(number, mesh->n_node, "oracle");
-    fe_status status = sample_elements(c->oracle, mesh, &c->share, number);
+    fe_status status = sample_elements(c->oracle, c->plan, mesh, &c->share, number);
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
-    FE_TRY(sample_results(c->oracle, &c->box));
+    FE_TRY(sample_results(c->oracle));
     return sample_places(c->oracle, c);
 }
 
 void bench_oracle_close(bench_oracle *o)
 {
     if (!o) return;
-    free(o->node), free(o->elem), free(o->elem_tag), free(o->x), free(o->conn), free(o->u[0]), free(o->u[1]),
-        free(o->v);
+    free(o->node), free(o->elem), free(o->elem_tag), free(o->chosen), free(o->x), free(o->conn),
+        free(o->u[0]), free(o->u[1]), free(o->v);
     free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
     for (int op = 0; op < BENCH_N_OPERATION; op++)
         free(o->result[op]), free(o->scale[op]), free(o->first[op]);

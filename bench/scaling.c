@@ -1,143 +1,58 @@
 /* The program `scaling`: times a strategy's operations, the exchange of ghosts, sums over ranks and Krylov
- * iterations. Each rank makes and holds its own piece of a box. Writes rows like those of `kernels`, with the
- * number of ranks. */
+ * iterations. Each rank makes and holds its own piece of a box, or its share of another mesh. Writes rows
+ * like those of `kernels`, with the number of ranks. */
 #include "bench/scaling.h"
 #include "bench/options.h"
 #include "common/mesh/mesh.h"
 #include "common/report/row.h"
-#include "common/report/version.h"
 #include "common/variant.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: scaling [options]\n"
-    "Times strategies on several ranks: threads of this process, or under mpirun or srun the processes that\n"
-    "they start; on the cuda backend each has a GPU.\n"
-    "\n"
-    "  --backend host|cuda       (host)\n"
-    "  --ranks N                 (1)\n"
-    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks)\n"
-    "  --transport KIND          between GPUs: nccl (default), peer (they write into each other's memory; "
-    "--ranks\n"
-    "                            only)\n"
-    "  --dofs N                  degrees of freedom, approximately (300000)\n"
-    "  --weak                    --dofs is the number per rank, not the total\n"
-    "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive (hex8)\n"
-    "  --variants LIST           strategies (all); --list prints them\n"
-    "  --order ORDER             node order within each rank: lexicographic (default), rcm, morton,\n"
-    "                            bisection, random\n"
-    "  --restart M               basis length of GMRES, whose first M iterations are timed (30)\n"
-    "  --repetitions N           samples of each operation (15)\n"
-    "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
-    "  --rows FILE.csv           result rows: results/README.md defines them\n"
-    "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
-    "  --capacity                print two lines, for scripts: host and the cores that ranks may run on,\n"
-    "                            cuda and the GPUs found\n"
-    "  --list --help --version\n"
-    "\n"
-    "exit: 0 done (failed checks and full memory are recorded in their rows); 1 the run failed; 2 bad "
-    "input\n";
-
-/* --- command line ------------------------------------------------------------------------------------ */
-
-enum {
-    OPT_BACKEND = 256,
-    OPT_RANKS,
-    OPT_THREADS,
-    OPT_TRANSPORT,
-    OPT_DOFS,
-    OPT_WEAK,
-    OPT_ELEMENTS,
-    OPT_VARIANTS,
-    OPT_ORDER,
-    OPT_RESTART,
-    OPT_REPETITIONS,
-    OPT_TIMEOUT,
-    OPT_ROWS,
-    OPT_GIVE_UP,
-    OPT_CAPACITY,
-    OPT_LIST,
-    OPT_HELP,
-    OPT_VERSION
-};
-static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
-                                      {"ranks", 1, 0, OPT_RANKS},
-                                      {"threads", 1, 0, OPT_THREADS},
-                                      {"transport", 1, 0, OPT_TRANSPORT},
-                                      {"dofs", 1, 0, OPT_DOFS},
-                                      {"weak", 0, 0, OPT_WEAK},
-                                      {"elements", 1, 0, OPT_ELEMENTS},
-                                      {"variants", 1, 0, OPT_VARIANTS},
-                                      {"order", 1, 0, OPT_ORDER},
-                                      {"restart", 1, 0, OPT_RESTART},
-                                      {"repetitions", 1, 0, OPT_REPETITIONS},
-                                      {"timeout", 1, 0, OPT_TIMEOUT},
-                                      {"rows", 1, 0, OPT_ROWS},
-                                      {"give-up", 1, 0, OPT_GIVE_UP},
-                                      {"capacity", 0, 0, OPT_CAPACITY},
-                                      {"list", 0, 0, OPT_LIST},
-                                      {"help", 0, 0, OPT_HELP},
-                                      {"version", 0, 0, OPT_VERSION},
-                                      {0}};
-
-static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const char *text)
+/* A mesh that is no box, and its partition. */
+static fe_status open_whole(scaling_task *t, fe_mesh *made)
 {
-    static const char *const transports[] = {"nccl", "peer"};
-    const char *kinds[FE_N_KIND];
-    for (int i = 0; i < FE_N_KIND; i++) kinds[i] = fe_kind_name(i);
-    switch (key) {
-    case OPT_BACKEND: a->backend = text; return FE_OK;
-    case OPT_ROWS: a->rows = text; return FE_OK;
-    case OPT_GIVE_UP: a->give_up = text; return FE_OK;
-    case OPT_WEAK: a->weak = 1; return FE_OK;
-    case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
-    case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
-    case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
-    case OPT_DOFS: return option_whole(flag, text, 1, 2000000000, &a->dofs);
-    case OPT_RESTART: return option_whole(flag, text, 1, 1000, &a->restart);
-    case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
-    case OPT_TIMEOUT: return option_whole(flag, text, 1, 1000000, &a->timeout);
-    case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
-    case OPT_ELEMENTS: return option_list(flag, text, kinds, FE_N_KIND, &a->n_kind, a->kind);
-    case OPT_VARIANTS: return option_variants(flag, text, &a->n_variant, a->variant);
+    const scaling_arguments *a = t->arguments;
+    t->whole = t->mesh.shape == BENCH_FILE ? &t->mesh.file : t->mesh.shape == BENCH_IRREGULAR ? made : NULL;
+    if (!t->whole) return FE_OK;
+    if (t->whole == made) {
+        FE_TRY(
+            fe_mesh_irregular(fe_corners(t->kind) == 4 ? FE_TET4 : FE_HEX8, a->dofs / 3, BENCH_SEED, made));
+        if (a->order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(made, (fe_order)a->order, 1));
     }
-    return FE_OK;
+    return fe_partition_mesh(t->whole, t->ranks->n_rank, FE_PARTITION_AUTO, &t->partition);
 }
 
-static fe_status parse(int argc, char **argv, scaling_arguments *a)
+/* In the order auto first the strategies that want neighbours, then those that want pieces: on devices that
+ * are opened anew, because each order is a case with memory of its own. */
+static fe_status run_wishes(fe_ranks *ranks, scaling_task *t)
 {
-    int key, index = 0;
-    FE_ALLOCATE(a->variant, fe_variant_count(), "variants");
-    while (a->n_variant < fe_variant_count()) a->variant[a->n_variant] = a->n_variant, a->n_variant++;
-    while (1) {
-        FE_TRY(option_next("scaling", argc, argv, flags, &key, &index));
-        if (key < 0) break;
-        a->done = 1;
-        if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
-        if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
-        if (key == OPT_CAPACITY)
-            return printf("host %d\ncuda %d\n", fe_host_cores(), fe_cuda_devices()), FE_OK;
-        if (key == OPT_LIST) {
-            for (int i = 0; i < fe_variant_count(); i++) puts(fe_variant_at(i)->name);
-            return FE_OK;
-        }
-        a->done = 0;
-        FE_TRY(set_flag(a, key, flags[index].name, optarg));
+    t->again = 0;
+    for (t->pieces = 0; t->pieces < (t->arguments->order == FE_ORDER_AUTO ? 2 : 1); t->pieces++) {
+        int n = 0;
+        for (int i = 0; i < t->arguments->n_variant; i++) n += scaling_belongs(t, i);
+        if (!n || ranks->abandoned) continue;
+        FE_TRY(fe_ranks_run(ranks, scaling_run_rank, t));
+        t->again = 1;
     }
-    return optind < argc
-               ? fe_fail(FE_BAD_INPUT, "%s: is not an option; scaling --help lists them", argv[optind])
-               : FE_OK;
+    return FE_OK;
 }
 
 static fe_status run_kinds(const scaling_arguments *a, fe_ranks *ranks, scaling_task *t)
 {
     fe_status status = FE_OK;
     for (int i = 0; i < a->n_kind && status == FE_OK && !ranks->abandoned; i++) {
+        fe_mesh made = {0};
         t->kind = a->kind[i];
-        status = fe_ranks_run(ranks, scaling_run_rank, t);
+        if (!bench_mesh_holds(&t->mesh, t->kind))
+            return fe_fail(FE_BAD_INPUT, "--elements %s: %s holds %s", fe_kind_name(t->kind), a->mesh,
+                           fe_kind_name(t->mesh.file.kind));
+        status = open_whole(t, &made);
+        if (status == FE_OK) status = run_wishes(ranks, t);
+        fe_partition_close(&t->partition);
+        fe_mesh_close(&made);
     }
     return status;
 }
@@ -158,8 +73,11 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
         if (!t.rows) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
         fe_row_write_header(t.rows);
     }
-    if (a->give_up) scaling_write_off(&t, &machine);
-    const fe_status status = a->give_up ? FE_OK : run_kinds(a, &ranks, &t);
+    fe_status status = bench_mesh_open(a->mesh, a->refine, (fe_order)a->order, &t.mesh);
+    if (status == FE_OK && a->weak && (t.mesh.shape == BENCH_FILE || t.mesh.shape == BENCH_IRREGULAR))
+        status = fe_fail(FE_BAD_INPUT, "--weak: is for boxes");
+    if (status == FE_OK) status = a->give_up ? scaling_write_off(&t, &machine) : run_kinds(a, &ranks, &t);
+    bench_mesh_close(&t.mesh);
     if (t.rows && (ferror(t.rows) | fclose(t.rows)) && status == FE_OK)
         return fe_fail(FE_FAILED, "%s: could not be written", a->rows);
     return status;
@@ -168,15 +86,16 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
 int main(int argc, char **argv)
 {
     scaling_arguments a = {.backend = "host",
+                           .mesh = "box",
                            .dofs = 300000,
                            .n_kind = 1,
                            .kind = {FE_HEX8},
-                           .order = FE_ORDER_LEXICOGRAPHIC,
+                           .order = FE_ORDER_AUTO,
                            .restart = 30,
                            .repetitions = 15};
     fe_mpi mpi = {0};
     fe_program_begin();
-    fe_status status = parse(argc, argv, &a);
+    fe_status status = scaling_parse(argc, argv, &a);
     const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
     if (status == FE_OK) status = opened;
     if (status == FE_OK && !a.done) status = run(&a, &mpi);

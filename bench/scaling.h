@@ -1,17 +1,19 @@
-/* The program `scaling`: its arguments, and the work of one rank. */
+/* The program `scaling`: its command line, its cases, and the work of one rank. */
 #ifndef BENCH_SCALING_H
 #define BENCH_SCALING_H
 
+#include "bench/mesh.h"
+#include "common/problem/share.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
 
 #include <stdio.h>
 
-enum { MOST_REPETITIONS = 999 };
+enum { SCALING_MOST_REPETITIONS = 999 };
 
 typedef struct scaling_arguments {
-    const char *backend, *rows, *give_up;
-    int ranks, threads, transport, dofs, weak, order, restart, repetitions, timeout, done;
+    const char *backend, *rows, *give_up, *mesh;
+    int ranks, threads, transport, dofs, weak, order, refine, restart, repetitions, timeout, done;
     int n_kind, kind[FE_N_KIND];
     int n_variant, *variant;
 } scaling_arguments;
@@ -22,12 +24,22 @@ typedef struct scaling_task {
     const fe_ranks *ranks;
     const char *machine;
     FILE *rows; /* rank 0 */
+    bench_mesh mesh;
     int kind;
+    const fe_mesh *whole; /* what no box is */
+    fe_partition partition;
+    int pieces; /* order auto: strategies that want pieces, or the others */
+    int again;  /* others were run on this case before */
 } scaling_task;
 
-/* All strategies on a rank's piece; context: a scaling_task. Rank 0 writes the rows. */
+/* scaling_options.c: adds what the words say to the defaults in a; variant is allocated. */
+fe_status scaling_parse(int argc, char **argv, scaling_arguments *a);
+
+/* scaling_rank.c: whether strategy i of the arguments is among those that the task is for now. */
+int scaling_belongs(const scaling_task *t, int i);
+/* Times these strategies on a rank's piece; context: a scaling_task. Rank 0 writes the rows. */
 fe_status scaling_run_rank(void *context, fe_comm *comm, fe_device *device);
 /* Rows of cases that did not finish, with the status that the arguments give up with. */
-void scaling_write_off(const scaling_task *t, const fe_machine *machine);
+fe_status scaling_write_off(const scaling_task *t, const fe_machine *machine);
 
 #endif

@@ -1,5 +1,5 @@
-/* What one rank of the program `scaling` does: a case of its own piece of a box, and the times of all
- * strategies on it. */
+/* What one rank of the program `scaling` does: a case of its own piece of a box, or its share of another
+ * mesh, and the times of strategies on it. */
 #include "bench/check_ranks.h"
 #include "bench/scaling.h"
 #include "bench/verify.h"
@@ -56,7 +56,7 @@ static fe_status time_calls(bench *b, timed_call call, int argument, int calls, 
 static fe_status measure(bench *b, const char *operation, timed_call call, int argument, int steps)
 {
     const scaling_arguments *a = b->task->arguments;
-    double sample[MOST_REPETITIONS], seconds = 0.0;
+    double sample[SCALING_MOST_REPETITIONS], seconds = 0.0;
     int calls = 1;
     FE_TRY(time_calls(b, call, argument, 2, &seconds));
     do { /* at least 5 ms between two readings of the clock: the same count on all ranks */
@@ -257,42 +257,72 @@ static void plain(char *text)
         if (strchr(",\"\n", *text)) *text = ' ';
 }
 
-static void describe(bench *b, const bench_box *box)
+static fe_status describe(bench *b, const bench_box *box)
 {
     const scaling_arguments *a = b->task->arguments;
+    const scaling_task *t = b->task;
     int cells[3];
-    int64_t n_dof;
+    int64_t n_dof, n_elem;
+    char name[64];
     bench_box_shape(box, cells, &n_dof);
-    snprintf(b->mesh, sizeof b->mesh, "%s-%dx%dx%d-%s-box%dx%dx%d", a->weak ? "weak" : "strong", box->grid[0],
-             box->grid[1], box->grid[2], b->comm->ops->name, cells[0], cells[1], cells[2]);
+    n_elem = (int64_t)cells[0] * cells[1] * cells[2] * (fe_corners(box->kind) == 4 ? 6 : 1);
+    snprintf(name, sizeof name, "box%dx%dx%d", cells[0], cells[1], cells[2]);
+    if (!cells[0]) {
+        FE_TRY(bench_mesh_size(&t->mesh, box->kind, a->dofs, &n_elem, &n_dof));
+        bench_mesh_name(&t->mesh, a->dofs, sizeof name, name);
+    }
+    snprintf(b->mesh, sizeof b->mesh, "%s-%dx%dx%d-%s-%s", a->weak ? "weak" : "strong", box->grid[0],
+             box->grid[1], box->grid[2], b->comm->ops->name, name);
     snprintf(b->device_name, sizeof b->device_name, "%s", b->device->name);
     plain(b->device_name);
-    b->row =
-        (fe_row){.machine = b->task->machine,
-                 .backend = b->device->ops->name,
-                 .device = b->device_name,
-                 .ranks = b->comm->size,
-                 .threads = b->device->threads,
-                 .variant = "none",
-                 .element = fe_kind_name(box->kind),
-                 .mesh = b->mesh,
-                 .order = fe_order_names[box->order],
-                 .plastic = box->plastic,
-                 .plastic_pattern = "clustered",
-                 .n_elem = (int64_t)cells[0] * cells[1] * cells[2] * (fe_corners(box->kind) == 4 ? 6 : 1),
-                 .n_dof = n_dof,
-                 .bytes = (double)b->c.bytes,
-                 .plastic_measured = box->plastic,
-                 .error = NAN,
-                 .deterministic = -1,
-                 .status = "ok"};
+    b->row = (fe_row){.machine = b->task->machine,
+                      .backend = b->device->ops->name,
+                      .device = b->device_name,
+                      .ranks = b->comm->size,
+                      .threads = b->device->threads,
+                      .variant = "none",
+                      .element = fe_kind_name(box->kind),
+                      .mesh = b->mesh,
+                      .order = fe_order_names[box->order],
+                      .plastic = box->plastic,
+                      .plastic_pattern = "clustered",
+                      .numbering = b->c.numbering,
+                      .n_elem = n_elem,
+                      .n_dof = n_dof,
+                      .bytes = (double)b->c.bytes,
+                      .plastic_measured = box->plastic,
+                      .error = NAN,
+                      .deterministic = -1,
+                      .status = "ok"};
+    return FE_OK;
+}
+
+static const fe_assembly *table_of(const scaling_task *t, int variant)
+{
+    const fe_variant *v = fe_variant_at(variant);
+    return t->ranks->backend == &fe_backend_host ? v->host : v->cuda;
+}
+
+int scaling_belongs(const scaling_task *t, int i)
+{
+    const fe_assembly *table = table_of(t, t->arguments->variant[i]);
+    return table && (t->arguments->order != FE_ORDER_AUTO || !(table->traits & FE_PIECES) == !t->pieces);
+}
+
+static fe_status time_shared(bench *b)
+{
+    /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
+    const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
+    const double sent = (double)fe_halo_bytes_sent(&b->c.share.halo), number = share * sizeof(double);
+    FE_TRY(measure_shared(b, "exchange", check_exchange, call_exchange, 0, sent));
+    FE_TRY(measure_shared(b, "reduce1", check_reduce, call_reduce, 1, number));
+    return measure_shared(b, "reduce32", check_reduce, call_reduce, REDUCE_LONG, REDUCE_LONG * number);
 }
 
 static fe_status run_on_case(bench *b)
 {
     const scaling_arguments *a = b->task->arguments;
     fe_device *d = b->device;
-    const fe_halo *halo = &b->c.share.halo;
     const size_t n = 3 * (size_t)b->c.share.n_owned, length = 3 * (size_t)b->c.share.n_local;
     fe_partition_quality quality;
     FE_TRY(fe_device_allocate(d, REDUCE_LONG, sizeof(double), "scalars", (void **)&b->scalar));
@@ -312,13 +342,9 @@ static fe_status run_on_case(bench *b)
                b->mesh, b->row.element, b->comm->size, b->comm->ops->name, d->threads,
                (long long)b->row.n_dof, quality.imbalance, 100.0 * quality.duplicates, 100.0 * quality.ghosts,
                "variant", "operation", "median us", "95 % interval us", "MDoF/s", "GB/s");
-    /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
-    const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
-    const double sent = (double)fe_halo_bytes_sent(halo), number = share * sizeof(double);
-    FE_TRY(measure_shared(b, "exchange", check_exchange, call_exchange, 0, sent));
-    FE_TRY(measure_shared(b, "reduce1", check_reduce, call_reduce, 1, number));
-    FE_TRY(measure_shared(b, "reduce32", check_reduce, call_reduce, REDUCE_LONG, REDUCE_LONG * number));
-    for (int i = 0; i < a->n_variant; i++) FE_TRY(run_variant(b, fe_variant_at(a->variant[i])));
+    if (!b->task->again) FE_TRY(time_shared(b));
+    for (int i = 0; i < a->n_variant; i++)
+        if (scaling_belongs(b->task, i)) FE_TRY(run_variant(b, fe_variant_at(a->variant[i])));
     return FE_OK;
 }
 
@@ -336,15 +362,23 @@ static void choose_grid(int ranks, int grid[3])
         }
 }
 
-static bench_box box_of(const scaling_arguments *a, int kind, const fe_ranks *l)
+static bench_box box_of(const scaling_task *t, int kind)
 {
+    const scaling_arguments *a = t->arguments;
+    const fe_ranks *l = t->ranks;
     bench_box box = {.kind = kind,
-                     .n_dof = a->dofs,
+                     .mesh = t->whole,
+                     .partition = t->whole ? &t->partition : NULL,
+                     .pieces = t->pieces,
                      .order = (fe_order)a->order,
                      .plastic = 1.0,
                      .backend = l->backend,
                      .weak = a->weak};
-    choose_grid(l->n_rank, box.grid);
+    bench_mesh_cells(&t->mesh, a->dofs, box.cells);
+    if (box.cells[0])
+        choose_grid(l->n_rank, box.grid);
+    else
+        box.grid[0] = box.grid[1] = 1, box.grid[2] = l->n_rank;
     return box;
 }
 
@@ -352,18 +386,16 @@ fe_status scaling_run_rank(void *context, fe_comm *comm, fe_device *device)
 {
     const scaling_task *t = context;
     bench b = {.task = t, .comm = comm, .device = device};
-    const bench_box box = box_of(t->arguments, t->kind, t->ranks);
+    const bench_box box = box_of(t, t->kind);
     fe_status status = bench_case_open_rank(&box, comm, device, &b.c);
-    if (status == FE_OK) {
-        describe(&b, &box);
-        status = run_on_case(&b);
-    }
+    if (status == FE_OK) status = describe(&b, &box);
+    if (status == FE_OK) status = run_on_case(&b);
     for (int basis = 0; basis < FE_N_BASIS; basis++) fe_krylov_close(&b.krylov[basis]);
     bench_case_close(&b.c);
     return status;
 }
 
-void scaling_write_off(const scaling_task *t, const fe_machine *machine)
+fe_status scaling_write_off(const scaling_task *t, const fe_machine *machine)
 {
     const scaling_arguments *a = t->arguments;
     const fe_ranks *l = t->ranks;
@@ -375,13 +407,14 @@ void scaling_write_off(const scaling_task *t, const fe_machine *machine)
     snprintf(device.name, sizeof device.name, "%s", on_gpu ? machine->gpu : machine->cpu);
     for (int i = 0; i < a->n_kind; i++) {
         bench b = {.task = t, .comm = &comm, .device = &device};
-        const bench_box box = box_of(a, a->kind[i], l);
-        describe(&b, &box);
+        const bench_box box = box_of(t, a->kind[i]);
+        if (!bench_mesh_holds(&t->mesh, a->kind[i])) continue;
+        FE_TRY(describe(&b, &box));
         b.row.status = a->give_up, b.row.operation = "jacvec";
         for (int k = 0; k < a->n_variant; k++) {
-            const fe_variant *v = fe_variant_at(a->variant[k]);
-            b.row.variant = v->name;
-            if (t->rows && (on_gpu ? v->cuda : v->host)) fe_row_write(t->rows, &b.row);
+            b.row.variant = fe_variant_at(a->variant[k])->name;
+            if (t->rows && table_of(t, a->variant[k])) fe_row_write(t->rows, &b.row);
         }
     }
+    return FE_OK;
 }

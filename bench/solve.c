@@ -30,8 +30,9 @@ static const char help[] =
     "  --partition METHOD        auto (default): metis, in builds without it bisection, but contiguous "
     "where\n"
     "                            that computes fewer elements twice; contiguous, metis, bisection\n"
-    "  --order ORDER             node order: as-is (default), lexicographic, rcm, morton, bisection,\n"
-    "                            random\n"
+    "  --order ORDER             order of nodes and elements: auto (default: what suits the strategy; output "
+    "keeps\n"
+    "                            the file's), as-is, lexicographic, rcm, morton, bisection, random\n"
     "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
     "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
     "  --predictor KIND          where an increment begins: extrapolated (default; elastic where the load "
@@ -168,7 +169,7 @@ typedef struct arguments {
     fe_options options;
     const char *problem, *mesh, *result, *resume, *output;
     char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
-    int order, done, ranks, timeout, no_state; /* 0: not given */
+    int done, ranks, timeout, no_state; /* 0: not given */
 } arguments;
 
 static int is_plain(const char *word)
@@ -249,7 +250,10 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_MEASURE_ORTHOGONALITY: o->measure_orthogonality = 1; return FE_OK;
     case OPT_PRECONDITION:
         return option_choice(flag, text, fe_precondition_names, FE_N_PRECONDITION, &o->precondition);
-    case OPT_ORDER: return option_choice(flag, text, fe_order_names, FE_N_ORDER, &a->order);
+    case OPT_ORDER:
+        FE_TRY(option_choice(flag, text, fe_order_names, FE_N_ORDER + 1, &whole));
+        o->order = (fe_order)whole;
+        return FE_OK;
     case OPT_TET_POINTS:
         FE_TRY(option_whole(flag, text, 1, 4, &o->tet_points));
         return o->tet_points == 1 || o->tet_points == 4
@@ -361,11 +365,11 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     writer w = {out, result};
     FE_TRY(output_spares_inputs(out, path));
     FE_TRY(fe_mesh_read(path, first, mesh));
-    FE_TRY(output_identify(out, a->order, a->options.tet_points, &done));
+    FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
     if (done) return FE_OK;
     fe_identity_inputs(&out->identity, result->inputs);
-    FE_TRY(fe_mesh_reorder(mesh, (fe_order)a->order, 1));
+    if (a->options.order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(mesh, a->options.order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
     if (first) FE_TRY(output_open(out));

@@ -230,6 +230,7 @@ static void describe(bench *b, const fe_result *result, const collector *c)
     const fe_mesh *mesh = &b->whole.mesh;
     r->threads = result->threads;
     r->bytes = (double)result->bytes_resident;
+    r->numbering = result->order;
     r->setup_seconds = result->setup_seconds[FE_SETUP_PROBLEM] + result->setup_seconds[FE_SETUP_STRATEGY];
     r->plastic_measured = (double)c->plastic_points / ((double)mesh->n_elem * fe_points(mesh->kind));
     r->error = c->error;
@@ -303,12 +304,11 @@ static fe_status run_variant(bench *b, int variant)
 static fe_status open_bench(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
-    const fe_order order = a->choice.mesh ? FE_ORDER_AS_IS : FE_ORDER_LEXICOGRAPHIC;
     if (a->basis && a->choice.load != WHOLE_FIXED)
         return fe_fail(FE_BAD_INPUT, "--basis %s: --load %s solves by CG, which has none",
                        fe_basis_names[a->basis], whole_load_names[a->choice.load]);
     FE_TRY(fe_backend_find(a->backend, &b->backend));
-    FE_TRY(whole_open(&a->choice, order, &b->whole));
+    FE_TRY(whole_open(&a->choice, FE_ORDER_AS_IS, &b->whole));
     if (b->whole.problem.n_step > MOST_STEPS)
         return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->choice.problem,
                        b->whole.problem.n_step, MOST_STEPS);
@@ -319,7 +319,7 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
                     : a->basis == FE_BASIS_SINGLE ? "gmres_single"
                                                   : "gmres";
     b->row.precondition = fe_precondition_names[a->precondition];
-    b->row.row.backend = a->backend, b->row.row.order = fe_order_names[order];
+    b->row.row.backend = a->backend, b->row.row.order = fe_order_names[FE_ORDER_AUTO];
     b->row.row.ranks = a->ranks, b->row.row.threads = a->threads;
     return FE_OK;
 }

@@ -138,16 +138,6 @@ static fe_status make_elements(const fe_box *box, const window *w, fe_mesh *mesh
     return FE_OK;
 }
 
-static fe_status name_group(fe_group *group, const char *name, int dim, int number, size_t n_facet)
-{
-    *group = (fe_group){.dim = dim, .number = number};
-    FE_ALLOCATE(group->name, strlen(name) + 1, "group name");
-    strcpy(group->name, name);
-    FE_ALLOCATE(group->facet, n_facet * (dim == 3 ? 1 : 4), "facets");
-    group->n_facet = (int)n_facet;
-    return FE_OK;
-}
-
 /* The side across `axis` at its start (end = 0) or end; facets point outwards. A quadrangle is cut from its
  * lowest to its highest vertex, as Kuhn's tetrahedra cut it. */
 static fe_status make_side(const fe_box *box, int axis, int end, fe_group *group)
@@ -159,7 +149,7 @@ static fe_status make_side(const fe_box *box, int axis, int end, fe_group *group
     const char name[3] = {"xyz"[axis], end ? '1' : '0', 0};
     const double n_facet = (double)c[u] * c[v] * (is_tet ? 2 : 1);
     if (n_facet > INT_MAX) return fe_fail(FE_BAD_INPUT, "box: side %s has %.0f facets", name, n_facet);
-    FE_TRY(name_group(group, name, 2, 2 * axis + end + 1, (size_t)n_facet));
+    FE_TRY(fe_group_open(group, name, 2, 2 * axis + end + 1, (size_t)n_facet));
     int *facet = group->facet;
     for (int j = 0; j < c[v]; ++j)
         for (int i = 0; i < c[u]; ++i) {
@@ -180,7 +170,7 @@ static fe_status make_groups(const fe_box *box, fe_mesh *mesh)
     mesh->n_group = 7;
     for (int side = 0; side < 6; ++side) FE_TRY(make_side(box, side / 2, side % 2, &mesh->group[side]));
     fe_group *body = &mesh->group[6];
-    FE_TRY(name_group(body, "body", 3, 7, (size_t)mesh->n_elem));
+    FE_TRY(fe_group_open(body, "body", 3, 7, (size_t)mesh->n_elem));
     for (int e = 0; e < mesh->n_elem; ++e) body->facet[e] = e;
     return FE_OK;
 }

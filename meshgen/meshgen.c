@@ -1,5 +1,6 @@
-/* Makes box meshes, describes mesh files, and prints what partitions of both cost: `meshgen box ...`,
- * `meshgen info FILE`, `meshgen parts ...`. */
+/* Makes meshes of boxes and unstructured ones, refines and describes mesh files, and prints what partitions
+ * cost: `meshgen box ...`, `meshgen irregular ...`, `meshgen refine ...`, `meshgen info FILE`,
+ * `meshgen parts ...`. */
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
@@ -13,6 +14,8 @@
 
 static const char usage[] =
     "usage: meshgen box --element hex8|tet4 --cells NX,NY,NZ -o FILE.msh [options]\n"
+    "       meshgen irregular --element hex8|tet4 --nodes N -o FILE.msh [options]\n"
+    "       meshgen refine FILE.msh --levels N -o FILE.msh [options]\n"
     "       meshgen info FILE.msh\n"
     "       meshgen parts --ranks LIST [--partition METHOD] (FILE.msh | box's options)\n"
     "\n"
@@ -25,6 +28,22 @@ static const char usage[] =
     "  -r, --order ORDER         lexicographic, rcm, morton, bisection, random (lexicographic)\n"
     "  -b, --binary              binary MSH 4.1 instead of text\n"
     "  -o, --output FILE.msh\n"
+    "irregular: an unstructured mesh of the unit cube, with the groups of a box and box's options -e -s -r "
+    "-b "
+    "-o.\n"
+    "  Cells grow to 4 times their length along each axis. A node inside has 12 to about 40 Tet4 or 4 to 12 "
+    "Hex8, "
+    "on\n"
+    "  on the surface down to 3 and 1. Positive Jacobians by construction; the same file for the same "
+    "options.\n"
+    "  -N, --nodes N             about so many nodes\n"
+    "  -r, --order ORDER         also as-is, the default: bricks of cells in random order, nodes of the "
+    "coarse\n"
+    "                            grid first, as generators for parts leave them\n"
+    "refine: makes eight elements of each; new nodes lie in the middle of edges, faces and Hex8, also where "
+    "the\n"
+    "  side is curved. The octahedron in a Tet4 is cut along its shortest diagonal. Groups follow\n"
+    "  -L, --levels N            so many times (1)\n"
     "parts: what a partition costs: time, balance, ghosts, elements computed by several ranks\n"
     "  -n, --ranks LIST          numbers of ranks between commas\n"
     "  -p, --partition METHOD    auto, contiguous (in the mesh's node order), metis, bisection (auto)\n"
@@ -38,6 +57,8 @@ typedef struct box_options {
     fe_order order;
     int binary;
     const char *output;
+    int nodes;                         /* irregular */
+    int levels;                        /* refine */
     int n_ranks, ranks[32], partition; /* parts */
     const char *file;
 } box_options;
@@ -122,7 +143,19 @@ static fe_status read_order(const char *text, fe_order *order)
             *order = (fe_order)k;
             return FE_OK;
         }
-    return bad_value("order", text, "lexicographic, rcm, morton, bisection or random is needed");
+    return bad_value("order", text, "as-is, lexicographic, rcm, morton, bisection or random is needed");
+}
+
+static fe_status read_count(const char *flag, const char *text, int most, int *value)
+{
+    char *after;
+    errno = 0;
+    const long v = strtol(text, &after, 10);
+    if (after == text || *after || errno || v < 1 || v > most)
+        return fe_fail(FE_BAD_INPUT, "--%s %s: a whole number from 1 to %d is needed; see meshgen --help",
+                       flag, text, most);
+    *value = (int)v;
+    return FE_OK;
 }
 
 static fe_status read_ranks(const char *text, box_options *o)
@@ -159,6 +192,8 @@ static fe_status read_option(int option, const char *value, box_options *o)
     case 'r': return read_order(value, &o->order);
     case 'b': o->binary = 1; return FE_OK;
     case 'n': return read_ranks(value, o);
+    case 'N': return read_count("nodes", value, 100000000, &o->nodes);
+    case 'L': return read_count("levels", value, 10, &o->levels);
     case 'p': return read_partition(value, &o->partition);
     default: o->output = value; return FE_OK;
     }
@@ -185,12 +220,14 @@ static fe_status read_box_options(int n, char **argument, box_options *o)
                                           {"order", required_argument, NULL, 'r'},
                                           {"binary", no_argument, NULL, 'b'},
                                           {"output", required_argument, NULL, 'o'},
+                                          {"nodes", required_argument, NULL, 'N'},
+                                          {"levels", required_argument, NULL, 'L'},
                                           {"ranks", required_argument, NULL, 'n'},
                                           {"partition", required_argument, NULL, 'p'},
                                           {0}};
     int option;
     opterr = 0;
-    while ((option = getopt_long(n, argument, ":e:c:l:d:s:r:bo:n:p:", flags, NULL)) != -1) {
+    while ((option = getopt_long(n, argument, ":e:c:l:d:s:r:bo:n:N:L:p:", flags, NULL)) != -1) {
         if (option == ':' || option == '?') return bad_flag(option, argument);
         FE_TRY(read_option(option, optarg, o));
     }
@@ -212,17 +249,69 @@ static fe_status ordered_box(const box_options *o, fe_mesh *mesh)
     return status;
 }
 
+/* Options of another command, or a file where none is read, are refused. */
+static fe_status check_options(const char *command, const box_options *o)
+{
+    const int box = !strcmp(command, "box"), irregular = !strcmp(command, "irregular"),
+              refine = !strcmp(command, "refine"), parts = !strcmp(command, "parts");
+    const char *wrong = o->n_ranks && !parts                      ? "--ranks is a flag of parts"
+                        : o->nodes && !irregular                  ? "--nodes is a flag of irregular"
+                        : o->levels && !refine                    ? "--levels is a flag of refine"
+                        : o->output && parts                      ? "--output is a flag of box"
+                        : o->box.cells[0] && (irregular | refine) ? "--cells is a flag of box"
+                        : box && !o->box.cells[0]                 ? "--cells is missing"
+                        : irregular && !o->nodes                  ? "--nodes is missing"
+                        : parts && !o->n_ranks                    ? "--ranks is missing"
+                        : refine && !o->file                      ? "a mesh file is needed"
+                        : !parts && !o->output                    ? "--output is missing"
+                                                                  : NULL;
+    if (o->file && (box | irregular))
+        return fe_fail(FE_BAD_INPUT, "%s: \"%s\" is not a flag; see meshgen --help", command, o->file);
+    return wrong ? fe_fail(FE_BAD_INPUT, "%s: %s; see meshgen --help", command, wrong) : FE_OK;
+}
+
+static fe_status write_and_close(const box_options *o, fe_mesh *mesh)
+{
+    const fe_status status = fe_mesh_write(mesh, o->output, o->binary);
+    fe_mesh_close(mesh);
+    return status;
+}
+
 static fe_status make_box(int n, char **argument)
 {
     box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}, .order = FE_ORDER_LEXICOGRAPHIC};
     fe_mesh mesh;
     FE_TRY(read_box_options(n, argument, &o));
-    if (o.file) return fe_fail(FE_BAD_INPUT, "box: \"%s\" is not a flag; see meshgen --help", o.file);
-    if (o.n_ranks) return fe_fail(FE_BAD_INPUT, "box: --ranks is a flag of parts; see meshgen --help");
-    if (!o.box.cells[0]) return fe_fail(FE_BAD_INPUT, "box: --cells is missing; see meshgen --help");
-    if (!o.output) return fe_fail(FE_BAD_INPUT, "box: --output is missing; see meshgen --help");
+    FE_TRY(check_options("box", &o));
     FE_TRY(ordered_box(&o, &mesh));
-    const fe_status status = fe_mesh_write(&mesh, o.output, o.binary);
+    return write_and_close(&o, &mesh);
+}
+
+static fe_status make_irregular(int n, char **argument)
+{
+    box_options o = {.box = {.kind = FE_HEX8}, .order = FE_ORDER_AS_IS};
+    fe_mesh mesh;
+    FE_TRY(read_box_options(n, argument, &o));
+    FE_TRY(check_options("irregular", &o));
+    FE_TRY(fe_mesh_irregular(o.box.kind, o.nodes, o.box.seed, &mesh));
+    const fe_status status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
+    if (status == FE_OK) return write_and_close(&o, &mesh);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+static fe_status make_finer(int n, char **argument)
+{
+    box_options o = {.order = FE_ORDER_AS_IS};
+    fe_mesh mesh;
+    FE_TRY(read_box_options(n, argument, &o));
+    FE_TRY(check_options("refine", &o));
+    FE_TRY(fe_mesh_read(o.file, 1, &mesh));
+    fe_status status = FE_OK;
+    for (int level = 0; level < (o.levels ? o.levels : 1) && status == FE_OK; ++level)
+        status = fe_mesh_refine(&mesh, 0);
+    if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
+    if (status == FE_OK) return write_and_close(&o, &mesh);
     fe_mesh_close(&mesh);
     return status;
 }
@@ -261,7 +350,7 @@ static fe_status print_info(fe_mesh *mesh)
     printf("scaled jacobian   %.6g (smallest; 1 is best)\n", q.min_scaled);
     printf("aspect ratio      %.6g (largest)\n", q.max_aspect);
     printf("bandwidth         %d (mean over elements %.1f)\n", q.bandwidth, q.mean_bandwidth);
-    printf("valence           %d (most elements at a node)\n", q.max_valence);
+    printf("valence           %d to %d (elements at a node)\n", q.min_valence, q.max_valence);
     return fflush(stdout) ? fe_fail(FE_FAILED, "standard output: %s", strerror(errno)) : FE_OK;
 }
 
@@ -286,7 +375,7 @@ static fe_status build_part(void *context, fe_comm *comm, fe_device *device)
     parts *p = context;
     fe_share share = {0};
     fe_partition_quality quality;
-    fe_status status = fe_share_build(p->mesh, &p->partition, comm->rank, &share);
+    fe_status status = fe_share_build(p->mesh, &p->partition, NULL, comm->rank, &share);
     if (status == FE_OK) status = fe_share_quality(&share, comm, device, &quality);
     if (status == FE_OK && comm->rank == 0) p->quality = quality;
     fe_share_close(&share);
@@ -323,8 +412,7 @@ static fe_status show_parts(int n, char **argument)
     box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}, .order = FE_ORDER_LEXICOGRAPHIC};
     fe_mesh mesh;
     FE_TRY(read_box_options(n, argument, &o));
-    if (!o.n_ranks) return fe_fail(FE_BAD_INPUT, "parts: --ranks is missing; see meshgen --help");
-    if (o.output) return fe_fail(FE_BAD_INPUT, "parts: --output is a flag of box; see meshgen --help");
+    FE_TRY(check_options("parts", &o));
     if (!o.file == !o.box.cells[0])
         return fe_fail(FE_BAD_INPUT, "parts: a mesh file or --cells is needed; see meshgen --help");
     FE_TRY(o.file ? fe_mesh_read(o.file, 1, &mesh) : ordered_box(&o, &mesh));
@@ -344,11 +432,16 @@ static fe_status run(int n, char **argument)
         if (is_flag(argument[i], "-h", "--help")) return printf("%s", usage), FE_OK;
         if (is_flag(argument[i], "-V", "--version")) return printf("%s", fe_version_text()), FE_OK;
     }
-    if (n < 2) return fe_fail(FE_BAD_INPUT, "a command is needed, box, info or parts; see meshgen --help");
+    if (n < 2)
+        return fe_fail(FE_BAD_INPUT,
+                       "a command is needed, box, irregular, refine, info or parts; see meshgen --help");
     if (!strcmp(argument[1], "box")) return make_box(n - 1, argument + 1);
+    if (!strcmp(argument[1], "irregular")) return make_irregular(n - 1, argument + 1);
+    if (!strcmp(argument[1], "refine")) return make_finer(n - 1, argument + 1);
     if (!strcmp(argument[1], "parts")) return show_parts(n - 1, argument + 1);
     if (!strcmp(argument[1], "info")) return show_info(n - 1, argument + 1);
-    return fe_fail(FE_BAD_INPUT, "\"%s\" is not a command, box, info or parts; see meshgen --help",
+    return fe_fail(FE_BAD_INPUT,
+                   "\"%s\" is not a command, box, irregular, refine, info or parts; see meshgen --help",
                    argument[1]);
 }
 

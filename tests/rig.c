@@ -48,7 +48,7 @@ rig rig_open(const scene *s, const fe_assembly *assembly, const char *backend, i
     must(fe_backend_find(backend, &ops));
     must(ops->open(0, threads, &b.device));
     must(fe_partition_mesh(&s->mesh, n_rank, method, &b.partition));
-    must(fe_share_build(&s->mesh, &b.partition, rank, &b.share));
+    must(fe_share_build(&s->mesh, &b.partition, NULL, rank, &b.share));
     must(fe_problem_open(&s->mesh, &b.share, s->kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), b.device,
                          &b.problem));
     upload_state(&b);

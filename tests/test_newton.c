@@ -64,7 +64,7 @@ static bench *bench_open(void)
     t->options = fe_default_options();
     t->options.precondition = FE_PRECONDITION_BLOCK_JACOBI;
     must(fe_partition_mesh(&t->mesh, 1, FE_PARTITION_CONTIGUOUS, &t->partition));
-    must(fe_share_build(&t->mesh, &t->partition, 0, &t->share));
+    must(fe_share_build(&t->mesh, &t->partition, NULL, 0, &t->share));
     must(fe_team_open(1, &t->team));
     *s = (fe_solver){.options = &t->options,
                      .problem_file = &t->draft.c,

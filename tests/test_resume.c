@@ -21,7 +21,8 @@ static int open_folder(void **state)
     if (child_open(state)) return -1;
     child_write_problem("r.json", (problem){.factors = factors});
     return child_run("meshgen box -c 5 -d 0.2 -o box.msh") ||
-                   child_run("meshgen box -c 4 -e tet4 -d 0.2 -o tet.msh")
+                   child_run("meshgen box -c 4 -e tet4 -d 0.2 -o tet.msh") ||
+                   child_run("meshgen box -c 5 -d 0.2 -r random -o random.msh")
                ? -1
                : 0;
 }
@@ -172,6 +173,8 @@ static void every_method_goes_on(void **state)
                                                                                        */
         "--substep --newton-iterations 4 --variant element_color",
         "--no-line-search --precondition none --variant corner_gather",
+        "--mesh random.msh --variant patch", /* the order auto: local numbers are not the mesh's */
+        "--mesh random.msh --variant element_atomic",
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         char command[512];

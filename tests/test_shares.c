@@ -38,7 +38,7 @@ static parted parted_open(int kind, int n_rank, int method, fe_order order)
     must(fe_mesh_reorder(&p.mesh, order, 3));
     must(fe_mesh_node_elements(&p.mesh, &p.first, &p.elem));
     must(fe_partition_mesh(&p.mesh, n_rank, method, &p.partition));
-    for (int r = 0; r < n_rank; r++) must(fe_share_build(&p.mesh, &p.partition, r, &p.share[r]));
+    for (int r = 0; r < n_rank; r++) must(fe_share_build(&p.mesh, &p.partition, NULL, r, &p.share[r]));
     return p;
 }
 
@@ -218,7 +218,7 @@ static void test_pieces(void **state)
         for (int i = 0; i < 2 * n_rank; i++) {
             fe_share share;
             mesh.in_pieces = i % 2;
-            must(fe_share_build(&mesh, &partition, i / 2, &share));
+            must(fe_share_build(&mesh, &partition, NULL, i / 2, &share));
             const int moved = count_moved(&mesh, &share);
             assert_true(mesh.in_pieces || n_rank == 1 ? moved == 0 : moved > share.n_elem_interior / 2);
             if (mesh.in_pieces) assert_true(mean_nodes(&mesh, &share) <= 1.2 * 225);
@@ -238,7 +238,7 @@ static double computed_again(const fe_mesh *mesh, int n_rank, int method, int *u
     *used = partition.method;
     for (int r = 0; r < n_rank; r++) {
         fe_share share;
-        must(fe_share_build(mesh, &partition, r, &share));
+        must(fe_share_build(mesh, &partition, NULL, r, &share));
         n += share.n_elem;
         fe_share_close(&share);
     }

@@ -44,6 +44,16 @@ uint64_t fe_mesh_hash(const fe_mesh *mesh)
     return fe_hash_value(&h);
 }
 
+fe_status fe_group_open(fe_group *group, const char *name, int dim, int number, size_t n_facet)
+{
+    *group = (fe_group){.dim = dim, .number = number};
+    FE_ALLOCATE(group->name, strlen(name) + 1, "group name");
+    strcpy(group->name, name);
+    FE_ALLOCATE(group->facet, n_facet * (dim == 3 ? 1 : 4), "facets");
+    group->n_facet = (int)n_facet;
+    return FE_OK;
+}
+
 const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name)
 {
     const fe_group *found = NULL;

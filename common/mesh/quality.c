@@ -160,6 +160,9 @@ fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality)
         q.mean_bandwidth += high - low;
     }
     if (mesh->n_elem > 0) q.mean_bandwidth /= mesh->n_elem;
+    q.min_valence = q.max_valence;
+    for (int i = 0; i < mesh->n_node; ++i)
+        if (valence[i] < q.min_valence) q.min_valence = valence[i];
     free(valence);
     *quality = q;
     return FE_OK;

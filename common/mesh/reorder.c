@@ -1,14 +1,12 @@
 /* Renumbering of nodes and elements: by coordinates, along the mesh's graph, along a curve, at random. */
-#include "common/mesh/bisect.h"
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fe_order_names[FE_N_ORDER] = {"as-is",  "lexicographic", "rcm",
-                                                "morton", "bisection",     "random"};
+const char *const fe_order_names[FE_N_ORDER + 1] = {"as-is",     "lexicographic", "rcm", "morton",
+                                                    "bisection", "random",        "auto"};
 
 /* --- applying a numbering --------------------------------------------------------------------------------
  */
@@ -74,24 +72,25 @@ static fe_status renumber_elements(fe_mesh *mesh, const int *elem_order)
     return FE_OK;
 }
 
-/* Elements by their lowest node, those of one node in the order they had: a counting sort. */
-static fe_status elements_after_nodes(const fe_mesh *mesh, int *elem_order)
+/* Elements by their lowest node in the order of nodes, those of one node in the order they had: a counting
+ * sort. */
+static fe_status elements_after_nodes(const fe_mesh *mesh, const int *node_order, int *elem_order)
 {
     const int nc = fe_corners(mesh->kind);
-    int *first = NULL, *lowest = NULL;
+    int *first = NULL, *lowest = NULL, *number = NULL;
     FE_ALLOCATE(first, (size_t)mesh->n_node + 1, "renumbering");
-    const fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&lowest);
+    fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&lowest);
+    if (status == FE_OK) status = inverse_of(node_order, mesh->n_node, &number);
     for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) {
         const int *corner = mesh->conn + (size_t)e * nc;
-        lowest[e] = corner[0];
+        lowest[e] = number[corner[0]];
         for (int a = 1; a < nc; ++a)
-            if (corner[a] < lowest[e]) lowest[e] = corner[a];
+            if (number[corner[a]] < lowest[e]) lowest[e] = number[corner[a]];
         ++first[lowest[e] + 1];
     }
     for (int i = 0; i < mesh->n_node; ++i) first[i + 1] += first[i];
     for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) elem_order[first[lowest[e]]++] = e;
-    free(first);
-    free(lowest);
+    free(first), free(lowest), free(number);
     return status;
 }
 
@@ -292,50 +291,8 @@ static fe_status rcm_order(const fe_mesh *mesh, int *order)
     return status;
 }
 
-/* --- compact pieces of elements, nodes in the order of pieces ------------------------------------------- */
-
-fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
-{
-    const int nc = fe_corners(mesh->kind);
-    double *centre = NULL;
-    int *order = NULL;
-    FE_ALLOCATE(centre, 3 * (size_t)n, "renumbering");
-    for (int k = 0; k < n; ++k)
-        for (int a = 0; a < nc; ++a)
-            for (int i = 0; i < 3; ++i)
-                centre[3 * (size_t)k + i] +=
-                    mesh->x[3 * (size_t)mesh->conn[(size_t)elem[k] * nc + a] + i] / nc;
-    fe_status status = fe_allocate((size_t)n, sizeof *order, "renumbering", (void **)&order);
-    if (status == FE_OK) {
-        for (int k = 0; k < n; ++k) order[k] = k;
-        fe_bisect(centre, order, n, fe_piece_elements(mesh->kind), omp_get_max_threads());
-        status = permute(elem, order, n, sizeof *elem);
-    }
-    free(centre), free(order);
-    return status;
-}
-
-/* Piece after piece, the nodes that no earlier piece has, in ascending order; nodes without elements last. */
-static fe_status nodes_by_piece(const fe_mesh *mesh, const int *elem_order, int *node_order)
-{
-    const int nc = fe_corners(mesh->kind), most = fe_piece_elements(mesh->kind);
-    char *taken = NULL;
-    int n = 0;
-    FE_ALLOCATE(taken, mesh->n_node, "renumbering");
-    for (int first = 0; first < mesh->n_elem; first += most) {
-        const int start = n, end = first + most < mesh->n_elem ? first + most : mesh->n_elem;
-        for (int k = first; k < end; ++k)
-            for (int a = 0; a < nc; ++a) {
-                const int node = mesh->conn[(size_t)elem_order[k] * nc + a];
-                if (!taken[node]) taken[node] = 1, node_order[n++] = node;
-            }
-        qsort(node_order + start, (size_t)(n - start), sizeof *node_order, compare_ints);
-    }
-    for (int i = 0; i < mesh->n_node; ++i)
-        if (!taken[i]) node_order[n++] = i;
-    free(taken);
-    return FE_OK;
-}
+/* --- all orders ------------------------------------------------------------------------------------------
+ */
 
 static fe_status find_order(const fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order)
 {
@@ -346,38 +303,51 @@ static fe_status find_order(const fe_mesh *mesh, fe_order order, uint64_t seed, 
     case FE_ORDER_RCM: return rcm_order(mesh, node_order);
     case FE_ORDER_MORTON: return morton_order(mesh, node_order);
     case FE_ORDER_RANDOM: shuffle(node_order, mesh->n_node, seed); return FE_OK;
-    default: return fe_fail(FE_BAD_INPUT, "order %d is not one of 0..%d", (int)order, FE_N_ORDER - 1);
+    default: return FE_OK; /* as-is */
     }
 }
 
-static fe_status reorder(fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order, int *elem_order)
+static fe_status find_orders(const fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order,
+                             int *elem_order)
 {
     for (int i = 0; i < mesh->n_node; ++i) node_order[i] = i;
     for (int e = 0; e < mesh->n_elem; ++e) elem_order[e] = e;
-    if (order == FE_ORDER_BISECTION) {
-        FE_TRY(fe_mesh_sort_pieces(mesh, mesh->n_elem, elem_order));
-        FE_TRY(nodes_by_piece(mesh, elem_order, node_order));
-        FE_TRY(renumber_nodes(mesh, node_order));
-        return renumber_elements(mesh, elem_order);
-    }
+    if (order == FE_ORDER_AS_IS) return FE_OK;
+    if (order == FE_ORDER_BISECTION) return fe_mesh_order_pieces(mesh, elem_order, node_order);
     FE_TRY(find_order(mesh, order, seed, node_order));
-    FE_TRY(renumber_nodes(mesh, node_order));
-    if (order == FE_ORDER_RANDOM)
-        shuffle(elem_order, mesh->n_elem, ~seed);
-    else
-        FE_TRY(elements_after_nodes(mesh, elem_order));
-    return renumber_elements(mesh, elem_order);
+    if (order != FE_ORDER_RANDOM) return elements_after_nodes(mesh, node_order, elem_order);
+    shuffle(elem_order, mesh->n_elem, ~seed);
+    return FE_OK;
+}
+
+fe_status fe_mesh_arrange(const fe_mesh *mesh, fe_order order, uint64_t seed, fe_arrangement *a)
+{
+    *a = (fe_arrangement){0};
+    if ((int)order < 0 || order >= FE_N_ORDER)
+        return fe_fail(FE_BAD_INPUT, "order %d is not one of 0..%d", (int)order, FE_N_ORDER - 1);
+    *a = (fe_arrangement){.name = fe_order_names[order], .in_pieces = order == FE_ORDER_BISECTION};
+    fe_status status = fe_allocate((size_t)mesh->n_node, sizeof(int), "renumbering", (void **)&a->node);
+    if (status == FE_OK)
+        status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&a->elem);
+    if (status == FE_OK) status = find_orders(mesh, order, seed, a->node, a->elem);
+    if (status != FE_OK) fe_arrangement_close(a);
+    return status;
+}
+
+void fe_arrangement_close(fe_arrangement *a)
+{
+    free(a->node), free(a->elem);
+    *a = (fe_arrangement){0};
 }
 
 fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed)
 {
     if (order == FE_ORDER_AS_IS) return FE_OK;
-    int *node_order = NULL, *elem_order = NULL;
-    FE_ALLOCATE(node_order, mesh->n_node, "renumbering");
-    fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&elem_order);
-    if (status == FE_OK) status = reorder(mesh, order, seed, node_order, elem_order);
+    fe_arrangement a;
+    FE_TRY(fe_mesh_arrange(mesh, order, seed, &a));
+    fe_status status = renumber_nodes(mesh, a.node);
+    if (status == FE_OK) status = renumber_elements(mesh, a.elem);
     mesh->in_pieces = order == FE_ORDER_BISECTION;
-    free(node_order);
-    free(elem_order);
+    fe_arrangement_close(&a);
     return status;
 }

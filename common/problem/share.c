@@ -22,14 +22,14 @@ static int lowest_owner(const fe_mesh *mesh, const fe_partition *p, int e)
     return lowest;
 }
 
-/* Elements with an owned corner: interior ones (all corners owned) first; in the mesh's order, or in compact
- * pieces if the mesh is. */
-static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
+/* Elements with an owned corner: interior ones (all corners owned) first; in the order asked for. */
+static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a,
+                               fe_share *s)
 {
     for (int fill = 0; fill < 2; fill++) {
         int interior = 0, border = s->n_elem_interior;
-        for (int e = 0; e < mesh->n_elem; e++) {
-            const int owned = owned_corners(mesh, p, s->rank, e);
+        for (int k = 0; k < mesh->n_elem; k++) {
+            const int e = a ? a->elem[k] : k, owned = owned_corners(mesh, p, s->rank, e);
             if (!owned) continue;
             int *at = owned == fe_corners(mesh->kind) ? &interior : &border;
             if (fill) s->elem[*at] = e;
@@ -41,7 +41,7 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, fe_sh
         FE_ALLOCATE(s->elem, s->n_elem, "elements of a rank");
         FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
     }
-    if (mesh->in_pieces) {
+    if (a ? a->in_pieces && p->n_rank > 1 : mesh->in_pieces) {
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
     }
@@ -84,14 +84,16 @@ static void sort_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
     s->n_local = s->n_owned + count[GHOST - INTERIOR];
 }
 
-static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
+static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a, fe_share *s)
 {
     FE_ALLOCATE(s->local, mesh->n_node, "nodes of a rank");
     sort_nodes(mesh, p, s);
     FE_ALLOCATE(s->node, s->n_local, "nodes of a rank");
     int at[3] = {0, s->n_node_interior, s->n_owned};
-    for (int i = 0; i < mesh->n_node; i++)
+    for (int k = 0; k < mesh->n_node; k++) {
+        const int i = a ? a->node[k] : k;
         if (s->local[i] != ELSEWHERE) s->node[at[s->local[i] - INTERIOR]++] = i;
+    }
     halo_order order = {p->owner, NULL, mesh->node_tag};
     qsort_r(s->node + s->n_owned, (size_t)(s->n_local - s->n_owned), sizeof *s->node, in_halo_order, &order);
     for (int i = 0; i < s->n_local; i++) s->local[s->node[i]] = i;
@@ -148,12 +150,13 @@ static fe_status build_send(const fe_mesh *mesh, const fe_partition *p, fe_share
     return FE_OK;
 }
 
-fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, int rank, fe_share *s)
+fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a, int rank,
+                         fe_share *s)
 {
     int *mark = NULL;
     *s = (fe_share){.rank = rank};
-    FE_TRY(take_elements(mesh, p, s));
-    FE_TRY(take_nodes(mesh, p, s));
+    FE_TRY(take_elements(mesh, p, a, s));
+    FE_TRY(take_nodes(mesh, p, a, s));
     FE_TRY(build_receive(p, s));
     FE_ALLOCATE(mark, s->n_owned, "share of a rank");
     const fe_status status = build_send(mesh, p, s, mark);

@@ -32,18 +32,20 @@ fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_part
 void fe_partition_close(fe_partition *p);
 
 /* Nodes are numbered owned first, then ghosts by owner and tag. Owned nodes that touch interior elements only
- * come before the other owned nodes; both follow the mesh's order. The mesh may be a piece of a larger one,
- * with its tags, that holds all elements at the rank's nodes. */
+ * come before the other owned nodes; both follow the arrangement, or the mesh's order. The mesh may be a
+ * piece of a larger one, with its tags, that holds all elements at the rank's nodes. */
 typedef struct fe_share {
     int rank, n_owned, n_local, n_node_interior, n_elem, n_elem_interior;
     int *node;        /* [n_local] node of the mesh */
     int *local;       /* [mesh's n_node] local number, -1 where the rank does not hold the node */
     int *elem;        /* [n_elem] element of the mesh, interior first; all that touch an owned node. Each part
-                         follows the order of the mesh, or is in compact pieces if the mesh is */
+                         follows the arrangement, or is in compact pieces if that is */
     uint8_t *counted; /* [n_elem] set on the lowest rank among the owners of its corners */
     fe_halo halo;
 } fe_share;
-fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, int rank, fe_share *s);
+/* arrangement: NULL for the mesh's own order. */
+fe_status fe_share_build(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *arrangement,
+                         int rank, fe_share *s);
 void fe_share_close(fe_share *s);
 
 /* What a partition costs, over all ranks; work is counted in elements that a rank computes. */

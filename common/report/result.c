@@ -245,6 +245,7 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, o, "threads", integer(r->threads));
     put(w, o, "communication", text(r->communication));
     put(w, o, "partition", text(r->partition));
+    put(w, o, "order", text(r->order));
     put(w, quality, "imbalance", number(r->quality.imbalance));
     put(w, quality, "ghosts", number(r->quality.ghosts));
     put(w, quality, "duplicates", number(r->quality.duplicates));

@@ -38,7 +38,7 @@ void fe_row_write_header(FILE *file)
     fputs("schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,"
           "plastic_pattern,n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,"
           "dof_per_s,gb_per_s,gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,"
-          "plastic_measured,error,orthogonality_loss,deterministic,status\n",
+          "plastic_measured,error,orthogonality_loss,deterministic,numbering,status\n",
           file);
 }
 
@@ -77,7 +77,7 @@ void fe_row_write(FILE *file, const fe_row *r)
     if (r->orthogonality_loss > 0.0) fprintf(file, "%.3e", r->orthogonality_loss);
     fputc(',', file);
     if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
-    fprintf(file, ",%s\n", r->status);
+    fprintf(file, ",%s,%s\n", r->numbering ? r->numbering : r->order, r->status);
 }
 
 void fe_row_write_samples_header(FILE *file)

@@ -31,6 +31,7 @@ typedef struct fe_row {
     const char *machine, *backend, *device;
     int ranks, threads;
     const char *variant, *element, *mesh, *order;
+    const char *numbering;       /* the order in force; NULL: that of `order` */
     double plastic;              /* share of plastic elements that was asked for; NAN: none was */
     const char *plastic_pattern; /* clustered, scattered */
     int64_t n_elem, n_dof;

@@ -17,6 +17,8 @@ typedef struct run {
     const fe_observer *observer;
     fe_result *result;
     fe_partition partition;
+    fe_arrangement arrangement; /* of the order auto */
+    double arrange_seconds;
     int abandoned;    /* a rank's thread did not end, or MPI may still write to its memory */
     int n_shown;      /* steps that rank 0's observer has seen: these are not taken back */
     fe_ending ending; /* as rank 0 found it, with all others */
@@ -33,6 +35,7 @@ fe_options fe_default_options(void)
                         .backend = "host",
                         .ranks = 1,
                         .tet_points = 1,
+                        .order = FE_ORDER_AUTO,
                         .restart = 30,
                         .precondition = FE_PRECONDITION_AUTO,
                         .krylov_iterations = 20000,
@@ -319,6 +322,7 @@ static fe_status describe(fe_solver *s, const run *r)
     result->quality = quality;
     result->bytes_resident = (size_t)bytes;
     memcpy(result->setup_seconds, s->setup_seconds, sizeof result->setup_seconds);
+    result->setup_seconds[FE_SETUP_PROBLEM] += r->arrange_seconds;
     snprintf(result->device, sizeof result->device, "%s", d->name);
     return FE_OK;
 }
@@ -337,7 +341,8 @@ static void warn_of_anderson(const fe_solver *s)
 static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 {
     warn_of_anderson(s);
-    FE_TRY(fe_share_build(r->mesh, &r->partition, s->comm->rank, share));
+    FE_TRY(fe_share_build(r->mesh, &r->partition, r->arrangement.elem ? &r->arrangement : NULL, s->comm->rank,
+                          share));
     FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
@@ -396,6 +401,23 @@ static void close_run(run *r)
     free(r->element_rank);
     fe_checkpoint_close(&r->kept);
     fe_partition_close(&r->partition);
+    fe_arrangement_close(&r->arrangement);
+}
+
+static const fe_assembly *table_of(const run *r)
+{
+    return r->backend == &fe_backend_host ? r->variant->host : r->variant->cuda;
+}
+
+/* Elements and nodes in the order that the strategy wants. */
+static fe_status arrange(run *r)
+{
+    const double start = fe_seconds();
+    if (r->options->order != FE_ORDER_AUTO) return FE_OK;
+    FE_TRY(fe_mesh_arrange_for(r->mesh, table_of(r)->traits & FE_PIECES, &r->arrangement));
+    r->result->order = r->arrangement.name;
+    r->arrange_seconds = fe_seconds() - start;
+    return FE_OK;
 }
 
 /* A strategy of this build for the options, or why not. */
@@ -407,8 +429,7 @@ static fe_status choose(run *r)
         return fe_fail(FE_BAD_INPUT, "--variant %s: there is no such variant; solve --list prints all",
                        o->variant);
     FE_TRY(fe_backend_find(o->backend, &r->backend));
-    const int cuda = !strcmp(o->backend, "cuda");
-    if (!(cuda ? r->variant->cuda : r->variant->host))
+    if (!table_of(r))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
     if (o->graphs >= FE_GRAPHS_ON && !r->backend->recording.begin)
         return fe_fail(FE_BAD_INPUT, "--graphs: the %s backend has none", o->backend);
@@ -435,6 +456,7 @@ static fe_status run_all(run *r)
     FE_TRY(fe_ranks_check(&ranks));
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
     r->result->partition = fe_partition_names[r->partition.method];
+    FE_TRY(arrange(r));
     FE_TRY(run_fields(r));
     const fe_status status = fe_ranks_run(&ranks, run_rank, r);
     r->abandoned = ranks.abandoned;
@@ -454,6 +476,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->precondition = fe_precondition_name(o, mesh->n_node);
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = fe_partition_names[o->partition];
+    result->order = fe_order_names[o->order];
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     result->n_before = o->resume ? (int)o->resume->head.n_step : 0;

@@ -37,6 +37,8 @@ typedef struct fe_options {
     fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
     int transport;                 /* between GPUs: launch.h */
     int partition, tet_points;
+    fe_order order; /* auto (default): shares are numbered as the strategy wants it, the mesh keeps its
+                       numbers; others say what the caller has renumbered the mesh by */
     int jacobian, predictor, krylov, restart, orthogonalization, basis, precondition;
     int measure_orthogonality; /* at the end of each cycle of GMRES; for looking, not for timing */
     double krylov_tolerance;   /* 0: Eisenstat-Walker */

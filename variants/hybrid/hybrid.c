@@ -154,6 +154,7 @@ static const fe_assembly hybrid_host = {.setup = setup_host,
                                         .material = fe_material_host,
                                         .jacvec = jacvec,
                                         .diagonal = diagonal,
+                                        .traits = FE_PIECES,
                                         .note = note};
 #if FE_HAVE_CUDA
 static const fe_assembly *cuda_of(const fe_variant *variant) { return variant->cuda; }
@@ -163,7 +164,7 @@ static const fe_assembly hybrid_cuda = {.setup = setup_cuda,
                                         .material = fe_material_cuda,
                                         .jacvec = jacvec,
                                         .diagonal = diagonal,
-                                        .traits = FE_INDEPENDENT,
+                                        .traits = FE_INDEPENDENT | FE_PIECES,
                                         .note = note};
 #endif
 

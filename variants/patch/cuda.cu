@@ -432,10 +432,10 @@ extern "C" const fe_assembly patch_cuda = {.setup = setup,
                                            .material = fe_material_cuda,
                                            .jacvec = jacvec,
                                            .diagonal = diagonal,
-                                           .traits = FE_INDEPENDENT};
+                                           .traits = FE_INDEPENDENT | FE_PIECES};
 extern "C" const fe_assembly patch_ordered_cuda = {.setup = setup_ordered,
                                                    .residual = residual,
                                                    .material = fe_material_cuda,
                                                    .jacvec = jacvec,
                                                    .diagonal = diagonal,
-                                                   .traits = FE_STORES};
+                                                   .traits = FE_STORES | FE_PIECES};

@@ -354,10 +354,11 @@ const fe_assembly patch_host = {.setup = setup,
                                 .residual = residual,
                                 .material = fe_material_host,
                                 .jacvec = jacvec,
-                                .diagonal = diagonal};
+                                .diagonal = diagonal,
+                                .traits = FE_PIECES};
 const fe_assembly patch_ordered_host = {.setup = setup_ordered,
                                         .residual = residual,
                                         .material = fe_material_host,
                                         .jacvec = jacvec,
                                         .diagonal = diagonal,
-                                        .traits = FE_STORES};
+                                        .traits = FE_STORES | FE_PIECES};
