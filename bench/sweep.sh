@@ -9,11 +9,12 @@
 # Passes, the most useful first; each leaves tables and figures:
 #   first look   all strategies and operations at one size, few samples: on the GPU, else on the host. Always whole
 #   solves       whole solves there, on one and several GPUs; until three fifths of the budget are gone
-#   sizes        other sizes and the order bisection, on the GPU
+#   sizes        other sizes and meshes on the GPU: unstructured ones, boxes whose sides are no powers of two, plastic
+#                zones; small sizes, for the crossover with the host
 #   ranks        several GPUs
 #   samples      again, with more samples, what has few of them or wide intervals
 #   host         the host's solves, sizes and ranks; a fifth of the budget is kept for them where there is a GPU
-#   rest         larger solves, node orders, shares of plastic elements, redundant element forms, further sizes
+#   rest         larger solves, orders, shares of plastic elements, redundant element forms, further sizes and meshes
 # A point that would not end within the budget is left out, and said so in the table's foot.
 #
 # Environment (make bench takes the same names as arguments), with defaults:
@@ -24,7 +25,10 @@
 #   BACKENDS="host cuda"    those that are there
 #   ELEMENTS="tet4 hex8"
 #   VARIANTS=               strategies, all (of solves and scaling: five); kernels --fe_list prints them
-#   SIZES_host= SIZES_cuda= degrees of freedom, "25000 100000": the first is that of the first look
+#   SIZES_host= SIZES_cuda= degrees of freedom of boxes, "25000 100000": the first is that of the first look
+#   MESHES_host= MESHES_cuda=  other meshes: irregular@5000000 and slender@1000000 (about so many degrees of freedom),
+#                           119x119x119 (cells), bracket (the fine one, each element in 64; where Gmsh is installed);
+#                           0: none
 #   SOLVES_host= SOLVES_cuda=  problems: bracket (the fine mesh where Gmsh is installed, with its coarse one),
 #                           bending32 (cube of 32 cells, elastic), stretched46 (the reference workload); 0: none
 #   PRECONDITION="block-jacobi multigrid"
@@ -138,21 +142,24 @@ interrupted() {
 }
 trap interrupted INT TERM HUP
 
-# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN, solves BACKEND ELEMENT PROBLEM
+# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN (SIZE: degrees of freedom of a
+# box, or a mesh as in MESHES_cuda), solves BACKEND ELEMENT PROBLEM
 # PRECONDITION RANKS, the same of peers, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
-    SIZES_host=${SIZES_host:-100000 300000 800000 3200000}
+    SIZES_host=${SIZES_host:-100000 1000 10000 300000 800000 3200000} MESHES_host=${MESHES_host:-irregular@300000}
 else
-    SIZES_host=${SIZES_host:-25000 100000}
+    SIZES_host=${SIZES_host:-25000 1000 5000 100000} MESHES_host=${MESHES_host:-irregular@100000}
 fi
-SIZES_cuda=${SIZES_cuda:-1000000 6400000 300000}
+SIZES_cuda=${SIZES_cuda:-1000000 6400000 300000 100000 30000 10000 3000 1000}
+has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
+if has cuda; then MESHES_cuda=${MESHES_cuda:-irregular@5000000 119x119x119 bracket}; else MESHES_cuda=0; fi
 sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda"; fi; }
 first_of() { echo "${1%% *}"; }
 others_of() { echo "$1" | cut -s -d' ' -f2-; }
 largest_of() { echo "$1" | tr ' ' '\n' | sort -n | tail -n 1; }
-has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
-kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER
-    for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 1 clustered"; done
+kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN]
+    [ "$4" != 0 ] && { [ "$4" != bracket ] || [ -n "$fine" ]; } || return 0
+    for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 ${6:-1} ${7:-clustered}"; done
 }
 # The reference workload on all numbers of ranks, other problems on one; the bracket on its two meshes.
 solve_points() { # PASS BACKEND PROBLEM...
@@ -222,38 +229,40 @@ rank_points() { # PASS BACKEND
     done
 }
 rest_points() { # BACKEND: at a reference size orders, shares of plastic elements, and the redundant forms; further sizes
-    [ "$1" = host ] && reference=$(first_of "$SIZES_host") further='10000 50000 200000 400000 1600000' ||
-        reference=300000 further='30000 100000 600000 2000000 3000000 10000000'
+    [ "$1" = host ] && reference=$(first_of "$SIZES_host") further='10000 50000 200000 400000 1600000 slender@100000' ||
+        reference=300000 further='600000 2000000 3000000 10000000 slender@6000000 127x128x129 irregular@20000000 irregular@1000000'
     [ "$1" = host ] && there=$SOLVES_host more='bending32 stretched46' || there=$SOLVES_cuda more='bending32 bending96'
     for problem in $more; do
         case " $there " in *" 0 "* | *" $problem "*) ;; *) solve_points rest "$1" "$problem" ;; esac
     done
-    for order in bisection random rcm morton; do kernel_points rest "$repetitions_kernels" "$1" "$reference" $order; done
-    for plastic in 0 0.01 0.1 0.5 1; do
-        for pattern in clustered scattered; do
-            for element in $ELEMENTS; do
-                echo "rest $repetitions_kernels kernels $1 $element $reference lexicographic $plastic $pattern"
-            done
+    for order in lexicographic bisection random rcm morton; do kernel_points rest "$repetitions_kernels" "$1" "$reference" $order; done
+    for plastic in 0 0.01 0.1 0.2 0.5 1; do
+        for pattern in clustered scattered zones; do
+            kernel_points rest "$repetitions_kernels" "$1" "$reference" auto $plastic $pattern
         done
     done
     for element in tet4_p4 hex8_naive; do
-        echo "rest $repetitions_kernels kernels $1 $element $reference lexicographic 1 clustered"
+        echo "rest $repetitions_kernels kernels $1 $element $reference auto 1 clustered"
     done
-    for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" lexicographic; done
+    for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" auto; done
+    for order in bisection random; do kernel_points rest "$repetitions_kernels" "$1" "irregular@$reference" $order; done
 }
 all_points() {
-    kernel_points first "$repetitions_first" $first_backend "$(first_of "$(sizes_of $first_backend)")" lexicographic
+    kernel_points first "$repetitions_first" $first_backend "$(first_of "$(sizes_of $first_backend)")" auto
     if has cuda; then
         solve_points solves cuda $SOLVES_cuda
-        for size in $(others_of "$SIZES_cuda"); do kernel_points sizes "$repetitions_kernels" cuda "$size" lexicographic; done
-        kernel_points sizes "$repetitions_kernels" cuda "$(largest_of "$SIZES_cuda")" bisection # patches like it best
+        large=$(largest_of "$SIZES_cuda")
+        for size in $large $MESHES_cuda; do kernel_points sizes "$repetitions_kernels" cuda "$size" auto; done
+        kernel_points sizes "$repetitions_kernels" cuda "$large" auto 0.2 zones
+        for size in $(others_of "$SIZES_cuda"); do [ "$size" = "$large" ] || kernel_points sizes "$repetitions_kernels" cuda "$size" auto; done
+        kernel_points sizes "$repetitions_kernels" cuda "$large" lexicographic
         rank_points ranks cuda
-        kernel_points samples "$repetitions_kernels" cuda "$(first_of "$SIZES_cuda")" lexicographic
+        kernel_points samples "$repetitions_kernels" cuda "$(first_of "$SIZES_cuda")" auto
     fi
     if has host; then
         solve_points "$(has cuda && echo host || echo solves)" host $SOLVES_host
         peer_points "$(has cuda && echo host || echo solves)" $SOLVES_host
-        for size in $SIZES_host; do kernel_points host "$repetitions_kernels" host "$size" lexicographic; done
+        for size in $SIZES_host $MESHES_host; do kernel_points host "$repetitions_kernels" host "$size" auto; done
         rank_points host host
     fi
     for backend in $BACKENDS; do rest_points "$backend"; done
@@ -275,6 +284,9 @@ predict() {
     {
         cells = $6; gsub(/[a-z_]/, "", cells)
         shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
+        if ($3 == "kernels" && $6 == "bracket") $6 = 4000000
+        else if ($3 == "kernels" && split($6, part, "x") == 3) $6 = 3 * part[1] * part[2] * part[3]
+        else if ($3 == "kernels") sub(/.*@/, "", $6)
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
         if ($3 == "solves") guess = few * solve_seconds()
         else if ($3 == "peers") guess = 1 + ($2 + 1) * solve_size() / 20000
@@ -314,9 +326,14 @@ measure() {
     shift
     case $program in
     kernels)
-        [ "$pattern" = clustered ] || set -- --fe_scatter "$@"
-        set -- --fe_backend="$backend" --fe_elements="$element" --fe_dofs="$size" --fe_order="$order" \
-            --fe_plastic="$plastic" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
+        case $size in
+        *@*) set -- --fe_mesh="${size%@*}" --fe_dofs="${size#*@}" "$@" ;;
+        *x*x*) set -- --fe_mesh="$size" "$@" ;;
+        bracket) set -- --fe_mesh="$scratch/bracket_$element.msh" --fe_refine=2 "$@" ;;
+        *) set -- --fe_dofs="$size" "$@" ;;
+        esac
+        set -- --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \
+            --fe_plastic="$plastic" --fe_pattern="$pattern" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
     solves | peers)
@@ -427,7 +444,7 @@ attempt() {
 visit() {
     name=$program-$backend-$element-$size-$first-$second${third:+-$third} at=$scratch/$name
     case $program in
-    kernels) order=$first plastic=$second pattern=$third about="$size DoF, $order, plastic $plastic $pattern" ;;
+    kernels) order=$first plastic=$second pattern=$third about="$size$(case $size in *[!0-9]*) ;; *) echo ' DoF' ;; esac), $order, plastic $plastic $pattern" ;;
     solves | peers) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     scaling) kind=$first ranks=$second about="$size DoF$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
@@ -458,7 +475,7 @@ visit() {
 
 # The bracket's fine meshes, where Gmsh can make them.
 fine=
-case " ${SOLVES_cuda:-} ${SOLVES_host:-} " in
+case " ${SOLVES_cuda:-} ${SOLVES_host:-} ${MESHES_cuda:-} ${MESHES_host:-} " in
 *" bracket "*)
     python=python3
     "$python" -c 'import gmsh' 2>/dev/null || python=/usr/bin/python3

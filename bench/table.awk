@@ -1,8 +1,8 @@
 # Markdown tables of a kernels.csv.
 #
 # For each backend and element: the largest size that has times, with one line per variant, one column per
-# operation, and the limit that the machine's ceilings set. If the sweep holds several node orders or shares of
-# plastic elements, jacvec over these at one size. A cell is the median throughput and its 95 % interval. Bold is
+# operation, and the limit that the machine's ceilings set. If the sweep holds several orders, shares of plastic
+# elements or meshes, jacvec over these. A cell is the median throughput and its 95 % interval. Bold is
 # the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
 # The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
 # all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere.
@@ -12,18 +12,22 @@ FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 function kind_of(op) { return op == "material" ? "points" : "sums" }
 function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
+# Cubes of all sizes are one mesh.
+function mesh() { return get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case") }
 function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
 }
 {
     backend = get("backend"); element = get("element"); dof = get("n_dof"); variant = get("variant")
-    setting = get("order") SUBSEP get("plastic") + 0 SUBSEP pattern()
+    setting = get("order") SUBSEP get("plastic") + 0 SUBSEP pattern() SUBSEP mesh()
     group = backend SUBSEP element SUBSEP setting SUBSEP dof
     at = group SUBSEP get("operation") SUBSEP variant
     note("groups", backend SUBSEP element)
     note("variants", variant)
     note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
+    if (get("plastic") + 0 == 1 && pattern() == "clustered") note("meshes", mesh())
+    if (get("order") == "auto" && get("numbering") != "") numbering[group, variant] = get("numbering")
     has[group, variant] = 1
     machine = get("machine"); commit = get("commit")
     status[at] = get("status")
@@ -96,13 +100,26 @@ function price(backend, group, op,    best, steady) {
     return sprintf("%.2f (%.2f–%.2f) `%s`", median[group, op, steady] / median[group, op, best],
         low[group, op, steady] / high[group, op, best], high[group, op, steady] / low[group, op, best], steady)
 }
+# An order in words; of auto, what it was.
+function order_of(group, order,    v, name, n, list, text, i) {
+    if (order != "auto") return order " order"
+    for (v = 1; v <= count["variants"]; v++) {
+        name = numbering[group, item["variants", v]]
+        if (name == "") continue
+        for (i = 1; i <= n; i++) if (list[i] == name) break
+        if (i > n) { list[++n] = name; who[i] = "" }
+        who[i] = who[i] (who[i] == "" ? "" : ", ") "`" item["variants", v] "`"
+    }
+    for (i = 1; i <= n; i++) text = text (i > 1 ? "; " : "") list[i] " for " who[i]
+    return "order auto (" text ")"
+}
 # All operations at the largest size.
 function operations(backend, element, setting,    part, dof, group, o, v, variant, text) {
     split(setting, part, SUBSEP)
     dof = largest(sizes[backend, element, setting])
     group = backend SUBSEP element SUBSEP setting SUBSEP dof
-    printf "\n## %s on %s, %d DoF: %s\n\n%s, %s order, %g %% plastic%s.\n\n", element, backend, dof, unit_name(backend),
-        about[group], part[1], 100 * part[2], part[3] == "scattered" ? ", scattered" : ""
+    printf "\n## %s on %s, %s%d DoF: %s\n\n%s, %s, %g %% plastic%s.\n\n", element, backend, part[4] == "box" ? "" : part[4] ", ", dof, unit_name(backend),
+        about[group], order_of(group, part[1]), 100 * part[2], part[3] == "clustered" ? "" : ", " part[3]
     header("variant", ops, n_op, "", " memory, B/DoF | own memory, B/DoF | set-up ms | largest error | bitwise reproducible |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
@@ -123,7 +140,7 @@ function operations(backend, element, setting,    part, dof, group, o, v, varian
 # common size.
 function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
     for (i = 1; i <= count[list]; i++) {
-        key = (list == "orders" ? item[list, i] SUBSEP 1 : "lexicographic" SUBSEP item[list, i]) SUBSEP how
+        key = (list == "orders" ? item[list, i] SUBSEP 1 : usual_order SUBSEP item[list, i]) SUBSEP how SUBSEP "box"
         if (sizes[backend, element, key] == "") continue
         names[++n] = item[list, i]; keys[n] = key
     }
@@ -148,15 +165,37 @@ function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part
         if (rows) print text
     }
 }
+# An operation over all meshes, each at its largest size.
+function over_meshes(backend, element, op,    n, i, v, key, names, groups, variant, text, rows) {
+    for (i = 1; i <= count["meshes"]; i++) {
+        key = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP item["meshes", i]
+        if (sizes[backend, element, key] == "") continue
+        names[++n] = item["meshes", i] ", " largest(sizes[backend, element, key]) " DoF"
+        groups[n] = backend SUBSEP element SUBSEP key SUBSEP largest(sizes[backend, element, key])
+    }
+    if (n < 2) return
+    printf "\n## %s on %s: %s over meshes, %s\n\n", element, backend, op, unit_name(backend)
+    header("variant", names, n, "", "")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
+        for (i = 1; i <= n; i++) {
+            if (has[groups[i], variant]) rows = 1
+            text = text " " cell(groups[i], op, variant) " |"
+        }
+        if (rows) print text
+    }
+}
 END {
     if (!count["groups"]) exit
+    usual_order = "lexicographic" # of older results
+    for (i = 1; i <= count["orders"]; i++) if (item["orders", i] == "auto") usual_order = "auto"
     printf "# Kernels on %s, commit %s\n\n", machine, commit
     print "Median throughput with its 95 % interval; bold is the fastest of its column if its interval overlaps no other."
     print "Where no cell is bold, the samples cannot tell. `results/README.md` explains columns and ceiling."
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
         shown = 0
-        usual = "lexicographic" SUBSEP 1 SUBSEP "clustered"
+        usual = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP "box"
         if (sizes[name[1], name[2], usual] != "") { operations(name[1], name[2], usual); continue }
         for (i = 1; i <= count["settings"]; i++)
             if (!shown && sizes[name[1], name[2], item["settings", i]] != "") {
@@ -169,6 +208,9 @@ END {
         over("orders", name[1], name[2], "clustered", "")
         over("plastics", name[1], name[2], "clustered", "plastic ")
         over("plastics", name[1], name[2], "scattered", "plastic ")
+        over("plastics", name[1], name[2], "zones", "plastic ")
+        over_meshes(name[1], name[2], "jacvec_elastic")
+        over_meshes(name[1], name[2], "jacvec")
     }
     if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were measured."
     folder = FILENAME

@@ -1,7 +1,8 @@
 # What the .gp files of this folder draw of one backend, as a gnuplot script: lists, ranges and data blocks.
 #   awk -v backend=host -f plots/figures.awk variants/variants.def machine.csv kernels.csv
-# Rows of one node order, share and pattern of plastic elements are taken: lexicographic, 1 and clustered if
-# there are any. $plastic has all shares and patterns of lexicographic rows, at the size of an element that has most.
+# Rows of cubes of one order, share and pattern of plastic elements are taken: auto (older results: lexicographic), 1
+# and clustered if there are any. $plastic has all shares and patterns of that order, at the size of an element that
+# has most.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { file++ }
 file == 1 && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); know($0) }
@@ -11,13 +12,15 @@ FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 # Rows up to schema 2 call element_only bound.
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
+get("case") !~ /^box[0-9]+-distorted$/ { next }
 get("backend") == backend {
     know(get("variant"))
     row[++n_row] = $0
-    if (get("status") == "ok" && (wanted == "" || setting() == "lexicographic,1,clustered")) wanted = setting()
+    if (get("status") == "ok" && (wanted == "" || setting() == "auto,1,clustered" || setting() == "lexicographic,1,clustered" && wanted != "auto,1,clustered")) wanted = setting()
 }
 function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
 function setting() { return get("order") "," get("plastic") + 0 "," pattern() }
+function usual_order(    part) { split(wanted, part, ","); return part[1] }
 function rate(x) { return unit * get("n_dof") / x }
 function ceiling(    memory, arithmetic) {
     memory = get("bytes_moved") / (1e9 * machine[backend "_copy_gb_per_s"])
@@ -38,7 +41,7 @@ function over_shares(n,    i, k, e, list, lines, ceilings, least, most, at, draw
     for (i = 1; i <= n_row; i++) {
         $0 = row[i]
         e = get("element")
-        if (get("status") != "ok" || get("operation") != "jacvec" || get("order") != "lexicographic") continue
+        if (get("status") != "ok" || get("operation") != "jacvec" || get("order") != usual_order()) continue
         if (most_shares[e] < 2 || get("n_dof") + 0 != size[e]) continue
         lines = lines e " " pattern() " " get("variant") " " get("plastic_measured") " " rate(get("median_s")) " " \
             rate(get("ci95_high_s")) " " rate(get("ci95_low_s")) "\n"
@@ -59,7 +62,7 @@ END {
     for (i = 1; i <= n_row; i++) {
         $0 = row[i]
         e = get("element"); op = get("operation"); v = get("variant"); dof = get("n_dof") + 0
-        if (get("status") == "ok" && op == "jacvec" && get("order") == "lexicographic" && !((e, dof, get("plastic") + 0) in has_share)) {
+        if (get("status") == "ok" && op == "jacvec" && get("order") == usual_order() && !((e, dof, get("plastic") + 0) in has_share)) {
             has_share[e, dof, get("plastic") + 0] = 1
             if (++n_share[e, dof] > most_shares[e] + 0) { most_shares[e] = n_share[e, dof]; size[e] = dof }
         }
@@ -117,7 +120,7 @@ END {
     print "operations = 'residual material jacvec_elastic jacvec diagonal'"
     for (e in largest) printf "largest_%s = %d\n", e, largest[e]
     split(wanted, part, ",")
-    printf "caption_plastic = '%s · lexicographic order · solid: one slab is plastic, dashed: elements at random places are · commit %s'\n", device, commit
+    printf "caption_plastic = '%s · %s order · solid: one slab is plastic, dashed: elements at random places are, dotted: zones · commit %s'\n", device, usual_order(), commit
     printf "caption = '%s · %s order, %g %% plastic · commit %s'\n", device, part[1], 100 * part[2], commit
     printf "unit = '%s'\n", backend == "host" ? "MDoF/s" : "GDoF/s"
     printf "first = %g\nlast = %g\nleast = %g\nmost = %g\n", first, last, round_down(least), round_up(most)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, operations, ceiling, breakdown, scaling, Anderson acceleration and
-# orthogonality, for each backend that has rows, as SVG and PNG.
+# Draws all figures of result folders: throughput, crossover, operations, ceiling, breakdown, scaling, Anderson
+# acceleration and orthogonality, for each backend that has rows, as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
 export LC_ALL=C.UTF-8
@@ -11,11 +11,11 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
-draw() { # FOLDER FIGURE BACKEND: as SVG and PNG, from $work/data.gp
+draw() { # FOLDER FIGURE BACKEND [SCRIPT]: as SVG and PNG, from $work/data.gp
     for format in svg png; do
         file=$2-$3.$format
         # drawn elsewhere and moved: a figure is the old one or the new one
-        gnuplot -e "format = '$format'; output = '$work/$file'" "$work/data.gp" "plots/$2.gp" 2>"$work/log" &&
+        gnuplot -e "format = '$format'; output = '$work/$file'" "$work/data.gp" "plots/${4:-$2}.gp" 2>"$work/log" &&
             mv "$work/$file" "$1/$file" || {
             echo "plots: $1/$file could not be drawn" >&2
             cat "$work/log" >&2
@@ -31,6 +31,10 @@ for folder in "$@"; do
     if [ -f "$folder/orthogonality.csv" ]; then
         awk -F, -f plots/orthogonality.awk "$folder/orthogonality.csv" >"$work/data.gp"
         draw "$folder" orthogonality host
+    fi
+    if [ -f "$folder/kernels.csv" ]; then
+        awk -f plots/crossover.awk "$folder/machine.csv" "$folder/kernels.csv" >"$work/data.gp"
+        [ ! -s "$work/data.gp" ] || draw "$folder" crossover both throughput # where host and GPU have rows
     fi
     for backend in host cuda; do
         : >"$work/data.gp"

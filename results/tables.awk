@@ -31,6 +31,7 @@ file == "kernels.csv" {
     if (get("status") == "ok") n_ok[run]++
     if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")
     if (get("plastic") + 0 != 1 || ("plastic_pattern" in column) && get("plastic_pattern") != "clustered") next
+    if (get("case") !~ /^box[0-9]+-distorted$/) next
     if (!((run, b, e, o, d) in has_size)) {
         has_size[run, b, e, o, d] = 1
         size[run, b, e, o, ++n_size[run, b, e, o]] = d
@@ -155,7 +156,17 @@ function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
 function millions(d) { return digits(d / 1e6) " M" }
 function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
 function machine_name(r) { return fact[r, "gpu"] != "" ? fact[r, "gpu"] : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : short(r) }
-function main_order(r, b, e) { return (r, b, e, "lexicographic") in largest ? "lexicographic" : "bisection" }
+function main_order(r, b, e) { # auto since the order is the strategy's choice
+    return (r, b, e, "auto") in largest ? "auto" : (r, b, e, "lexicographic") in largest ? "lexicographic" : "bisection"
+}
+# The orders of the rows that were shown, in words.
+function order_words(    text) {
+    if ("auto" in shown_order) text = "order `auto`" (length(shown_order) > 1 ? "; in older runs " : "")
+    if ("lexicographic" in shown_order) text = text "lexicographic order"
+    else if ("bisection" in shown_order) text = text "order `bisection`"
+    delete shown_order
+    return text
+}
 # The row of a strategy at the largest size, in the order that most rows are of.
 function row(r, b, e, v, p, o, d) {
     if (o == "") o = main_order(r, b, e)
@@ -250,10 +261,10 @@ function sizes_of(r, b, e, o, list,    i, n) {
 # case_run[i], case_order[i], ...; lines of tables are run, order and degrees of freedom.
 function find_cases(    r, o, e, i, n, p, list, orders) {
     if (n_case) return
-    split("lexicographic bisection rcm morton random", orders, " ")
+    split("auto lexicographic bisection rcm morton random", orders, " ")
     for (r = 1; r <= n_run; r++) {
         if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
-        for (o = 1; o <= 5; o++) {
+        for (o = 1; o <= 6; o++) {
             n = sizes_of(r, "cuda", "hex8", orders[o], list)
             for (i = 1; i <= n; i++) {
                 line_run[++n_line] = r; line_order[n_line] = orders[o]; line_dof[n_line] = list[i]
@@ -589,7 +600,7 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
         for (e = 1; e <= 2; e++) for (i = 1; i <= n; i++) {
             if (!((r, b, v[i]) in present)) continue # newer than the run
             if (b == "host" && state[row(r, b, elements[e], v[i], "jacvec")] == "") continue # a budget may leave hosts out
-            o = main_order(r, b, elements[e])
+            o = main_order(r, b, elements[e]); shown_order[o] = 1
             text = "| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
             for (p = 1; p <= n_op; p++) if (ops[p] != "material") text = text " | " cell(row(r, b, elements[e], v[i], ops[p]))
             if (state[row(r, b, elements[e], v[i], "jacvec")] == "") need(row(r, b, elements[e], v[i], "jacvec"))
@@ -597,7 +608,7 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
         }
     }
     out("")
-    wrap("GDoF/s on GPUs, MDoF/s on hosts: medians with 95 % intervals, all elements plastic, lexicographic order, the largest size of it. The first column links to the run's table.", "")
+    wrap("GDoF/s on GPUs, MDoF/s on hosts: medians with 95 % intervals, all elements plastic, " order_words() ", the largest size of it. The first column links to the run's table.", "")
 }
 function profile_table(prefix,    r, i, w, c, n, before) {
     before = new
@@ -661,7 +672,7 @@ function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
     if (!any) out("No current run holds several sizes.")
 }
 function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
-    b = "cuda"; n = split("lexicographic bisection rcm morton random", list, " ")
+    b = "cuda"; n = split("auto lexicographic bisection rcm morton random", list, " ")
     for (r = 1; r <= n_run; r++) {
         if (!((r, "orders") in has_word)) continue
         for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {

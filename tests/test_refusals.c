@@ -250,8 +250,8 @@ static void meshgen_box_and_info(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"", "a command is needed, box, info or parts"},
-        {"cube", "\"cube\" is not a command, box, info or parts"},
+        {"", "a command is needed, box, irregular, refine, info or parts"},
+        {"cube", "\"cube\" is not a command, box, irregular, refine, info or parts"},
         {"box -o x.msh", "--cells is missing"},
         {"box -c 2", "--output is missing"},
         {"box -c 2,0,2 -o x.msh", "--cells 2,0,2: one or three counts of at least 1"},
@@ -273,6 +273,15 @@ static void meshgen_box_and_info(void **state)
         {"parts -c 2 -n 0", "--ranks 0: numbers from 1 to 4096"},
         {"parts -c 2 -n 2 -p grid", "--partition grid: auto, contiguous, metis or bisection is needed"},
         {"parts -c 2 -n 28", "--ranks 28: box has 27 nodes"},
+        {"irregular -e tet4 -o x.msh", "--nodes is missing"},
+        {"irregular -N 0 -o x.msh", "--nodes 0: a whole number from 1"},
+        {"irregular -N 300", "--output is missing"},
+        {"irregular -N 300 -c 2 -o x.msh", "--cells is a flag of box"},
+        {"irregular p.json -N 300 -o x.msh", "\"p.json\" is not a flag"},
+        {"refine -o x.msh", "a mesh file is needed"},
+        {"refine p.json -o x.msh", "p.json: not a Gmsh mesh"},
+        {"refine p.json -L 11 -o x.msh", "--levels 11: a whole number from 1 to 10"},
+        {"box -c 2 -L 1 -o x.msh", "--levels is a flag of refine"},
         {"info", "info: one mesh file is needed"},
         {"info x.msh", "x.msh: No such file or directory"},
         {"info p.json", "p.json: not a Gmsh mesh"},
@@ -289,7 +298,7 @@ static void meshgen_box_and_info(void **state)
         "element           hex8\n",          "nodes             24\n", "elements          6\n",
         "\"x1\": 3 faces, 8 nodes\n",        "components        1\n",  "\"body\": 6 elements, 24 nodes\n",
         "jacobian          0.0625 to 0.062", "volume            3\n",  "aspect ratio      2 (largest)\n",
-        "bandwidth         10 (mean over",   "scaled jacobian   1 (",  "valence           4 ("};
+        "bandwidth         10 (mean over",   "scaled jacobian   1 (",  "valence           1 to 4 ("};
     child_must(0, "meshgen box -c 2,1,3 -l 1,1,3 -b -o y.msh");
     child_must(0, "meshgen info y.msh");
     assert_string_equal(child_said, "");

@@ -26,6 +26,7 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     setenv("BACKENDS", "host", 1);
     setenv("ELEMENTS", "tet4", 1);
     setenv("SIZES_host", "300 1000 2000", 1);
+    setenv("MESHES_host", "0", 1);
     setenv("VARIANTS", fe_variant_at(0)->name, 1);
     setenv("THREADS", "1", 1);
     setenv("SOLVES_host", problems, 1);
@@ -135,7 +136,7 @@ static void test_spent_budget_leaves_points_out(void **state)
     assert_int_equal(find("table.md", sizeof path, path), 1);
     text = read_file(path, NULL);
     assert_holds(text, "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
-                       "host tet4, 1000 DoF, lexicographic, plastic 1 clustered; host tet4, 2000 DoF");
+                       "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF");
     free(text);
     assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(path, NULL);
@@ -373,28 +374,105 @@ static void test_lost_points_on_ranks_have_rows(void **state)
 
 /* --- programs -------------------------------------------------------------------------------------- */
 
-/* Scattered plastic elements, and none, agree with the oracle; about as many are plastic as were asked for.
- */
-static void test_scattered_elements_pass_the_check(void **state)
+/* All meshes and patterns of plastic elements agree with the oracle, in the order that each strategy wants;
+ * about as many are plastic as were asked for. */
+static void test_cases_pass_the_check(void **state)
 {
     (void)state;
-    static const char *const shares[] = {"0", "0.1"};
+    static const struct {
+        const char *mesh, *plastic, *name, *asked, *numbering;
+        double least, most; /* share that is plastic */
+        int n;
+    } cases[] = {
+        {"--fe_dofs=9000", "--fe_plastic=0 --fe_pattern=scattered", ",box13-distorted,auto,", ",0,scattered,",
+         ",bisection,ok\n", 0.0, 0.0, 20},
+        {"--fe_dofs=9000", "--fe_plastic=0.1 --fe_pattern=scattered", ",box13-distorted,auto,",
+         ",0.1,scattered,", ",lexicographic,ok\n", 0.08, 0.12, 20},
+        {"--fe_mesh=irregular --fe_dofs=9000", "--fe_plastic=0.2 --fe_pattern=zones", ",irregular,auto,",
+         ",0.2,zones,", ",bisection,ok\n", 0.19, 0.21, 20},
+        {"--fe_mesh=irregular --fe_dofs=5000 --fe_order=random", "", ",irregular,random,", ",1,clustered,",
+         ",random,ok\n", 1.0, 1.0, 20},
+        {"--fe_mesh=9x5x7,slender --fe_dofs=3000 --fe_elements=hex8", "", ",box9x5x7-distorted,auto,",
+         ",1,clustered,", ",lexicographic,ok\n", 1.0, 1.0, 20},
+        {"--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh", "--fe_plastic=0.3",
+         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,ok\n", 0.27, 0.42, 10},
+        {"--fe_mesh=meshgen/bracket/bracket_tet4_coarse.msh --fe_refine=1", "",
+         ",bracket_tet4_coarse-refined1,", ",1,clustered,", ",46216,", 1.0, 1.0, 10},
+    };
     char path[FOLDER_LENGTH + 16];
-    skip_without("kernels", "scattered elements");
-    snprintf(path, sizeof path, "%s/scattered.csv", test_folder);
-    for (int i = 0; i < 2; i++) {
+    skip_without("kernels", "meshes and plastic elements");
+    snprintf(path, sizeof path, "%s/cases.csv", test_folder);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         free(read_success(
-            "%s/kernels --fe_backend=host --fe_threads=1 --fe_variants=%s --fe_dofs=9000 --fe_scatter "
-            "--fe_plastic=%s --fe_rows='%s' --benchmark_repetitions=1 --benchmark_min_time=0.0001 2>&1",
-            build_folder(), fe_variant_at(0)->name, shares[i], path));
-        char *rows = read_file(path, NULL);
+            "%s/kernels --fe_backend=host --fe_threads=1 --fe_variants=element_atomic,patch %s %s "
+            "--fe_rows='%s' --benchmark_repetitions=1 --benchmark_min_time=0.0001 2>&1",
+            build_folder(), cases[i].mesh, cases[i].plastic, path));
+        char *rows = read_file(path, NULL), *rest = rows;
         int n = 0;
         for (const char *at = rows; (at = strstr(at, ",ok\n")); at++) n++;
-        if (n != 2 * 5) fail_msg("%d rows are ok, not 10:\n%s", n, rows);
-        assert_holds(rows, i ? ",0.1,scattered," : ",0,scattered,");
-        assert_holds(rows, i ? ",0.09" : ",0.000000,"); /* plastic_measured */
+        if (n != cases[i].n) fail_msg("%d rows are ok, not %d:\n%s", n, cases[i].n, rows);
+        assert_holds(rows, cases[i].name);
+        assert_holds(rows, cases[i].asked);
+        assert_holds(rows, cases[i].numbering);
+        for (char *line; (line = strsep(&rest, "\n")) && *line;) {
+            int column = 0;
+            for (char *word; (word = strsep(&line, ","));)
+                if (++column == 32 && *word != 'p') /* plastic_measured */
+                    if (!(atof(word) >= cases[i].least && atof(word) <= cases[i].most))
+                        fail_msg("%s %s: %s is plastic", cases[i].mesh, cases[i].plastic, word);
+        }
         free(rows);
     }
+}
+
+/* One line says what is wrong with a mesh, and the exit code is 2. */
+static void test_bad_meshes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        {"kernels", "--fe_mesh=nothing.msh", "kernels: nothing.msh: No such file or directory\n"},
+        {"kernels", "--fe_mesh=bench/sweep.sh", "kernels: bench/sweep.sh: not a Gmsh mesh"},
+        {"kernels", "--fe_mesh=5x5x0", "kernels: 5x5x0: No such file or directory\n"},
+        {"kernels", "--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh --fe_elements=tet4",
+         "kernels: meshgen/bracket/bracket_hex8_coarse.msh: holds hex8, which --fe_elements does not name\n"},
+        {"kernels", "--fe_pattern=stripes", "kernels: --fe_pattern: there is no stripes"},
+        {"kernels", "--fe_order=sorted", "kernels: --fe_order: there is no sorted"},
+        {"kernels", "--fe_refine=x", "kernels: --fe_refine=x: is not a number from 0 to 10"},
+        {"scaling", "--mesh nothing.msh", "scaling: nothing.msh: No such file or directory\n"},
+        {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},
+        {"scaling", "--mesh meshgen/bracket/bracket_tet4_coarse.msh",
+         "scaling: --elements hex8: meshgen/bracket/bracket_tet4_coarse.msh holds tet4\n"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int code;
+        skip_without(bad[i][0], "refused meshes");
+        char *text = read_command(&code, "%s/%s %s 2>&1", build_folder(), bad[i][0], bad[i][1]);
+        assert_int_equal(code, 2);
+        assert_holds(text, bad[i][2]);
+        assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+        free(text);
+    }
+}
+
+/* Ranks share an unstructured mesh; strategies of both wishes run on it, and pass the check. */
+static void test_ranks_share_a_mesh(void **state)
+{
+    (void)state;
+    char path[FOLDER_LENGTH + 16];
+    skip_without("scaling", "ranks on an unstructured mesh");
+    snprintf(path, sizeof path, "%s/ranks.csv", test_folder);
+    free(read_success(
+        "%s/scaling --ranks 3 --threads 1 --mesh irregular --dofs 5000 --elements hex8,tet4 --restart 3 "
+        "--variants element_atomic,patch --repetitions 1 --rows '%s'",
+        build_folder(), path));
+    char *rows = read_file(path, NULL);
+    int n = 0;
+    for (const char *at = rows; (at = strstr(at, ",ok\n")); at++) n++;
+    if (n != 2 * (3 + 2 * 7)) fail_msg("%d rows are ok, not 34:\n%s", n, rows);
+    assert_holds(rows, ",strong-1x1x3-threads-irregular,auto,");
+    assert_holds(rows, ",patch,hex8,");
+    assert_holds(rows, "bisection,ok\n");
+    free(rows);
 }
 
 /* If a row cannot be written, the run fails; the row is not silently lost. */
@@ -416,7 +494,9 @@ static void test_full_disk_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scattered_elements_pass_the_check),
+        cmocka_unit_test(test_cases_pass_the_check),
+        cmocka_unit_test(test_bad_meshes_are_refused),
+        cmocka_unit_test(test_ranks_share_a_mesh),
         cmocka_unit_test(test_full_disk_is_reported),
         cmocka_unit_test(test_interrupted_sweep_goes_on),
         cmocka_unit_test(test_spent_budget_leaves_points_out),
