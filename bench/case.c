@@ -43,7 +43,7 @@ static fe_status open_share(bench_case *c, const fe_mesh *mesh, const fe_partiti
 static fe_status open_on_device(bench_case *c, const fe_mesh *mesh, const fe_partition *p)
 {
     FE_TRY(open_share(c, mesh, p, c->comm ? c->comm->rank : 0));
-    if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, &c->share.halo));
+    if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, FE_HALO_NODES, &c->share.halo));
     FE_TRY(bench_plan_open(c, mesh));
     FE_TRY(open_problem(c, mesh));
     FE_TRY(bench_oracle_open(c, mesh));

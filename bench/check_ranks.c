@@ -13,7 +13,7 @@ static fe_status exchange_coordinates(const bench_case *c, double *x, double *kn
     FE_TRY(d->ops->memory.download(d, length * sizeof *x, c->problem.view.x, known));
     for (size_t i = 0; i < length; i++) arrived[i] = i < n ? known[i] : NAN;
     FE_TRY(d->ops->memory.upload(d, length * sizeof *x, arrived, x));
-    FE_TRY(fe_comm_exchange(c->comm, x));
+    FE_TRY(fe_comm_exchange(c->comm, FE_HALO_NODES, x));
     FE_TRY(d->ops->memory.download(d, length * sizeof *x, x, arrived));
     for (size_t i = n; i < length; i++)
         if (arrived[i] != known[i]) *error = INFINITY;

@@ -89,7 +89,10 @@ static fe_status common_material(bench_case *c)
 }
 
 /* Owners send the ghost values of fields. */
-static fe_status refresh(bench_case *c, double *x) { return c->comm ? fe_comm_exchange(c->comm, x) : FE_OK; }
+static fe_status refresh(bench_case *c, double *x)
+{
+    return c->comm ? fe_comm_exchange(c->comm, FE_HALO_NODES, x) : FE_OK;
+}
 
 fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
 {

@@ -92,7 +92,7 @@ static fe_status give_up(bench *b, const char *operation, const char *status)
 static fe_status call_exchange(bench *b, int argument)
 {
     (void)argument;
-    return fe_comm_exchange(b->comm, b->c.direction);
+    return fe_comm_exchange(b->comm, FE_HALO_NODES, b->c.direction);
 }
 
 static fe_status call_reduce(bench *b, int n) { return fe_comm_sum(b->comm, b->device, n, b->scalar); }

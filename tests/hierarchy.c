@@ -58,7 +58,7 @@ fe_status bench_open_rank(const fe_mesh *mesh, const scene *s, const char *group
     *t = (bench){.device = d, .comm = comm};
     t->assembly = d->ops == &fe_backend_host ? v->host : v->cuda;
     FE_TRY(fe_share_build(mesh, p, NULL, comm->rank, &t->share));
-    FE_TRY(comm->ops->attach(comm, d, &t->share.halo));
+    FE_TRY(comm->ops->attach(comm, d, FE_HALO_NODES, &t->share.halo));
     FE_TRY(fe_problem_open(mesh, &t->share, mesh->kind, fe_j2_of(210e3, s->nu > 0 ? s->nu : 0.3, 250, 2000),
                            d, &t->problem));
     FE_TRY(fe_assembly_set_up(t->assembly, &t->problem, &t->work));

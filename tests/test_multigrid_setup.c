@@ -1,203 +1,407 @@
-/* Steps of the multigrid's set-up on a GPU against those of the host: the same matrices, modes and products
- * from the same aggregates, level by level; and aggregates that are what they are to be. */
+/* Steps of the multigrid's set-up on GPUs against those of the host, on one rank and on several: the same
+ * matrices, modes and products from the same aggregates, level by level; and aggregates that are what they
+ * are to be. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/solver/multigrid_setup.h"
+#include "common/solver/multigrid_ranks.h"
 #include "tests/hierarchy.h"
+#include "tests/staged.h"
 
-#if FE_HAVE_CUDA
-static int have_gpu(void) { return fe_cuda_devices() > 0; }
+/* What ranks compare. The first of both set-ups is the host's; the other one's steps are the host's, too,
+ * where this build or machine has no GPU, and then it is the messages by way of a device that are tested. */
+typedef struct comparison {
+    const fe_mesh *mesh;
+    const char *group;
+    fe_cut cut;
+    const char *device;
+    const fe_setup_steps *steps;
+    int staged;
+    fe_partition partition;
+    fe_team *team; /* of the host's set-up */
+} comparison;
 
 /* n numbers of `size` bytes in the memory of a set-up's steps, on the host. */
 static void *copy(const fe_setup *k, size_t n, size_t size, const void *memory)
 {
-    char *host = malloc(n * size + 1);
-    assert_non_null(host);
+    char *host = calloc(n * size + 1, 1);
+    if (!host) abort();
     if (k->steps == &fe_setup_host)
         memcpy(host, memory, n * size);
-    else
-        must(k->d->ops->memory.download(k->d, n * size, memory, host));
+    else if (k->d->ops->memory.download(k->d, n * size, memory, host) != FE_OK)
+        abort();
     return host;
 }
 
 /* Largest difference over the largest number. */
-static void compare(const char *what, int level, size_t n, const fe_setup *a, const double *x,
-                    const fe_setup *b, const double *y, double most)
+static fe_status compare(const char *what, int level, size_t n, const fe_setup *a, const double *x,
+                         const fe_setup *b, const double *y, double most)
 {
     double *p = copy(a, n, sizeof *p, x), *q = copy(b, n, sizeof *q, y), error = 0.0, size = 0.0;
     for (size_t i = 0; i < n; i++) error = fmax(error, fabs(p[i] - q[i])), size = fmax(size, fabs(p[i]));
-    if (!(error <= most * size))
-        fail_msg("level %d: %s differ by %.2e of the largest", level, what, error / size);
     free(p), free(q);
+    return error <= most * size
+               ? FE_OK
+               : fe_fail(FE_FAILED, "level %d: %s differ by %.2e of the largest", level, what, error / size);
 }
 
-static void compare_ints(const char *what, int level, size_t n, size_t size, const fe_setup *a, const void *x,
-                         const fe_setup *b, const void *y)
+static fe_status compare_ints(const char *what, int level, size_t n, size_t size, const fe_setup *a,
+                              const void *x, const fe_setup *b, const void *y)
 {
     char *p = copy(a, n, size, x), *q = copy(b, n, size, y);
-    if (memcmp(p, q, n * size)) fail_msg("level %d: %s differ", level, what);
+    const int same = !memcmp(p, q, n * size);
     free(p), free(q);
+    return same ? FE_OK : fe_fail(FE_FAILED, "level %d: %s differ", level, what);
 }
 
-static void compare_matrices(const char *what, const fe_setup *a, const fe_sparse *A, const fe_setup *b,
-                             const fe_sparse *B)
+static fe_status compare_counts(const char *what, int level, int a, int b)
 {
-    assert_int_equal(A->n_row, B->n_row);
-    assert_int_equal(A->n_block, B->n_block);
-    compare_ints(what, a->level, (size_t)A->n_row + 1, sizeof *A->first, a, A->first, b, B->first);
-    compare_ints(what, a->level, (size_t)A->n_block, sizeof *A->column, a, A->column, b, B->column);
-    compare(what, a->level, (size_t)(A->n_block * A->rows * A->columns), a, A->value, b, B->value, 1e-11);
+    return a == b ? FE_OK : fe_fail(FE_FAILED, "level %d: %d and %d %s", level, a, b, what);
 }
 
-/* Aggregates of the device are connected groups of nodes that cover all that are free, about as many as the
- * host's, none smaller than asked where it has a neighbour; the same when made again. */
-static void check_aggregates(fe_setup *device, const fe_setup *host, fe_cut cut)
+static fe_status compare_matrices(const char *what, const fe_setup *a, const fe_sparse *A, const fe_setup *b,
+                                  const fe_sparse *B)
 {
-    const int n = host->n, n_own = device->n_own;
-    int *of = copy(device, (size_t)n, sizeof *of, device->of), *label = calloc((size_t)n, sizeof *label),
-        *size = calloc((size_t)n_own, sizeof *size), *parts = calloc((size_t)n_own, sizeof *parts), more = 1;
-    assert_in_range(n_own, 0.9 * host->n_own, 1.1 * host->n_own + 1);
+    const int level = a->level;
+    const size_t n = (size_t)A->n_row, blocks = (size_t)A->n_block;
+    FE_TRY(compare_counts("rows", level, A->n_row, B->n_row));
+    FE_TRY(compare_counts("columns", level, A->n_column, B->n_column));
+    FE_TRY(compare_counts("blocks", level, A->n_block, B->n_block));
+    FE_TRY(compare_ints(what, level, n + 1, sizeof *A->first, a, A->first, b, B->first));
+    FE_TRY(compare_ints(what, level, blocks, sizeof *A->column, a, A->column, b, B->column));
+    return compare(what, level, blocks * (size_t)(A->rows * A->columns), a, A->value, b, B->value, 1e-11);
+}
+
+/* --- aggregates -------------------------------------------------------------------------------------- */
+
+/* Each aggregate's size, and the number of its connected parts. */
+static void measure(const fe_setup *host, const int *of, int *size, int *parts)
+{
+    const int n = host->n;
+    int *label = calloc((size_t)n + 1, sizeof *label), more = 1;
+    if (!label) abort();
     for (int i = 0; i < n; i++) {
-        assert_int_equal(of[i] < 0, host->of[i] < 0);
         label[i] = i;
-        if (of[i] >= 0) assert_in_range(of[i], 0, n_own - 1), size[of[i]]++;
+        if (of[i] >= 0) size[of[i]]++;
     }
     while (more) { /* the least node that is reached within the aggregate */
         more = 0;
         for (int i = 0; i < n; i++)
             for (int l = host->A.first[i]; l < host->A.first[i + 1]; l++) {
                 const int j = host->A.column[l];
-                if (of[i] >= 0 && of[j] == of[i] && label[j] < label[i]) label[i] = label[j], more = 1;
+                if (j < n && of[i] >= 0 && of[j] == of[i] && label[j] < label[i])
+                    label[i] = label[j], more = 1;
             }
     }
     for (int i = 0; i < n; i++)
         if (of[i] >= 0) parts[of[i]] += label[i] == i;
-    for (int a = 0; a < n_own; a++) {
-        assert_int_equal(parts[a], 1);
-        assert_in_range(size[a], cut.least, 3 * cut.most);
-    }
-    must(device->steps->aggregate(device, cut));
-    assert_int_equal(device->n_own, n_own);
-    int *again = copy(device, (size_t)n, sizeof *of, device->of);
-    assert_memory_equal(of, again, (size_t)n * sizeof *of);
-    free(of), free(label), free(size), free(parts), free(again);
+    free(label);
 }
 
-static void aggregate_both(fe_setup *host, fe_setup *device, fe_cut cut)
+static fe_status check_members(const fe_setup *host, const int *of, int n_own, fe_cut cut)
 {
-    must(host->steps->aggregate(host, cut));
-    must(device->steps->aggregate(device, cut));
-    check_aggregates(device, host, cut);
-    /* from here on both have the host's */
-    must(device->d->ops->memory.upload(device->d, (size_t)host->n * sizeof *host->of, host->of, device->of));
-    device->n_own = host->n_own;
+    fe_status status = FE_OK;
+    int *size = calloc((size_t)n_own + 1, sizeof *size), *parts = calloc((size_t)n_own + 1, sizeof *parts);
+    if (!size || !parts) abort();
+    for (int i = 0; i < host->n; i++)
+        if ((of[i] < 0) != (host->of[i] < 0) || of[i] >= n_own)
+            status = fe_fail(FE_FAILED, "level %d: node %d is in aggregate %d", host->level, i, of[i]);
+    if (status == FE_OK) measure(host, of, size, parts);
+    for (int a = 0; a < n_own && status == FE_OK; a++)
+        if (parts[a] != 1 || size[a] < cut.least || size[a] > 3 * cut.most)
+            status = fe_fail(FE_FAILED, "level %d: aggregate %d has %d nodes in %d parts", host->level, a,
+                             size[a], parts[a]);
+    free(size), free(parts);
+    return status;
 }
 
-static void compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe_sparse next[2])
+/* Aggregates of the device are connected groups of nodes that cover all that are free, about as many as the
+ * host's, none smaller than asked where it has a neighbour; the same when made again. */
+static fe_status check_aggregates(fe_setup *device, const fe_setup *host, fe_cut cut)
+{
+    const size_t n = (size_t)host->n;
+    const int n_own = device->n_own;
+    int *of = copy(device, n, sizeof *of, device->of);
+    fe_status status = check_members(host, of, n_own, cut);
+    if (status == FE_OK && abs(n_own - host->n_own) > 0.1 * host->n_own + 1)
+        status = compare_counts("aggregates", host->level, host->n_own, n_own);
+    if (status == FE_OK && device->steps != &fe_setup_host) {
+        status = device->steps->aggregate(device, cut);
+        if (status == FE_OK) status = compare_counts("aggregates", host->level, n_own, device->n_own);
+        int *again = copy(device, n, sizeof *of, device->of);
+        if (status == FE_OK && memcmp(of, again, n * sizeof *of))
+            status = fe_fail(FE_FAILED, "level %d: other aggregates when made again", host->level);
+        free(again);
+    }
+    free(of);
+    return status;
+}
+
+static fe_status aggregate_both(fe_setup *host, fe_setup *device, fe_cut cut)
+{
+    FE_TRY(host->steps->aggregate(host, cut));
+    FE_TRY(device->steps->aggregate(device, cut));
+    FE_TRY(check_aggregates(device, host, cut));
+    /* from here on both have the host's */
+    if (device->steps != &fe_setup_host)
+        FE_TRY(device->d->ops->memory.upload(device->d, (size_t)host->n * sizeof *host->of, host->of,
+                                             device->of));
+    device->n_own = host->n_own;
+    FE_TRY(fe_ranks_number(host));
+    return fe_ranks_number(device);
+}
+
+/* --- levels ------------------------------------------------------------------------------------------ */
+
+/* D^-1 A of random numbers, ghosts among them. */
+static fe_status compare_products(fe_setup *host, fe_setup *device)
+{
+    const size_t n = 6 * (size_t)host->n, length = 6 * (size_t)host->A.n_column;
+    fe_setup *const both[2] = {host, device};
+    double *out[2] = {NULL, NULL}, *in = NULL, error = 0.0, size = 0.0;
+    FE_ALLOCATE(in, length + 1, "test");
+    for (size_t i = 0; i < n; i++) in[i] = random_number(i);
+    for (int s = 0; s < 2; s++) {
+        fe_device *d = both[s]->d;
+        double *x = NULL, *y = NULL;
+        FE_ALLOCATE(out[s], n + 1, "test");
+        FE_TRY(fe_device_upload(d, length, sizeof *x, in, "test", (void **)&x));
+        FE_TRY(fe_device_allocate(d, length, sizeof *y, "test", (void **)&y));
+        FE_TRY(both[s]->steps->apply_matrix(both[s], x, y));
+        FE_TRY(both[s]->steps->apply_inverse(both[s], y, x));
+        FE_TRY(d->ops->memory.download(d, n * sizeof *x, x, out[s]));
+        d->ops->memory.release(d, x), d->ops->memory.release(d, y);
+    }
+    for (size_t i = 0; i < n; i++)
+        error = fmax(error, fabs(out[0][i] - out[1][i])), size = fmax(size, fabs(out[0][i]));
+    free(in), free(out[0]), free(out[1]);
+    return error <= 1e-9 * size ? FE_OK : fe_fail(FE_FAILED, "level %d: products differ", host->level);
+}
+
+static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe_sparse next[2])
 {
     const size_t n = (size_t)host->n, b = (size_t)host->block;
-    compare_matrices("matrices", host, &host->A, device, &device->A);
-    must(host->steps->invert_diagonal(host));
-    must(device->steps->invert_diagonal(device));
-    compare("inverse blocks", host->level, n * b * b, host, host->inverse, device, device->inverse, 1e-9);
+    const int level = host->level;
+    FE_TRY(compare_counts("shared", level, host->shared, device->shared));
+    FE_TRY(compare_matrices("matrices", host, &host->A, device, &device->A));
+    FE_TRY(host->steps->invert_diagonal(host));
+    FE_TRY(device->steps->invert_diagonal(device));
+    FE_TRY(compare("inverse blocks", level, n * b * b, host, host->inverse, device, device->inverse, 1e-9));
+    if (level > 0) FE_TRY(compare_products(host, device));
     host->lambda = device->lambda = 2.5;
-    aggregate_both(host, device, cut);
-    must(host->steps->measure(host));
-    must(device->steps->measure(device));
-    const size_t n_own = (size_t)host->n_own;
-    assert_int_equal(host->smallest, device->smallest);
-    assert_int_equal(host->largest, device->largest);
-    compare("centres", host->level, 3 * n_own, host, host->next_x, device, device->next_x, 1e-13);
-    compare("sizes", host->level, n_own, host, host->next_size, device, device->next_size, 1e-12);
-    compare_ints("absent modes", host->level, 6 * n_own, 1, host, host->next_absent, device,
-                 device->next_absent);
-    must(host->steps->coarsen(host, &next[0]));
-    must(device->steps->coarsen(device, &next[1]));
-    compare_matrices("prolongators", host, &host->P, device, &device->P);
-    compare_matrices("restrictions", host, &host->R, device, &device->R);
-    compare_matrices("Galerkin matrices", host, &next[0], device, &next[1]);
+    FE_TRY(aggregate_both(host, device, cut));
+    FE_TRY(host->steps->measure(host));
+    FE_TRY(device->steps->measure(device));
+    FE_TRY(compare_counts("nodes at least", level, host->smallest, device->smallest));
+    FE_TRY(compare_counts("nodes at most", level, host->largest, device->largest));
+    FE_TRY(host->steps->coarsen(host, &next[0]));
+    FE_TRY(device->steps->coarsen(device, &next[1]));
+    const size_t n_next = (size_t)host->n_next;
+    FE_TRY(compare_counts("aggregates", level, host->n_next, device->n_next));
+    FE_TRY(compare("centres", level, 3 * n_next, host, host->next_x, device, device->next_x, 1e-13));
+    FE_TRY(compare("sizes", level, n_next, host, host->next_size, device, device->next_size, 1e-12));
+    FE_TRY(compare_ints("absent modes", level, 6 * n_next, 1, host, host->next_absent, device,
+                        device->next_absent));
+    FE_TRY(compare_matrices("prolongators", host, &host->P, device, &device->P));
+    FE_TRY(compare_matrices("restrictions", host, &host->R, device, &device->R));
+    return compare_matrices("Galerkin matrices", host, &next[0], device, &next[1]);
 }
 
-static void check_mesh(const fe_mesh *mesh, const char *group, fe_cut cut)
+static fe_status compare_inverses(fe_setup k[2])
 {
-    static const char *const names[2] = {"host", "cuda"};
-    static const fe_setup_steps *const steps[2] = {&fe_setup_host, &fe_setup_cuda};
-    bench *t[2];
-    fe_setup k[2];
-    fe_sample sample[2] = {{0}};
-    for (int s = 0; s < 2; s++) {
-        const scene at = {.backend = names[s], .threads = 2};
-        t[s] = bench_open_bare(mesh, &at, group);
-        t[s]->m = (fe_multigrid){.problem = &t[s]->problem, .comm = t[s]->comm, .device = t[s]->device};
-        k[s] = (fe_setup){.m = &t[s]->m, .steps = steps[s], .d = t[s]->device, .block = 3, .threads = 2};
-        must(steps[s]->open(&k[s]));
-        must(steps[s]->finest(&k[s], t[s]->n_fixed, t[s]->fixed, &sample[s]));
-    }
-    assert_true(sample[0].n == sample[1].n && sample[0].surface == sample[1].surface);
-    assert_true(fabs(sample[0].stretch - sample[1].stretch) <= 1e-12 * sample[0].stretch);
-    for (int level = 0; level < 3 && k[0].n > 20; level++) {
-        fe_sparse next[2] = {{0}};
-        compare_levels(&k[0], &k[1], level ? (fe_cut){10, 2, 0} : cut, next);
-        for (int s = 0; s < 2; s++) {
-            k[s].steps->descend(&k[s], &next[s]);
-            k[s].level++;
-        }
-        k[0].threads = 1 + level;
-    }
-    float *dense[2];
+    float *dense[2], *host[2], error = 0.0f, size = 0.0f;
     int singular[2] = {0, 0};
     const size_t n = 6 * (size_t)k[0].n;
-    for (int s = 0; s < 2; s++) must(steps[s]->keep_dense(&k[s], &dense[s], &singular[s]));
-    assert_int_equal(singular[0], singular[1]);
-    float *inverse = copy(&k[1], n * n, sizeof *inverse, dense[1]), error = 0.0f, size = 0.0f;
-    for (size_t i = 0; i < n * n; i++)
-        error = fmaxf(error, fabsf(inverse[i] - dense[0][i])), size = fmaxf(size, fabsf(dense[0][i]));
-    if (!(error <= 1e-6f * size)) fail_msg("dense inverses differ by %.2e of the largest", error / size);
-    free(inverse);
     for (int s = 0; s < 2; s++) {
-        steps[s]->close(&k[s]);
-        bench_close(t[s]);
+        FE_TRY(k[s].steps->keep_dense(&k[s], &dense[s], &singular[s]));
+        FE_ALLOCATE(host[s], n * n + 1, "test");
+        FE_TRY(k[s].d->ops->memory.download(k[s].d, n * n * sizeof *host[s], dense[s], host[s]));
     }
+    FE_TRY(compare_counts("singular", k[0].level, singular[0], singular[1]));
+    for (size_t i = 0; i < n * n; i++)
+        error = fmaxf(error, fabsf(host[1][i] - host[0][i])), size = fmaxf(size, fabsf(host[0][i]));
+    free(host[0]), free(host[1]);
+    return error <= 1e-6f * size
+               ? FE_OK
+               : fe_fail(FE_FAILED, "dense inverses differ by %.2e of the largest", error / size);
+}
+
+/* A halo of a level has the owners' nodes on both sides. */
+static fe_status descend(fe_setup k[2], fe_sparse next[2])
+{
+    for (int s = 0; s < 2; s++) {
+        fe_ranks_close(&k[s]);
+        k[s].steps->descend(&k[s], &next[s]);
+        k[s].level++;
+        FE_TRY(fe_ranks_open(&k[s]));
+    }
+    k[0].threads = 1 + k[0].level % 3;
+    return compare_counts("nodes of all ranks", k[0].level, k[0].n_all, k[1].n_all);
+}
+
+static fe_status compare_set_ups(const comparison *c, bench t[2], fe_setup k[2])
+{
+    const fe_setup_steps *const steps[2] = {&fe_setup_host, c->steps};
+    fe_sample sample[2] = {{0}};
+    for (int s = 0; s < 2; s++) {
+        t[s].m = (fe_multigrid){.problem = &t[s].problem, .comm = t[s].comm, .device = t[s].device};
+        k[s] = (fe_setup){.m = &t[s].m,
+                          .steps = steps[s],
+                          .d = t[s].device,
+                          .block = 3,
+                          .shared = t[s].comm->size > 1,
+                          .threads = 2};
+        FE_TRY(steps[s]->open(&k[s]));
+        FE_TRY(steps[s]->finest(&k[s], t[s].n_fixed, t[s].fixed, &sample[s]));
+        FE_TRY(fe_ranks_open(&k[s]));
+    }
+    if (sample[0].n != sample[1].n || sample[0].surface != sample[1].surface ||
+        fabs(sample[0].stretch - sample[1].stretch) > 1e-12 * sample[0].stretch)
+        return fe_fail(FE_FAILED, "samples differ");
+    for (int level = 0; level < 3 && k[0].n_all > 20; level++) {
+        fe_sparse next[2] = {{0}};
+        FE_TRY(compare_levels(&k[0], &k[1], level ? (fe_cut){10, 2, 0} : c->cut, next));
+        FE_TRY(descend(k, next));
+    }
+    return k[0].shared ? FE_OK : compare_inverses(k);
+}
+
+/* --- ranks ------------------------------------------------------------------------------------------- */
+
+static fe_status compare_rank(void *context, fe_comm *comm, fe_device *device)
+{
+    const comparison *c = context;
+    const scene s[2] = {{.backend = "host"}, {.backend = c->device}};
+    const fe_backend *backend;
+    bench *t = calloc(2, sizeof *t);
+    fe_setup *k = calloc(2, sizeof *k);
+    fe_comm *host_comm = NULL, *other = comm, *staged = NULL;
+    fe_device *host = NULL, *own = device;
+    if (!t || !k) abort();
+    host_comm = fe_comm_team(c->team, comm->rank);
+    FE_TRY(fe_backend_host.open(0, 2, &host));
+    if (c->staged) {
+        FE_TRY(fe_backend_find(c->device, &backend));
+        FE_TRY(backend->open(0, 2, &own));
+        FE_TRY(staged_comm(comm, own, &staged));
+        other = staged;
+    }
+    FE_TRY(bench_open_rank(c->mesh, &s[0], c->group, &c->partition, host_comm, host, &t[0]));
+    FE_TRY(bench_open_rank(c->mesh, &s[1], c->group, &c->partition, other, own, &t[1]));
+    const fe_status status = compare_set_ups(c, t, k);
+    if (status != FE_OK) { /* others may wait on either */
+        host_comm->ops->abort(host_comm, status, fe_message());
+        return status;
+    }
+    FE_TRY(host_comm->ops->barrier(host_comm));
+    FE_TRY(other->ops->barrier(other));
+    for (int i = 0; i < 2; i++) {
+        fe_ranks_close(&k[i]);
+        k[i].steps->close(&k[i]);
+        fe_share_close(&t[i].share);
+    }
+    fe_comm_close(staged);
+    fe_comm_close(host_comm);
+    fe_backend_host.close(host);
+    if (c->staged) own->ops->close(own);
+    free(t), free(k);
+    return FE_OK;
+}
+
+/* Where the second set-up's vectors are, and its steps; on a GPU with little memory steps are the host's. */
+enum { ON_HOST, ON_GPU, ON_GPU_BY_HOST };
+
+/* whole: coarser levels up to so many aggregates are whole on every rank */
+static void check_mesh(const fe_mesh *mesh, const char *group, fe_cut cut, int where, int staged, int n_rank,
+                       int whole)
+{
+    comparison c = {.mesh = mesh, .group = group, .cut = cut, .staged = staged};
+    fe_ranks launch = {.n_rank = n_rank, .threads = 2};
+    const int before = fe_multigrid_whole;
+    c.device = where == ON_HOST ? "host" : "cuda", c.steps = &fe_setup_host;
+#if FE_HAVE_CUDA
+    if (where == ON_GPU) c.steps = &fe_setup_cuda;
+#endif
+    must(fe_backend_find(staged ? "host" : c.device, &launch.backend));
+    must(fe_partition_mesh(mesh, n_rank, FE_PARTITION_BISECTION, &c.partition));
+    must(fe_team_open(n_rank, &c.team));
+    fe_multigrid_whole = whole;
+    const fe_status status = fe_ranks_run(&launch, compare_rank, &c);
+    fe_multigrid_whole = before;
+    fe_partition_close(&c.partition);
+    if (status != FE_OK) fail_msg("%d ranks, whole up to %d aggregates: %s", n_rank, whole, fe_message());
+    fe_team_close(c.team);
+}
+
+static void check_all(int where, int staged, int n_rank)
+{
+    static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1};
+    const int whole[] = {100000, 100, 5}, n_whole = n_rank > 1 ? 3 : 1;
+    fe_mesh mesh = cube(FE_HEX8, 14);
+    for (int w = 0; w < n_whole; w++) {
+        check_mesh(&mesh, NULL, cut, where, staged, n_rank, whole[w]);
+        check_mesh(&mesh, NULL, small, where, staged, n_rank, whole[w]);
+    }
+    fe_mesh_close(&mesh);
+    mesh = box(FE_TET4, 9, 7, 30, 1, 1, 5, 0.2);
+    for (int w = 0; w < n_whole; w++) check_mesh(&mesh, NULL, cut, where, staged, n_rank, whole[w]);
+    fe_mesh_close(&mesh);
+}
+
+static void need_gpus(int n)
+{
+    if (fe_cuda_devices() >= n) return;
+    print_message("skipped: set-up of multigrid on cuda: %d CUDA devices are needed, %d were found\n", n,
+                  fe_cuda_devices());
+    skip();
 }
 
 static void steps_agree(void **state)
 {
     static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1};
     (void)state;
-    if (!have_gpu()) {
-        print_message("skipped: set-up of multigrid on cuda: no CUDA device found\n");
-        skip();
-    }
-    fe_mesh mesh = cube(FE_HEX8, 14);
-    check_mesh(&mesh, NULL, cut);
-    check_mesh(&mesh, NULL, small);
-    fe_mesh_close(&mesh);
-    mesh = box(FE_TET4, 9, 7, 30, 1, 1, 5, 0.2);
-    check_mesh(&mesh, NULL, cut);
-    fe_mesh_close(&mesh);
-    mesh = box(FE_HEX8, 40, 1, 1, 40, 1, 1, 0.0); /* a strip: many nodes on lines */
-    check_mesh(&mesh, NULL, small);
+    need_gpus(1);
+    check_all(ON_GPU, 0, 1);
+    fe_mesh mesh = box(FE_HEX8, 40, 1, 1, 40, 1, 1, 0.0); /* a strip: many nodes on lines */
+    check_mesh(&mesh, NULL, small, ON_GPU, 0, 1, 0);
     fe_mesh_close(&mesh);
     static const char *const files[] = {"meshgen/bracket/bracket_hex8_coarse.msh",
                                         "meshgen/bracket/bracket_tet4_coarse.msh"};
     for (int f = 0; f < 2; f++) {
         must(fe_mesh_read(files[f], 0, &mesh));
-        check_mesh(&mesh, "mount_upper", f ? small : cut);
+        check_mesh(&mesh, "mount_upper", f ? small : cut, ON_GPU, 0, 1, 0);
         fe_mesh_close(&mesh);
     }
 }
-#else
-static void steps_agree(void **state)
+
+/* Several ranks on one GPU, and on one each. */
+static void steps_of_ranks_agree_on_one_gpu(void **state)
 {
     (void)state;
-    print_message("skipped: set-up of multigrid on cuda: built without CUDA\n");
-    skip();
+    need_gpus(1);
+    for (int n = 2; n <= 3; n++) check_all(ON_GPU, 1, n);
+    check_all(ON_GPU_BY_HOST, 1, 2);
 }
-#endif
 
-int main(void)
+static void steps_of_ranks_agree(void **state)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_agree)};
+    (void)state;
+    need_gpus(2);
+    for (int n = 2; n <= 4 && n <= fe_cuda_devices(); n++) check_all(ON_GPU, 0, n);
+}
+
+/* The same comparison of the host with itself: the test's own messages and memory. */
+static void host_agrees(void **state)
+{
+    (void)state;
+    check_all(ON_HOST, 1, 2);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(host_agrees), cmocka_unit_test(steps_agree),
+                                       cmocka_unit_test(steps_of_ranks_agree_on_one_gpu),
+                                       cmocka_unit_test(steps_of_ranks_agree)};
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("multigrid set-up", tests, NULL, NULL) ? 1 : 0;
 }

@@ -77,7 +77,7 @@ static bench *bench_open(void)
                      .quiet = INFINITY};
     must(fe_backend_host.open(0, 1, &s->device));
     s->comm = fe_comm_team(t->team, 0);
-    must(s->comm->ops->attach(s->comm, s->device, &t->share.halo));
+    must(s->comm->ops->attach(s->comm, s->device, FE_HALO_NODES, &t->share.halo));
     honest = fe_variant_find("corner_gather")->host;
     t->wrong = *honest;
     t->wrong.jacvec = wrong_jacvec;

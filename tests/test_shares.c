@@ -286,23 +286,54 @@ enum { N_EXCHANGE = 300 };
 
 static double value_at(int node, int component, int turn) { return node + 0.25 * component + 1e5 * turn; }
 
+/* A halo with two nodes for each of another one. */
+static fe_halo open_pairs(const fe_halo *h)
+{
+    const int n = h->n_neighbor;
+    fe_halo pairs = {.n_neighbor = n, .neighbor = h->neighbor};
+    pairs.ghost_first = calloc((size_t)n + 1, sizeof(int)),
+    pairs.send_first = calloc((size_t)n + 1, sizeof(int));
+    pairs.send_node = calloc(2 * (size_t)h->send_first[n] + 1, sizeof(int));
+    for (int i = 0; i <= n; i++)
+        pairs.ghost_first[i] = 2 * h->ghost_first[i], pairs.send_first[i] = 2 * h->send_first[i];
+    for (int i = 0; i < 2 * h->send_first[n]; i++) pairs.send_node[i] = 2 * h->send_node[i / 2] + i % 2;
+    return pairs;
+}
+
+/* One exchange of x, which has `each` nodes for a node of the share; ghosts are NaN before. */
+static fe_status say(talker *t, fe_comm *comm, int which, int each, int turn, double *x)
+{
+    const fe_share *s = &t->parted->share[t->rank];
+    for (int i = 0; i < each * s->n_local; i++)
+        for (int c = 0; c < 3; c++)
+            x[3 * (size_t)i + c] =
+                i < each * s->n_owned ? value_at(s->node[i / each], c + i % each, turn) : NAN;
+    FE_TRY(comm->ops->exchange_begin(comm, which, x));
+    FE_TRY(comm->ops->exchange_end(comm, which, x));
+    for (int i = 0; i < each * s->n_local; i++)
+        for (int c = 0; c < 3; c++)
+            t->wrong += x[3 * (size_t)i + c] != value_at(s->node[i / each], c + i % each, turn);
+    return FE_OK;
+}
+
 /* Exchanges follow each other without a barrier: ranks that run ahead pack the next one while others still
- * read the last. Ghosts are NaN before each. */
+ * read the last. There are two halos, of which the second one changes on the way. */
 static fe_status talk(talker *t, fe_comm *comm, fe_device *device)
 {
     const fe_share *s = &t->parted->share[t->rank];
+    fe_halo pairs = open_pairs(&s->halo);
     double *x = NULL;
-    FE_TRY(comm->ops->attach(comm, device, &s->halo));
-    FE_TRY(fe_device_vector(device, s->n_local, "test", &x));
+    FE_TRY(comm->ops->attach(comm, device, FE_HALO_NODES, &s->halo));
+    FE_TRY(comm->ops->attach(comm, device, FE_HALO_LEVEL, &pairs));
+    FE_TRY(fe_device_vector(device, 2 * s->n_local, "test", &x));
     for (int turn = 0; turn < N_EXCHANGE; turn++) {
-        for (int i = 0; i < s->n_local; i++)
-            for (int c = 0; c < 3; c++)
-                x[3 * (size_t)i + c] = i < s->n_owned ? value_at(s->node[i], c, turn) : NAN;
-        FE_TRY(comm->ops->exchange_begin(comm, x));
-        FE_TRY(comm->ops->exchange_end(comm, x));
-        for (int i = 0; i < s->n_local; i++)
-            for (int c = 0; c < 3; c++) t->wrong += x[3 * (size_t)i + c] != value_at(s->node[i], c, turn);
+        const int single = turn >= N_EXCHANGE / 2;
+        if (turn == N_EXCHANGE / 2) FE_TRY(comm->ops->attach(comm, device, FE_HALO_LEVEL, &s->halo));
+        FE_TRY(say(t, comm, FE_HALO_NODES, 1, turn, x));
+        for (int more = 0; more < turn % 3; more++)
+            FE_TRY(say(t, comm, FE_HALO_LEVEL, single ? 1 : 2, turn + more, x));
     }
+    free(pairs.ghost_first), free(pairs.send_first), free(pairs.send_node);
     double sums[2] = {s->n_owned, t->rank};
     FE_TRY(fe_comm_sum(comm, device, 1, sums));
     FE_TRY(fe_comm_largest(comm, device, 1, sums + 1));

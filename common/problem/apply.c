@@ -30,10 +30,10 @@ static fe_status enter(fe_device *d, int phase)
 }
 
 /* begin or end of the exchange */
-static fe_status exchange(const application *p, fe_status (*step)(fe_comm *, double *), int phase)
+static fe_status exchange(const application *p, fe_status (*step)(fe_comm *, int, double *), int phase)
 {
     FE_TRY(enter(p->problem->device, phase < FE_N_PHASE ? FE_PHASE_EXCHANGE : phase));
-    FE_TRY(step(p->comm, p->displacement));
+    FE_TRY(step(p->comm, FE_HALO_NODES, p->displacement));
     return enter(p->problem->device, phase);
 }
 
@@ -48,7 +48,7 @@ static fe_status in_turn(const application *p, int border, int phase)
 
 static fe_status exchange_and_border(const application *p)
 {
-    if (p->comm) FE_TRY(fe_comm_exchange(p->comm, p->displacement));
+    if (p->comm) FE_TRY(fe_comm_exchange(p->comm, FE_HALO_NODES, p->displacement));
     return compute(p, FE_BORDER);
 }
 

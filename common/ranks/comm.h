@@ -13,27 +13,33 @@
 extern "C" {
 #endif
 
-/* Ghosts of one rank, grouped by owner: neighbour i owns local nodes [ghost_first[i], ghost_first[i+1]). It
+/* Ghosts of one rank, grouped by owner: neighbour i owns local nodes [ghost_first[i], ghost_first[i+1]).
+ * Neighbours are mutual, even where one of the two has no ghosts of the other. It
  * needs our nodes send_node[send_first[i] ..], in the order of its ghosts. */
 typedef struct fe_halo {
     int n_neighbor;
-    int *neighbor;    /* [n_neighbor] ranks, ascending */
+    int *neighbor;    /* [n_neighbor] ranks */
     int *ghost_first; /* [n_neighbor + 1] local nodes, from n_owned on */
     int *send_first;  /* [n_neighbor + 1] */
     int *send_node;   /* [send_first[n_neighbor]] owned nodes */
 } fe_halo;
+
+/* The halos of a communicator: of the mesh's nodes, one that set-up uses for a while, and those of coarser
+ * levels. A ghost of any has three doubles, or six floats in their place. */
+enum { FE_HALO_NODES, FE_HALO_SETUP, FE_HALO_LEVEL, FE_MOST_HALOS = 16 };
 
 typedef struct fe_comm fe_comm;
 typedef enum fe_reduction { FE_REDUCE_SUM, FE_REDUCE_LARGEST } fe_reduction;
 
 typedef struct fe_comm_operations {
     const char *name; /* threads, mpi, nccl, peer */
-    /* Called once, before exchanges: the device of the vectors, and their halo, which the caller keeps. */
-    fe_status (*attach)(fe_comm *c, fe_device *d, const fe_halo *halo);
+    /* Called by all ranks before exchanges: the device of the vectors, and a halo, which the caller keeps as
+     * long as it is exchanged. It takes the place of an earlier one of this kind. */
+    fe_status (*attach)(fe_comm *c, fe_device *d, int which, const fe_halo *halo);
     /* Starts and ends the refresh of x's ghosts [n_local][3]; work on the interior may be enqueued in
-     * between. */
-    fe_status (*exchange_begin)(fe_comm *c, double *x);
-    fe_status (*exchange_end)(fe_comm *c, double *x);
+     * between, but no other exchange. */
+    fe_status (*exchange_begin)(fe_comm *c, int which, double *x);
+    fe_status (*exchange_end)(fe_comm *c, int which, double *x);
     /* x [n] becomes the sum, or the largest, over the ranks: the same bits on all. Backend memory. */
     fe_status (*reduce)(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x);
     /* Waits for all ranks. */
@@ -54,6 +60,7 @@ typedef struct fe_comm_operations {
 struct fe_comm {
     const fe_comm_operations *ops;
     int rank, size;
+    const fe_halo *halo[FE_MOST_HALOS]; /* attached ones */
     int stranded; /* an abandoned thread or kernel may still use device and vectors: they must not be freed */
 };
 
@@ -109,10 +116,10 @@ static inline fe_status fe_comm_largest(fe_comm *c, fe_device *d, int n, double 
 }
 
 /* Refreshes x's ghosts with nothing in between. */
-static inline fe_status fe_comm_exchange(fe_comm *c, double *x)
+static inline fe_status fe_comm_exchange(fe_comm *c, int which, double *x)
 {
-    FE_TRY(c->ops->exchange_begin(c, x));
-    return c->ops->exchange_end(c, x);
+    FE_TRY(c->ops->exchange_begin(c, which, x));
+    return c->ops->exchange_end(c, which, x);
 }
 
 /* Bytes that an exchange sends on this rank. */

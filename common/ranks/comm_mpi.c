@@ -57,10 +57,11 @@ static struct {
 typedef struct comm_mpi {
     fe_comm base;
     fe_device *device;
-    const fe_halo *halo;
-    int *send_node;
-    double *pack;
-    MPI_Request *request; /* [2 n_neighbor] */
+    struct {
+        int *send_node;
+        double *pack;
+    } halo[FE_MOST_HALOS];
+    MPI_Request *request; /* [2 (size - 1)] */
     int n_request;
     double *gathered; /* [n_gathered][size] of reductions */
     int n_gathered;
@@ -164,37 +165,43 @@ static void abort_all(fe_comm *c, fe_status status, const char *message)
     tell(TAG_ABORT, &world.abort, sizeof world.abort);
 }
 
-static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
+static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo)
 {
     comm_mpi *m = self(c);
     const size_t n = (size_t)halo->send_first[halo->n_neighbor];
-    m->device = d, m->halo = halo;
-    FE_TRY(fe_device_upload(d, n, sizeof(int), halo->send_node, "halo", (void **)&m->send_node));
-    FE_TRY(fe_device_allocate(d, 3 * n, sizeof(double), "halo", (void **)&m->pack));
-    FE_ALLOCATE(m->request, 2 * halo->n_neighbor, "halo");
+    m->device = d;
+    if (!m->request) FE_ALLOCATE(m->request, 2 * (size_t)world.size, "halo");
+    if (c->halo[which]) {
+        d->ops->memory.release(d, m->halo[which].send_node);
+        d->ops->memory.release(d, m->halo[which].pack);
+    }
+    c->halo[which] = NULL;
+    FE_TRY(fe_device_upload(d, n, sizeof(int), halo->send_node, "halo", (void **)&m->halo[which].send_node));
+    FE_TRY(fe_device_allocate(d, 3 * n, sizeof(double), "halo", (void **)&m->halo[which].pack));
+    c->halo[which] = halo;
     return FE_OK;
 }
 
-static fe_status exchange_begin(fe_comm *c, double *x)
+static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
     comm_mpi *m = self(c);
-    const fe_halo *h = m->halo;
+    const fe_halo *h = c->halo[which];
+    double *const pack = m->halo[which].pack;
     m->n_request = 0;
     for (int i = 0; i < h->n_neighbor; i++)
         MPI_TRY(MPI_Irecv(x + 3 * (size_t)h->ghost_first[i], 3 * (h->ghost_first[i + 1] - h->ghost_first[i]),
                           MPI_DOUBLE, h->neighbor[i], TAG_EXCHANGE, world.data, &m->request[m->n_request++]));
-    FE_TRY(
-        m->device->ops->vector.take_nodes(m->device, h->send_first[h->n_neighbor], m->send_node, x, m->pack));
+    FE_TRY(m->device->ops->vector.take_nodes(m->device, h->send_first[h->n_neighbor],
+                                             m->halo[which].send_node, x, pack));
     for (int i = 0; i < h->n_neighbor; i++)
-        MPI_TRY(MPI_Isend(m->pack + 3 * (size_t)h->send_first[i],
-                          3 * (h->send_first[i + 1] - h->send_first[i]), MPI_DOUBLE, h->neighbor[i],
-                          TAG_EXCHANGE, world.data, &m->request[m->n_request++]));
+        MPI_TRY(MPI_Isend(pack + 3 * (size_t)h->send_first[i], 3 * (h->send_first[i + 1] - h->send_first[i]),
+                          MPI_DOUBLE, h->neighbor[i], TAG_EXCHANGE, world.data, &m->request[m->n_request++]));
     return FE_OK;
 }
 
-static fe_status exchange_end(fe_comm *c, double *x)
+static fe_status exchange_end(fe_comm *c, int which, double *x)
 {
-    (void)x;
+    (void)which, (void)x;
     return await(c, self(c)->n_request, self(c)->request);
 }
 

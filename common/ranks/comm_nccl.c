@@ -36,32 +36,35 @@ typedef struct comm_nccl {
     fe_comm base;
     fe_comm *host; /* threads or MPI */
     fe_device *device;
-    const fe_halo *halo;
     ncclComm_t nccl;
     cudaStream_t stream;           /* of exchanges */
     cudaEvent_t packed, refreshed; /* x may be sent; its ghosts are there */
-    int *send_node;
-    double *pack;
-    double *trial; /* of the first exchange */
+    struct {
+        int *send_node;
+        double *pack;
+    } halo[FE_MOST_HALOS];
+    int attached;  /* the last halo */
+    double *trial; /* of its first exchange */
     ncclUniqueId id;
 } comm_nccl;
 
 static comm_nccl *self(fe_comm *c) { return (comm_nccl *)c; }
 
-static fe_status exchange_begin(fe_comm *c, double *x)
+static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
     comm_nccl *n = self(c);
-    const fe_halo *h = n->halo;
+    const fe_halo *h = c->halo[which];
+    double *const pack = n->halo[which].pack;
     cudaStream_t stream = fe_cuda_stream(n->device);
-    FE_TRY(
-        n->device->ops->vector.take_nodes(n->device, h->send_first[h->n_neighbor], n->send_node, x, n->pack));
+    FE_TRY(n->device->ops->vector.take_nodes(n->device, h->send_first[h->n_neighbor],
+                                             n->halo[which].send_node, x, pack));
     CUDA_TRY(cudaEventRecord(n->packed, stream));
     CUDA_TRY(cudaStreamWaitEvent(n->stream, n->packed, 0));
     NCCL_TRY(ncclGroupStart());
     for (int i = 0; i < h->n_neighbor; i++) {
         const size_t sent = 3 * (size_t)(h->send_first[i + 1] - h->send_first[i]),
                      received = 3 * (size_t)(h->ghost_first[i + 1] - h->ghost_first[i]);
-        NCCL_TRY(ncclSend(n->pack + 3 * (size_t)h->send_first[i], sent, ncclDouble, h->neighbor[i], n->nccl,
+        NCCL_TRY(ncclSend(pack + 3 * (size_t)h->send_first[i], sent, ncclDouble, h->neighbor[i], n->nccl,
                           n->stream));
         NCCL_TRY(ncclRecv(x + 3 * (size_t)h->ghost_first[i], received, ncclDouble, h->neighbor[i], n->nccl,
                           n->stream));
@@ -71,9 +74,9 @@ static fe_status exchange_begin(fe_comm *c, double *x)
     return FE_OK;
 }
 
-static fe_status exchange_end(fe_comm *c, double *x)
+static fe_status exchange_end(fe_comm *c, int which, double *x)
 {
-    (void)x;
+    (void)which, (void)x;
     CUDA_TRY(cudaStreamWaitEvent(fe_cuda_stream(self(c)->device), self(c)->refreshed, 0));
     return FE_OK;
 }
@@ -144,27 +147,13 @@ static fe_status beside(comm_nccl *n, fe_status (*body)(comm_nccl *n))
     return status;
 }
 
-/* NCCL connects to the neighbours in the first exchange, and to all ranks in the first sum. */
+/* NCCL connects to the neighbours of a halo in its first exchange, and to all ranks in the first sum. */
 static fe_status meet(comm_nccl *n)
 {
-    FE_TRY(exchange_begin(&n->base, n->trial));
+    FE_TRY(exchange_begin(&n->base, n->attached, n->trial));
     CUDA_TRY(cudaStreamSynchronize(n->stream));
     FE_TRY(reduce(&n->base, n->device, FE_REDUCE_SUM, 1, n->trial));
     CUDA_TRY(cudaStreamSynchronize(fe_cuda_stream(n->device)));
-    return FE_OK;
-}
-
-static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
-{
-    comm_nccl *n = self(c);
-    const size_t count = (size_t)halo->send_first[halo->n_neighbor];
-    n->halo = halo;
-    FE_TRY(fe_device_upload(d, count, sizeof(int), halo->send_node, "halo", (void **)&n->send_node));
-    FE_TRY(fe_device_allocate(d, 3 * count, sizeof(double), "halo", (void **)&n->pack));
-    FE_TRY(fe_device_vector(d, halo->ghost_first[halo->n_neighbor], "first exchange", &n->trial));
-    FE_TRY(d->ops->wait(d));
-    FE_TRY(beside(n, meet));
-    d->ops->memory.release(d, n->trial);
     return FE_OK;
 }
 
@@ -172,6 +161,27 @@ static fe_status barrier(fe_comm *c)
 {
     FE_TRY(self(c)->device->ops->wait(self(c)->device));
     return self(c)->host->ops->barrier(self(c)->host);
+}
+
+static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo)
+{
+    comm_nccl *n = self(c);
+    const size_t count = (size_t)halo->send_first[halo->n_neighbor];
+    if (c->halo[which]) {
+        FE_TRY(d->ops->wait(d)); /* its exchanges have ended */
+        d->ops->memory.release(d, n->halo[which].send_node);
+        d->ops->memory.release(d, n->halo[which].pack);
+    }
+    c->halo[which] = NULL;
+    FE_TRY(
+        fe_device_upload(d, count, sizeof(int), halo->send_node, "halo", (void **)&n->halo[which].send_node));
+    FE_TRY(fe_device_allocate(d, 3 * count, sizeof(double), "halo", (void **)&n->halo[which].pack));
+    FE_TRY(fe_device_vector(d, halo->ghost_first[halo->n_neighbor], "first exchange", &n->trial));
+    FE_TRY(barrier(c)); /* no rank allocates while another one's device waits for it */
+    c->halo[which] = halo, n->attached = which;
+    FE_TRY(beside(n, meet));
+    d->ops->memory.release(d, n->trial);
+    return FE_OK;
 }
 
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)

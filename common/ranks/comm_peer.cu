@@ -21,10 +21,13 @@ enum { BLOCK_SIZE = 256, SLOT = 256 };
 /* What a rank shares with the others, in device memory. Flags [size] hold the turn that each rank has
  * announced. */
 typedef struct mailbox {
-    unsigned *exchange_flag, *sum_flag;
-    double *slot;       /* [2][size][SLOT] */
-    double *landing[2]; /* [n_ghost][3] */
-    size_t *offset;     /* host, [size]: where the nodes of each rank begin in a landing buffer */
+    unsigned *sum_flag;
+    double *slot; /* [2][size][SLOT] */
+    struct {
+        unsigned *flag;
+        double *landing[2]; /* [n_ghost][3] */
+        size_t *offset;     /* host, [size]: where the nodes of each rank begin in a landing buffer */
+    } halo[FE_MOST_HALOS];
 } mailbox;
 
 /* A neighbour as kernels see it. */
@@ -40,14 +43,17 @@ typedef struct comm_peer {
     fe_comm *nccl;
     fe_device *device;
     mailbox *all, *own; /* [size], shared by all ranks; that of this rank */
-    int n_ghost, n_send, n_neighbor, first_ghost;
-    peer *peers;                                   /* device, [n_neighbor] */
-    int *sent_to, *comes_from;                     /* device, [n_send], [n_ghost]: neighbours */
-    int *send_node;                                /* device */
-    unsigned *exchange_turn, *sum_turn, *finished; /* device */
-    unsigned **sum_flags;                          /* device, [size]: our flag at each rank */
-    double **slots;                                /* device, [size]: each rank's slots */
-    volatile int *stop;                            /* pinned: 1 tells kernels to give up */
+    struct {
+        int n_ghost, n_send, n_neighbor, first_ghost;
+        peer *peers;               /* device, [n_neighbor] */
+        int *sent_to, *comes_from; /* device, [n_send], [n_ghost]: neighbours */
+        int *send_node;            /* device */
+        unsigned *turn;            /* device */
+    } halo[FE_MOST_HALOS];
+    unsigned *sum_turn, *finished; /* device */
+    unsigned **sum_flags;          /* device, [size]: our flag at each rank */
+    double **slots;                /* device, [size]: each rank's slots */
+    volatile int *stop;            /* pinned: 1 tells kernels to give up */
 } comm_peer;
 
 static comm_peer *self(fe_comm *c) { return (comm_peer *)c; }
@@ -121,21 +127,23 @@ __global__ void sum_all(int n, int rank, int size, double *x, double **slots, un
     }
 }
 
-static fe_status exchange_begin(fe_comm *c, double *x)
+static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
     comm_peer *p = self(c);
-    const int n = p->n_send > 0 ? 3 * p->n_send : 1;
-    FE_LAUNCH(p->device, n, BLOCK_SIZE, send, p->n_send, p->send_node, p->sent_to, x, p->exchange_turn,
-              p->finished, p->n_neighbor, p->peers);
+    const auto *h = &p->halo[which];
+    const int n = h->n_send > 0 ? 3 * h->n_send : 1;
+    FE_LAUNCH(p->device, n, BLOCK_SIZE, send, h->n_send, h->send_node, h->sent_to, x, h->turn, p->finished,
+              h->n_neighbor, h->peers);
     return FE_OK;
 }
 
-static fe_status exchange_end(fe_comm *c, double *x)
+static fe_status exchange_end(fe_comm *c, int which, double *x)
 {
     comm_peer *p = self(c);
-    FE_LAUNCH(p->device, 3 * p->n_ghost, BLOCK_SIZE, land, p->n_ghost, p->comes_from, p->peers,
-              p->exchange_turn, p->stop, p->own->landing[0], p->own->landing[1],
-              x + 3 * (size_t)p->first_ghost);
+    const auto *h = &p->halo[which];
+    FE_LAUNCH(p->device, 3 * h->n_ghost, BLOCK_SIZE, land, h->n_ghost, h->comes_from, h->peers, h->turn,
+              p->stop, p->own->halo[which].landing[0], p->own->halo[which].landing[1],
+              x + 3 * (size_t)h->first_ghost);
     return FE_OK;
 }
 
@@ -162,39 +170,64 @@ static fe_status upload_neighbors(fe_device *d, int n, const int *first, int **n
     return status;
 }
 
-/* Publishes the landing buffers, waits for those of the others, and finds the place of this rank in each
- * neighbour's buffers. */
-static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *h)
+static fe_status barrier(fe_comm *c) { return self(c)->nccl->ops->barrier(self(c)->nccl); }
+
+static void release_halo(comm_peer *p, int which)
 {
-    comm_peer *p = self(c);
-    const int n = h->n_neighbor;
-    peer *peers = NULL;
-    p->n_neighbor = n, p->n_send = h->send_first[n];
-    p->first_ghost = h->ghost_first[0], p->n_ghost = h->ghost_first[n] - p->first_ghost;
-    FE_TRY(fe_device_upload(d, (size_t)p->n_send, sizeof(int), h->send_node, "halo", (void **)&p->send_node));
-    FE_TRY(upload_neighbors(d, n, h->send_first, &p->sent_to));
-    FE_TRY(upload_neighbors(d, n, h->ghost_first, &p->comes_from));
-    for (int i = 0; i < 2; i++)
-        FE_TRY(fe_device_allocate(d, 3 * (size_t)p->n_ghost, sizeof(double), "halo",
-                                  (void **)&p->own->landing[i]));
-    for (int i = 0; i < n; i++)
-        p->own->offset[h->neighbor[i]] = 3 * (size_t)(h->ghost_first[i] - p->first_ghost);
-    FE_TRY(d->ops->wait(d)); /* memory is zeroed */
-    FE_TRY(p->nccl->ops->barrier(p->nccl));
-    FE_TRY(fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers));
-    for (int i = 0; i < n; i++) {
-        const mailbox *m = &p->all[h->neighbor[i]];
-        peers[i].flag = m->exchange_flag + c->rank;
-        peers[i].announced = p->own->exchange_flag + h->neighbor[i];
-        peers[i].first = h->send_first[i];
-        for (int k = 0; k < 2; k++) peers[i].landing[k] = m->landing[k] + m->offset[c->rank];
-    }
-    const fe_status status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&p->peers);
-    free(peers);
-    return status;
+    fe_device *d = p->device;
+    auto *h = &p->halo[which];
+    void *const memory[] = {h->peers,
+                            h->sent_to,
+                            h->comes_from,
+                            h->send_node,
+                            p->own->halo[which].landing[0],
+                            p->own->halo[which].landing[1]};
+    for (int i = 0; i < 6; i++) d->ops->memory.release(d, memory[i]);
 }
 
-static fe_status barrier(fe_comm *c) { return self(c)->nccl->ops->barrier(self(c)->nccl); }
+/* Publishes the landing buffers, waits for those of the others, and finds the place of this rank in each
+ * neighbour's buffers. No rank allocates or releases while another one's device waits for it. */
+static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo)
+{
+    comm_peer *p = self(c);
+    auto *h = &p->halo[which];
+    auto *own = &p->own->halo[which];
+    const int n = halo->n_neighbor;
+    peer *peers = NULL;
+    if (c->halo[which]) {
+        FE_TRY(barrier(c)); /* the exchanges of the earlier halo have ended */
+        release_halo(p, which);
+    }
+    c->halo[which] = NULL;
+    h->n_neighbor = n, h->n_send = halo->send_first[n];
+    h->first_ghost = halo->ghost_first[0], h->n_ghost = halo->ghost_first[n] - h->first_ghost;
+    FE_TRY(
+        fe_device_upload(d, (size_t)h->n_send, sizeof(int), halo->send_node, "halo", (void **)&h->send_node));
+    FE_TRY(upload_neighbors(d, n, halo->send_first, &h->sent_to));
+    FE_TRY(upload_neighbors(d, n, halo->ghost_first, &h->comes_from));
+    for (int i = 0; i < 2; i++)
+        FE_TRY(
+            fe_device_allocate(d, 3 * (size_t)h->n_ghost, sizeof(double), "halo", (void **)&own->landing[i]));
+    if (!own->offset)
+        FE_TRY(fe_allocate((size_t)c->size, sizeof *own->offset, "halo", (void **)&own->offset));
+    for (int i = 0; i < n; i++)
+        own->offset[halo->neighbor[i]] = 3 * (size_t)(halo->ghost_first[i] - h->first_ghost);
+    FE_TRY(barrier(c)); /* memory is zeroed */
+    FE_TRY(fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers));
+    for (int i = 0; i < n; i++) {
+        const auto *there = &p->all[halo->neighbor[i]].halo[which];
+        peers[i].flag = there->flag + c->rank;
+        peers[i].announced = own->flag + halo->neighbor[i];
+        peers[i].first = halo->send_first[i];
+        for (int k = 0; k < 2; k++) peers[i].landing[k] = there->landing[k] + there->offset[c->rank];
+    }
+    const fe_status status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&h->peers);
+    free(peers);
+    FE_TRY(status);
+    c->halo[which] = halo;
+    return barrier(c);
+}
+
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)
 {
     return self(c)->nccl->ops->broadcast(self(c)->nccl, bytes, host);
@@ -217,7 +250,7 @@ static void close_peer(fe_comm *c)
     comm_peer *p = self(c);
     p->nccl->ops->close(p->nccl);
     if (p->stop) cudaFreeHost((void *)p->stop);
-    if (p->own) free(p->own->offset);
+    for (int i = 0; p->own && i < FE_MOST_HALOS; i++) free(p->own->halo[i].offset);
     if (p->base.rank == 0) free(p->all); /* all ranks have closed their communicator */
     free(p);
 }
@@ -252,13 +285,16 @@ static fe_status open_mailbox(comm_peer *p)
     FE_TRY(enable_peers(p));
     CUDA_TRY(cudaHostAlloc((void **)&p->stop, sizeof *p->stop, cudaHostAllocDefault));
     *p->stop = 0;
-    FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.exchange_flag));
+    unsigned *all_flags, *turns;
+    FE_TRY(fe_device_allocate(d, (size_t)size * FE_MOST_HALOS, sizeof(unsigned), "mailbox",
+                              (void **)&all_flags));
+    FE_TRY(fe_device_allocate(d, FE_MOST_HALOS, sizeof(unsigned), "mailbox", (void **)&turns));
+    for (int i = 0; i < FE_MOST_HALOS; i++)
+        m.halo[i].flag = all_flags + i * size, p->halo[i].turn = turns + i;
     FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.sum_flag));
     FE_TRY(fe_device_allocate(d, 2 * (size_t)size * SLOT, sizeof(double), "mailbox", (void **)&m.slot));
-    FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->exchange_turn));
     FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->sum_turn));
     FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->finished));
-    FE_TRY(fe_allocate((size_t)size, sizeof *m.offset, "mailbox", (void **)&m.offset));
     *p->own = m;
     FE_TRY(d->ops->wait(d)); /* memory is zeroed */
     FE_TRY(p->nccl->ops->barrier(p->nccl));

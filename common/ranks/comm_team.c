@@ -12,20 +12,21 @@
 /* What a rank shares with the others. */
 typedef struct post {
     const void *data; /* of a reduction or a broadcast */
-    size_t *offset;   /* [size] where the nodes for each rank begin in a pack */
-    double *pack[2];  /* packed nodes of exchanges, used alternately: a slow neighbour may still read the
-                         previous pack */
-    int waiting;      /* at a barrier */
-    double seen;      /* when it last asked for the others (check), or gave up waiting for them */
+    struct {
+        size_t *offset;  /* [size] where the nodes for each rank begin in a pack */
+        double *pack[2]; /* packed nodes of exchanges, used alternately: a slow neighbour may still read the
+                            previous pack */
+    } halo[FE_MOST_HALOS];
+    int waiting; /* at a barrier */
+    double seen; /* when it last asked for the others (check), or gave up waiting for them */
 } post;
 
 typedef struct comm_team {
     fe_comm base;
     fe_team *team;
     fe_device *device;
-    const fe_halo *halo;
-    int *send_node;
-    int turn; /* which pack the current exchange uses */
+    int *send_node[FE_MOST_HALOS];
+    int turn[FE_MOST_HALOS]; /* which pack the current exchange uses */
 } comm_team;
 
 struct fe_team {
@@ -61,7 +62,8 @@ void fe_team_close(fe_team *team)
     if (!team) return;
     pthread_mutex_destroy(&team->mutex);
     pthread_cond_destroy(&team->met);
-    for (int r = 0; team->posted && r < team->size; r++) free(team->posted[r].offset);
+    for (int r = 0; team->posted && r < team->size; r++)
+        for (int i = 0; i < FE_MOST_HALOS; i++) free(team->posted[r].halo[i].offset);
     free(team->posted), free(team->comm);
     free(team);
 }
@@ -145,40 +147,49 @@ static void abort_team(fe_comm *c, fe_status status, const char *message)
     pthread_mutex_unlock(&team->mutex);
 }
 
-static fe_status attach(fe_comm *c, fe_device *d, const fe_halo *halo)
+static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo)
 {
     comm_team *t = self(c);
     post *own = &t->team->posted[c->rank];
     const size_t n = (size_t)halo->send_first[halo->n_neighbor];
-    t->device = d, t->halo = halo;
+    t->device = d;
     if (c->size == 1) return FE_OK;
-    if (!own->offset) FE_ALLOCATE(own->offset, c->size, "halo");
+    if (c->halo[which]) {
+        FE_TRY(barrier(c)); /* no rank still reads the packs of the earlier halo */
+        d->ops->memory.release(d, t->send_node[which]);
+        for (int i = 0; i < 2; i++) d->ops->memory.release(d, own->halo[which].pack[i]);
+    }
+    c->halo[which] = NULL;
+    if (!own->halo[which].offset) FE_ALLOCATE(own->halo[which].offset, c->size, "halo");
     for (int i = 0; i < halo->n_neighbor; i++)
-        own->offset[halo->neighbor[i]] = 3 * (size_t)halo->send_first[i];
-    FE_TRY(fe_device_upload(d, n, sizeof(int), halo->send_node, "halo", (void **)&t->send_node));
+        own->halo[which].offset[halo->neighbor[i]] = 3 * (size_t)halo->send_first[i];
+    FE_TRY(fe_device_upload(d, n, sizeof(int), halo->send_node, "halo", (void **)&t->send_node[which]));
     for (int i = 0; i < 2; i++)
-        FE_TRY(fe_device_allocate(d, 3 * n, sizeof(double), "halo", (void **)&own->pack[i]));
+        FE_TRY(fe_device_allocate(d, 3 * n, sizeof(double), "halo", (void **)&own->halo[which].pack[i]));
+    c->halo[which] = halo;
     return FE_OK;
 }
 
-static fe_status exchange_begin(fe_comm *c, double *x)
+static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
     comm_team *t = self(c);
+    const fe_halo *h = c->halo[which];
     if (c->size == 1) return FE_OK;
-    t->turn ^= 1;
-    return t->device->ops->vector.take_nodes(t->device, t->halo->send_first[t->halo->n_neighbor],
-                                             t->send_node, x, t->team->posted[c->rank].pack[t->turn]);
+    const int turn = t->turn[which] ^= 1;
+    return t->device->ops->vector.take_nodes(t->device, h->send_first[h->n_neighbor], t->send_node[which], x,
+                                             t->team->posted[c->rank].halo[which].pack[turn]);
 }
 
-static fe_status exchange_end(fe_comm *c, double *x)
+static fe_status exchange_end(fe_comm *c, int which, double *x)
 {
     const comm_team *t = self(c);
-    const fe_halo *own = t->halo;
+    const fe_halo *own = c->halo[which];
     if (c->size == 1) return FE_OK;
     FE_TRY(barrier(c));
     for (int i = 0; i < own->n_neighbor; i++) {
         const post *peer = &team_of(c)->posted[own->neighbor[i]];
-        memcpy(x + 3 * (size_t)own->ghost_first[i], peer->pack[t->turn] + peer->offset[c->rank],
+        memcpy(x + 3 * (size_t)own->ghost_first[i],
+               peer->halo[which].pack[t->turn[which]] + peer->halo[which].offset[c->rank],
                3 * sizeof *x * (size_t)(own->ghost_first[i + 1] - own->ghost_first[i]));
     }
     return FE_OK;

@@ -11,7 +11,7 @@ typedef struct groups {
     const double *x;
     fe_cut cut;
     int n_order, *order; /* [n_order] nodes by pieces */
-    int *place;          /* [n] place in the order, -1: left out */
+    int *place;          /* [n and ghosts] place in the order, -1: left out, as ghosts are */
     int *leader;         /* [n_order] the first place of the place's group, which names the group */
     int *size;           /* [n_order] nodes of a group at its leader, 0 elsewhere */
     int *weak;           /* [n_order] the group is to join another */
@@ -167,7 +167,7 @@ static fe_status bisect(groups *g, const uint8_t *left_out)
     int *first, *rank;
     uint64_t *box;
     FE_TRY(fe_scratch_take(s, (size_t)n, &g->order));
-    FE_TRY(fe_scratch_take(s, (size_t)n, &g->place));
+    FE_TRY(fe_scratch_take(s, (size_t)g->A.n_column, &g->place));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &first));
     FE_LAUNCH(s->d, n, THREADS, count_kept, n, left_out, first);
     FE_TRY(fe_scratch_starts(s, n, first, &g->n_order));
@@ -303,7 +303,7 @@ fe_status fe_aggregate_cuda(fe_scratch *s, const fe_sparse *A, const double *x, 
     int **lists[] = {&g.leader, &g.size, &g.weak, &g.into};
     for (int i = 0; i < 4; i++) FE_TRY(fe_scratch_take(s, (size_t)g.n_order, lists[i]));
     FE_TRY(fe_scratch_take(s, (size_t)g.n_order + 1, &first));
-    CUDA_TRY(cudaMemsetAsync(g.place, 0xff, (size_t)n * sizeof *g.place, fe_cuda_stream(d)));
+    CUDA_TRY(cudaMemsetAsync(g.place, 0xff, (size_t)A->n_column * sizeof *g.place, fe_cuda_stream(d)));
     FE_LAUNCH(d, g.n_order, THREADS, keep_places, g.n_order, g.order, g.place);
     FE_LAUNCH(d, fe_grid(g.n_order, cut.most) * (size_t)WARP, THREADS, split, g);
     FE_LAUNCH(d, g.n_order, THREADS, choose, g);

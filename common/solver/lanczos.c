@@ -5,7 +5,6 @@
 #include "common/solver/multigrid_setup.h"
 
 #include <lapacke.h>
-#include <stdlib.h>
 
 enum { STEPS = 15, N_VECTOR = 6 };
 
@@ -74,18 +73,18 @@ static fe_status run(const lanczos *l, const fe_operator *A, const fe_operator *
     return largest_of(scalar, lambda);
 }
 
-fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, const fe_operator *A,
-                           const fe_operator *inverse, double *lambda)
+static size_t stride_of(size_t length) { return (length + 15) / 8 * 8; }
+
+size_t fe_lanczos_bytes(size_t length)
 {
-    lanczos l = {.d = d, .comm = comm, .n = n};
+    return (N_VECTOR * stride_of(length) + (STEPS + 1) * FE_CG_SIZE) * sizeof(double);
+}
+
+fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, void *memory,
+                           const fe_operator *A, const fe_operator *inverse, double *lambda)
+{
+    lanczos l = {.d = d, .comm = comm, .n = n, .scalar = (double *)memory + N_VECTOR * stride_of(length)};
     double **vectors[N_VECTOR] = {&l.r, &l.z, &l.w, &l.p, &l.s, &l.x};
-    double *memory = NULL;
-    const size_t stride = (length + 15) / 8 * 8, small = (STEPS + 1) * FE_CG_SIZE;
-    FE_TRY(fe_device_allocate(d, N_VECTOR * stride + small, sizeof *memory, "Lanczos vectors",
-                              (void **)&memory));
-    for (int i = 0; i < N_VECTOR; i++) *vectors[i] = memory + (size_t)i * stride;
-    l.scalar = memory + N_VECTOR * stride;
-    const fe_status status = run(&l, A, inverse, lambda);
-    d->ops->memory.release(d, memory);
-    return status;
+    for (int i = 0; i < N_VECTOR; i++) *vectors[i] = (double *)memory + (size_t)i * stride_of(length);
+    return run(&l, A, inverse, lambda);
 }

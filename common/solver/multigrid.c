@@ -48,7 +48,46 @@ static int level_phase(int at)
     return FE_PHASE_PRECONDITION_LEVEL + (at < FE_PHASE_LEVELS ? at : FE_PHASE_LEVELS - 1);
 }
 
-/* *x: the level's solution, in one of its two vectors. */
+/* Ghosts of x are refreshed; from then on time counts for `phase`. */
+static fe_status exchange(const fe_multigrid *m, int halo, double *x, int phase)
+{
+    FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
+    FE_TRY(fe_comm_exchange(m->comm, halo, x));
+    return coarse_phase(m, phase);
+}
+
+/* Ghosts of a level's vector [][6]: six floats take the place of three doubles. */
+static fe_status refresh(const fe_multigrid *m, const fe_coarse_level *l, float *x)
+{
+    return l->halo ? exchange(m, l->halo, (double *)x, level_phase((int)(l - m->coarse))) : FE_OK;
+}
+
+/* Right-hand side of a level that all ranks have from the rows of each. */
+static fe_status gather(const fe_multigrid *m, const fe_coarse_level *l)
+{
+    fe_device *d = m->device;
+    const size_t n = 6 * (size_t)l->n;
+    if (!l->gathered) return FE_OK;
+    FE_TRY(fe_block_ops_of(d)->widen(d, n, l->b, l->gathered));
+    FE_TRY(coarse_phase(m, FE_PHASE_REDUCTION));
+    FE_TRY(fe_comm_sum(m->comm, d, (int)n, l->gathered));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
+    return fe_block_ops_of(d)->narrow(d, n, l->gathered, l->b);
+}
+
+/* Sweeps `first` to degree - 1; *x and *y change places after each. */
+static fe_status sweeps(const fe_multigrid *m, const fe_coarse_level *l, int first, float **x, float **y)
+{
+    for (int i = first; i < m->degree; i++) {
+        FE_TRY(refresh(m, l, *x));
+        FE_TRY(sweep_coarse(m, l, i, *x, *y));
+        float *const swap = *x;
+        *x = *y, *y = swap;
+    }
+    return FE_OK;
+}
+
+/* *x: the level's solution with its ghosts, in one of its two vectors. */
 static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
 {
     fe_device *d = m->device;
@@ -59,40 +98,22 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     FE_TRY(coarse_phase(m, level_phase(at)));
     if (l->dense) return ops->dense(d, 6 * l->n, l->dense, l->b, l->x);
     FE_TRY(sweep_coarse(m, l, 0, NULL, from));
-    for (int i = 1; i < m->degree; i++) {
-        FE_TRY(sweep_coarse(m, l, i, from, to));
-        float *const swap = from;
-        from = to, to = swap;
-    }
+    FE_TRY(sweeps(m, l, 1, &from, &to));
     if (at + 1 < m->n_coarse) {
+        FE_TRY(refresh(m, l, from));
         FE_TRY(ops->residual(d, &l->A, l->b, from, l->r));
+        if (next->halo) FE_TRY(refresh(m, l, l->r));
         FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
         FE_TRY(ops->product(d, &next->R, l->r, next->b));
+        FE_TRY(gather(m, next));
         FE_TRY(coarse_cycle(m, at + 1, &coarse));
         FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
         FE_TRY(ops->add_product(d, &next->P, coarse, from));
         FE_TRY(coarse_phase(m, level_phase(at)));
     }
-    for (int i = 0; i < m->degree; i++) {
-        FE_TRY(sweep_coarse(m, l, i, from, to));
-        float *const swap = from;
-        from = to, to = swap;
-    }
+    FE_TRY(sweeps(m, l, 0, &from, &to));
     *x = from;
-    return FE_OK;
-}
-
-/* Right-hand side of level 1 on all ranks from the rows of each. */
-static fe_status gather(fe_multigrid *m)
-{
-    fe_device *d = m->device;
-    const size_t n = 6 * (size_t)m->coarse[0].n;
-    if (m->comm->size == 1) return FE_OK;
-    FE_TRY(fe_block_ops_of(d)->widen(d, n, m->coarse[0].b, m->gathered));
-    FE_TRY(coarse_phase(m, FE_PHASE_REDUCTION));
-    FE_TRY(fe_comm_sum(m->comm, d, (int)n, m->gathered));
-    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-    return fe_block_ops_of(d)->narrow(d, n, m->gathered, m->coarse[0].b);
+    return refresh(m, l, from);
 }
 
 static fe_status sweep_fine(fe_multigrid *m, int i, int first, const double *r, double *z)
@@ -115,8 +136,12 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     if (m->n_coarse == 0) return FE_OK;
     FE_TRY(fine_product(m, z));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
+    if (next->halo) {
+        FE_TRY(exchange(m, FE_HALO_NODES, r, FE_PHASE_PRECONDITION_TRANSFER));
+        FE_TRY(exchange(m, FE_HALO_NODES, m->product, FE_PHASE_PRECONDITION_TRANSFER));
+    }
     FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
-    FE_TRY(gather(m));
+    FE_TRY(gather(m, next));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
     FE_TRY(ops->fine_prolong(d, &next->P, coarse, z, to_clear(m)));

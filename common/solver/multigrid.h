@@ -4,8 +4,9 @@
  * The finest level has the nodes and the strategy's own elastic product; the coarser ones have aggregates of
  * six unknowns each, in assembled matrices of single precision; the coarsest is solved by its dense inverse.
  * One application is a V-cycle with as many Chebyshev sweeps on block-Jacobi before as behind: a symmetric
- * positive operator. With several ranks aggregates stay within a rank; the finest level exchanges ghosts, and
- * all ranks work on the same coarser levels, whose right-hand side is one sum.
+ * positive operator. With several ranks aggregates stay within a rank. Ranks share large levels: each has its
+ * nodes of them and ghosts, which are exchanged. All ranks have the whole of the levels below, whose
+ * right-hand side is one sum.
  *
  * A mode of an aggregate is u = t + omega × (x - centre) / size: t and omega are its unknowns. */
 #ifndef FE_MULTIGRID_H
@@ -19,12 +20,16 @@ enum { FE_MOST_LEVELS = 12, FE_MOST_SWEEPS = 8 };
 
 /* A coarser level. */
 typedef struct fe_coarse_level {
-    int n;                            /* aggregates */
-    fe_block_matrix A, P, R;          /* P: from here to the finer level; R: its transpose */
+    int n;    /* aggregates, of this rank if they are shared */
+    int halo; /* FE_HALO_LEVEL and on, whose ghosts x, y and r have, too; 0: every rank has the whole level */
+    fe_block_matrix A;                /* [n] rows */
+    fe_block_matrix P;                /* from here to the finer level's nodes on this rank */
+    fe_block_matrix R;                /* its transpose: of the ghosts, too, if the level is shared */
     float *inverse;                   /* [n][6][6] of diagonal blocks */
     fe_sweep sweep[FE_MOST_SWEEPS];   /* [degree] */
     float *b, *x, *y, *r, *direction; /* [n][6]; y: sweeps go from x to y and back */
     float *dense;                     /* [6 n][6 n] inverse, coarsest level only */
+    double *gathered;                 /* [n][6] of a whole level below a shared one: its b, to sum up */
 } fe_coarse_level;
 
 /* What set-up found, for users and tests. */
@@ -50,11 +55,13 @@ typedef struct fe_multigrid {
     float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
     float *direction; /* [n_owned][3] */
     double *product;  /* [n_local][3], owned rows zero between products if the strategy adds to them */
-    double *gathered; /* [6 n] of level 1, several ranks */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];
     fe_multigrid_report report;
 } fe_multigrid;
+
+/* Ranks share coarser levels of more aggregates than this; negative: a number that suits the backend. */
+extern int fe_multigrid_whole;
 
 /* Builds the hierarchy. at [n_fixed]: constrained components on the device, ascending. Memory goes with the
  * device. The strategy's jacvec is used where its elastic form needs no assembled matrix, else node_csr's.

@@ -33,19 +33,28 @@ static fe_status apply_fine_inverse(void *context, double *x, double *y)
                                                   (fe_sweep){0.0f, 1.0f}, x, NULL, m->direction, y, NULL);
 }
 
-static fe_status bound_spectrum(fe_setup *k, int coarser)
+static fe_status find_bound(fe_setup *k, void *memory)
 {
     fe_multigrid *m = k->m;
+    const size_t n = (size_t)k->n * (size_t)k->block, length = (size_t)k->A.n_column * (size_t)k->block;
     const fe_operator coarse = {.apply = k->steps->apply_matrix, .context = k},
                       coarse_inverse = {.apply = k->steps->apply_inverse, .context = k},
                       fine = {.apply = apply_fine, .context = m},
                       fine_inverse = {.apply = apply_fine_inverse, .context = m};
-    const size_t n = (size_t)k->n * (size_t)k->block;
-    if (k->level == 0)
-        FE_TRY(fe_lanczos_bound(k->d, m->comm, n, 3 * (size_t)m->problem->view.n_local, &fine, &fine_inverse,
-                                &k->lambda));
-    else
-        FE_TRY(fe_lanczos_bound(k->vectors, NULL, n, n, &coarse, &coarse_inverse, &k->lambda));
+    return fe_lanczos_bound(k->d, k->shared ? m->comm : NULL, n, length, memory, k->level ? &coarse : &fine,
+                            k->level ? &coarse_inverse : &fine_inverse, &k->lambda);
+}
+
+static fe_status bound_spectrum(fe_setup *k, int coarser)
+{
+    fe_multigrid *m = k->m;
+    void *memory = NULL;
+    fe_status status = fe_device_allocate(k->d, fe_lanczos_bytes((size_t)k->A.n_column * (size_t)k->block), 1,
+                                          "Lanczos vectors", &memory);
+    if (k->shared) status = fe_ranks_agree(k, status, NULL);
+    if (status == FE_OK) status = find_bound(k, memory);
+    if (memory) k->d->ops->memory.release(k->d, memory);
+    FE_TRY(status);
     m->report.lambda[k->level] = k->lambda;
     fe_chebyshev_sweeps(k->lambda, coarser ? COARSER_RATIO : ALONE_RATIO, m->degree,
                         k->level == 0 ? m->sweep : m->coarse[k->level - 1].sweep);
@@ -59,14 +68,14 @@ static fe_status choose(fe_setup *k, int coarser, const fe_sample *sample)
 {
     fe_multigrid *m = k->m;
     const fe_j2 *material = &m->problem->view.material;
-    double sums[4] = {k->n, sample->n, sample->surface, sample->stretch};
-    FE_TRY(fe_multigrid_sum(k->d, m->comm, 4, sums));
+    double sums[3] = {sample->n, sample->surface, sample->stretch};
+    FE_TRY(fe_multigrid_sum(k->d, m->comm, 3, sums));
     /* stretch: 1.7 in a cube's corner, 4 with cells of 3 : 1 : 1 */
-    const int thin = sums[2] > 0.5 * sums[1], stretched = sums[3] > 5.0 * sums[1];
+    const int thin = sums[1] > 0.5 * sums[0], stretched = sums[2] > 5.0 * sums[0];
     const int stiff = material->bulk > 10.0 * material->shear; /* Poisson's ratio above 0.45 */
     m->report.most = thin || stretched || stiff ? SMALL_PIECE : PIECE;
     m->degree = m->report.degree = stiff || stretched || !coarser ? 4 : 2;
-    m->report.n[0] = (int)sums[0], m->report.n_level = 1;
+    m->report.n[0] = k->n_all, m->report.n_level = 1;
     return FE_OK;
 }
 
@@ -77,6 +86,7 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
     fe_sample sample = {0};
     double beyond = 0.0;
     FE_TRY(k->steps->finest(k, n_fixed, at, &sample));
+    FE_TRY(fe_ranks_open(k));
     FE_TRY(choose(k, coarser, &sample));
     FE_TRY(k->steps->invert_diagonal(k));
     FE_TRY(k->steps->keep_six(k, &m->inverse, &beyond));
@@ -93,12 +103,12 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
 
 /* --- coarser levels ---------------------------------------------------------------------------------- */
 
-static fe_status level_vectors(fe_device *d, fe_coarse_level *l)
+static fe_status level_vectors(fe_device *d, int n_local, fe_coarse_level *l)
 {
     float **vectors[] = {&l->b, &l->x, &l->y, &l->r, &l->direction};
     for (int i = 0; i < 5; i++)
-        FE_TRY(
-            fe_device_allocate(d, 6 * (size_t)l->n, sizeof(float), "multigrid vector", (void **)vectors[i]));
+        FE_TRY(fe_device_allocate(d, 6 * (size_t)n_local, sizeof(float), "multigrid vector",
+                                  (void **)vectors[i]));
     return FE_OK;
 }
 
@@ -114,16 +124,27 @@ static fe_status step_down(fe_setup *k)
     l->n = k->n_next;
     fe_status status = k->steps->keep_matrix(k, &k->P, &l->P);
     if (status == FE_OK) status = k->steps->keep_matrix(k, &k->R, &l->R);
+    const int gathers = k->shared && !k->next_shared;
+    l->halo = k->next_shared ? FE_HALO_LEVEL + k->level : 0;
+    fe_ranks_close(k);
     k->steps->descend(k, &next);
     FE_TRY(status);
-    FE_TRY(level_vectors(k->d, l));
+    FE_TRY(level_vectors(k->d, k->A.n_column, l));
+    if (gathers)
+        FE_TRY(fe_device_allocate(k->d, 6 * (size_t)l->n, sizeof *l->gathered, "multigrid vector",
+                                  (void **)&l->gathered));
     k->level++, m->n_coarse = k->level;
-    m->report.n[k->level] = l->n, m->report.n_level = k->level + 1;
+    FE_TRY(fe_ranks_open(k));
+    m->report.n[k->level] = k->n_all, m->report.n_level = k->level + 1;
     return FE_OK;
 }
 
-/* Numbers in the matrix at hand. */
-static double entries(const fe_setup *k) { return (double)k->A.n_block * (double)block_square(k); }
+/* Numbers in the matrix at hand; ranks that all have it count a part each. */
+static double entries(const fe_setup *k)
+{
+    const double all = (double)k->A.n_block * (double)block_square(k);
+    return k->shared ? all : all / k->m->comm->size;
+}
 
 /* A coarse level that is not the coarsest: its matrix and smoother. */
 static fe_status finish_level(fe_setup *k)
@@ -140,27 +161,25 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
     fe_multigrid *m = k->m;
     FE_TRY(k->steps->open(k));
     FE_TRY(open_finest(k, coarser, n_fixed, at));
-    const double finest = entries(k);
-    double all = finest;
+    double count[2] = {entries(k), entries(k)}; /* of the finest matrix, of all */
     while (coarser && k->level + 1 < FE_MOST_LEVELS) {
         const int first = k->level == 0;
         const fe_cut cut = {first ? m->report.most : COARSE_PIECE, first ? LEAST : 2, first};
         FE_TRY(k->steps->aggregate(k, cut));
-        double total = k->n_own;
-        if (first) FE_TRY(fe_multigrid_sum(k->d, m->comm, 1, &total));
-        if (total < 1.0 || (!first && total > 0.7 * k->n)) break; /* it would not get coarser */
+        FE_TRY(fe_ranks_number(k));
+        const int total = k->numbering.total;
+        if (total < 1 || (!first && total > 0.7 * k->n_all)) break; /* it would not get coarser */
         FE_TRY(step_down(k));
-        all += entries(k);
-        if (k->n <= MOST_DENSE) {
+        count[1] += entries(k);
+        if (!k->shared && k->n <= MOST_DENSE) {
             FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.singular));
             break;
         }
         FE_TRY(finish_level(k));
     }
-    m->report.complexity = all / finest;
-    if (m->comm->size > 1 && m->n_coarse > 0)
-        FE_TRY(fe_device_allocate(k->d, 6 * (size_t)m->coarse[0].n, sizeof(double), "multigrid vector",
-                                  (void **)&m->gathered));
+    FE_TRY(fe_ranks_agree(k, FE_OK, NULL));
+    FE_TRY(fe_multigrid_sum(k->d, m->comm, 2, count));
+    m->report.complexity = count[1] / count[0];
     return FE_OK;
 }
 
@@ -217,20 +236,20 @@ static fe_status choose_product(fe_multigrid *m)
 static void release(fe_multigrid *m)
 {
     void (*const give)(fe_device *, void *) = m->device->ops->memory.release;
-    void *fine[] = {m->inverse, m->direction, m->product, m->gathered};
-    for (int i = 0; i < 4; i++)
+    void *fine[] = {m->inverse, m->direction, m->product};
+    for (int i = 0; i < 3; i++)
         if (fine[i]) give(m->device, fine[i]);
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];
         const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
-        void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense};
+        void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense, l->gathered};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
                              (void *)matrices[i]->value};
             for (int j = 0; j < 3; j++)
                 if (parts[j]) give(m->device, parts[j]);
         }
-        for (int i = 0; i < 7; i++)
+        for (int i = 0; i < 8; i++)
             if (own[i]) give(m->device, own[i]);
     }
 }
@@ -243,8 +262,11 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
                   .steps = steps,
                   .d = m->device,
                   .block = 3,
+                  .shared = m->comm->size > 1,
                   .threads = m->device->threads > 0 ? m->device->threads : 1};
-    const fe_status status = build(&k, coarser, n_fixed, at);
+    const fe_status status = fe_ranks_agree(&k, build(&k, coarser, n_fixed, at), NULL);
+    fe_ranks_close(&k);
+    if (k.said) m->device->ops->memory.release(m->device, k.said);
     steps->close(&k);
     if (status != FE_OK) {
         release(m);
@@ -263,13 +285,13 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
         .problem = problem, .assembly = assembly, .work = work, .comm = comm, .device = problem->device};
     FE_TRY(choose_product(m));
 #if FE_HAVE_CUDA
-    if (m->device->ops == &fe_backend_cuda && comm->size == 1)
-        status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
+    if (m->device->ops == &fe_backend_cuda) status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
 #endif
     /* the host has more memory, and rows as long as they come */
     if (status == FE_OUT_OF_MEMORY) status = build_with(&fe_setup_host, m, coarser, n_fixed, at);
     FE_TRY(status);
     FE_TRY(m->device->ops->wait(m->device));
+    if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* all have released what they worked with */
     m->report.bytes = problem->device->bytes_resident - before;
     m->report.seconds = fe_seconds() - start;
     return FE_OK;

@@ -13,27 +13,51 @@ extern "C" {
 #endif
 
 typedef struct fe_setup_steps fe_setup_steps;
+typedef struct fe_rank_steps fe_rank_steps;
 
-/* The level at hand, and what leads to the next. Nodes are this rank's on the finest level, else all. */
+/* Aggregates of all ranks, and of those before this one. */
+typedef struct fe_numbering {
+    int total, offset;
+} fe_numbering;
+
+/* How a shared level's rows get to the ranks that have its nodes as ghosts: as numbers, so many of each row
+ * at a time. */
+enum { FE_GHOST_NODES = 16, FE_GHOST_WIDTH = 3 * FE_GHOST_NODES };
+typedef struct fe_ghosts {
+    int n_send, n_ghost;
+    const int *send; /* [n_send] nodes, in host memory */
+    int *send_there; /* the same on the device */
+    double *numbers; /* on the device: [n_send][FE_GHOST_WIDTH], then [n_ghost][FE_GHOST_WIDTH] */
+    fe_halo halo;    /* FE_GHOST_NODES nodes for each of these */
+} fe_ghosts;
+
+/* The level at hand, and what leads to the next. A level is shared by the ranks, which have their own nodes
+ * of it and ghosts, or every rank has the whole. */
 typedef struct fe_setup {
     fe_multigrid *m;
     const fe_setup_steps *steps;
     fe_device *d;
-    fe_device *vectors; /* the device of this level's vectors while the spectrum is bounded */
-    void *own;          /* of the table */
+    void *own; /* of the table */
     int threads, level, n, block;
-    fe_sparse A;     /* columns of ghosts, too, on the finest level */
+    int shared, next_shared;
+    int n_all; /* nodes of all ranks */
+    fe_ghosts ghosts;
+    fe_sparse A;     /* columns of ghosts, too */
     double *x;       /* [n][3] */
     double *size;    /* [n] of the rotations' unit; NULL on the finest level */
-    uint8_t *absent; /* [n][block] and of ghosts: unknowns that do not exist, their rows of P are zero */
+    uint8_t *absent; /* [n][block]: unknowns that do not exist, their rows of P are zero */
     double *inverse; /* [n][block][block] of the diagonal blocks */
     double lambda;
-    int *of, n_own;        /* aggregate of a node, ghosts too, -1: none; this rank's aggregates */
-    int smallest, largest; /* of them, in nodes */
-    fe_sparse P, R;        /* [n][n_next]; the transpose */
+    int *of, n_own;         /* aggregate of a node, -1: none; this rank's aggregates */
+    int smallest, largest;  /* of them, in nodes */
+    fe_numbering numbering; /* of the aggregates */
+    int *starts;            /* [ranks + 1] numbers of each rank's first, host memory; where shared */
+    fe_sparse P, R;         /* [n][n_next], and of ghosts; the transpose */
     int n_next;
     double *next_x, *next_size; /* centres of the aggregates; root of the mean square distance from it */
     uint8_t *next_absent;       /* [n_next][6] */
+    int agreed;                 /* the ranks know that one of them has too little memory */
+    double *said;               /* [2] on the device, while they find out */
 } fe_setup;
 
 /* How pieces are cut: at most `most` nodes, at least `least`; `flat`: none on a line. */
@@ -77,12 +101,13 @@ struct fe_setup_steps {
      */
     fe_status (*finest)(fe_setup *k, int n_fixed, const int *at, fe_sample *sample);
     fe_status (*invert_diagonal)(fe_setup *k); /* inverse */
-    /* y = A x and y = D^-1 x on a coarser level, for vectors of k->vectors */
+    /* y = A x and y = D^-1 x on a coarser level, for vectors of the device; x's ghosts are refreshed */
     fe_status (*apply_matrix)(void *k, double *x, double *y);
     fe_status (*apply_inverse)(void *k, double *x, double *y);
     fe_status (*aggregate)(fe_setup *k, fe_cut cut); /* of, n_own */
     fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
-    fe_status (*coarsen)(fe_setup *k, fe_sparse *next);  /* P, R; next = R A P, whole on all ranks */
+    /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. */
+    fe_status (*coarsen)(fe_setup *k, fe_sparse *next);
     void (*descend)(fe_setup *k, const fe_sparse *next); /* the next level takes the place of this one */
     /* Copies in single precision that stay: a matrix, D^-1, the finest level's D^-1 in six numbers. beyond: a
      * number on the diagonal of D^-1 that single precision cannot hold with residuals 1e-10 times as large,
@@ -93,6 +118,7 @@ struct fe_setup_steps {
     /* Inverse of A, [6 n][6 n], in single precision. Where A has a null space, of a part that nothing holds,
      * `singular` becomes 1 and it is that of its range. */
     fe_status (*keep_dense)(fe_setup *k, float **kept, int *singular);
+    const fe_rank_steps *ranks; /* multigrid_ghosts.h */
 };
 
 extern const fe_setup_steps fe_setup_host;
@@ -105,9 +131,11 @@ extern const fe_setup_steps fe_setup_cuda;
 fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular);
 
 /* Upper bound of the largest eigenvalue of D^-1 A: 1.05 times that of 15 Lanczos steps from a fixed start.
- * Vectors of n numbers (with ghosts: length) on the device; comm NULL: on this rank alone. */
-fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, const fe_operator *A,
-                           const fe_operator *inverse, double *lambda);
+ * Vectors of n numbers (with ghosts: length) on the device; comm NULL: on this rank alone. memory: zeroed, on
+ * the device. */
+size_t fe_lanczos_bytes(size_t length);
+fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, void *memory,
+                           const fe_operator *A, const fe_operator *inverse, double *lambda);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* Steps of the set-up in host memory. */
 #include "common/solver/aggregate.h"
 #include "common/solver/elastic_rows.h"
+#include "common/solver/multigrid_ghosts.h"
 #include "common/solver/multigrid_ranks.h"
-#include "common/solver/multigrid_setup.h"
 #include "common/solver/rigid_modes.h"
 
 #include <stdlib.h>
@@ -10,7 +10,11 @@
 
 static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->block); }
 
-static fe_status open_host(fe_setup *k) { return fe_backend_host.open(0, k->threads, &k->vectors); }
+static fe_status open_host(fe_setup *k)
+{
+    (void)k;
+    return FE_OK;
+}
 
 static void close_step(fe_setup *k)
 {
@@ -30,8 +34,6 @@ static void close_host(fe_setup *k)
 {
     close_step(k);
     close_level(k);
-    if (k->vectors) k->vectors->ops->close(k->vectors);
-    k->vectors = NULL;
 }
 
 static void descend(fe_setup *k, const fe_sparse *next)
@@ -39,7 +41,7 @@ static void descend(fe_setup *k, const fe_sparse *next)
     close_level(k);
     k->x = k->next_x, k->size = k->next_size, k->absent = k->next_absent, k->A = *next;
     k->next_x = k->next_size = NULL, k->next_absent = NULL;
-    k->n = k->n_next, k->block = 6;
+    k->n = k->n_next, k->block = 6, k->shared = k->next_shared;
     close_step(k);
 }
 
@@ -82,16 +84,32 @@ static fe_status invert_diagonal(fe_setup *k)
     return FE_OK;
 }
 
-static fe_status apply_matrix(void *context, double *x, double *y)
+/* y = what `body` makes of x: on the device, which need not be the host. x has ghosts. */
+static fe_status apply(fe_setup *k, fe_status (*body)(fe_setup *, double *, double *), double *x, double *y)
 {
-    const fe_setup *k = context;
+    fe_device *d = k->d;
+    const size_t own = (size_t)k->n * (size_t)k->block * sizeof *x,
+                 all = (size_t)k->A.n_column * (size_t)k->block;
+    double *in = NULL, *out = NULL;
+    if (d->ops == &fe_backend_host) return body(k, x, y);
+    FE_ALLOCATE(in, all, "multigrid set-up");
+    fe_status status = fe_allocate(all, sizeof *out, "multigrid set-up", (void **)&out);
+    if (status == FE_OK) status = d->ops->memory.download(d, own, x, in);
+    if (status == FE_OK) status = body(k, in, out);
+    if (status == FE_OK) status = d->ops->memory.upload(d, own, out, y);
+    free(in), free(out);
+    return status;
+}
+
+static fe_status multiply(fe_setup *k, double *x, double *y)
+{
+    FE_TRY(fe_ghost_six(k, x));
     fe_sparse_apply(&k->A, k->threads, x, y);
     return FE_OK;
 }
 
-static fe_status apply_inverse(void *context, double *x, double *y)
+static fe_status divide(fe_setup *k, double *x, double *y)
 {
-    const fe_setup *k = context;
     const int b = k->block;
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < k->n; i++)
@@ -104,6 +122,9 @@ static fe_status apply_inverse(void *context, double *x, double *y)
         }
     return FE_OK;
 }
+
+static fe_status apply_matrix(void *context, double *x, double *y) { return apply(context, multiply, x, y); }
+static fe_status apply_inverse(void *context, double *x, double *y) { return apply(context, divide, x, y); }
 
 /* --- aggregates -------------------------------------------------------------------------------------- */
 
@@ -122,7 +143,7 @@ static fe_status aggregate(fe_setup *k, fe_cut cut)
     uint8_t *left_out = NULL;
     fe_sparse own = {0}; /* without ghosts */
     fe_status status = FE_OK;
-    FE_ALLOCATE(k->of, k->A.n_column, "aggregates");
+    FE_ALLOCATE(k->of, k->n, "aggregates");
     FE_ALLOCATE(left_out, k->n, "aggregates");
     for (int i = 0; i < k->n; i++) left_out[i] = !is_free(k, i);
     g.left_out = left_out;
@@ -203,15 +224,16 @@ static fe_status measure(fe_setup *k)
 /* --- the next level ---------------------------------------------------------------------------------- */
 
 /* T: one block for each node that has an aggregate, ghosts too. */
-static fe_status build_tentative(const fe_setup *k, fe_sparse *T)
+static fe_status build_tentative(fe_setup *k, fe_sparse *T)
 {
-    const int n = k->A.n_column, width = 6 * k->block;
-    *T = (fe_sparse){.n_row = n, .n_column = k->n_next, .rows = k->block, .columns = 6};
-    FE_ALLOCATE(T->first, (size_t)n + 1, "multigrid matrix");
-    for (int i = 0; i < n; i++) T->first[i + 1] = k->of[i] >= 0;
+    const int width = 6 * k->block;
+    *T = (fe_sparse){.n_row = k->n, .n_column = k->numbering.total, .rows = k->block, .columns = 6};
+    FE_ALLOCATE(T->first, (size_t)k->A.n_column + 1, "multigrid matrix");
+    for (int i = 0; i < k->n; i++) T->first[i + 1] = k->of[i] >= 0;
+    FE_TRY(fe_ghost_counts(k, T));
     FE_TRY(fe_sparse_open(T, k->threads));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < k->n; i++) {
         if (k->of[i] < 0) continue;
         double *t = fe_sparse_block(T, T->first[i]);
         T->column[T->first[i]] = k->of[i];
@@ -219,7 +241,7 @@ static fe_status build_tentative(const fe_setup *k, fe_sparse *T)
         for (int c = 0; c < width; c++)
             if (k->next_absent[6 * (size_t)k->of[i] + (size_t)(c % 6)]) t[c] = 0.0;
     }
-    return FE_OK;
+    return fe_ghost_rows(k, T);
 }
 
 static void smooth_row(fe_setup *k, const fe_sparse *T, int i)
@@ -232,16 +254,25 @@ static void smooth_row(fe_setup *k, const fe_sparse *T, int i)
     }
 }
 
+/* C = A B of the level's A, whose rows of ghosts have room but no values yet. */
+static fe_status multiply_level(fe_setup *k, const fe_sparse *B, fe_sparse *C)
+{
+    FE_TRY(fe_sparse_count(&k->A, B, k->threads, k->A.n_column, C));
+    FE_TRY(fe_ghost_counts(k, C));
+    FE_TRY(fe_sparse_open(C, k->threads));
+    return fe_sparse_fill(&k->A, B, k->threads, C);
+}
+
 static fe_status build_prolongator(fe_setup *k)
 {
     fe_sparse T = {0};
     fe_status status = build_tentative(k, &T);
-    if (status == FE_OK) status = fe_sparse_product(&k->A, &T, k->threads, &k->P);
+    if (status == FE_OK) status = multiply_level(k, &T, &k->P);
     const int n = status == FE_OK ? k->n : 0;
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < n; i++) smooth_row(k, &T, i);
     fe_sparse_close(&T);
-    return status;
+    return status == FE_OK ? fe_ghost_rows(k, &k->P) : status;
 }
 
 /* Unknowns that do not exist get a one on the diagonal. */
@@ -257,7 +288,8 @@ static void complete_diagonal(const uint8_t *absent, fe_sparse *A)
 static fe_status galerkin(fe_setup *k, fe_sparse *next)
 {
     fe_sparse AP = {0};
-    fe_status status = fe_sparse_product(&k->A, &k->P, k->threads, &AP);
+    fe_status status = multiply_level(k, &k->P, &AP);
+    if (status == FE_OK) status = fe_ghost_rows(k, &AP);
     if (status == FE_OK) status = fe_sparse_product(&k->R, &AP, k->threads, next);
     fe_sparse_close(&AP);
     return status;
@@ -265,20 +297,16 @@ static fe_status galerkin(fe_setup *k, fe_sparse *next)
 
 static fe_status coarsen(fe_setup *k, fe_sparse *next)
 {
-    fe_multigrid_share share = {k->d, k->m->comm, &k->m->problem->view, k->threads};
-    const int ranks = k->level == 0 && k->m->comm->size > 1;
-    k->n_next = k->n_own;
-    if (ranks) {
-        fe_multigrid_aggregates all = {k->n_own, k->of, k->absent, k->next_absent, k->next_x, k->next_size};
-        const fe_status status = fe_multigrid_number(&share, &all);
-        k->n_next = all.n, k->next_absent = all.absent, k->next_x = all.x, k->next_size = all.size;
-        FE_TRY(status);
-    }
     FE_TRY(build_prolongator(k));
     FE_TRY(fe_sparse_transpose(&k->P, k->threads, &k->R));
-    FE_TRY(ranks ? fe_multigrid_galerkin(&share, &k->A, &k->P, &k->R, next) : galerkin(k, next));
+    k->R.n_row = k->n_own; /* its own aggregates, of the nodes of all ranks */
+    k->R.n_block = k->R.first[k->n_own];
+    FE_TRY(galerkin(k, next));
     complete_diagonal(k->next_absent, next);
-    return FE_OK;
+    FE_TRY(fe_ranks_settle(k, next));
+    if (!k->shared || k->next_shared) return FE_OK;
+    fe_sparse_close(&k->R); /* all aggregates, of its own nodes */
+    return fe_sparse_transpose(&k->P, k->threads, &k->R);
 }
 
 /* --- what stays -------------------------------------------------------------------------------------- */
@@ -359,4 +387,5 @@ const fe_setup_steps fe_setup_host = {
     .keep_inverse = keep_inverse,
     .keep_six = keep_six,
     .keep_dense = keep_dense,
+    .ranks = &fe_rank_steps_host,
 };

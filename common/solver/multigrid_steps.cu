@@ -1,5 +1,7 @@
-/* Steps of the set-up on the device, where all of it stays: the twin of multigrid_steps.c, for one rank. */
+/* Steps of the set-up on the device, where all of it stays: the twin of multigrid_steps.c. */
 #include "common/backend/cuda_dense.h"
+#include "common/solver/multigrid_ghosts.h"
+#include "common/solver/multigrid_ranks.h"
 #include "common/solver/rigid_modes.h"
 #include "common/solver/setup_cuda.h"
 
@@ -37,7 +39,6 @@ static fe_status open_cuda(fe_setup *k)
     fe_scratch *s = NULL;
     FE_ALLOCATE(s, 1, "set-up on the device");
     k->own = s;
-    k->vectors = k->d;
     return fe_scratch_open(k->d, (size_t)k->m->problem->view.n_owned * BYTES_PER_NODE + (1 << 24), s);
 }
 
@@ -52,7 +53,7 @@ static void close_cuda(fe_setup *k)
 static void descend(fe_setup *k, const fe_sparse *next)
 {
     k->x = k->next_x, k->size = k->next_size, k->absent = k->next_absent, k->A = *next;
-    k->n = k->n_next, k->block = 6;
+    k->n = k->n_next, k->block = 6, k->shared = k->next_shared;
 }
 
 /* --- the level at hand ------------------------------------------------------------------------------- */
@@ -98,7 +99,8 @@ static fe_status invert_diagonal(fe_setup *k)
 
 static fe_status apply_matrix(void *context, double *x, double *y)
 {
-    const fe_setup *k = (const fe_setup *)context;
+    fe_setup *k = (fe_setup *)context;
+    FE_TRY(fe_ghost_six(k, x));
     return fe_sparse_apply_cuda(k->d, &k->A, x, y);
 }
 
@@ -232,7 +234,7 @@ __global__ void count_modes(level l, int *first)
     if (i < l.n) first[i + 1] = l.of[i] >= 0;
 }
 
-/* T: one block for each node that has an aggregate. */
+/* T: one block for each node that has an aggregate, ghosts too. */
 __global__ void __launch_bounds__(THREADS) fill_modes(level l, fe_sparse T)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
@@ -265,26 +267,46 @@ __global__ void complete_diagonal(fe_sparse A, const uint8_t *absent)
     A.value[36 * (size_t)(first + place) + 7 * c] = 1.0;
 }
 
+static fe_status build_tentative(fe_setup *k, fe_sparse *T)
+{
+    const fe_sparse empty = {k->n, k->numbering.total, k->block, 6};
+    *T = empty;
+    FE_TRY(fe_scratch_take(scratch(k), (size_t)k->A.n_column + 1, &T->first));
+    FE_LAUNCH(k->d, k->n, THREADS, count_modes, level_of(k), T->first);
+    FE_TRY(fe_ghost_counts(k, T));
+    FE_TRY(fe_sparse_open_cuda(scratch(k), T));
+    FE_LAUNCH(k->d, k->n, THREADS, fill_modes, level_of(k), *T);
+    return fe_ghost_rows(k, T);
+}
+
+static fe_status build_prolongator(fe_setup *k)
+{
+    fe_sparse T;
+    FE_TRY(build_tentative(k, &T));
+    FE_TRY(fe_sparse_product_cuda(scratch(k), &k->A, &T, 1, k, &k->P));
+    if (k->block == 3)
+        FE_LAUNCH(k->d, (size_t)k->n * WARP, THREADS, smooth_rows<3>, level_of(k), k->lambda, T, k->P);
+    else
+        FE_LAUNCH(k->d, (size_t)k->n * WARP, THREADS, smooth_rows<6>, level_of(k), k->lambda, T, k->P);
+    return fe_ghost_rows(k, &k->P);
+}
+
 static fe_status coarsen(fe_setup *k, fe_sparse *next)
 {
     fe_device *d = k->d;
     fe_scratch *s = scratch(k);
-    fe_sparse T = {k->n, k->n_own, k->block, 6}, AP;
-    k->n_next = k->n_own;
-    FE_TRY(fe_scratch_take(s, (size_t)k->n + 1, &T.first));
-    FE_LAUNCH(d, k->n, THREADS, count_modes, level_of(k), T.first);
-    FE_TRY(fe_sparse_open_cuda(s, &T));
-    FE_LAUNCH(d, k->n, THREADS, fill_modes, level_of(k), T);
-    FE_TRY(fe_sparse_product_cuda(s, &k->A, &T, 1, &k->P));
-    if (k->block == 3)
-        FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows<3>, level_of(k), k->lambda, T, k->P);
-    else
-        FE_LAUNCH(d, (size_t)k->n * WARP, THREADS, smooth_rows<6>, level_of(k), k->lambda, T, k->P);
+    fe_sparse AP;
+    FE_TRY(build_prolongator(k));
     FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
-    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, 0, &AP));
-    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, 0, next));
+    k->R.n_row = k->n_own; /* its own aggregates, of the nodes of all ranks */
+    FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
+    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, 0, k, &AP));
+    FE_TRY(fe_ghost_rows(k, &AP));
+    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, 0, NULL, next));
     FE_LAUNCH(d, 6 * (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
-    return FE_OK;
+    FE_TRY(fe_ranks_settle(k, next));
+    if (!k->shared || k->next_shared) return FE_OK;
+    return fe_sparse_transpose_cuda(s, &k->P, &k->R); /* all aggregates, of its own nodes */
 }
 
 /* --- what stays -------------------------------------------------------------------------------------- */
@@ -405,4 +427,5 @@ extern "C" const fe_setup_steps fe_setup_cuda = {
     .keep_inverse = keep_inverse,
     .keep_six = keep_six,
     .keep_dense = keep_dense,
+    .ranks = &fe_rank_steps_cuda,
 };

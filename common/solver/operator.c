@@ -137,9 +137,9 @@ static void print_hierarchy(const fe_multigrid *m)
 enum { WORTH_MULTIGRID = 1000 };
 const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
                                                               "multigrid"};
-/* With several ranks set-up runs on the host, and iterations on devices are fast: on an H200 it takes as long
- * as 4000 iterations with block-Jacobi on a bracket of 65 k degrees of freedom. So several devices begin
- * without, and never spend much more than twice the time of the better choice. */
+/* The set-up of several devices was not measured yet. On the host it took as long as 4000 iterations of an
+ * H200 with block-Jacobi on a bracket of 65 k degrees of freedom. So several devices begin without, and never
+ * spend much more than twice the time of the better choice. */
 enum { DEVICE_PATIENCE = 4000 };
 static int auto_waits(const fe_options *o, int n_node)
 {

@@ -343,7 +343,7 @@ static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
     warn_of_anderson(s);
     FE_TRY(fe_share_build(r->mesh, &r->partition, r->arrangement.elem ? &r->arrangement : NULL, s->comm->rank,
                           share));
-    FE_TRY(s->comm->ops->attach(s->comm, s->device, &share->halo));
+    FE_TRY(s->comm->ops->attach(s->comm, s->device, FE_HALO_NODES, &share->halo));
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));

@@ -127,34 +127,47 @@ static void fill_row(const fe_sparse *A, const fe_sparse *B, int i, int *place, 
         add_products(6, 6, A, B, i, place, C);
 }
 
-fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, int n_row, fe_sparse *C)
 {
     int *marks = NULL; /* [threads][n_column] */
     *C = (fe_sparse){.n_row = A->n_row, .n_column = B->n_column, .rows = A->rows, .columns = B->columns};
+    FE_ALLOCATE(C->first, (size_t)n_row + 1, "multigrid matrix");
     FE_ALLOCATE(marks, (size_t)threads * (size_t)B->n_column + 1, "multigrid matrix");
-    fe_status status = fe_allocate((size_t)A->n_row + 1, sizeof(int), "multigrid matrix", (void **)&C->first);
-#pragma omp parallel for schedule(static) num_threads(threads) if (status == FE_OK)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
         const int from = (int)((int64_t)A->n_row * t / threads),
                   to = (int)((int64_t)A->n_row * (t + 1) / threads);
-        for (int i = from; i < to && status == FE_OK; i++)
+        for (int i = from; i < to; i++)
             C->first[i + 1] = find_columns(A, B, i, marks + (size_t)t * B->n_column, NULL);
     }
-    if (status == FE_OK) status = fe_sparse_open(C, threads);
-    memset(marks, 0, (size_t)threads * (size_t)B->n_column * sizeof *marks);
-#pragma omp parallel for schedule(static) num_threads(threads) if (status == FE_OK)
+    free(marks);
+    return FE_OK;
+}
+
+fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+{
+    int *marks = NULL;
+    FE_ALLOCATE(marks, (size_t)threads * (size_t)B->n_column + 1, "multigrid matrix");
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
         const int from = (int)((int64_t)A->n_row * t / threads),
                   to = (int)((int64_t)A->n_row * (t + 1) / threads);
         int *mark = marks + (size_t)t * B->n_column;
-        for (int i = from; i < to && status == FE_OK; i++) {
+        for (int i = from; i < to; i++) {
             const int n = find_columns(A, B, i, mark, C->column + C->first[i]);
             fe_sort_columns(C->column + C->first[i], n);
         }
-        for (int i = from; i < to && status == FE_OK; i++) fill_row(A, B, i, mark, C);
+        for (int i = from; i < to; i++) fill_row(A, B, i, mark, C);
     }
     free(marks);
-    return status;
+    return FE_OK;
+}
+
+fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+{
+    FE_TRY(fe_sparse_count(A, B, threads, A->n_row, C));
+    FE_TRY(fe_sparse_open(C, threads));
+    return fe_sparse_fill(A, B, threads, C);
 }
 
 static void transpose_block(const fe_sparse *A, const double *a, double *t)

@@ -1,4 +1,5 @@
 /* Products and transposes of matrices of blocks on the device: the twin of sparse.c. */
+#include "common/solver/multigrid_ranks.h"
 #include "common/solver/setup_cuda.h"
 
 enum { THREADS = 128, WARP = 32 };
@@ -187,14 +188,16 @@ static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sp
                         int chunk, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
 {
     const dim3 grid(fe_grid((size_t)A->n_row, teams), fe_grid((size_t)longest, chunk));
+    fe_sparse own = *C; /* without rows of ghosts */
+    own.n_row = A->n_row;
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
+    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, own);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, int single,
-                                 fe_sparse *C)
+                                 fe_setup *shared, fe_sparse *C)
 {
     fe_device *d = s->d;
     const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
@@ -203,9 +206,10 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     *C = empty;
     FE_TRY(fe_scratch_take(s, 2, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_row + 1, &C->first));
+    FE_TRY(fe_scratch_take(s, (size_t)(shared ? A->n_column : A->n_row) + 1, &C->first));
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row * FE_SPARE, &spare));
     FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<false>, *A, *B, *C, spare, found);
+    if (shared) FE_TRY(fe_ghost_counts(shared, C));
     FE_TRY(fe_sparse_open_cuda(s, C));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])

@@ -48,8 +48,11 @@ void fe_sort_columns(int *column, int n); /* ascending */
 int fe_sparse_find(const fe_sparse *A, int row, int column);
 
 /* C = A B, where the blocks of B have six columns, and those of A 3 × 3, 6 × 3 or 6 × 6 numbers; and T = A^T.
- */
+ * A product in two steps: the counts of C's rows, in first with room for n_row of them; and, after
+ * fe_sparse_open, columns and values of A's rows. */
 fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
+fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, int n_row, fe_sparse *C);
+fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
 /* The first n columns alone. */
 fe_status fe_sparse_left(const fe_sparse *A, int n, int threads, fe_sparse *left);
