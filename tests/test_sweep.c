@@ -468,7 +468,7 @@ static void test_ranks_share_a_mesh(void **state)
     char *rows = read_file(path, NULL);
     int n = 0;
     for (const char *at = rows; (at = strstr(at, ",ok\n")); at++) n++;
-    if (n != 2 * (3 + 2 * 7)) fail_msg("%d rows are ok, not 34:\n%s", n, rows);
+    if (n != 2 * (3 + 2 * 10)) fail_msg("%d rows are ok, not 46:\n%s", n, rows);
     assert_holds(rows, ",strong-1x1x3-threads-irregular,auto,");
     assert_holds(rows, ",patch,hex8,");
     assert_holds(rows, "bisection,ok\n");
