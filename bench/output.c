@@ -57,10 +57,11 @@ fe_status output_open(output *o)
 static int has_state(const output *o) { return o->result && o->file.file.temporary; }
 
 /* The state before the first step, which any result goes with; it ends that of an older run. */
-static fe_status begin_state(const output *o)
+static fe_status begin_state(output *o)
 {
     const fe_checkpoint none = {.head = {.identity = o->identity, .first_field = -1}};
     if (!has_state(o)) return FE_OK;
+    FE_TRY(fe_growing_probe(&o->file.file));
     if (o->keeps_state) return fe_checkpoint_write(&none, o->state);
     unlink(o->state);
     return FE_OK;

@@ -397,6 +397,38 @@ static void build_without_mpi_refuses(void **state)
 }
 #endif
 
+/* Three processes are killed, two go on: the state does not depend on who kept it. */
+static void killed_processes_go_on(void **state)
+{
+    (void)state;
+    enum { STEPS = 12 };
+    static const char flags[] = "plastic.json --threads 1 --tolerance 1e-12 --krylov-tolerance 1e-6";
+    char factors[STEPS * 16], command[512];
+    need_mpi();
+    for (int i = 0, used = 0; i < STEPS; i++)
+        used += snprintf(factors + used, sizeof factors - (size_t)used, "%s%s%.3f", i ? ", " : "",
+                         i % 4 < 2 ? "" : "-", 1.5 + 0.01 * i + 0.2 * (i % 2));
+    child_write_problem("plastic.json", (problem){.factors = factors});
+    snprintf(command, sizeof command, "solve %s --result one.json", flags);
+    child_must(0, command);
+    start("mpirun -n 3 solve %s --result r.json", flags);
+    wait_for_steps();
+    const pid_t rank = find_process(0);
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGKILL), 0);
+    assert_int_not_equal(finish(LONG), 0);
+    const size_t n = result_steps("r.json");
+    assert_true(n < STEPS);
+    assert_int_equal(system("rm -f r.json.*.tmp"), 0);
+    snprintf(command, sizeof command, "mpirun -n 2 solve %s --resume r.json", flags);
+    child_must(0, command);
+    json_t *result = result_load_checked("r.json", "converged", STEPS), *one = result_load("one.json");
+    const size_t after = (size_t)result_number(result_at(result, "run"), "resumed_after");
+    assert_true(after == n || after + 1 == n);
+    result_assert_close("three processes, then two", result, one, 1e-12);
+    json_decref(result), json_decref(one);
+}
+
 /* --- all of them ------------------------------------------------------------------------------------- */
 
 /* Ranks may outnumber the cores, run as root, and are not bound to cores, which another mpirun may have
@@ -442,6 +474,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(stopped_rank_is_named, clean_up),
         cmocka_unit_test_teardown(late_rank_does_no_harm, clean_up),
         cmocka_unit_test_teardown(killed_rank_ends_all, clean_up),
+        cmocka_unit_test_teardown(killed_processes_go_on, clean_up),
         cmocka_unit_test_teardown(interruption_ends_all, clean_up),
         cmocka_unit_test_teardown(interrupted_ranks_say_so_once, clean_up),
         cmocka_unit_test_teardown(bad_input_is_said_once, clean_up),

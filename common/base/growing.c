@@ -77,6 +77,12 @@ static int ready_spare(fe_growing *g)
     return 0;
 }
 
+fe_status fe_growing_probe(fe_growing *g)
+{
+    const int reason = g->temporary ? ready_spare(g) : 0;
+    return reason ? fe_file_refuse(g->name, reason) : FE_OK;
+}
+
 /* The spare copy gets the name, and the one that had it becomes the spare. Where names cannot be exchanged it
  * is given up: the next version is written as a whole. */
 static int exchange(fe_growing *g)

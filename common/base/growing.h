@@ -23,6 +23,8 @@ typedef struct fe_growing {
 
 /* Nothing is written yet, and an older file stays until then. */
 fe_status fe_growing_open(fe_growing *g, const char *path);
+/* Whether it can be written, before anything is; FE_BAD_INPUT says why not. */
+fe_status fe_growing_probe(fe_growing *g);
 /* Adds to the body, before anything is written, what an older file has. */
 fe_status fe_growing_resume(fe_growing *g, size_t n, const char *body);
 /* Adds to the body; the file becomes the body and this end. On failure (disk full: path and reason) file and
