@@ -150,7 +150,7 @@ static void bad_flags(void **state)
         {"--anderson 17", "--anderson 17: is not a whole number from 0 to 16"},
         {"--output box.msh", "box.msh: is not a folder"},
         {"--output ''", "--output: its value is empty"},
-        {"--result none/r.json", "none/r.json.state: cannot be written: No such file or directory"},
+        {"--result none/r.json", "none/r.json: cannot be written: No such file or directory"},
         {"--result .", ".: cannot be written: Is a directory"},
         {"second.json", "second.json: a second problem file"},
     };
