@@ -67,6 +67,34 @@ FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, 
     }
 }
 
+/* Numbers that op reads of a point: its committed state or its tangent; elastic ones if the element has
+ * none. */
+FE_BODY void fe_point_numbers(int kind, int op, const fe_view *m, fe_element e, int q,
+                              fe_real number[FE_N_NUMBER])
+{
+    if (op == FE_RESIDUAL)
+        fe_point_state(kind, &m->committed, e.committed, e, q, number);
+    else
+        fe_point_tangent(kind, m, fe_has_bit(e.trial, FE_SOFTENED), e, q, number);
+}
+
+/* fe_point_stress of a point of FE_RESIDUAL or FE_JACVEC whose numbers were read before, so that nothing here
+ * waits for memory. The scale is the weight, with the turn's sign. */
+FE_BODY void fe_point_stress_of(int op, fe_real scale, const fe_j2 *material,
+                                const fe_real number[FE_N_NUMBER], fe_real J[3][3], fe_real G[3][3],
+                                fe_real A[3][3], fe_real stress[6])
+{
+    fe_real strain[6];
+    const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
+    fe_symmetric_gradient(G, A, strain);
+    if (op == FE_RESIDUAL) {
+        fe_strain(inverse, strain);
+        fe_return_stress(material, scale, strain, number, stress);
+    } else {
+        fe_tangent_stress(material, scale * inverse, number, strain, stress);
+    }
+}
+
 /* P[c][j] += sum over i of stress_ci A_ij: what the point adds to the reference gradients' transpose. */
 FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[3][3])
 {
