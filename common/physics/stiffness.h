@@ -4,31 +4,40 @@
 
 #include "common/physics/element.h"
 
-/* K[b] += what point q adds to the block of corner 0 and corner first + b, for n of them. With g = det J grad
- * N_0, h the same of the other corner and scale = w / |J|: scale ((K - 2/3 mu theta) g h^T + mu theta (g·h I
- * + h g^T) - (m g)(m h)^T) */
-FE_BODY void fe_add_stiffness_at(int kind, const fe_view *m, fe_element e, int q, fe_real A[3][3],
-                                 fe_real scale, int first, int n, fe_real K[8][9])
+/* What a point adds to blocks of corner 0 and another one. With g = det J grad N_0, h the same of the other
+ * corner and scale = w / |J|: scale ((K - 2/3 mu theta) g h^T + mu theta (g·h I + h g^T) - (m g)(m h)^T) */
+typedef struct fe_stiffness {
+    fe_real bulk_g[3], shear_g[3]; /* scale (K - 2/3 mu theta) g, scale mu theta g */
+    fe_real mg[3], m[6];           /* scale m g, m: zero where the tangent is elastic */
+} fe_stiffness;
+
+/* Returns 0 if m is zero in all lanes. */
+FE_BODY int fe_stiffness_open(int kind, const fe_view *m, fe_element e, int q, fe_real A[3][3], fe_real scale,
+                              fe_stiffness *s)
 {
-    fe_real theta, t[6], g[3], mg[3], bulk_g[3], shear_g[3];
-    const int softened = fe_point_softening(kind, m, e, q, &theta, t);
+    fe_real theta, g[3];
+    const int softened = fe_point_softening(kind, m, e, q, &theta, s->m);
     const fe_real shear = scale * m->material.shear * theta;
     const fe_real bulk = scale * m->material.bulk - 2.0 / 3.0 * shear;
     fe_corner_gradient(kind, A, 0, q, g);
-    fe_product(t, g, mg);
-    FE_UNROLL_FOR (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;
-    FE_UNROLL_FOR (int b = 0; b < n; b++) {
-        fe_real h[3], mh[3];
-        fe_corner_gradient(kind, A, first + b, q, h);
-        const fe_real both = shear_g[0] * h[0] + shear_g[1] * h[1] + shear_g[2] * h[2];
+    fe_product(s->m, g, s->mg);
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        s->bulk_g[i] = bulk * g[i], s->shear_g[i] = shear * g[i], s->mg[i] *= scale;
+    return softened;
+}
+
+/* K += block of the corner with h. */
+FE_BODY void fe_stiffness_add(const fe_stiffness *s, int softened, const fe_real h[3], fe_real K[9])
+{
+    const fe_real both = s->shear_g[0] * h[0] + s->shear_g[1] * h[1] + s->shear_g[2] * h[2];
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) K[3 * i + j] += s->bulk_g[i] * h[j] + h[i] * s->shear_g[j];
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) K[4 * i] += both;
+    if (softened) {
+        fe_real mh[3];
+        fe_product(s->m, h, mh);
         FE_UNROLL_FOR (int i = 0; i < 3; i++)
-            FE_UNROLL_FOR (int j = 0; j < 3; j++) K[b][3 * i + j] += bulk_g[i] * h[j] + h[i] * shear_g[j];
-        FE_UNROLL_FOR (int i = 0; i < 3; i++) K[b][4 * i] += both;
-        if (softened) {
-            fe_product(t, h, mh);
-            FE_UNROLL_FOR (int i = 0; i < 3; i++)
-                FE_UNROLL_FOR (int j = 0; j < 3; j++) K[b][3 * i + j] -= mg[i] * mh[j];
-        }
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) K[3 * i + j] -= s->mg[i] * mh[j];
     }
 }
 
@@ -43,7 +52,13 @@ FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, int k, f
         fe_real J[3][3], A[3][3];
         fe_gradient_at(kind, x, gx, k, p, J);
         const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
-        fe_add_stiffness_at(kind, m, e, p + 4 * k, A, scale, first, n, K);
+        fe_stiffness s;
+        const int softened = fe_stiffness_open(kind, m, e, p + 4 * k, A, scale, &s);
+        FE_UNROLL_FOR (int b = 0; b < n; b++) {
+            fe_real h[3];
+            fe_corner_gradient(kind, A, first + b, p + 4 * k, h);
+            fe_stiffness_add(&s, softened, h, K[b]);
+        }
     }
 }
 

@@ -1,58 +1,152 @@
-/* Assembly on the device: one block of the matrix per thread. It visits the elements at its row's node and
- * adds those that have its column's node, too, in the CSR's order: no atomics, each block stored once. */
+/* Assembly on the device: a team of as many threads as an element has corners sums one row of the matrix, in
+ * shared memory. It visits the elements at the row's node in the CSR's order, each turned so that the node is
+ * corner 0. First a thread opens one point: geometry and tangent, once for each corner of the element. Then
+ * a thread computes the block of corner 0 and its own corner from all points, and adds it to the row. No
+ * atomics, each block of the matrix is stored once. */
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
-/* A block of threads takes ROWS rows, whose elements it finds in the cache; a warp takes one block of each of
- * them at a time. */
-enum { ROWS = 32, TEAM = 8, BLOCK_SIZE = ROWS * TEAM, DIAGONAL_BLOCK_SIZE = 256 };
-/* Thread blocks that a multiprocessor should hold: a thread gets at most 128 registers. */
-enum { RESIDENT = 2 };
+enum { BLOCK_SIZE = 64, DIAGONAL_BLOCK_SIZE = 256 };
 
-/* Entry i of the elements at a node, corner by corner from `first` in the CSR: the element's CSR entry, and
- * its corner b. */
-FE_BODY bool has_column(int kind, const fe_view *m, int first, int i, int column, int *corner, int *b)
-{
-    *corner = m->corner[first + i / fe_corners(kind)], *b = i % fe_corners(kind);
-    return m->conn[fe_corner_place(*b, 0, m->ld, *corner >> 3)] == column;
-}
+/* Blocks of a row that are summed at a time: all of a node's inside a box, 27 and 15. Longer rows visit their
+ * elements again. */
+FE_BODY constexpr int row_blocks(int kind) { return FE_CORNERS(kind) == 8 ? 27 : 20; }
+/* Doubles between teams, so that those of a warp read from different banks. */
+FE_BODY constexpr int team_gap(int kind) { return FE_CORNERS(kind) == 8 ? 9 : 2; }
+FE_BODY constexpr int team_points(int kind) { return kind == FE_TET4 ? 1 : FE_CORNERS(kind); }
 
-/* Each thread first searches for its next element and then computes, so that the threads of a warp compute
- * together. */
-FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, double K[8][9])
+typedef struct open_point {
+    fe_stiffness stiffness;
+    double A[3][3];
+    double gap[2]; /* neighbours write to different banks */
+} open_point;
+
+template <int KIND> struct alignas(16) team_memory {
+    open_point point[FE_CORNERS(KIND)]; /* of one element, or of four Tet4 */
+    double sum[row_blocks(KIND)][9];
+    double gap[team_gap(KIND)];
+};
+
+/* J[c][j] = d x_c / d s_j at point q, which is no constant here. */
+FE_BODY void jacobian_at(int kind, fe_real x[8][3], int q, fe_real J[3][3])
 {
-    const int first = m->corner_first[row], n = (m->corner_first[row + 1] - first) * fe_corners(kind);
-    for (int i = 0; i < n; i++) {
-        int corner, b;
-        bool found = false;
-        while (i < n && !(found = has_column(kind, m, first, i, column, &corner, &b))) i++;
-        if (!found) return;
-        fe_index node[8];
-        fe_real x[8][3];
-        const fe_element e = fe_element_load(kind, m, corner >> 3, corner & 7, node, x);
-#pragma unroll 1
-        for (int k = 0; k < fe_planes(kind); k++) fe_add_stiffness(kind, m, e, k, x, b ^ (corner & 7), 1, K);
+    if (FE_CORNERS(kind) == 4) {
+        fe_gradient_at(kind, x, NULL, 0, 0, J);
+        return;
+    }
+    const double s[3] = {fe_gauss(q & 1), fe_gauss(q >> 1 & 1), fe_gauss(q >> 2)};
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        double here[4], rise[4];
+        FE_UNROLL_FOR (int i = 0; i < 4; i++)
+            rise[i] = x[i + 4][c] - x[i][c], here[i] = x[i][c] + s[2] * rise[i];
+        const double x0 = here[1] - here[0], y0 = here[2] - here[0], twist = (here[3] - here[2]) - x0;
+        const double low = rise[0] + s[0] * (rise[1] - rise[0]), high = rise[2] + s[0] * (rise[3] - rise[2]);
+        J[c][0] = x0 + s[1] * twist, J[c][1] = y0 + s[0] * twist, J[c][2] = low + s[1] * (high - low);
     }
 }
 
-FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
+FE_BODY void point_open(int kind, const fe_view *m, int corner, int q, open_point *to)
 {
-    const int row = r->row + i, lane = bsr_lane(r, i);
-    const int first = r->first[bsr_slice(r, i)], n = r->first[bsr_slice(r, i) + 1] - first;
-    for (int k = threadIdx.x / ROWS; k < n; k += TEAM) {
-        const int column = r->column[bsr_column_at(r, first + k, lane)];
-        if (column == row && k != r->diagonal[i]) break; /* the row ends here, the slice does not */
-        double K[8][9] = {{0.0}};
-        add_elements(kind, m, row, column, K);
-        for (int c = 0; c < 9; c++) r->value[bsr_entry(r, i, k, c)] = K[0][c];
+    fe_index node[8];
+    fe_real x[8][3], J[3][3], A[3][3];
+    const fe_element e = fe_element_load(kind, m, corner >> 3, corner & 7, node, x);
+    jacobian_at(kind, x, q, J);
+    const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
+    fe_stiffness stiffness;
+    fe_stiffness_open(kind, m, e, q, A, scale, &stiffness);
+    to->stiffness = stiffness;
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) to->A[i / 3][i % 3] = A[i / 3][i % 3];
+}
+
+/* Number of blocks of row i; columns of a slice beyond it are the row's own. */
+FE_BODY int row_length(const bsr_rows *r, int i)
+{
+    const int first = r->first[bsr_slice(r, i)], lane = bsr_lane(r, i);
+    int n = r->first[bsr_slice(r, i) + 1] - first;
+    while (n - 1 > r->diagonal[i] && r->column[bsr_column_at(r, first + n - 1, lane)] == r->row + i) n--;
+    return n;
+}
+
+/* Which of row i's n blocks has the column, which the row has. */
+FE_BODY int find_block(const bsr_rows *r, int i, int n, int column)
+{
+    const int first = r->first[bsr_slice(r, i)], lane = bsr_lane(r, i);
+    int low = 0;
+    while (n > 1) {
+        const int half = n / 2;
+        if (r->column[bsr_column_at(r, first + low + half, lane)] <= column) low += half;
+        n -= half;
+    }
+    return low;
+}
+
+/* sum += block of corner 0 and corner b from the points of an element. */
+template <int KIND> FE_BODY void add_block(const open_point *point, int b, double sum[9])
+{
+    double K[9] = {0.0};
+    FE_UNROLL_FOR (int q = 0; q < team_points(KIND); q++) {
+        fe_real A[3][3], h[3];
+        FE_UNROLL_FOR (int i = 0; i < 9; i++) A[i / 3][i % 3] = point[q].A[i / 3][i % 3];
+        fe_corner_gradient(KIND, A, b, q, h);
+        fe_stiffness_add(&point[q].stiffness, 1, h, K);
+    }
+    for (int c = 0; c < 9; c++) sum[c] += K[c];
+}
+
+/* Blocks [from, from + row_blocks) of row i, whose elements are `corner` [n_elem], where it has them. The
+ * teams of a warp go through `rounds` elements together. */
+template <int KIND>
+FE_BODY void assemble_blocks(const fe_view *m, const bsr_rows *r, int i, int n, int from, const int *corner,
+                             int n_elem, int rounds, team_memory<KIND> *s)
+{
+    constexpr int TEAM = FE_CORNERS(KIND), POINTS = team_points(KIND), BATCH = TEAM / POINTS;
+    const int b = threadIdx.x % TEAM;
+    for (int c = b; c < 9 * row_blocks(KIND); c += TEAM) s->sum[c / 9][c % 9] = 0.0;
+    for (int k = 0; k < rounds; k += BATCH) {
+        int place[BATCH];
+        FE_UNROLL_FOR (int j = 0; j < BATCH; j++) {
+            place[j] = -1;
+            if (k + j >= n_elem) continue;
+            const int at = corner[k + j];
+            place[j] = find_block(r, i, n, m->conn[fe_corner_place(b, at & 7, m->ld, at >> 3)]) - from;
+        }
+        if (k + b / POINTS < n_elem) point_open(KIND, m, corner[k + b / POINTS], b % POINTS, &s->point[b]);
+        __syncwarp();
+        FE_UNROLL_FOR (int j = 0; j < BATCH; j++) {
+            if (place[j] >= 0 && place[j] < row_blocks(KIND))
+                add_block<KIND>(s->point + j * POINTS, b, s->sum[place[j]]);
+            __syncwarp();
+        }
+    }
+}
+
+template <int KIND>
+FE_BODY void assemble_row(const fe_view *m, const bsr_rows *r, int i, team_memory<KIND> *s)
+{
+    const int b = threadIdx.x % FE_CORNERS(KIND);
+    int n = 0, n_elem = 0;
+    const int *corner = NULL;
+    if (i < r->n_row) {
+        n = row_length(r, i);
+        corner = m->corner + m->corner_first[r->row + i];
+        n_elem = m->corner_first[r->row + i + 1] - m->corner_first[r->row + i];
+    }
+    const int rounds = __reduce_max_sync(~0u, n_elem), longest = __reduce_max_sync(~0u, n);
+    for (int from = 0; from < longest; from += row_blocks(KIND)) {
+        assemble_blocks<KIND>(m, r, i, n, from, corner, n_elem, rounds, s);
+        __syncwarp();
+        for (int c = b; c < 9 * min(n - from, row_blocks(KIND)); c += FE_CORNERS(KIND))
+            r->value[bsr_entry(r, i, from + c / 9, c % 9)] = s->sum[c / 9][c % 9];
+        __syncwarp();
     }
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT) bsr_assemble_##name(fe_view m, bsr_rows r)       \
+    __global__ void __launch_bounds__(BLOCK_SIZE) bsr_assemble_##name(fe_view m, bsr_rows r)                 \
     {                                                                                                        \
-        const int i = blockIdx.x * ROWS + threadIdx.x % ROWS;                                                \
-        if (i < r.n_row) assemble_row(KIND, &m, &r, i);                                                      \
+        __shared__ team_memory<KIND> team[BLOCK_SIZE / FE_CORNERS(KIND)];                                    \
+        const int i = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / FE_CORNERS(KIND);                            \
+        assemble_row<KIND>(&m, &r, i, &team[threadIdx.x / FE_CORNERS(KIND)]);                                \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -71,7 +165,7 @@ extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearizati
     FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
-        const size_t n = (size_t)fe_grid(r.n_row, ROWS) * BLOCK_SIZE;
+        const size_t n = (size_t)r.n_row * fe_corners(p->kind);
         FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r)
     }
     return FE_OK;
