@@ -26,36 +26,83 @@ __global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare
     if (set.full) *full = 1;
 }
 
-/* A warp per row. An item is an element at the row's node with PARTS-th of its corners as columns: a lane
- * computes those blocks, then lanes add them to the row in the order of items. */
-FE_BODY constexpr int parts(int kind) { return FE_CORNERS(kind) == 8 ? 4 : 1; }
-FE_BODY constexpr int each(int kind) { return FE_CORNERS(kind) / parts(kind); }
+/* A warp per row. An item is an element at the row's node with one of its corners as column: a lane computes
+ * that block, then lanes add the blocks to the row in the order of items. The items of an element are
+ * neighbours, and share its geometry. */
 enum { SHORT = 32 }; /* blocks of a row that is summed in shared memory */
+
+/* Points that differ in their gradients: a Tet4 has one, with all of its volume. */
+FE_BODY constexpr int distinct_points(int kind) { return FE_CORNERS(kind) == 8 ? 8 : 1; }
+
+/* det J grad N of an element's corners at each point, and w / |J|. Two Hex8 differ by half of all banks. */
+template <int KIND> struct shared_element {
+    double gradient[distinct_points(KIND)][FE_CORNERS(KIND)][3], scale[distinct_points(KIND)];
+};
 template <int KIND> struct row_items {
-    double sum[SHORT][9];
-    double block[WARP][each(KIND)][9];
-    int place[WARP][each(KIND)]; /* among the row's blocks, -1: none */
+    double sum[SHORT][9], block[WARP][9];
+    shared_element<KIND> element[WARP / FE_CORNERS(KIND)];
+    int place[WARP]; /* among the row's blocks, -1: none */
 };
 
-template <int KIND>
-FE_BODY void compute_item(const fe_view *m, const fe_sparse *A, int i, int item, row_items<KIND> *items)
+/* Point q of an element turned so that the row's node is corner 0. */
+template <int KIND> FE_BODY void share_point(const fe_view *m, int corner, int q, shared_element<KIND> *out)
 {
-    const int lane = threadIdx.x % WARP, first = A->first[i], n = A->first[i + 1] - first;
-    const int corner = m->corner[m->corner_first[i] + item / parts(KIND)],
-              from = item % parts(KIND) * each(KIND);
     fe_index node[8];
-    fe_real x[8][3];
-    double K[8][9] = {{0.0}};
+    fe_real x[8][3], J[3][3], A[3][3];
     const fe_element e = fe_element_load(KIND, m, corner >> 3, corner & 7, node, x);
-#pragma unroll 1
-    for (int k = 0; k < fe_planes(KIND); k++) fe_add_stiffness(KIND, m, e, k, x, from, each(KIND), K);
+    const double weight = fe_weight(KIND) * fe_points(KIND) / distinct_points(KIND);
 #pragma unroll
-    for (int b = 0; b < each(KIND); b++) {
-        const int column = m->conn[fe_corner_place(from + b, e.turn, m->ld, e.e)];
-        items->place[lane][b] = fe_find_column(A->column + first, n, column);
+    for (int c = 0; c < 3; c++)
 #pragma unroll
-        for (int c = 0; c < 9; c++) items->block[lane][b][c] = K[b][c];
+        for (int j = 0; j < 3; j++) {
+            J[c][j] = 0.0;
+#pragma unroll
+            for (int b = 0; b < FE_CORNERS(KIND); b++) J[c][j] += fe_shape_gradient(KIND, b, q, j) * x[b][c];
+        }
+    out->scale[q] = weight * fe_turn_sign(KIND, e.turn) / fe_cofactor(J, A);
+#pragma unroll
+    for (int b = 0; b < FE_CORNERS(KIND); b++) fe_corner_gradient(KIND, A, b, q, out->gradient[q][b]);
+}
+
+/* The block of corners 0 and b. With M the sum over points of scale g h^T, g and h the gradients of the two,
+ * it is (K - 2/3 mu) M + mu (M^T + tr M I). */
+template <int KIND>
+FE_BODY void compute_block(const fe_j2 *material, const shared_element<KIND> *e, int b, double *block)
+{
+    const double shear = material->shear, bulk = material->bulk - 2.0 / 3.0 * shear;
+    double M[3][3] = {{0.0}};
+#pragma unroll 2
+    for (int q = 0; q < distinct_points(KIND); q++) {
+        const double *g = e->gradient[q][0], *h = e->gradient[q][b], scale = e->scale[q];
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+#pragma unroll
+            for (int j = 0; j < 3; j++) M[i][j] += scale * g[i] * h[j];
     }
+    const double trace = M[0][0] + M[1][1] + M[2][2];
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+#pragma unroll
+        for (int j = 0; j < 3; j++)
+            block[3 * i + j] = bulk * M[i][j] + shear * M[j][i] + (i == j ? shear * trace : 0.0);
+}
+
+/* n items of row i, the first of which is the first of an element. */
+template <int KIND>
+FE_BODY void compute_items(const fe_view *m, const fe_sparse *A, int i, int first_item, int n,
+                           row_items<KIND> *items)
+{
+    enum { CORNERS = FE_CORNERS(KIND) };
+    const int lane = threadIdx.x % WARP, own = lane / CORNERS, b = lane % CORNERS, first = A->first[i];
+    const int corner = lane < n ? m->corner[m->corner_first[i] + first_item / CORNERS + own] : 0;
+    if (lane < n && b < distinct_points(KIND)) share_point<KIND>(m, corner, b, &items->element[own]);
+    __syncwarp();
+    if (lane < n) {
+        const int column = m->conn[fe_corner_place(b, corner & 7, m->ld, corner >> 3)];
+        items->place[lane] = fe_find_column(A->column + first, A->first[i + 1] - first, column);
+        compute_block<KIND>(&m->material, &items->element[own], b, items->block[lane]);
+    }
+    __syncwarp();
 }
 
 /* Lane c + 9 g adds number c of the blocks whose place leaves the remainder g. */
@@ -63,11 +110,8 @@ template <int KIND> FE_BODY void add_items(const row_items<KIND> *items, int n, 
 {
     enum { GROUPS = WARP / 9 };
     const int lane = threadIdx.x % WARP, c = lane % 9, group = lane / 9;
-    for (int t = 0; t < n * each(KIND) && group < GROUPS; t++) {
-        const int place = items->place[t / each(KIND)][t % each(KIND)];
-        if (place % GROUPS == group)
-            row[9 * (size_t)place + c] += items->block[t / each(KIND)][t % each(KIND)][c];
-    }
+    for (int t = 0; t < n && group < GROUPS; t++)
+        if (items->place[t] % GROUPS == group) row[9 * (size_t)items->place[t] + c] += items->block[t][c];
 }
 
 template <int KIND>
@@ -75,14 +119,13 @@ FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_spars
                           row_items<KIND> *items)
 {
     const int lane = threadIdx.x % WARP, first = A->first[i], n = 9 * (A->first[i + 1] - first),
-              n_item = (m->corner_first[i + 1] - m->corner_first[i]) * parts(KIND);
+              n_item = (m->corner_first[i + 1] - m->corner_first[i]) * FE_CORNERS(KIND);
     double *const row = A->value + 9 * (size_t)first, *const sum = n <= 9 * SHORT ? items->sum[0] : row;
     for (int t = lane; t < n; t += WARP) sum[t] = 0.0;
     for (int from = 0; from < n_item; from += WARP) {
-        const int left = n_item - from;
-        if (lane < left) compute_item<KIND>(m, A, i, from + lane, items);
-        __syncwarp();
-        add_items<KIND>(items, left < WARP ? left : WARP, sum);
+        const int left = n_item - from, together = left < WARP ? left : WARP;
+        compute_items<KIND>(m, A, i, from, together, items);
+        add_items<KIND>(items, together, sum);
         __syncwarp();
     }
     for (int t = lane; t < n; t += WARP) {
@@ -139,36 +182,25 @@ __global__ void __launch_bounds__(SUMS) sum_pairs(int n, const double2 *pair, do
     if (threadIdx.x == 0) out[0] = shared[0][0], out[1] = shared[1][0];
 }
 
-/* The view with no element softened, whatever the state is. */
-static fe_status elastic_view(fe_scratch *s, const fe_problem *p, fe_view *v)
-{
-    *v = p->view;
-    FE_TRY(fe_scratch_take(s, (size_t)v->ld, &v->trial.flags));
-    v->committed = v->trial;
-    return s->d->ops->memory.zero(s->d, (size_t)v->ld, v->trial.flags);
-}
-
 fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A)
 {
     fe_device *d = s->d;
     const int n = p->view.n_owned, n_corner = fe_corners(p->kind);
     const fe_sparse empty = {n, p->view.n_local, 3, 3};
     int *full, *spare, is_full = 0;
-    fe_view v;
     *A = empty;
-    FE_TRY(elastic_view(s, p, &v));
     FE_TRY(fe_scratch_take(s, 1, &full));
     FE_TRY(d->ops->memory.zero(d, sizeof *full, full));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &A->first));
     FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, v, n_corner, *A, spare, full);
+    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, p->view, n_corner, *A, spare, full);
     FE_TRY(fe_sparse_open_cuda(s, A));
     FE_TRY(d->ops->memory.download(d, sizeof is_full, full, &is_full));
     if (is_full)
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node has more than %d neighbours",
                        FE_ROW_SLOTS);
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, v, n_corner, *A, spare, full);
-    FE_LAUNCH_KIND(p, (size_t)n * WARP, THREADS, elastic_assemble, v, fixed, *A);
+    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, p->view, n_corner, *A, spare, full);
+    FE_LAUNCH_KIND(p, (size_t)n * WARP, THREADS, elastic_assemble, p->view, fixed, *A);
     return FE_OK;
 }
 

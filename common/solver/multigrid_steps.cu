@@ -283,7 +283,7 @@ static fe_status build_prolongator(fe_setup *k)
 {
     fe_sparse T;
     FE_TRY(build_tentative(k, &T));
-    FE_TRY(fe_sparse_product_cuda(scratch(k), &k->A, &T, 1, k, &k->P));
+    FE_TRY(fe_sparse_product_cuda(scratch(k), &k->A, &T, k, &k->P));
     if (k->block == 3)
         FE_LAUNCH(k->d, (size_t)k->n * WARP, THREADS, smooth_rows<3>, level_of(k), k->lambda, T, k->P);
     else
@@ -300,9 +300,9 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
     k->R.n_row = k->n_own; /* its own aggregates, of the nodes of all ranks */
     FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
-    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, 0, k, &AP));
+    FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, k, &AP));
     FE_TRY(fe_ghost_rows(k, &AP));
-    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, 0, NULL, next));
+    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, NULL, next));
     FE_LAUNCH(d, 6 * (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
     FE_TRY(fe_ranks_settle(k, next));
     if (!k->shared || k->next_shared) return FE_OK;

@@ -69,11 +69,10 @@ FE_BODY bool fe_row_from_spare(const int *spare, int n, int *columns)
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
-/* C = A B and T = A^T, in scratch memory. single: no row of B has more than one block. shared: C gets room
- * for the rows of ghosts of this set-up's level, too; or NULL. FE_OUT_OF_MEMORY where a row of C has more
- * than FE_ROW_SLOTS columns. */
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, int single,
-                                 fe_setup *shared, fe_sparse *C);
+/* C = A B and T = A^T, in scratch memory. shared: C gets room for the rows of ghosts of this set-up's level,
+ * too; or NULL. FE_OUT_OF_MEMORY where a row of C has more than FE_ROW_SLOTS columns. */
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
+                                 fe_sparse *C);
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
 /* y = A x */
 fe_status fe_sparse_apply_cuda(fe_device *d, const fe_sparse *A, const double *x, double *y);

@@ -43,144 +43,100 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
 
 #define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
 
-/* What a team of threads has of its rows in shared memory: up to CHUNK blocks of the sum, BATCH blocks of A's
- * row, and of STAGE rows of B up to LONG blocks each. B has blocks of K rows and 6 columns. */
-template <int R, int K, int CHUNK, int BATCH, int STAGE, int LONG> struct __align__(16) product_row
+/* What a team of threads has of its row of C in shared memory: CHUNK of its blocks, and WARP blocks of A's
+ * row. A row of B has a block of C's columns once at most: at [block of C][block of A] is its place in B's
+ * row, where `has` has a bit. B's blocks have K rows and 6 columns. */
+template <int R, int K, int CHUNK> struct __align__(16) product_row
 {
-    double sum[CHUNK][R][6], a[BATCH][R][K];
-    double2 b[STAGE][LONG][K][3];
-    int columns[CHUNK], first[BATCH], n[BATCH]; /* first, n: rows of B */
-    short place[BATCH][LONG];                   /* of B's blocks among the chunk's, -1: none */
+    double2 sum[CHUNK][R][3];
+    double a[WARP][R][K];
+    int columns[CHUNK], first[WARP], n[WARP]; /* first, n: what of B's rows lies among the chunk's columns */
+    unsigned has[CHUNK];
+    short at[CHUNK][WARP];
 };
 
-/* B's k-th row from its block l0 on. */
-template <int K, int TEAM, int LONG, typename Row>
-FE_BODY void read_row(Row *w, int k, int stage, int l0, int member, const double *value)
+/* Opens `count` blocks of A's row from the k0-th on. */
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n, int member)
 {
-    const int left = w->n[k] - l0, n = left < LONG ? left : LONG;
-    const double2 *const from = (const double2 *)(value + ((size_t)w->first[k] + l0) * (6 * K));
-    for (int t = member; t < n * 3 * K; t += TEAM) (&w->b[stage][0][0][0])[t] = from[t];
-}
-
-/* sum += A_ik B_k: a thread takes one row of one of B's blocks. */
-template <int R, int K, int TEAM, int LONG, typename Row>
-FE_BODY void add_row(Row *w, int k, int stage, int l0, int member)
-{
-    const int left = w->n[k] - l0, n = left < LONG ? left : LONG;
-    for (int t = member; t < n * R; t += TEAM) {
-        const int l = t / R, r = t % R, place = w->place[k][l];
-        if (place < 0) continue;
-        double2 *const sum = (double2 *)w->sum[place][r];
-        double2 add[3] = {sum[0], sum[1], sum[2]};
-#pragma unroll
-        for (int i = 0; i < K; i++) {
-            const double a = w->a[k][r][i];
-#pragma unroll
-            for (int c = 0; c < 3; c++) {
-                const double2 b = w->b[stage][l][i][c];
-                add[c].x += a * b.x, add[c].y += a * b.y;
-            }
+    for (int t = member; t < n; t += TEAM) w->has[t] = 0;
+    for (int t = member; t < count * R * K; t += TEAM)
+        (&w->a[0][0][0])[t] = A.value[(size_t)k0 * (R * K) + t];
+    if (member < count) {
+        const int *const row = B.first + A.column[k0 + member];
+        int first = row[0], length = row[1] - first;
+        if (gridDim.y > 1) {
+            const int before = fe_columns_before(B.column + first, length, w->columns[0]);
+            length = fe_columns_before(B.column + first, length, w->columns[n - 1] + 1) - before;
+            first += before;
         }
-        sum[0] = add[0], sum[1] = add[1], sum[2] = add[2];
+        w->first[member] = first, w->n[member] = length;
     }
+    WAIT(TEAM);
+    const int k = member % WARP;
+    for (int l = member / WARP; k < count && l < w->n[k]; l += TEAM / WARP) {
+        const int place = fe_find_column(w->columns, n, B.column[w->first[k] + l]);
+        if (place < 0) continue;
+        w->at[place][k] = (short)l;
+        atomicOr(w->has + place, 1u << k);
+    }
+    WAIT(TEAM);
 }
 
-/* C = A B: a team of threads takes a row of C, of which CHUNK blocks, the chunk blockIdx.y, and goes through
- * A's row in its order. */
-template <int R, int K, int TEAM, int TEAMS, int CHUNK, int BATCH, int STAGE, int LONG>
+/* sum + a row of A_ik times two columns of B_k. */
+template <int K> FE_BODY double2 add_times(const double *a, const double2 b[K], double2 sum)
+{
+#pragma unroll
+    for (int i = 0; i < K; i++) sum.x += a[i] * b[i].x, sum.y += a[i] * b[i].y;
+    return sum;
+}
+
+/* sum + what the batch adds to two numbers of row r of C's block p; two blocks of B are under way. */
+template <int K, typename Row>
+FE_BODY double2 add_batch(const Row *w, const double2 *B, int p, int r, int column, double2 sum)
+{
+    for (unsigned has = w->has[p]; has;) {
+        const int k = __ffs(has) - 1;
+        has &= has - 1;
+        const int next = has ? __ffs(has) - 1 : k;
+        const double2 *const from = B + (size_t)(w->first[k] + w->at[p][k]) * (3 * K) + column,
+                             *const then = B + (size_t)(w->first[next] + w->at[p][next]) * (3 * K) + column;
+        double2 b[2][K];
+#pragma unroll
+        for (int i = 0; i < K; i++) b[0][i] = from[3 * i], b[1][i] = then[3 * i];
+        sum = add_times<K>(w->a[k][r], b[0], sum);
+        if (has) sum = add_times<K>(w->a[next][r], b[1], sum);
+        has &= has - 1;
+    }
+    return sum;
+}
+
+/* C = A B: a team of threads takes CHUNK blocks of a row of C, the chunk blockIdx.y, and goes through A's row
+ * in its order. A thread sums two neighbouring numbers at a time. */
+template <int R, int K, int TEAM, int TEAMS, int CHUNK>
 __global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
 {
-    __shared__ product_row<R, K, CHUNK, BATCH, STAGE, LONG> rows[TEAMS];
-    product_row<R, K, CHUNK, BATCH, STAGE, LONG> *const w = rows + threadIdx.x / TEAM;
+    __shared__ product_row<R, K, CHUNK> rows[TEAMS];
+    product_row<R, K, CHUNK> *const w = rows + threadIdx.x / TEAM;
     const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
     if (row >= C.n_row) return; /* whole teams */
     const int from = C.first[row] + blockIdx.y * CHUNK, left = C.first[row + 1] - from;
-    const int n = left < CHUNK ? left : CHUNK, end = A.first[row + 1];
+    const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
+    double2 *const out = (double2 *)C.value + (size_t)from * (3 * R), *const sum = &w->sum[0][0][0];
     for (int t = member; t < n; t += TEAM) w->columns[t] = C.column[from + t];
-    for (int t = member; t < n * R * 6; t += TEAM) (&w->sum[0][0][0])[t] = 0.0;
-    for (int k0 = A.first[row]; k0 < end; k0 += BATCH) {
-        const int count = end - k0 < BATCH ? end - k0 : BATCH;
-        int longest = 0;
-        WAIT(TEAM);
-        for (int t = member; t < count; t += TEAM) {
-            w->first[t] = B.first[A.column[k0 + t]];
-            w->n[t] = B.first[A.column[k0 + t] + 1] - w->first[t];
-        }
-        for (int t = member; t < count * R * K; t += TEAM)
-            (&w->a[0][0][0])[t] = A.value[(size_t)k0 * R * K + t];
-        WAIT(TEAM);
-        for (int k = 0; k < count; k++) longest = w->n[k] > longest ? w->n[k] : longest;
-        for (int l0 = 0; l0 < longest; l0 += LONG) {
-            for (int t = member; t < count * LONG; t += TEAM) {
-                const int k = t / LONG, l = t % LONG;
-                if (l0 + l < w->n[k])
-                    w->place[k][l] = (short)fe_find_column(w->columns, n, B.column[w->first[k] + l0 + l]);
-            }
-            for (int k = 0; k < count; k += STAGE) {
-                for (int s = 0; s < STAGE && k + s < count; s++)
-                    read_row<K, TEAM, LONG>(w, k + s, s, l0, member, B.value);
-                WAIT(TEAM);
-                for (int s = 0; s < STAGE && k + s < count; s++) {
-                    add_row<R, K, TEAM, LONG>(w, k + s, s, l0, member);
-                    WAIT(TEAM);
-                }
-            }
-        }
-    }
-    for (int t = member; t < n * R * 6; t += TEAM)
-        C.value[(size_t)from * (R * 6) + t] = (&w->sum[0][0][0])[t];
-}
-
-/* The same where B's rows have one block or none, as those of modes: a lane computes a row of one A_ik B_k,
- * then lanes add them up in A's order. A team is a warp. */
-template <int R, int K, int CHUNK> struct single_row {
-    double sum[CHUNK][R][6], part[WARP][R][6];
-    int columns[CHUNK], place[WARP];
-};
-template <int R, int K, int TEAMS, int CHUNK>
-__global__ void __launch_bounds__(WARP *TEAMS) single_values(fe_sparse A, fe_sparse B, fe_sparse C)
-{
-    __shared__ single_row<R, K, CHUNK> rows[TEAMS];
-    single_row<R, K, CHUNK> *const w = rows + threadIdx.x / WARP;
-    const int row = blockIdx.x * TEAMS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (row >= C.n_row) return;
-    const int from = C.first[row] + blockIdx.y * CHUNK, left = C.first[row + 1] - from;
-    const int n = left < CHUNK ? left : CHUNK, end = A.first[row + 1];
-    if (n <= 0) return;
-    for (int t = lane; t < n; t += WARP) w->columns[t] = C.column[from + t];
-    for (int t = lane; t < n * R * 6; t += WARP) (&w->sum[0][0][0])[t] = 0.0;
-    for (int k0 = A.first[row]; k0 < end; k0 += WARP) {
+    for (int t = member; t < n * R * 3 && begin == end; t += TEAM) out[t] = make_double2(0.0, 0.0);
+    for (int k0 = begin; k0 < end; k0 += WARP) {
         const int count = end - k0 < WARP ? end - k0 : WARP;
-        __syncwarp();
-        if (lane < count) {
-            const int l = B.first[A.column[k0 + lane]], none = B.first[A.column[k0 + lane] + 1] == l;
-            w->place[lane] = none ? -1 : fe_find_column(w->columns, n, B.column[l]);
-        }
-        __syncwarp();
-        for (int t = lane; t < count * R; t += WARP) {
-            const int k = t / R, r = t % R;
-            if (w->place[k] < 0) continue;
-            const double *a = A.value + ((size_t)(k0 + k) * R + r) * K,
-                         *b = B.value + (size_t)B.first[A.column[k0 + k]] * (6 * K);
-            double part[6] = {0.0};
-#pragma unroll
-            for (int i = 0; i < K; i++)
-#pragma unroll
-                for (int c = 0; c < 6; c++) part[c] += a[i] * b[6 * i + c];
-#pragma unroll
-            for (int c = 0; c < 6; c++) w->part[k][r][c] = part[c];
-        }
-        __syncwarp();
-        for (int t = lane; t < n * R * 6; t += WARP) {
-            double sum = (&w->sum[0][0][0])[t];
-            for (int k = 0; k < count; k++)
-                if (w->place[k] == t / (R * 6)) sum += (&w->part[k][0][0])[t % (R * 6)];
-            (&w->sum[0][0][0])[t] = sum;
+        WAIT(TEAM);
+        open_batch<R, K, TEAM>(w, A, B, k0, count, n, member);
+        for (int t = member; t < n * R * 3; t += TEAM) {
+            const double2 start = k0 == begin ? make_double2(0.0, 0.0) : sum[t],
+                          total =
+                              add_batch<K>(w, (const double2 *)B.value, t / (3 * R), t / 3 % R, t % 3, start);
+            (k0 + WARP < end ? sum : out)[t] = total;
         }
     }
-    __syncwarp();
-    for (int t = lane; t < n * R * 6; t += WARP) C.value[(size_t)from * (R * 6) + t] = (&w->sum[0][0][0])[t];
 }
 
 /* Enqueues kernel(A, B, C) with `teams` rows a block of threads, in chunks of the longest row. */
@@ -196,8 +152,8 @@ static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sp
     return FE_OK;
 }
 
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, int single,
-                                 fe_setup *shared, fe_sparse *C)
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
+                                 fe_sparse *C)
 {
     fe_device *d = s->d;
     const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
@@ -216,14 +172,10 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
     FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
     const int longest = host[1];
-    if (single && A->rows == 3)
-        return launch(d, single_values<3, 3, 4, 16>, 4, 4 * WARP, 16, longest, A, B, C);
-    if (single) return launch(d, single_values<6, 6, 2, 16>, 2, 2 * WARP, 16, longest, A, B, C);
-    if (A->rows == 3)
-        return launch(d, product_values<3, 3, WARP, 4, 32, 16, 2, 10>, 4, 4 * WARP, 32, longest, A, B, C);
+    if (A->rows == 3) return launch(d, product_values<3, 3, WARP, 4, 32>, 4, 4 * WARP, 32, longest, A, B, C);
     if (A->columns == 3)
-        return launch(d, product_values<6, 3, 192, 1, 64, 16, 2, 32>, 1, 192, 64, longest, A, B, C);
-    return launch(d, product_values<6, 6, 192, 1, 64, 16, 1, 32>, 1, 192, 64, longest, A, B, C);
+        return launch(d, product_values<6, 3, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, C);
+    return launch(d, product_values<6, 6, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, C);
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
