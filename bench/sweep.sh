@@ -100,6 +100,9 @@ else
 fi
 STRONG_cuda=${STRONG_cuda:-300000 50000000} WEAK_cuda=${WEAK_cuda:-6000000}
 SOLVES_cuda=${SOLVES_cuda:-stretched46 bracket bending64}
+has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
+has cuda || SOLVES_cuda=0
+has host || SOLVES_host=0
 
 # --- the folder: one that this binary began with the same settings, else a new one ---------------------------
 settings="kernels $(cksum <"$KERNELS"), threads ${THREADS:-all}, variants ${variants:-all}, repetitions $repetitions_first and $repetitions_kernels"
@@ -151,7 +154,6 @@ else
     SIZES_host=${SIZES_host:-25000 1000 5000 100000} MESHES_host=${MESHES_host:-irregular@100000}
 fi
 SIZES_cuda=${SIZES_cuda:-1000000 6400000 300000 100000 30000 10000 3000 1000}
-has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
 if has cuda; then MESHES_cuda=${MESHES_cuda:-irregular@5000000 119x119x119 bracket}; else MESHES_cuda=0; fi
 sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda"; fi; }
 first_of() { echo "${1%% *}"; }
@@ -362,10 +364,28 @@ measure() {
             --variants "$few" --rows "$rows" "$@"
         ;;
     esac
-    $launch "$scratch/$program" "$@" >"$at.log" 2>&1 &
-    child=$! code=0
+    beside "$at.log" $launch "$scratch/$program" "$@"
+}
+# beside LOG COMMAND...: runs beside the shell; its exit code is in `code`.
+beside() {
+    log=$1 code=0
+    shift
+    "$@" >"$log" 2>&1 &
+    child=$!
     wait "$child" || code=$?
     child=
+}
+# The fine mesh of the bracket, made when the first point needs it.
+bracket_mesh() {
+    mesh=$scratch/bracket_$element.msh fineness=1.75
+    [ "$element" = hex8 ] || fineness=1.45
+    [ ! -f "$mesh" ] || return 0
+    beside "$scratch/gmsh.log" "$python" meshgen/bracket/bracket.py --element "$element" --size "$fineness" --binary -o "$scratch/new.msh"
+    if [ $code -ne 0 ] || ! mv "$scratch/new.msh" "$mesh"; then
+        echo "bench: $name cannot be measured: Gmsh made no mesh of the bracket: $(tail -n 1 "$scratch/gmsh.log")" >&2
+        refused=$((refused + 1))
+        return 1
+    fi
 }
 # The same without running anything: rows with a status.
 give_up() {
@@ -394,6 +414,7 @@ clock() { echo "$1" | awk '{ printf "%d:%02d", $1 / 60, $1 % 60 }'; } # seconds 
 
 # attempt: measures the point that program, backend, element, size, first, second, third and repetitions say.
 attempt() {
+    case $program-$size in *-bracket_fine* | kernels-bracket) bracket_mesh || return 0 ;; esac
     begin=$(now)
     case $program in
     kernels)
@@ -473,17 +494,12 @@ visit() {
     attempt
 }
 
-# The bracket's fine meshes, where Gmsh can make them.
-fine=
-case " ${SOLVES_cuda:-} ${SOLVES_host:-} ${MESHES_cuda:-} ${MESHES_host:-} " in
+# Can Gmsh make the bracket's fine meshes? Its Python module may be the distribution's alone.
+fine= python=python3
+case " $SOLVES_cuda $SOLVES_host $MESHES_cuda $MESHES_host " in
 *" bracket "*)
-    python=python3
-    "$python" -c 'import gmsh' 2>/dev/null || python=/usr/bin/python3
-    "$python" -c 'import gmsh' 2>/dev/null && fine=yes
-    for kind in tet4:1.45 hex8:1.75; do
-        mesh=$scratch/bracket_${kind%:*}.msh
-        [ -z "$fine" ] || [ -f "$mesh" ] ||
-            "$python" meshgen/bracket/bracket.py --element "${kind%:*}" --size "${kind#*:}" --binary -o "$mesh" >"$scratch/gmsh.log" 2>&1 || fine=
+    for python in python3 /usr/bin/python3; do
+        [ -n "$fine" ] || ! "$python" -c 'import gmsh' 2>/dev/null || { fine=yes && break; }
     done
     [ -n "$fine" ] || echo "bench: Gmsh's Python interface is not there (apt-get install python3-gmsh): the bracket's coarse meshes alone" >&2
     ;;

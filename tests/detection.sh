@@ -3,7 +3,8 @@
 # ways (its header is not found; its header does not compile), then all at once. Prints TAP, like the other tests.
 #   sh tests/detection.sh       from the root of the repository; FE_BUILD: a build to take compiled CUDA code from
 #
-# A library is hidden from the compilers by wrappers of their names in front of PATH; nothing of the machine changes.
+# A library is hidden by tests/detection/hide.c, which stands before the C library's functions that open files; nothing of
+# the machine changes.
 set -u
 export LC_ALL=C
 work=$(mktemp -d)
@@ -19,66 +20,18 @@ check() { # NAME COMMAND...: the command succeeds
     if "$@" >"$work/check" 2>&1; then passes "$name"; else fails "$name"; fi
 }
 
-# --- compilers that do not find a header -----------------------------------------------------------------
-mkdir -p "$work/bin"
-cp -s /usr/local/bin/* /usr/bin/* /bin/* "$work/bin/" 2>/dev/null
-real_of() { PATH=$path command -v "$1"; }
-path=$PATH
-wrap() { # HOW HEADER COMPILER...: HOW is hidden or broken, or none
-    how=$1 header=$2
-    shift 2
-    for compiler in "$@"; do
-        real=$(real_of "$compiler") || continue
-        rm -f "$work/bin/$compiler"
-        {
-            echo '#!/bin/sh'
-            if [ "$how" = broken ]; then
-                echo "exec $real -I$work/broken \"\$@\""
-            elif [ "$how" = hidden ]; then
-                case $compiler in g++ | c++) echo "system="$(system_of "$real" c++ "$header") ;; *) echo "system="$(system_of "$real" c "$header") ;; esac
-                echo 'for word; do'
-                echo '    shift'
-                echo '    case $word in'
-                echo "    -I/*) [ ! -e \"\${word#-I}/$header\" ] || word=-I$work/shadow\${word#-I} ;;"
-                echo "    /*) [ ! -e \"\$word/$header\" ] || word=$work/shadow\$word ;;"
-                # what nvcc asks of its host compiler
-                echo "    c++) system="$(system_of "$real" c++ "$header")" ;;"
-                echo '    esac'
-                echo '    set -- "$@" "$word"'
-                echo 'done'
-                echo "exec $real \$system \"\$@\""
-            else
-                echo "exec $real \"\$@\""
-            fi
-        } >"$work/bin/$compiler"
-        chmod +x "$work/bin/$compiler"
-    done
-}
-system_of() { # COMPILER LANGUAGE HEADER: its own folders of headers, without this one
-    echo '"-nostdinc'
-    for folder in $(echo | "$1" -x "$2" -E -v - 2>&1 | sed -n '/^#include </,/^End of/p' | grep '^ '); do
-        echo "-isystem $(without "$folder" "$3")"
-    done
-    echo '"'
-}
-without() { # FOLDER HEADER: the folder, or links to all it holds but the header
-    if [ -e "$1/$2" ]; then
-        [ -d "$work/shadow$1" ] || { mkdir -p "$work/shadow$1" && cp -rs "$1/." "$work/shadow$1/"; }
-        rm -f "$work/shadow$1/$2"
-        echo "$work/shadow$1"
-    else
-        echo "$1"
-    fi
-}
-hide() { # HOW HEADER
-    rm -rf "$work/shadow" "$work/broken"
-    mkdir -p "$work/broken/$(dirname "$2")"
-    echo '#error "this header does not compile"' >"$work/broken/$2"
-    # folders that are named on the command line
-    for folder in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/cuda*/include ${NCCL_HOME:+"$NCCL_HOME/include"}; do
-        [ ! -d "$folder" ] || without "$(cd "$folder" && pwd -P)" "$2" >"$work/log"
-    done
-    wrap "$1" "$2" gcc g++ cc c++ ${CC:-} ${CXX:-}
+# --- a library that hides files from compilers and shells ------------------------------------------------------
+if ! ${CC:-cc} -shared -fPIC -O1 -o "$work/hide.so" tests/detection/hide.c -ldl >"$work/log" 2>&1; then
+    fails 'tests/detection/hide.c is compiled'
+    echo "1..$n"
+    exit 1
+fi
+echo '#error "this header does not compile"' >"$work/broken.h"
+hidden='' by=''
+hide() { hidden=$1 by=''; }                # ENDS of paths, separated by colons: they do not exist
+spoil() { hidden=$1 by=$work/broken.h; } # they do not compile
+seeing() { # COMMAND...: sees the machine without what is hidden
+    env LD_PRELOAD="$work/hide.so" FE_HIDE="$hidden" FE_HIDE_BY="$by" FE_HIDE_NOT="$work" "$@"
 }
 
 # make with what is hidden. The jobs of a make above are its own. MPICC is empty, as from a make that started before MPI
@@ -86,8 +39,8 @@ hide() { # HOW HEADER
 build() { # BUILD TARGET... [VARIABLE=VALUE...]
     folder=$1
     shift
-    MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/--jobserver[^ ]*//g; s/-j[0-9]*//g; s/\(^\| \)--( |$)//') PATH=$work/bin \
-        MPICC= make --no-print-directory -j"$(nproc)" BUILD="$folder" "$@" >"$work/log" 2>&1
+    MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/--jobserver[^ ]*//g; s/-j[0-9]*//g; s/\(^\| \)--( |$)//') MPICC= \
+        seeing make --no-print-directory -j"$(nproc)" BUILD="$folder" "$@" >"$work/log" 2>&1
 }
 programs="meshgen scaling solve solves kernels" # and peers, where there is PETSc
 # built FOLDER PROGRAM...: these are there and say their version; no others are
@@ -100,9 +53,15 @@ built() {
         esac
     done
 }
-copy_of() { # FOLDER NAME [AS]: the objects and what was found, without programs; AS: what the folder was called when built
-    rm -rf "$work/$2"
-    cp -a "$1" "$work/$2" && for program in $programs libfebench.a tests; do rm -rf "${work:?}/$2/$program"; done
+copy_of() { # FOLDER NAME [AS]: its objects and what was found; AS: what the folder was called when built
+    rm -rf "${work:?}/$2"
+    mkdir "$work/$2"
+    for kept in "$1"/*; do
+        case ${kept##*/} in
+        obj | have | detect) cp -a "$kept" "$work/$2/" ;;
+        *) [ -d "$kept" ] || [ -x "$kept" ] || case $kept in *.a) ;; *) cp -a "$kept" "$work/$2/" ;; esac ;;
+        esac
+    done
     find "$work/$2/obj" -name '*.d' -exec sed -i "s#\(^\| \)${3:-$1}/#\1$work/$2/#g" {} +
 }
 says_missing() { # TITLE: make info's line
@@ -110,10 +69,10 @@ says_missing() { # TITLE: make info's line
 }
 # library TITLE HEADER PROGRAMS [FROM]: detection in both ways; programs without it where the header is not found
 library() {
-    hide broken "$2"
+    spoil "$2"
     rm -rf "$work/copy" && mkdir "$work/copy"
     if build "$work/copy" info $variables && says_missing "$1"; then passes "$1: header broken"; else fails "$1: header broken"; fi
-    hide hidden "$2"
+    hide "$2"
     copy_of "${4:-$work/base}" copy ${4:+"${FE_BUILD:-build}"}
     if build "$work/copy" info programs $variables && says_missing "$1" && built "$work/copy" "$3"; then
         passes "$1: header not found"
@@ -121,17 +80,15 @@ library() {
         fails "$1: header not found"
     fi
 }
-# command TITLE NAME PROGRAMS: a command that is not there
+# command_hidden TITLE NAME PROGRAMS: a command that is not there
 command_hidden() {
-    wrap none none gcc g++ cc c++
-    rm -f "$work/bin/$2"
+    hide "/$2"
     copy_of "$work/base" copy
     if build "$work/copy" info programs $variables && says_missing "$1" && built "$work/copy" "$3"; then
         passes "$1: no $2"
     else
         fails "$1: no $2"
     fi
-    real=$(real_of "$2") && ln -s "$real" "$work/bin/$2"
 }
 # refuses TEXT COMMAND...: exit code 2, and a line with the text
 refuses() {
@@ -145,7 +102,6 @@ problem="tests/validation/problems/patch_elastic.json --threads 1"
 
 # --- the host, quickly compiled ---------------------------------------------------------------------------
 variables="OPT=-O0 CUDA=no"
-wrap none none gcc g++ cc c++
 if build "$work/base" info programs $variables && built "$work/base" "$programs"; then
     passes 'all but CUDA is there'
 else
@@ -156,7 +112,7 @@ if grep -q '^PETSc *found: ' "$work/log"; then
     peers=peers programs="$programs peers"
     check 'with PETSc there is peers' "$work/base/peers" --version
 fi
-if real_of mpicc >"$work/check"; then
+if command -v mpicc >"$work/check"; then
     check 'an empty MPICC of the environment: MPI is found' grep -q '^MPI *found: ' "$work/log"
 else
     skips 'an empty MPICC of the environment: MPI is found' 'MPI: there is no mpicc'
@@ -178,23 +134,17 @@ check 'without kernels the sweep says so' grep -q "^bench: .*/kernels is not the
 command_hidden MPI mpicc "meshgen scaling solve solves kernels"
 check 'without MPI a version says so' sh -c "'$work/copy/solve' --version | grep -q '^MPI: none'"
 command_hidden gnuplot gnuplot "$programs"
-PATH=$work/bin
-rm -f "$work/bin/gnuplot"
-sh plots/plots.sh "$work" >"$work/log" 2>&1
-PATH=$path
+seeing sh plots/plots.sh "$work" >"$work/log" 2>&1
 check 'without gnuplot plots say so' grep -q '^plots: gnuplot is not there' "$work/log"
 
-hide broken metis.h
-for header in jansson.h muParser.h zlib.h cmocka.h benchmark/benchmark.h mpi.h; do
-    mkdir -p "$work/broken/$(dirname $header)" && cp "$work/broken/metis.h" "$work/broken/$header"
-done
+spoil metis.h:jansson.h:muParser.h:zlib.h:cmocka.h:benchmark/benchmark.h:mpi.h
 copy_of "$work/base" copy
 if build "$work/copy" info programs $variables && [ "$(grep -c ' missing: ' "$work/log")" -ge 9 ] && built "$work/copy" "meshgen scaling"; then
     passes 'nothing but BLAS'
 else
     fails 'nothing but BLAS'
 fi
-hide hidden cblas.h
+hide cblas.h
 copy_of "$work/base" copy
 build "$work/copy" info programs $variables
 code=$?
@@ -202,7 +152,7 @@ check 'without BLAS make stops with a line' sh -c "[ $code -ne 0 ] && grep -q '^
     grep -q '^nothing can be built without' '$work/log'"
 
 # --- what several GPUs and assembled_cusparse need: from compiled CUDA code -------------------------------
-wrap none none gcc g++ cc c++
+hide ''
 if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/null)" = 1 ]; then
     variables=
     from=$(cd "${FE_BUILD:-build}" && pwd)
@@ -210,7 +160,7 @@ if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/
     check 'without NCCL there is still CUDA' grep -q '^CUDA Toolkit *found: ' "$work/log"
     check 'without NCCL a version says so' sh -c "'$work/copy/solve' --version | grep -q '^NCCL: none'"
     library cuSPARSE cusparse.h "$programs" "$from"
-    wrap none none gcc g++ cc c++
+    hide ''
     build "$work/copy" info NVCC_CCBIN=/nonexistent/g++
     check 'a host compiler of nvcc that is not there is named' grep -q '^CUDA Toolkit *missing: .*NVCC_CCBIN=/nonexistent/g++' "$work/log"
     build "$work/copy" info NCCL_HOME=/nonexistent

@@ -364,7 +364,7 @@ static void memory_that_runs_out(void **state)
 {
     (void)state;
     const char *every = getenv("FE_FAULT_STRIDE"); /* 1: each call, minutes */
-    fail_each("memory", FAULTY, every ? atoi(every) : 23);
+    fail_each("memory", FAULTY, every ? atoi(every) : 47);
 }
 /* One rank fails, and all end: long before the 60 s after which one that is silent counts as hung. */
 static void memory_of_ranks_that_runs_out(void **state)
@@ -372,16 +372,17 @@ static void memory_of_ranks_that_runs_out(void **state)
     (void)state;
     const char *every = getenv("FE_FAULT_STRIDE");
     child_seconds = 10;
-    fail_each("memory", FAULTY " --ranks 2 --partition " PARTITION, every ? atoi(every) : 97);
+    fail_each("memory", FAULTY " --ranks 2 --partition " PARTITION, every ? atoi(every) : 199);
     child_seconds = 60;
 }
 static void disks_that_fail(void **state)
 {
     (void)state;
-    fail_each("write", FAULTY, 1);
+    const char *every = getenv("FE_FAULT_STRIDE");
+    fail_each("write", FAULTY, every ? atoi(every) : 2);
     fail_each("sync", FAULTY, 1);
     fail_each("rename", FAULTY, 1);
-    fail_each("read", FAULTY, 1);
+    fail_each("read", FAULTY, every ? atoi(every) : 2);
 }
 
 /* --- threads ----------------------------------------------------------------------------------------- */
