@@ -2,7 +2,7 @@
 # Runs test programs (cmocka) and scripts that print TAP, and sums them up: failures and reasons for skips are
 # printed, the rest is kept in FE_BUILD/tests/NAME.log. The last line reads "N passed, N failed, N skipped".
 #   tests/run.sh PROGRAM...
-# Several run at a time: one per 8 cores, and two where there are 2 to 16, since tests also wait. TEST_JOBS=1 runs one
+# Several run at a time: one per 4 cores, and two where there are 2 to 8, since tests also wait. TEST_JOBS=1 runs one
 # after the other.
 logs=${FE_BUILD:-build}/tests
 
@@ -39,7 +39,7 @@ if [ "$1" = --one ]; then
 fi
 
 rm -f "$logs"/*.sum
-jobs=${TEST_JOBS:-$(($(nproc) / 8))}
+jobs=${TEST_JOBS:-$(($(nproc) / 4))}
 [ "$jobs" -ge 2 ] || jobs=$(($(nproc) < 2 ? 1 : 2))
 printf '%s\n' "$@" | xargs -I{} -P "$jobs" sh "$0" --one {}
 # A program without numbers did not even start.
