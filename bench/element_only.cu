@@ -22,7 +22,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     (void)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_only, p->view, first, last, displacement, y)
+    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_only, p->view, first, last, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

@@ -75,9 +75,9 @@ END {
     if (!count["groups"]) exit
     for (i = 1; i <= count["commits"]; i++) commits = commits (i > 1 ? ", " : "") item["commits", i]
     printf "# Whole solves on %s, commit %s\n\n", machine, commits
-    print "Milliseconds, medians; of `solve` with the 95 % interval. Every answer was checked against another strategy's. First what"
-    print "solves take, then where the time of one Newton iteration goes. The strategy's share is `material`, `residual`, `jacvec` and"
-    print "the products of the preconditioner's finest level. `results/README.md` defines all figures."
+    print "Milliseconds, medians; of `solve` with the 95 % interval. Every answer was checked against another strategy's."
+    print "First what solves take, then where the time of one Newton iteration goes. The strategy's share is `material`,"
+    print "`residual`, `jacvec` and the products of the preconditioner's finest level. `results/README.md` defines all figures."
     for (g = 1; g <= count["groups"]; g++) {
         group = item["groups", g]
         split(group, name, SUBSEP)

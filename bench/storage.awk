@@ -16,7 +16,7 @@ function get(name) { return name == "variant" && $(column[name]) == "bound" ? "e
 }
 END {
     print "# States and tangents stored in other ways\n"
-    print "Throughput, " name ": " about ", commit " commits "."
+    print "Throughput, " name ": " about ",\ncommit " commits "."
     print "GROUPS: six doubles each, in groups of 32 elements. FLOATS: tangents in single precision. FULL: jacvec reads 21 doubles."
     print "RECORDS: the six numbers of a point side by side. ARRAYS: one array per component for each 65536 elements."
     print "A product by finite difference (solve --jacobian difference) costs a residual and two passes over vectors.\n"

@@ -212,9 +212,18 @@ END {
         over_meshes(name[1], name[2], "jacvec_elastic")
         over_meshes(name[1], name[2], "jacvec")
     }
-    if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were measured."
+    if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were\nmeasured."
     folder = FILENAME
     sub(/[^\/]*$/, "", folder)
     while ((getline point < (folder "left-out.txt")) > 0) left = left (left == "" ? "" : "; ") point
-    if (left != "") printf "\nLeft out for time: %s.\n", left
+    if (left != "") { print ""; wrap("Left out for time: " left ".") }
+}
+# Prints text in lines of at most 118 characters.
+function wrap(text,    n, i, word, line) {
+    n = split(text, word, " ")
+    for (i = 1; i <= n; i++) {
+        if (line != "" && length(line) + 1 + length(word[i]) > 118) { print line; line = "" }
+        line = line (line == "" ? "" : " ") word[i]
+    }
+    print line
 }

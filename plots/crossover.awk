@@ -6,10 +6,11 @@ BEGIN { FS = ","; n_line = split("fastest_on_GPU fastest_on_host patch_on_GPU pa
 FNR == 1 { file++ }
 file == 1 { machine[$1] = $2; next }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-function get(name) { return $(column[name]) }
+# Rows up to schema 2 call element_only bound.
+function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 get("case") !~ /^box[0-9]+-distorted$/ || get("plastic") + 0 != 1 || get("status") != "ok" { next }
 ("plastic_pattern" in column) && get("plastic_pattern") != "clustered" { next }
-get("variant") == "bound" || get("operation") !~ /^jacvec/ || get("element") !~ /^(tet4|hex8)$/ { next }
+get("variant") == "element_only" || get("operation") !~ /^jacvec/ || get("element") !~ /^(tet4|hex8)$/ { next }
 { row[++n_row] = $0; if (get("order") == "auto") order = "auto" }
 function take(line, at,    rate) { # throughput in MDoF/s, the larger one of a line and place
     rate = 1e-6 * get("n_dof")

@@ -210,7 +210,7 @@ function figure(    r, b, name, o, n, first, last, e) {
     for (i = 1; i <= n; i++) if (!first || size[r, b, e, o, i] < first) first = size[r, b, e, o, i]
     last = largest[r, b, e, o]
     wrap("*" (n > 1 ? "Tangent products on distorted boxes of " millions(first) " to " : "All operations on distorted boxes of ") millions(last) \
-        " degrees of freedom, all points plastic, one " about(r, b) ", commit " commit[r] ". `element_only` is the element kernel of `element_atomic` without any sums (" table_link(r) ").*", "")
+        " degrees of freedom, all points plastic, one " about(r, b) ", commit " commit[r] ". `element_only` is the element kernel of `element_atomic` without any sums; `ceiling` is the [modelled limit](" up "docs/method.md#ceilings) (" table_link(r) ").*", "")
 }
 # Text cells are kept; the cells of numbers after them are made anew.
 function strategies(keep,    n, lines, i, w, k, v, text, known, b, e, p, at) {
@@ -247,8 +247,8 @@ function strategies_about(    b, o, i, e, p, n, least, most, list, text) {
         cells[headline, b, "hex8", list[n]] " cells a side (" millions(list[n]) " degrees of freedom), " o " order: median of " (least == most ? most : least " to " most) \
         " samples (95 % interval), commit " commit[headline] " (" table_link(headline) ")."
     if (n > 1) text = text " This is one size; [others](" up "docs/findings.md#sizes) can give another ranking."
-    wrap(text " *Elastic*: no stored tangent is read. *Tangents*: the stored tangent of every point is read. *Reproducible*: the same bits in every run." \
-        " *Patch*: up to 128 Hex8 or 360 Tet4 that one block of threads computes in shared memory.", "")
+    wrap(text " *Elastic*: the same plastic mesh after an elastic material update, so no stored tangent is read. *Tangents*: the stored tangent of every point is read." \
+        " *Reproducible*: the same bits in every run. *Patch*: up to 128 Hex8 or 360 Tet4 that one block of threads computes in shared memory.", "")
 }
 # Sizes of an element in an order, ascending; their number.
 function sizes_of(r, b, e, o, list,    i, n) {
@@ -290,16 +290,12 @@ function line_row(i, e, v, p) { return need(row(line_run[i], "cuda", e, v, p, li
 function finding_baseline(    i) {
     find_cases()
     for (i = 1; i <= n_case; i++) {
-        if (case_run[i] != headline) continue
-        span("gain" case_element[i] case_operation[i], mid[case_row(i, "patch")] / mid[case_row(i, "assembled_bsr")])
-        span("gain_dof", case_dof[i] / 1e6)
+        span("gain" case_element[i], mid[case_row(i, "patch")] / mid[case_row(i, "assembled_bsr")])
         span("assembly", mid[line_row(case_line[i], case_element[i], "assembled_bsr", "jacvec")] / mid[line_row(case_line[i], case_element[i], "assembled_bsr", "material")])
     }
-    wrap("- **`patch` compared with an assembled matrix** (`assembled_bsr`, febench's own): over all sizes (" span_text("gain_dof") " M degrees of freedom) and orders on an " \
-        short(headline) ", its products have " span_text("gainhex8jacvec_elastic") " (Hex8) and " span_text("gaintet4jacvec_elastic") \
-        " (Tet4) times the throughput where all points are elastic, " span_text("gainhex8jacvec") " and " span_text("gaintet4jacvec") \
-        " times where stored tangents are read; making the matrix takes as long as " sprintf("%.0f to %.0f", least_of["assembly"], most_of["assembly"]) \
-        " of its products and is not counted ([all cards](" up "docs/findings.md#patch-and-an-assembled-matrix)).", "  ")
+    wrap("- **`patch` and an assembled matrix**: in the same cases `patch` has " span_text("gainhex8") " (Hex8) and " span_text("gaintet4") \
+        " (Tet4) times the throughput of `assembled_bsr`, not counting the assembly, which takes as long as " \
+        sprintf("%.0f to %.0f", least_of["assembly"], most_of["assembly"]) " of its products ([table](" up "docs/findings.md#patch-and-an-assembled-matrix)).", "  ")
 }
 # patch and assembled_bsr, a line for each card, order and size.
 function baseline(    i, e, p, text) {
@@ -330,6 +326,12 @@ function fastest_table(    i, e, p, k, best, steady, text) {
         }
     }
 }
+# The cards of all cases, each once.
+function case_cards(    i, text) {
+    for (i = 1; i <= n_line; i++) if (!index(" " text " ", " " short(line_run[i]) " ")) text = text (text == "" ? "" : " ") short(line_run[i])
+    gsub(/ /, ", ", text)
+    return text
+}
 function finding_fastest(    i, k, n, best, count, list, text, unsure) {
     find_cases()
     for (i = 1; i <= n_case; i++) {
@@ -339,17 +341,17 @@ function finding_fastest(    i, k, n, best, count, list, text, unsure) {
     }
     for (i = 2; i <= n; i++) for (k = i; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { best = list[k]; list[k] = list[k - 1]; list[k - 1] = best }
     for (i = 1; i <= n; i++) text = text text_of(n, i) "`" list[i] "` in " count[list[i]]
-    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (cards, sizes, orders, Hex8 and Tet4, elastic and with tangents) the fastest is " text \
+    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; sizes, orders, Hex8 and Tet4, elastic and with tangents) the fastest is " text \
         (unsure ? "; in " unsure " intervals overlap" : "") " ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
 }
 function finding_bits(    i, best, steady) {
     find_cases()
     for (i = 1; i <= n_case; i++) {
         best = case_fastest(i, 0); steady = case_fastest(i, 1)
-        if (steady != "") span("bits" case_operation[i], mid[case_row(i, steady)] / mid[case_row(i, best)])
+        if (steady != "") span("bits", mid[case_row(i, steady)] / mid[case_row(i, best)])
     }
-    wrap("- **Bitwise reproducible sums have a price**: in these cases the fastest reproducible strategy has " span_text("bitsjacvec_elastic") \
-        " of the throughput of the fastest of all where points are elastic, and " span_text("bitsjacvec") " with tangents ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
+    wrap("- **Bitwise reproducible sums have a price**: in the same cases the fastest reproducible strategy has " span_text("bits") \
+        " of the throughput of the fastest ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
 }
 function sort(list, n,    i, j, t) {
     for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
@@ -369,8 +371,9 @@ function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, d
             dof = d
         }
     }
-    if (dof) wrap("- **The order of nodes and elements matters**: at " millions(dof) " degrees of freedom, the one size in two orders, `bisection` instead of lexicographic changes throughput by factors from " \
-        digits(least) " (" low_name ") to " digits(most) " (" high_name ") ([tables](" up "docs/findings.md#orders)).", "  ")
+    if (dof) wrap("At " millions(dof) " degrees of freedom, the one size in two orders, `bisection` instead of lexicographic multiplies throughput by " \
+        digits(least) " (" low_name ") to " digits(most) " (" high_name ").", "")
+    else out("No current run holds two orders.")
 }
 # The run and box of most ranks of a kind.
 function widest(e, kind,    i, w, best, most) {
@@ -382,7 +385,8 @@ function widest(e, kind,    i, w, best, most) {
     return best
 }
 function top(s,    i, n) { for (i = 1; i <= n_ranks[s]; i++) if (ranks[s, i] + 0 > n) n = ranks[s, i] + 0; return n }
-# GMRES with patch on the most ranks, all its forms: efficiency (weak), speed-up of the smallest and the largest box (strong).
+# GMRES with patch on the most ranks: efficiency (weak), speed-up of the smallest and the largest box (strong); ranges are
+# over its forms.
 function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
     n = split("gmres_mgs gmres_mgs_graph gmres_cgs2 gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
     if ((s = widest("hex8", "weak")) == "") fault("no current run has weak scaling of hex8")
@@ -398,55 +402,44 @@ function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
         if (!small || scene_dof[scene[i]] < small) small = scene_dof[scene[i]]
         if (scene_dof[scene[i]] > large) large = scene_dof[scene[i]]
     }
-    wrap("- **Several GPUs**: from 1 to " top(s) " " short(w[1]) ", an iteration of GMRES with `patch` on " span_text("rank_dof" s) " M degrees of freedom per GPU has an efficiency from " \
-        digits(least_of["weak"]) " (`" least_name["weak"] "`) to " digits(most_of["weak"]) " (`" most_name["weak"] "`)" \
-        (large ? "; with " millions(large) " in all the speed-up is " span_text("strong" large) (large == small ? "" : ", with " millions(small) " only " span_text("strong" small)) : "") \
+    wrap("- **Several GPUs**: an iteration of GMRES with `patch` on " top(s) " " short(w[1]) " has a parallel efficiency of " span_text("weak") " with " span_text("rank_dof" s) " M degrees of freedom per GPU" \
+        (large ? "; for a fixed size the speed-up is " span_text("strong" large) " with " millions(large) (large == small ? "" : ", and " span_text("strong" small) " with " millions(small)) : "") \
         " ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
 }
 # Of the first run that has solves by several strategies: their share of a solve, and how far solves are apart.
-function finding_solves(    r, i, j, k, at, least, most, fast, slow, quick, lame, apart, nearest, wins, losses, list, n, text, dof_least, dof_most, fast_unsure, slow_unsure, x) {
+function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, nearest, wrong, other, dof_least, dof_most, x) {
     for (r = 1; r <= n_run && !((r, "solves") in has_word && n_solver[r] > 2); r++) {}
     if (r > n_run) fault("no current run has whole solves by several strategies")
     least = nearest = dof_least = 1e9
     for (i = 1; i <= n_solve[r]; i++) {
-        fast = 1e9; slow = fast_unsure = slow_unsure = 0
+        fast = 1e9; slow = 0
         for (j = 1; j <= n_solver[r]; j++) {
             at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
             if (!((at, "solve") in mid)) continue
             k = mid[at, "solve"]; x = share[at] / k
             if (x < least) least = x
             if (x > most) most = x
-            if (k < fast) { fast = k; quick = solver[r, j] }
-            if (k > slow) { slow = k; lame = solver[r, j] }
+            if (k < fast) fast = k
+            if (k > slow) slow = k
         }
-        for (j = 1; j <= n_solver[r]; j++) { # where intervals overlap nobody is first, or last
-            at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
-            if (!((at, "solve") in mid)) continue
-            if (solver[r, j] != quick && low[at, "solve"] <= high[r, solve[r, i], quick, "solve"]) fast_unsure = 1
-            if (solver[r, j] != lame && high[at, "solve"] >= low[r, solve[r, i], lame, "solve"]) slow_unsure = 1
-        }
-        wins[fast_unsure ? "" : quick]++; losses[slow_unsure ? "" : lame]++
         if (slow / fast > apart) apart = slow / fast
         if (slow / fast < nearest) nearest = slow / fast
         if (solve_dof[r, solve[r, i]] < dof_least) dof_least = solve_dof[r, solve[r, i]]
         if (solve_dof[r, solve[r, i]] > dof_most) dof_most = solve_dof[r, solve[r, i]]
     }
-    for (i = 1; i <= n_refusal[r]; i++) text = text (text == "" ? "; " : ", ") refusal(r, i)
-    wrap("- **Whole solves**: in " n_solve[r] " cases (" sprintf("%.0f K to %.0f K", dof_least / 1e3, dof_most / 1e3) " degrees of freedom, " short(r) ", no CUDA graphs) " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) \
-        " of the time is the strategy's own work, and the slowest of " n_solver[r] " strategies (" tally(r, losses) ") takes " digits(nearest) " to " digits(apart) " times as long as the fastest (" tally(r, wins) ")" \
-        text " ([table](" up "docs/findings.md#whole-solves)).", "  ")
+    for (i = 1; i <= n_refusal[r]; i++) if (all_wrong(r, i)) wrong++; else other++
+    wrap("- **Whole solves**: in " n_solve[r] " cases (" sprintf("%.0f K to %.0f K", dof_least / 1e3, dof_most / 1e3) " degrees of freedom, " short(r) ", without CUDA graphs) " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) \
+        " of the time is the strategy's own work, and the slowest of " n_solver[r] " strategies takes " digits(nearest) " to " digits(apart) " times as long as the fastest" \
+        (wrong ? "; in " wrong " more no answer passed the check" : "") (other ? "; in " other " some strategies have no time" : "") \
+        " ([table](" up "docs/findings.md#whole-solves)).", "  ")
 }
-# `a` in 3, `b` in 1: solvers of a run by a count, the most first.
-function tally(r, count,    j, k, n, list, text, t) {
-    for (j = 1; j <= n_solver[r]; j++) if (count[solver[r, j]]) list[++n] = solver[r, j]
-    for (j = 2; j <= n; j++) for (k = j; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { t = list[k]; list[k] = list[k - 1]; list[k - 1] = t }
-    for (j = 1; j <= n; j++) text = text text_of(n, j) "`" list[j] "` in " count[list[j]]
-    return text (count[""] ? (n ? ", " : "") count[""] " undecided" : "")
-}
+# In a case without times: the answers of all strategies failed the check.
+function all_wrong(r, i,    w) { split(refused[r, i], w, SUBSEP); return w[7] == "check_failed" && n_refused[refused[r, i]] == n_solver[r] }
 # A case of whole solves that has no times, and why.
 function refusal(r, i,    w, k) {
     k = refused[r, i]; split(k, w, SUBSEP)
-    return w[2] ", " title(w[3]) ", " w[4] " has no times: `" w[7] "` with " (n_refused[k] == n_solver[r] ? "all " : "") n_refused[k] " strategies"
+    if (all_wrong(r, i)) return w[2] ", " title(w[3]) ", " w[4] " has no times: the answers of all " n_refused[k] " strategies failed the check"
+    return w[2] ", " title(w[3]) ", " w[4] " has no times: status `" w[7] "` with " (n_refused[k] == n_solver[r] ? "all " : "") n_refused[k] " strategies"
 }
 # Spans, under a name, of a GMRES form on one rank over that on the most; speed-up where the box is the same.
 function efficiency(s, op, name,    a, b, w, n, x) {
@@ -454,8 +447,6 @@ function efficiency(s, op, name,    a, b, w, n, x) {
     split(s, w, SUBSEP)
     if (!(a in mid) || !(b in mid)) fault(folder[w[1]] "/scaling.csv has no row of patch " op " on 1 and " n " ranks, " w[2] ", " w[3] ", box " w[4])
     x = mid[a] / mid[b]
-    if (!(name in least_of) || x < least_of[name]) least_name[name] = op
-    if (!(name in most_of) || x > most_of[name]) most_name[name] = op
     span(name, x)
 }
 function runs(    r) {
@@ -747,7 +738,8 @@ function block(spec,    w, n) {
     if (w[1] == "figure") figure()
     else if (w[1] == "strategies") strategies(4)
     else if (w[1] == "strategies-about") strategies_about()
-    else if (w[1] == "findings") { finding_baseline(); finding_fastest(); finding_bits(); finding_order(); finding_ranks(); finding_solves() }
+    else if (w[1] == "findings") { finding_fastest(); finding_baseline(); finding_bits(); finding_ranks(); finding_solves() }
+    else if (w[1] == "order-range") finding_order()
     else if (w[1] == "runs") runs()
     else if (w[1] == "machines") machines()
     else if (w[1] == "work") work_model()

@@ -1,4 +1,4 @@
-/* Folders include each other in one direction only. */
+/* Folders include each other in one direction only, and lines of Markdown fit a screen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,9 +73,41 @@ static void test_circle_is_named(void **state)
         fail_msg("%s", text);
 }
 
+/* Lines of Markdown files below a folder with more than 120 characters; tables and lines with links may have
+ * more. */
+static void long_lines(const char *root, char text[2000])
+{
+    char command[700];
+    snprintf(command, sizeof command,
+             "cd '%s' && find . -name '*.md' -not -path './.*/*' -not -path './build*' | LC_ALL=C xargs awk '"
+             "/^\\|/ || /\\]\\(/ { next } { n = $0; gsub(/[\\200-\\277]/, \"\", n) } "
+             "length(n) > 120 { print FILENAME \": \" FNR }'",
+             root);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    text[fread(text, 1, 1999, pipe)] = 0;
+    assert_int_equal(pclose(pipe), 0);
+}
+
+static void test_lines_of_markdown_fit(void **state)
+{
+    (void)state;
+    char text[2000], path[300];
+    long_lines(".", text);
+    if (*text) fail_msg("lines with more than 120 characters:\n%s", text);
+    snprintf(path, sizeof path, "%s/page.md", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%0120d\n%0121d\n| %0121d |\n%0119d–\n", 0, 0, 0, 0);
+    assert_int_equal(fclose(file), 0);
+    long_lines(folder, text);
+    assert_string_equal(text, "./page.md: 2\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_folders_include_each_other_in_no_circle),
-                                       cmocka_unit_test(test_circle_is_named)};
+                                       cmocka_unit_test(test_circle_is_named),
+                                       cmocka_unit_test(test_lines_of_markdown_fit)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

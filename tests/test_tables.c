@@ -87,10 +87,38 @@ static void test_missing_rows_and_files_are_named(void **state)
     assert_says(text, "proves 'kernels', but kernels.csv is not there");
 }
 
+/* What plots/crossover.awk makes of rows of patch, on a GPU and its host, and of faster ones of `other`. */
+static void draw_crossover(char text[2000], const char *other)
+{
+    if (run(text,
+            "{ echo case,backend,device,threads,element,order,plastic,variant,operation,status,n_dof,"
+            "median_s,ci95_low_s,ci95_high_s,commit; for b in cuda host; do for v in patch:3 %s; do "
+            "echo box9-distorted,$b,$b,1,hex8,auto,1,${v%%:*},jacvec,ok,3000,${v#*:},${v#*:},${v#*:},0; "
+            "done; done; } | awk -f plots/crossover.awk LICENSE - 2>&1",
+            other))
+        fail_msg("%s", text);
+    assert_says(text, "hex8 jacvec fastest_on_GPU 3000 ");
+}
+
+/* The fastest strategy of that figure is one: element_only is none, by its name and by that of old rows. */
+static void test_the_fastest_is_a_strategy(void **state)
+{
+    (void)state;
+    char alone[2000], text[2000];
+    draw_crossover(alone, "");
+    draw_crossover(text, "element_only:1");
+    assert_string_equal(text, alone);
+    draw_crossover(text, "bound:1");
+    assert_string_equal(text, alone);
+    draw_crossover(text, "element_team:1");
+    assert_string_not_equal(text, alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
                                        cmocka_unit_test(test_changed_number_is_named_and_mended),
-                                       cmocka_unit_test(test_missing_rows_and_files_are_named)};
+                                       cmocka_unit_test(test_missing_rows_and_files_are_named),
+                                       cmocka_unit_test(test_the_fastest_is_a_strategy)};
     return cmocka_run_group_tests(tests, copy_tree, remove_tree);
 }

@@ -9,9 +9,11 @@
 
 /* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */
 #define FE_LAUNCH_KIND(p, n, block_size, kernel, ...)                                                        \
-    switch ((p)->kind) {                                                                                     \
-        FE_EACH_KIND(FE_LAUNCH_CASE, p, n, block_size, kernel, __VA_ARGS__)                                  \
-    }
+    do {                                                                                                     \
+        switch ((p)->kind) {                                                                                 \
+            FE_EACH_KIND(FE_LAUNCH_CASE, p, n, block_size, kernel, __VA_ARGS__)                              \
+        }                                                                                                    \
+    } while (0)
 #define FE_LAUNCH_CASE(KIND, name, p, n, block_size, kernel, ...)                                            \
     case KIND: FE_LAUNCH((p)->device, n, block_size, kernel##_##name, __VA_ARGS__); break;
 
@@ -22,11 +24,13 @@
     X(KIND, name, FE_JACVEC, jacvec)                                                                         \
     X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)
 #define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
-    if ((op) == FE_RESIDUAL)                                                                                 \
-        FE_LAUNCH_KIND(p, n, block_size, prefix##_residual, __VA_ARGS__)                                     \
-    else if ((op) == FE_JACVEC)                                                                              \
-        FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec, __VA_ARGS__)                                       \
-    else                                                                                                     \
-        FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__)
+    do {                                                                                                     \
+        if ((op) == FE_RESIDUAL)                                                                             \
+            FE_LAUNCH_KIND(p, n, block_size, prefix##_residual, __VA_ARGS__);                                \
+        else if ((op) == FE_JACVEC)                                                                          \
+            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec, __VA_ARGS__);                                  \
+        else                                                                                                 \
+            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__);                          \
+    } while (0)
 
 #endif

@@ -14,17 +14,21 @@
 /* statement(KIND), or statement(KIND, OPERATION), with constants for kind and operation, so that bodies are
  * compiled for each. A statement may be a parallel loop. */
 #define FE_FOR_KIND(kind, statement)                                                                         \
-    switch (kind) {                                                                                          \
-        FE_EACH_KIND(FE_KIND_CASE, statement)                                                                \
-    }
+    do {                                                                                                     \
+        switch (kind) {                                                                                      \
+            FE_EACH_KIND(FE_KIND_CASE, statement)                                                            \
+        }                                                                                                    \
+    } while (0)
 #define FE_KIND_CASE(KIND, name, statement)                                                                  \
     case KIND:                                                                                               \
         statement(KIND);                                                                                     \
         break;
 #define FE_FOR_OPERATION(kind, op, statement)                                                                \
-    switch (kind) {                                                                                          \
-        FE_EACH_KIND(FE_OPERATION_CASE, op, statement)                                                       \
-    }
+    do {                                                                                                     \
+        switch (kind) {                                                                                      \
+            FE_EACH_KIND(FE_OPERATION_CASE, op, statement)                                                   \
+        }                                                                                                    \
+    } while (0)
 #define FE_OPERATION_CASE(KIND, name, op, statement)                                                         \
     case KIND:                                                                                               \
         if (op == FE_RESIDUAL)                                                                               \
@@ -48,7 +52,7 @@
         int first, last;                                                                                     \
         (void)work;                                                                                          \
         items_of_part(m, part, &first, &last);                                                               \
-        FE_FOR_OPERATION(p->kind, op, statement)                                                             \
+        FE_FOR_OPERATION(p->kind, op, statement);                                                            \
         return FE_OK;                                                                                        \
     }                                                                                                        \
     FE_FORCE_OPERATIONS(forces)
@@ -58,7 +62,7 @@
         const fe_view *m = &p->view;                                                                         \
         const int threads = p->device->threads, first = 0, last = m->n_item;                                 \
         (void)work;                                                                                          \
-        FE_FOR_KIND(p->kind, statement)                                                                      \
+        FE_FOR_KIND(p->kind, statement);                                                                     \
         return FE_OK;                                                                                        \
     }
 

@@ -23,7 +23,7 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, con
     const int n = m->n_elem, threads = p->device->threads;
 #define MATERIAL(KIND)                                                                                       \
     FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, displacement)
-    FE_FOR_KIND(p->kind, MATERIAL)
+    FE_FOR_KIND(p->kind, MATERIAL);
 #undef MATERIAL
     return FE_OK;
 }
@@ -65,7 +65,7 @@ fe_status fe_summary_host(const fe_problem *p, const double *displacement, const
 #define SUMMARY(KIND)                                                                                        \
     FE_PARALLEL_FOR (e, 0, n, BLOCK, threads)                                                                \
     summary_body(KIND, m, e, n, displacement, counted, partial + (size_t)(e / BLOCK) * width, out)
-    FE_FOR_KIND(p->kind, SUMMARY)
+    FE_FOR_KIND(p->kind, SUMMARY);
 #undef SUMMARY
     for (int i = 0; i < width; i++) totals[i] = 0.0;
     for (int b = 0; b < (n + BLOCK - 1) / BLOCK; b++)

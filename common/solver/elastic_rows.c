@@ -132,7 +132,7 @@ static fe_status assemble(int kind, const fe_view *m, int threads, fe_sparse *A)
 #define ASSEMBLE(KIND)                                                                                       \
     FE_PARALLEL_FOR (t, 0, threads, 1, threads)                                                              \
     assemble_part(KIND, m, t, threads, place + (size_t)t * (size_t)m->n_local, A)
-    FE_FOR_KIND(kind, ASSEMBLE)
+    FE_FOR_KIND(kind, ASSEMBLE);
 #undef ASSEMBLE
     free(place);
     return FE_OK;
@@ -203,7 +203,7 @@ int fe_on_surface(const fe_view *host, int kind, int i)
 {
     double normal[4] = {0};
 #define ADD(KIND) add_normals(KIND, host, i, normal)
-    FE_FOR_KIND(kind, ADD)
+    FE_FOR_KIND(kind, ADD);
 #undef ADD
     return fabs(normal[0]) + fabs(normal[1]) + fabs(normal[2]) > 1e-3 * normal[3];
 }

@@ -166,7 +166,7 @@ extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearizati
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
         const size_t n = (size_t)r.n_row * fe_corners(p->kind);
-        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r)
+        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r);
     }
     return FE_OK;
 }

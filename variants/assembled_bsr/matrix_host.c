@@ -60,7 +60,7 @@ fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, co
 #define ASSEMBLE(KIND)                                                                                       \
     FE_PARALLEL_FOR (i, r->row, last, FE_ROW_BLOCK, threads)                                                 \
     assemble_rows(KIND, m, r, i, fe_row_block_end(i, last))
-        FE_FOR_KIND(p->kind, ASSEMBLE)
+        FE_FOR_KIND(p->kind, ASSEMBLE);
 #undef ASSEMBLE
     }
     return FE_OK;

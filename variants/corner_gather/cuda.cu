@@ -71,7 +71,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
     FE_LAUNCH_OPERATION(p, op, lanes(p, last - first), BLOCK_SIZE, corner_gather, p->view, *w, first, last,
-                        displacement)
+                        displacement);
     fe_part_nodes(&p->view, part, &first, &last);
     FE_LAUNCH(p->device, last - first, ROW_BLOCK_SIZE, corner_gather_rows, p->view, *w, first, last, y);
     return FE_OK;

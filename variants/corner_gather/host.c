@@ -50,7 +50,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, corner_gather_elements(KIND), threads)                                  \
     corner_gather_forces(KIND, OP, m, w, e, last, displacement)
-    FE_FOR_OPERATION(p->kind, op, FORCES)
+    FE_FOR_OPERATION(p->kind, op, FORCES);
 #undef FORCES
     fe_part_nodes(m, part, &first, &last);
     FE_PARALLEL_FOR (row, first / FE_LANES * FE_LANES, last, FE_LANES, threads)
@@ -66,7 +66,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const int threads = p->device->threads, n = m->n_elem;
 #define DIAGONAL(KIND)                                                                                       \
     FE_PARALLEL_FOR (e, 0, n, corner_gather_elements(KIND), threads) corner_gather_diagonal(KIND, m, w, e, n)
-    FE_FOR_KIND(p->kind, DIAGONAL)
+    FE_FOR_KIND(p->kind, DIAGONAL);
 #undef DIAGONAL
     FE_PARALLEL_FOR (row, 0, m->n_owned, FE_LANES, threads) rows_diagonal(m, w, row, d);
     return FE_OK;

@@ -94,7 +94,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
     const size_t entries = 3 * (size_t)(last - first);
-    FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y)
+    FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

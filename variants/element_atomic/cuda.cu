@@ -38,7 +38,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
     FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE(p->kind), element_atomic, p->view, first, last,
-                        displacement, y)
+                        displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

@@ -110,7 +110,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
         FE_LAUNCH_OPERATION(p, op, last - first, FORCES_BLOCK_SIZE(p->kind), element_color, view, order->elem,
-                            first, last, displacement, y)
+                            first, last, displacement, y);
     }
     return FE_OK;
 }
@@ -123,7 +123,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
-            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last, d)
+            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last, d);
         }
     return FE_OK;
 }

@@ -28,7 +28,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (i, first, last, FE_LANES, threads)                                                      \
     element_color_forces(KIND, OP, &m, order->elem, fe_lanes_from(i), last - i, displacement, y)
-        FE_FOR_OPERATION(p->kind, op, FORCES)
+        FE_FOR_OPERATION(p->kind, op, FORCES);
 #undef FORCES
     }
     return FE_OK;
@@ -46,7 +46,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 #define DIAGONAL(KIND)                                                                                       \
     FE_PARALLEL_FOR (i, first, last, FE_LANES, threads)                                                      \
     element_color_diagonal(KIND, &m, fe_lanes_from(i), last - i, d)
-            FE_FOR_KIND(p->kind, DIAGONAL)
+            FE_FOR_KIND(p->kind, DIAGONAL);
 #undef DIAGONAL
         }
     return FE_OK;

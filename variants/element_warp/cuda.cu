@@ -29,7 +29,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
     const size_t lanes = (size_t)(last - first) * FE_WARP;
-    FE_LAUNCH_OPERATION(p, op, lanes, BLOCK_SIZE, element_warp, p->view, first, last, displacement, y)
+    FE_LAUNCH_OPERATION(p, op, lanes, BLOCK_SIZE, element_warp, p->view, first, last, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

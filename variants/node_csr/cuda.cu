@@ -96,7 +96,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
         return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, node_csr, p->view, first, last, displacement, y)
+    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, node_csr, p->view, first, last, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)

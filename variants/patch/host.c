@@ -283,7 +283,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (t, 0, threads, 1, threads)                                                              \
     thread_forces(KIND, OP, m, w, part, t, threads, displacement, y)
-    FE_FOR_OPERATION(p->kind, op, FORCES)
+    FE_FOR_OPERATION(p->kind, op, FORCES);
 #undef FORCES
     int first, last;
     patch_range(&w->plan, part, &first, &last);
@@ -300,7 +300,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 #define DIAGONAL(KIND)                                                                                       \
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)                                                  \
         FE_PARALLEL_FOR (t, 0, threads, 1, threads) thread_diagonal(KIND, m, w, part, t, threads, d)
-    FE_FOR_KIND(p->kind, DIAGONAL)
+    FE_FOR_KIND(p->kind, DIAGONAL);
 #undef DIAGONAL
     if (w->plan.ordered) add_partial_sums(&w->plan, 9, threads, d);
     return FE_OK;

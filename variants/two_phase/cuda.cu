@@ -161,10 +161,10 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     first *= BLOCK, last *= BLOCK;
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
     FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
-                        displacement)
+                        displacement);
     fe_part_nodes(&p->view, part, &first, &last);
     FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_BLOCK_SIZE, two_phase_rows, p->view,
-                   *w, first, last, y)
+                   *w, first, last, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -174,8 +174,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     const two_phase *w = (const two_phase *)work;
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
     const size_t points = (size_t)last * fe_points(p->kind);
-    FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL)
-    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, d)
+    FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL);
+    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, d);
     return FE_OK;
 }
 

@@ -70,8 +70,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #define ROWS(KIND)                                                                                           \
     FE_PARALLEL_FOR (i, first, last, FE_ROW_BLOCK, threads)                                                  \
     rows_forces(KIND, m, w, i, fe_row_block_end(i, last), y)
-    FE_FOR_OPERATION(p->kind, op, POINTS)
-    FE_FOR_KIND(p->kind, ROWS)
+    FE_FOR_OPERATION(p->kind, op, POINTS);
+    FE_FOR_KIND(p->kind, ROWS);
 #undef POINTS
 #undef ROWS
     return FE_OK;
@@ -89,8 +89,8 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 #define ROWS(KIND)                                                                                           \
     FE_PARALLEL_FOR (i, 0, last, FE_ROW_BLOCK, threads)                                                      \
     rows_diagonal(KIND, m, w, i, fe_row_block_end(i, last), d)
-    FE_FOR_KIND(p->kind, POINTS)
-    FE_FOR_KIND(p->kind, ROWS)
+    FE_FOR_KIND(p->kind, POINTS);
+    FE_FOR_KIND(p->kind, ROWS);
 #undef POINTS
 #undef ROWS
     return FE_OK;
