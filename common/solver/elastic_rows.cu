@@ -5,9 +5,10 @@
 
 enum { THREADS = 128, WARP = 32, SUMS = 256 };
 
-/* The columns of row blockIdx.x: its own and those of the elements at its node; counts or columns. */
+/* The columns of row blockIdx.x: its own and those of the elements at its node; counts or columns. found:
+ * whether a row was too long, and the longest. */
 template <bool FILL>
-__global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare, int *full)
+__global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare, int *found)
 {
     __shared__ fe_row_set set;
     const int i = blockIdx.x, first = m.corner_first[i], n = (m.corner_first[i + 1] - first) * n_corner;
@@ -23,7 +24,8 @@ __global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare
                                       FILL ? FE_ROW_SLOTS : FE_SPARE);
     if (threadIdx.x > 0 || FILL) return;
     A.first[i + 1] = count;
-    if (set.full) *full = 1;
+    if (set.full) found[0] = 1;
+    if (count > found[1]) atomicMax(found + 1, count);
 }
 
 /* A warp per row. An item is an element at the row's node with one of its corners as column: a lane computes
@@ -187,19 +189,22 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
     fe_device *d = s->d;
     const int n = p->view.n_owned, n_corner = fe_corners(p->kind);
     const fe_sparse empty = {n, p->view.n_local, 3, 3};
-    int *full, *spare, is_full = 0;
+    int *found, *spare, host[2];
     *A = empty;
-    FE_TRY(fe_scratch_take(s, 1, &full));
-    FE_TRY(d->ops->memory.zero(d, sizeof *full, full));
+    FE_TRY(fe_scratch_take(s, 2, &found));
+    FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &A->first));
     FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, p->view, n_corner, *A, spare, full);
+    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, p->view, n_corner, *A, spare, found);
     FE_TRY(fe_sparse_open_cuda(s, A));
-    FE_TRY(d->ops->memory.download(d, sizeof is_full, full, &is_full));
-    if (is_full)
+    FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
+    if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node has more than %d neighbours",
                        FE_ROW_SLOTS);
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, p->view, n_corner, *A, spare, full);
+    if (host[1] <= FE_SPARE)
+        FE_TRY(fe_sparse_keep_columns_cuda(d, A, spare));
+    else
+        FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, p->view, n_corner, *A, spare, found);
     FE_LAUNCH_KIND(p, (size_t)n * WARP, THREADS, elastic_assemble, p->view, fixed, *A);
     return FE_OK;
 }

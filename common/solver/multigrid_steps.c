@@ -248,9 +248,9 @@ static void smooth_row(fe_setup *k, const fe_sparse *T, int i)
 {
     const double *D = k->inverse + (size_t)i * block_square(k);
     for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
-        const int own = k->P.column[l] == k->of[i];
-        fe_smooth_block(k->block, D, k->lambda, own ? fe_sparse_block(T, T->first[i]) : NULL,
-                        fe_sparse_block(&k->P, l));
+        const double *own = k->P.column[l] == k->of[i] ? fe_sparse_block(T, T->first[i]) : NULL;
+        for (int c = 0; c < 6; c++)
+            fe_smooth_column(k->block, D, k->lambda, own, c, fe_sparse_block(&k->P, l));
     }
 }
 

@@ -246,16 +246,17 @@ __global__ void __launch_bounds__(THREADS) fill_modes(level l, fe_sparse T)
     for (int c = 0; c < 6 * l.block; c++) out[c] = l.next_absent[6 * (size_t)l.of[i] + c % 6] ? 0.0 : t[c];
 }
 
-/* A warp per row of P, a lane per block. */
+/* A warp per row of P, a lane per column of numbers. */
 template <int BLOCK>
 __global__ void __launch_bounds__(THREADS) smooth_rows(level l, double lambda, fe_sparse T, fe_sparse P)
 {
     const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
     if (i >= l.n) return;
-    for (int p = P.first[i] + threadIdx.x % WARP; p < P.first[i + 1]; p += WARP)
-        fe_smooth_block(BLOCK, l.inverse + (size_t)i * (BLOCK * BLOCK), lambda,
-                        P.column[p] == l.of[i] ? T.value + (size_t)T.first[i] * (6 * BLOCK) : NULL,
-                        P.value + (size_t)p * (6 * BLOCK));
+    const double *const inverse = l.inverse + (size_t)i * (BLOCK * BLOCK);
+    for (int t = 6 * P.first[i] + threadIdx.x % WARP; t < 6 * P.first[i + 1]; t += WARP)
+        fe_smooth_column(BLOCK, inverse, lambda,
+                         P.column[t / 6] == l.of[i] ? T.value + (size_t)T.first[i] * (6 * BLOCK) : NULL,
+                         t % 6, P.value + (size_t)(t / 6) * (6 * BLOCK));
 }
 
 /* Unknowns that do not exist get a one on the diagonal. */

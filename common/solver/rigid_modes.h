@@ -39,18 +39,19 @@ FE_BOTH void fe_rigid_absent(double G[6][6], uint8_t absent[6])
     }
 }
 
-/* One block of a row of P = (I - 4 / (3 lambda) D^-1 A) T, in place of its block of A T: D^-1 [block][block]
- * of the row's node, and T the node's own block where this column is its aggregate, else NULL. */
-FE_BOTH void fe_smooth_block(int block, const double *inverse, double lambda, const double *T, double *P)
+/* Column c of one block of a row of P = (I - 4 / (3 lambda) D^-1 A) T, in place of that of A T: D^-1
+ * [block][block] of the row's node, and T the node's own block where this column is its aggregate, else NULL.
+ */
+FE_BOTH void fe_smooth_column(int block, const double *inverse, double lambda, const double *T, int c,
+                              double *P)
 {
-    double AT[36];
-    for (int i = 0; i < 6 * block; i++) AT[i] = P[i];
-    for (int r = 0; r < block; r++)
-        for (int c = 0; c < 6; c++) {
-            double sum = 0.0;
-            for (int j = 0; j < block; j++) sum += inverse[r * block + j] * AT[6 * j + c];
-            P[6 * r + c] = -4.0 / (3.0 * lambda) * sum + (T ? T[6 * r + c] : 0.0);
-        }
+    double AT[6];
+    for (int j = 0; j < block; j++) AT[j] = P[6 * j + c];
+    for (int r = 0; r < block; r++) {
+        double sum = 0.0;
+        for (int j = 0; j < block; j++) sum += inverse[r * block + j] * AT[j];
+        P[6 * r + c] = -4.0 / (3.0 * lambda) * sum + (T ? T[6 * r + c] : 0.0);
+    }
 }
 
 /* Inverse of a symmetric n × n matrix, n at most 6, in place, by Gauss-Jordan without exchanges: the pivots

@@ -69,6 +69,8 @@ FE_BODY bool fe_row_from_spare(const int *spare, int n, int *columns)
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
+/* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
+fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
 /* C = A B and T = A^T, in scratch memory. shared: C gets room for the rows of ghosts of this set-up's level,
  * too; or NULL. FE_OUT_OF_MEMORY where a row of C has more than FE_ROW_SLOTS columns. */
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,

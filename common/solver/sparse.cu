@@ -11,6 +11,21 @@ fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
     return fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &A->value);
 }
 
+/* A warp per row. */
+__global__ void __launch_bounds__(THREADS) keep_columns(fe_sparse A, const int *spare)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
+    if (i >= A.n_row) return;
+    for (int t = threadIdx.x % WARP; t < A.first[i + 1] - A.first[i]; t += WARP)
+        A.column[A.first[i] + t] = spare[(size_t)i * FE_SPARE + t];
+}
+
+fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare)
+{
+    FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, keep_columns, *A, spare);
+    return FE_OK;
+}
+
 /* --- product ----------------------------------------------------------------------------------------- */
 
 /* The columns of row blockIdx.x of A B. Without FILL: their number into C.first, and the columns into `spare`
@@ -144,10 +159,8 @@ static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sp
                         int chunk, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
 {
     const dim3 grid(fe_grid((size_t)A->n_row, teams), fe_grid((size_t)longest, chunk));
-    fe_sparse own = *C; /* without rows of ghosts */
-    own.n_row = A->n_row;
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, own);
+    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -170,12 +183,18 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
-    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
     const int longest = host[1];
-    if (A->rows == 3) return launch(d, product_values<3, 3, WARP, 4, 32>, 4, 4 * WARP, 32, longest, A, B, C);
+    fe_sparse own = *C; /* without rows of ghosts */
+    own.n_row = A->n_row;
+    if (longest <= FE_SPARE)
+        FE_TRY(fe_sparse_keep_columns_cuda(d, &own, spare));
+    else
+        FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
+    if (A->rows == 3)
+        return launch(d, product_values<3, 3, WARP, 4, 32>, 4, 4 * WARP, 32, longest, A, B, &own);
     if (A->columns == 3)
-        return launch(d, product_values<6, 3, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, C);
-    return launch(d, product_values<6, 6, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, C);
+        return launch(d, product_values<6, 3, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, &own);
+    return launch(d, product_values<6, 6, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, &own);
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
