@@ -138,7 +138,7 @@ static fe_status hex_nodes(const fe_mesh *mesh, middles *m, int e, int node[27])
     const int *corner = mesh->conn + 8 * (size_t)e;
     for (int g = 0; g < 27; ++g) {
         const int at[3] = {g % 3, g / 3 % 3, g / 9};
-        int own[8], n = 0;
+        int own[8] = {0}, n = 0;
         for (int b = 0; b < 8; ++b) {
             int meets = 1;
             for (int i = 0; i < 3; ++i) meets &= at[i] == 1 || at[i] == 2 * (b >> i & 1);
