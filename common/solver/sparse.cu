@@ -65,7 +65,7 @@ template <int R, int K, int CHUNK> struct __align__(16) product_row
 {
     double2 sum[CHUNK][R][3];
     double a[WARP][R][K];
-    int columns[CHUNK], first[WARP], n[WARP]; /* first, n: what of B's rows lies among the chunk's columns */
+    int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
     unsigned has[CHUNK];
     short at[CHUNK][WARP];
 };
@@ -79,19 +79,14 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
         (&w->a[0][0][0])[t] = A.value[(size_t)k0 * (R * K) + t];
     if (member < count) {
         const int *const row = B.first + A.column[k0 + member];
-        int first = row[0], length = row[1] - first;
-        if (gridDim.y > 1) {
-            const int before = fe_columns_before(B.column + first, length, w->columns[0]);
-            length = fe_columns_before(B.column + first, length, w->columns[n - 1] + 1) - before;
-            first += before;
-        }
-        w->first[member] = first, w->n[member] = length;
+        w->first[member] = row[0], w->n[member] = row[1] - row[0];
     }
     WAIT(TEAM);
     const int k = member % WARP;
     for (int l = member / WARP; k < count && l < w->n[k]; l += TEAM / WARP) {
-        const int place = fe_find_column(w->columns, n, B.column[w->first[k] + l]);
-        if (place < 0) continue;
+        const int column = B.column[w->first[k] + l]; /* of a ghost's row, in no order */
+        if (column < w->columns[0] || column > w->columns[n - 1]) continue; /* of another chunk */
+        const int place = fe_find_column(w->columns, n, column);
         w->at[place][k] = (short)l;
         atomicOr(w->has + place, 1u << k);
     }

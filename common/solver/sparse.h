@@ -30,8 +30,8 @@ static inline double *fe_sparse_block(const fe_sparse *A, int place)
 {
     return A->value + (size_t)place * A->rows * A->columns;
 }
-/* How many of n ascending columns come before a column. */
-FE_BOTH int fe_columns_before(const int *columns, int n, int column)
+/* Place of a column among n ascending ones, or -1. */
+FE_BOTH int fe_find_column(const int *columns, int n, int column)
 {
     int low = 0, high = n;
     while (low < high) {
@@ -41,13 +41,7 @@ FE_BOTH int fe_columns_before(const int *columns, int n, int column)
         else
             high = middle;
     }
-    return low;
-}
-/* Place of a column among n ascending ones, or -1. */
-FE_BOTH int fe_find_column(const int *columns, int n, int column)
-{
-    const int place = fe_columns_before(columns, n, column);
-    return place < n && columns[place] == column ? place : -1;
+    return low < n && columns[low] == column ? low : -1;
 }
 void fe_sort_columns(int *column, int n); /* ascending */
 /* Place of a block, -1 where the row has none in this column. */
