@@ -3,6 +3,7 @@
 
 #include "tests/common.h"
 
+#include <ctype.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -60,6 +61,18 @@ void child_must(int code, const char *command)
 {
     const int was = child_run("%s", command);
     if (was != code) fail_msg("%s: exit code %d, not %d: %s", command, was, code, child_said);
+}
+
+size_t child_steps_shown(void)
+{
+    static char shown[1 << 20];
+    size_t n = 0;
+    read_into("out", sizeof shown, shown);
+    for (const char *line = shown; line; line = strchr(line, '\n')) {
+        while (isspace(*line)) line++;
+        n = isdigit(*line) ? strtoul(line, NULL, 10) : n;
+    }
+    return n;
 }
 
 void child_write_problem(const char *path, problem p)

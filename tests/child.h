@@ -3,6 +3,7 @@
 #ifndef CHILD_H
 #define CHILD_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Fixtures of a group of tests: a new folder to work in, with p.json (the default problem), box.msh (Hex8)
@@ -21,6 +22,9 @@ int child_finish(pid_t child);
 int child_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Runs a command that has to end with this exit code. */
 void child_must(int code, const char *command);
+
+/* The last load step that `solve` has shown in the file out; 0: none. */
+size_t child_steps_shown(void);
 
 extern char child_said[8192];
 /* child_said is one line, "program: ...", with each part that is not NULL. */

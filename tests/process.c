@@ -1,5 +1,6 @@
 /* Processes of ranks; see process.h. */
 #include "tests/process.h"
+#include "have/mpi.h"
 #include "tests/child.h"
 #include "tests/common.h"
 
@@ -65,6 +66,29 @@ pid_t find_process(int rank)
     }
     closedir(processes);
     return found;
+}
+
+/* Ranks may outnumber the cores, run as root, and are not bound to cores, which another mpirun may have
+ * chosen, too. Open MPI itself leaks at its end. */
+const char *processes_missing(void)
+{
+    static const char *const settings[][2] = {
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+        {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+        {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+        {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+    };
+    char options[1024];
+    const char *own = getenv("ASAN_OPTIONS");
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 1);
+    snprintf(options, sizeof options, "%s%sdetect_leaks=0", own ? own : "", own ? ":" : "");
+    setenv("ASAN_OPTIONS", options, 1);
+    setenv("TMPDIR", test_folder, 1); /* what a killed launcher leaves there goes with the folder */
+    return !FE_HAVE_MPI                                  ? "this build has no MPI"
+           : system("command -v mpirun >/dev/null 2>&1") ? "mpirun was not found"
+                                                         : NULL;
 }
 
 pid_t running;

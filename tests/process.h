@@ -7,6 +7,9 @@
 
 enum { ANYONE = -1, LONG = 300 /* seconds that a busy machine may take */ };
 
+/* Why mpirun starts no processes here, NULL: it does. Makes it do so: see the settings. */
+const char *processes_missing(void);
+
 extern pid_t running; /* the command that was started last; 0: it has ended */
 
 /* Starts a shell command; the result file r.json is removed before. */

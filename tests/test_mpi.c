@@ -9,7 +9,6 @@
 #include "tests/process.h"
 #include "tests/result.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -164,24 +163,11 @@ static void processes_agree(void **state)
 /* Some thousand load steps on any mesh stay elastic. */
 static const char elastic[] = "\"E\": 200000, \"nu\": 0.3, \"sigma_y\": 1e6, \"H\": 2000";
 
-/* Load steps that the launcher has passed on. */
-static size_t steps_shown(void)
-{
-    static char shown[1 << 20];
-    size_t n = 0;
-    read_into("out", sizeof shown, shown);
-    for (const char *line = shown; line; line = strchr(line, '\n')) {
-        while (isspace(*line)) line++;
-        n = isdigit(*line) ? strtoul(line, NULL, 10) : n;
-    }
-    return n;
-}
-
 /* The result has this status, at least `least` steps and all that were shown, and they are right. */
 static void check_kept(const char *status, size_t least)
 {
     const size_t n = result_steps("r.json");
-    assert_true(n >= least && n >= steps_shown() && n < LONG_PROBLEM);
+    assert_true(n >= least && n >= child_steps_shown() && n < LONG_PROBLEM);
     json_t *result = result_load_checked("r.json", status, n);
     const double first = result_probe(result_step(result, 0), 2);
     for (size_t i = 0; i < n; i++) {
@@ -213,7 +199,7 @@ static void stopped_rank_is_named(void **state)
     assert_int_not_equal(finish(3 + 10), 0);
     assert_said("rank 2 has not answered for 3 s (--timeout)");
     check_kept("fault", n);
-    assert_true(steps_shown() >= n);
+    assert_true(child_steps_shown() >= n);
 }
 
 /* The result's steps, and which file it is. */
@@ -262,7 +248,7 @@ static void late_rank_does_no_harm(void **state)
     if (!launcher_drops_output()) assert_said("rank 2 has not answered for 3 s (--timeout)");
     if (strstr(child_said, "signal") || strstr(child_said, "Sanitizer")) fail_msg("%s", child_said);
     check_kept("fault", n);
-    assert_true(steps_shown() >= n);
+    assert_true(child_steps_shown() >= n);
 }
 
 static void killed_rank_ends_all(void **state)
@@ -316,7 +302,7 @@ static void interrupted_ranks_say_so_once(void **state)
     assert_int_not_equal(finish(10), 0);
     assert_said_once("interrupted in load step ");
     check_kept("interrupted", n);
-    assert_true(steps_shown() >= n);
+    assert_true(child_steps_shown() >= n);
 }
 
 /* All ranks end with this code, the line is printed once, and there is no result. */
@@ -431,28 +417,10 @@ static void killed_processes_go_on(void **state)
 
 /* --- all of them ------------------------------------------------------------------------------------- */
 
-/* Ranks may outnumber the cores, run as root, and are not bound to cores, which another mpirun may have
- * chosen, too. Open MPI itself leaks at its end. */
 static int open_group(void **state)
 {
-    static const char *const settings[][2] = {
-        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-        {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-        {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
-        {"PRTE_MCA_hwloc_default_binding_policy", "none"},
-    };
-    char options[1024];
-    const char *own = getenv("ASAN_OPTIONS");
     if (!getcwd(root, sizeof root) || child_open(state)) return -1;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 1);
-    snprintf(options, sizeof options, "%s%sdetect_leaks=0", own ? own : "", own ? ":" : "");
-    setenv("ASAN_OPTIONS", options, 1);
-    setenv("TMPDIR", test_folder, 1); /* what a killed launcher leaves there goes with the folder */
-    missing = !FE_HAVE_MPI                                  ? "this build has no MPI"
-              : system("command -v mpirun >/dev/null 2>&1") ? "mpirun was not found"
-                                                            : NULL;
+    missing = processes_missing();
     child_seconds = 2 * LONG;
     write_short_problems();
     /* RANK COMMAND OTHERS: mpirun's own "A : B" ends Open MPI 5.0.7 of Debian 13 by a signal. */

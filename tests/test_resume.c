@@ -4,6 +4,7 @@
 #include "common/report/checkpoint.h"
 #include "tests/child.h"
 #include "tests/common.h"
+#include "tests/process.h"
 #include "tests/result.h"
 
 #include <signal.h>
@@ -22,6 +23,7 @@ static int open_folder(void **state)
     child_seconds = 300; /* on a machine that others use */
     child_write_problem("r.json", (problem){.factors = factors});
     return child_run("meshgen box -c 5 -d 0.2 -o box.msh") ||
+                   child_run("meshgen box -c 3 -d 0.2 -o few.msh") ||
                    child_run("meshgen box -c 4 -e tet4 -d 0.2 -o tet.msh") ||
                    child_run("meshgen box -c 5 -d 0.2 -r random -o random.msh")
                ? -1
@@ -51,59 +53,117 @@ static int state_steps(const char *path)
 
 /* --- kills ------------------------------------------------------------------------------------------- */
 
+/* A way to run and to go on; `ranks` go on, or any number from 1 to 4 where that is 0 (2 begin). */
+typedef struct manner {
+    const char *name, *flags;
+    int mpi, ranks;
+    double tolerance; /* 0: the answer is that of the uninterrupted run to the bit, fields too */
+} manner;
+
 typedef struct kills {
-    int wanted, done, before, in_between, runs; /* before the first state; with a result one step ahead */
+    int wanted, done, resumed, runs;        /* resumed: commands with --resume, killed or not */
+    int before, between, in_between, after; /* first step; two steps; result and state; last step */
+    int kept;                               /* steps in the state of this run */
 } kills;
 
-/* Starts a command and kills it after some seconds. Returns whether it was killed before its end. */
-static int kill_after(const char *command, double seconds)
+/* Few elements: most of the time goes into starts and into files, where a kill may do harm. */
+static void write_command(const manner *m, int ranks, const char *output, size_t size, char *command)
+{
+    snprintf(command, size,
+             m->mpi ? "mpirun -n %d solve r.json --mesh few.msh --threads 1 %s %s"
+                    : "solve r.json --ranks %d --mesh few.msh --threads 1 %s %s",
+             ranks, m->flags, output);
+}
+
+/* Kills a program, or one rank of two or their launcher. */
+static void kill_process(pid_t child, int mpi)
+{
+    const int rank = mpi ? (int)(1.5 * (1 + uniform())) : 2; /* 2: the launcher */
+    const pid_t found = rank < 2 ? find_process(rank) : 0;
+    kill(found ? found : child, SIGKILL);
+}
+
+/* Starts a command and kills it after some seconds. Returns, when all its processes have ended, whether it
+ * was killed before its end. */
+static int kill_after(const char *command, int mpi, double seconds)
 {
     int status;
+    unlink("out");
     const pid_t child = child_start(command);
     usleep((useconds_t)(1e6 * seconds));
-    kill(child, SIGKILL);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status)) {
+    const int ended = waitpid(child, &status, WNOHANG) == child;
+    if (!ended) kill_process(child, mpi), assert_int_equal(waitpid(child, &status, 0), child);
+    const double begin = fe_seconds();
+    for (pid_t left; mpi && (left = find_process(ANYONE)); usleep(10000))
+        if (fe_seconds() - begin > LONG) fail_msg("%s: process %d runs on", command, (int)left);
+    if (status && (ended || (!mpi && WIFEXITED(status)))) {
         read_into("err", sizeof child_said, child_said);
-        fail_msg("%s: exit code %d: %s", command, WEXITSTATUS(status), child_said);
+        fail_msg("%s: ended with status %d: %s", command, status, child_said);
     }
-    return WIFSIGNALED(status);
+    return status != 0;
 }
 
-/* A result is there as soon as a step is, with the steps of the state and one more at most. */
+/* No step that the state had is lost; a result is there as soon as a step is, with the steps of the state and
+ * one more at most, and with all that were shown. */
 static void check_left(kills *k)
 {
-    const int kept = state_steps("k.json.state");
-    if (kept < 0) {
-        k->before++;
+    const int in_state = state_steps("k.json.state"), written = (int)result_steps("k.json");
+    const int kept = in_state > 0 ? in_state : 0;
+    const int shown = access("out", F_OK) ? 0 : (int)child_steps_shown();
+    if (shown > written) fail_msg("%d load steps were shown, %d are in the result", shown, written);
+    if (in_state < 0 && written) { /* it had come to its end */
+        json_decref(result_load_checked("k.json", "converged", N_STEP));
+        k->after++;
         return;
     }
-    const int written = (int)result_steps("k.json");
+    if (kept < k->kept) fail_msg("%d load steps in the state, which had %d", kept, k->kept);
+    k->kept = kept;
     if (written != kept && written != kept + 1) fail_msg("%d load steps, %d in the state", written, kept);
-    k->in_between += written > kept;
+    if (written > kept)
+        k->in_between++;
+    else if (kept == 0)
+        k->before++;
+    else if (kept < N_STEP)
+        k->between++;
+    else
+        k->after++;
 }
 
-/* Runs with these flags, killed again and again and resumed, until one is through; it is compared with the
- * uninterrupted one, to the bit, or where that is above 0 to a tolerance. */
-static void kill_and_resume(kills *k, const char *flags, double seconds, double tolerance)
+/* Begins, or goes on where there is something to go on from. */
+static void write_next(const manner *m, kills *k, size_t size, char *command)
 {
-    char begin[256], resume[256];
-    snprintf(begin, sizeof begin, "solve r.json --threads 1 %s --result k.json --output k", flags);
-    snprintf(resume, sizeof resume, "solve r.json --threads 1 %s --resume k.json --output k", flags);
+    const int resumes = !access("k.json", F_OK) || !access("k.json.state", F_OK);
+    const int ranks = m->ranks ? m->ranks : resumes ? (int)(3 + 2 * uniform()) : 2;
+    write_command(m, ranks, resumes ? "--resume k.json --output k" : "--result k.json --output k", size,
+                  command);
+    k->resumed += resumes;
+}
+
+/* A run that is killed again and again and resumed, until it is through. */
+static void kill_and_resume(const manner *m, kills *k, double seconds)
+{
+    char command[256];
     forget();
-    while (k->done < k->wanted) {
-        const int kept = access("k.json.state", F_OK) == 0;
-        if (!kill_after(kept ? resume : begin, seconds * 0.5 * (1 + uniform()))) break;
-        k->done++;
-        check_left(k);
+    k->kept = 0;
+    int killed = 1;
+    while (killed && k->done < k->wanted) {
+        write_next(m, k, sizeof command, command);
+        killed = kill_after(command, m->mpi, seconds * 0.5 * (1 + uniform()));
+        if (killed) k->done++, check_left(k);
     }
-    child_must(0, access("k.json", F_OK) && access("k.json.state", F_OK) ? begin : resume);
+    if (killed) {
+        write_next(m, k, sizeof command, command);
+        child_must(0, command);
+    }
     assert_int_equal(state_steps("k.json.state"), -1);
     child_must(1, "sh -c 'ls k.json*.tmp k/*.tmp 2>/dev/null | grep -q tmp'");
     json_t *result = result_load_checked("k.json", "converged", N_STEP),
            *reference = result_load_checked("whole.json", "converged", N_STEP);
-    if (tolerance > 0)
-        result_assert_close(flags, result, reference, tolerance);
+    const json_t *after = result_at(result_at(result, "run"), "resumed_after");
+    if (json_integer_value(after) != k->kept)
+        fail_msg("%s: resumed after %d, not %d", m->name, (int)json_integer_value(after), k->kept);
+    if (m->tolerance > 0)
+        result_assert_close(m->name, result, reference, m->tolerance);
     else
         result_assert_same(result, reference), child_must(0, "diff -r whole k");
     json_decref(result), json_decref(reference);
@@ -111,35 +171,47 @@ static void kill_and_resume(kills *k, const char *flags, double seconds, double 
 }
 
 /* FE_KILLS: how many kills. */
-static void kill_often(const char *flags, double tolerance)
+static void kill_often(const manner *m)
 {
     const char *asked = getenv("FE_KILLS");
     kills k = {.wanted = asked ? atoi(asked) : 8};
     char command[256];
-    snprintf(command, sizeof command, "solve r.json --threads 1 %s --result whole.json --output whole",
-             flags);
+    write_command(m, m->ranks ? m->ranks : 1, "--result whole.json --output whole", sizeof command, command);
     shell("rm -rf whole");
     const double begin = fe_seconds();
     child_must(0, command);
     const double seconds = fe_seconds() - begin;
     random_state = 11;
-    while (k.done < k.wanted) kill_and_resume(&k, flags, seconds, tolerance);
+    while (k.done < k.wanted) kill_and_resume(m, &k, seconds);
     if (asked)
         print_message(
-            "%d kills (%s): %d before the first state, %d with the result a step ahead of it; %d runs, all "
-            "equal to the whole one\n",
-            k.done, flags, k.before, k.in_between, k.runs);
+            "%s: %d kills: %d before the first load step, %d between two, %d between a step's result "
+            "and its state, %d after the last; %d resumed; %d runs came to their end, all with the "
+            "answer of the whole one\n",
+            m->name, k.done, k.before, k.between, k.in_between, k.after, k.resumed, k.runs);
 }
 
 static void killed_runs_go_on(void **state)
 {
     (void)state;
-    kill_often("--ranks 1", 0);
+    kill_often(&(manner){"one rank", "", 0, 1, 0});
 }
-static void killed_ranks_go_on(void **state)
+static void killed_threads_go_on(void **state)
 {
     (void)state;
-    kill_often("--ranks 2", 1e-12);
+    kill_often(&(manner){"2 threads", "", 0, 2, 1e-12});
+}
+/* The whole run has one rank: only where the solver is accurate its answer is the same. */
+static void killed_ranks_go_on_with_others(void **state)
+{
+    (void)state;
+    kill_often(&(manner){"1 to 4 threads", "--tolerance 1e-12 --krylov-tolerance 1e-6", 0, 0, 1e-12});
+}
+static void killed_processes_go_on(void **state)
+{
+    (void)state;
+    skip_if(processes_missing(), "ranks as processes");
+    kill_often(&(manner){"2 processes", "", 1, 2, 1e-12});
 }
 
 /* --- runs that were stopped -------------------------------------------------------------------------- */
@@ -389,7 +461,8 @@ int main(int argc, char **argv)
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_runs_go_on),
-        cmocka_unit_test(killed_ranks_go_on),
+        cmocka_unit_test(killed_threads_go_on),
+        cmocka_unit_test(killed_ranks_go_on_with_others),
         cmocka_unit_test(every_method_goes_on),
         cmocka_unit_test(other_ranks_go_on),
         cmocka_unit_test(older_states_cut_results_back),
@@ -397,6 +470,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(states_belong_to_one_run),
         cmocka_unit_test(states_are_kept_where_they_are_wanted),
+        cmocka_unit_test_teardown(killed_processes_go_on, clean_up), /* last: its settings hide leaks */
     };
     return cmocka_run_group_tests(tests, open_folder, child_close);
 }
