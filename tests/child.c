@@ -68,8 +68,8 @@ size_t child_steps_shown(void)
     static char shown[1 << 20];
     size_t n = 0;
     read_into("out", sizeof shown, shown);
-    for (const char *line = shown; line; line = strchr(line, '\n')) {
-        while (isspace(*line)) line++;
+    for (const char *line = strstr(shown, "\nstep "); line; line = strchr(line, '\n')) { /* below the head */
+        line += 1 + strspn(line + 1, " ");
         n = isdigit(*line) ? strtoul(line, NULL, 10) : n;
     }
     return n;
