@@ -39,10 +39,10 @@
             statement(KIND, FE_JACVEC_ELASTIC);                                                              \
         break;
 
-/* The functions of a table whose loops need no work memory. `forces`, and with it residual and jacvec, runs
+/* The functions of a table that are one loop. `forces`, and with it residual and jacvec, runs
  * statement(KIND, OPERATION) over a part, fe_part_elements or fe_part_nodes; `diagonal` runs statement(KIND)
  * over all elements (n_elem) or owned nodes (n_owned). Statements see the view m, the items [first, last),
- * the number of threads, and what they read and write: displacement and y, or d. */
+ * the number of threads, the strategy's work, and what they read and write: displacement and y, or d. */
 #define FE_HOST_FORCES(items_of_part, statement)                                                             \
     static fe_status forces(const fe_problem *p, void *work, int op, fe_part part,                           \
                             const double *displacement, double *y)                                           \
