@@ -135,6 +135,8 @@ static void test_spent_budget_leaves_points_out(void **state)
     assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
     text = read_file(path, NULL);
+    for (char *c = text; *c; c++)
+        if (*c == '\n') *c = ' '; /* the list is wrapped */
     assert_holds(text, "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
                        "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF");
     free(text);
