@@ -276,7 +276,6 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     patch_fetch_head(&s, plan, 1, patch + step, last);
     patch_fetch_rest(&s, plan, 0, patch, last);
     __pipeline_commit();
-    fe_wait_for_last_kernel(); /* until here only what set-up wrote was read */
     __pipeline_wait_prior(1);
     __syncthreads();
     if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, displacement);
@@ -381,8 +380,9 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
     const patch_span span = {first, last, step};
     const int group = step * patch_rounds(p->kind), rest = n % group;
     const int blocks = n / group * step + (rest < step ? rest : step);
-    CUDA_TRY(fe_launch_overlapped(p->device, blocks, PATCH_BLOCK_SIZE, w->shared, w->kernel[operation],
-                                  p->view, w->plan, span, displacement, y));
+    w->kernel[operation]<<<blocks, PATCH_BLOCK_SIZE, w->shared, fe_cuda_stream(p->device)>>>(
+        p->view, w->plan, span, displacement, y);
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
@@ -393,7 +393,6 @@ __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
     const int i = (blockIdx.x * blockDim.x + threadIdx.x) / width,
               c = (blockIdx.x * blockDim.x + threadIdx.x) % width;
     double sum = 0.0;
-    fe_wait_for_last_kernel();
     if (i >= plan.n_border) return;
     for (int k = plan.partial_first[i]; k < plan.partial_first[i + 1]; k++)
         sum += plan.partial_sums[(size_t)width * plan.partial_row[k] + c];
@@ -401,8 +400,8 @@ __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
 }
 static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, double *y)
 {
-    FE_LAUNCH_OVERLAPPED(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums,
-                         *plan, width, y);
+    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums, *plan,
+              width, y);
     return FE_OK;
 }
 
