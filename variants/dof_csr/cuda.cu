@@ -1,7 +1,6 @@
 /* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
 #include "common/problem/kernels.h"
 #include "variants/dof_csr/assembly.h"
-#include "variants/node_csr/lists.h"
 
 enum { BLOCK_SIZE = 128 };
 
@@ -49,48 +48,10 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-FE_BODY void list_force(int op, const fe_view *m, const node_csr_lists *w, int row, int axis, double *y)
-{
-    double sum = 0.0;
-    node_csr_visit_row(op, m, w, row, [&](const double *stress, const double *g) {
-        double stress_row[3];
-        dof_csr_row(axis, stress, stress_row);
-        sum += stress_row[0] * g[0] + stress_row[1] * g[1] + stress_row[2] * g[2];
-    });
-    y[3 * (size_t)row + axis] = sum;
-}
-
-#define LISTS(KIND, name, OP, operation)                                                                     \
-    __global__ void __launch_bounds__(BLOCK_SIZE, NODE_CSR_RESIDENT)                                         \
-        dof_csr_##operation##_lists(fe_view m, node_csr_lists w, int n, double *y)                           \
-    {                                                                                                        \
-        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
-        if (i < 3 * (unsigned)n) list_force(OP, &m, &w, i / 3, i % 3, y);                                    \
-    }
-FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
-#undef LISTS
-
-/* Rows of the interior, as in node_csr. */
-static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op,
-                                 const double *displacement, double *y)
-{
-    const fe_view *m = &p->view;
-    const int n = m->n_node_interior;
-    FE_TRY(node_csr_split_input(p, w, displacement));
-    if (op == FE_RESIDUAL)
-        FE_LAUNCH(p->device, 3 * (size_t)n, BLOCK_SIZE, dof_csr_residual_lists, *m, *w, n, y);
-    else if (op == FE_JACVEC)
-        FE_LAUNCH(p->device, 3 * (size_t)n, BLOCK_SIZE, dof_csr_jacvec_lists, *m, *w, n, y);
-    else
-        FE_LAUNCH(p->device, 3 * (size_t)n, BLOCK_SIZE, dof_csr_jacvec_elastic_lists, *m, *w, n, y);
-    return FE_OK;
-}
-
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
                         double *y)
 {
-    if (work && part == FE_INTERIOR)
-        return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
+    (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
     const size_t entries = 3 * (size_t)(last - first);
@@ -106,8 +67,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-extern "C" const fe_assembly dof_csr_cuda = {.setup = node_csr_setup,
-                                             .residual = residual,
+extern "C" const fe_assembly dof_csr_cuda = {.residual = residual,
                                              .material = fe_material_cuda,
                                              .jacvec = jacvec,
                                              .diagonal = diagonal,

@@ -46,8 +46,25 @@ FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_
         order->tangent[fe_point_index(kind, c, q, i)] = m->tangent[fe_point_index(kind, c, q, e)];
 }
 
-/* y[node] += corner forces of the elements at places i. The residual reads the committed state. The device
- * has a body of its own. */
+/* y[node] += f for the first `active` lanes. The nodes differ, but the compiler cannot know that. So on the
+ * device all sums are read before the first one is written, and no read waits for a write. */
+#ifdef __CUDACC__
+FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
+{
+    fe_real sum[8][3];
+    (void)active;
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
+    FE_UNROLL_FOR (int b = 0; b < n; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] = sum[b][c] + f[b][c];
+}
+#else
+FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], double *y)
+{
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
+}
+#endif
+
+/* y[node] += corner forces of the elements at places i. The residual reads the committed state. */
 FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int *elem, fe_index i, int active,
                                   const double *displacement, double *y)
 {
@@ -57,7 +74,7 @@ FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int 
     if (op == FE_RESIDUAL) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
     fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
-    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) fe_add3(y, node[b], active, 0, force[b]);
+    element_color_add(fe_corners(kind), node, active, force, y);
 }
 
 /* d[node] += diagonal blocks of the elements at places i. */

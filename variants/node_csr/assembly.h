@@ -7,6 +7,29 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
+/* For Tet4 on the device. Rows form slices of 32; entry k of row n is at slice[n / 32] + 32 k + n % 32, so
+ * that a warp reads neighbouring entries. Fields are stored by component, because neighbouring rows read
+ * neighbouring nodes: this touches a third of the cache lines that rows of three would. */
+enum { NODE_CSR_SLICE = 32 };
+typedef struct node_csr_entry {
+    int node[3]; /* corners 1 2 3 of the turned element */
+    int corner;  /* 8 × element + corner */
+} node_csr_entry;
+typedef struct node_csr_lists {
+    const int *slice;
+    const node_csr_entry *entry;
+    const double *x;      /* [3][n] */
+    double *displacement; /* [3][n] */
+    size_t n;
+} node_csr_lists;
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    /* *work: node_csr_lists, or NULL where the kind does not need them. */
+    fe_status
+    node_csr_setup(fe_problem *p, void **work);
+
 /* Force on corner 0 of the turned elements. */
 FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn,
                              const double *displacement, fe_real force[3])

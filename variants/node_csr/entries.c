@@ -1,6 +1,7 @@
-/* Set-up of the lists. Runs once, on the host. */
-#include "variants/node_csr/lists.h"
+/* The lists that the Tet4 kernel reads on the device. They hold what it would otherwise look up corner by
+ * corner. */
 #include "common/backend/device.h"
+#include "variants/node_csr/assembly.h"
 
 #include <stdlib.h>
 
