@@ -12,8 +12,8 @@ FE_BODY void fe_add_stiffness_at(int kind, const fe_view *m, fe_element e, int q
 {
     fe_real theta, t[6], g[3], mg[3], bulk_g[3], shear_g[3];
     const int softened = fe_point_softening(kind, m, e, q, &theta, t);
-    const fe_real shear = scale * m->material.shear * theta;
-    const fe_real bulk = scale * m->material.bulk - 2.0 / 3.0 * shear;
+    const fe_real shear = scale * (fe_scalar)m->material.shear * theta;
+    const fe_real bulk = scale * (fe_scalar)m->material.bulk - (fe_scalar)(2.0 / 3.0) * shear;
     fe_corner_gradient(kind, A, 0, q, g);
     fe_product(t, g, mg);
     FE_UNROLL_FOR (int i = 0; i < 3; i++) bulk_g[i] = bulk * g[i], shear_g[i] = shear * g[i], mg[i] *= scale;

@@ -6,7 +6,7 @@ enum { BLOCK_SIZE = 128 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_color_##operation##_##name(                        \
-        fe_view m, const int *elem, int first, int last, const double *displacement, double *y)              \
+        fe_view m, const int *elem, int first, int last, const fe_number *displacement, fe_number *y)        \
     {                                                                                                        \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (i < last) element_color_forces(KIND, OP, &m, elem, i, 1, displacement, y);                       \
@@ -14,7 +14,7 @@ enum { BLOCK_SIZE = 128 };
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        element_color_diagonal_##name(fe_view m, int first, int last, double *d)                             \
+        element_color_diagonal_##name(fe_view m, int first, int last, fe_number *d)                             \
     {                                                                                                        \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (i < last) element_color_diagonal(KIND, &m, i, 1, d);                                             \
@@ -23,7 +23,7 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-__global__ void __launch_bounds__(BLOCK_SIZE)
+static __global__ void __launch_bounds__(BLOCK_SIZE)
     element_color_material(int kind, fe_view m, element_color_order order, int n_row)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -38,12 +38,13 @@ static fe_status material(fe_problem *p, void *work, fe_linearization mode, cons
     const element_color_order order = *(const element_color_order *)work;
     const int n_row = mode == FE_LINEARIZATION_ELASTIC ? 1 : FE_N_TANGENT * fe_points(p->kind);
     FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
-    FE_LAUNCH(p->device, p->view.ld, BLOCK_SIZE, element_color_material, p->kind, p->view, order, n_row);
+    FE_LAUNCH(p->device, p->view.ld, BLOCK_SIZE, element_color_material, p->kind,
+              fe_problem_in(p, FE_PRECISION).view, order, n_row);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const element_color_order *order = (const element_color_order *)work;
     const fe_view view = element_color_view(p, order);
@@ -56,20 +57,21 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
     const element_color_order *order = (const element_color_order *)work;
     const fe_view view = element_color_view(p, order);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
-            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last, d)
+            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last,
+                           (fe_number *)blocks)
         }
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_color_cuda = {.setup = element_color_setup,
-                                                   .residual = residual,
-                                                   .material = material,
-                                                   .jacvec = jacvec,
-                                                   .diagonal = diagonal};
+FE_TABLE(element_color_cuda, .setup = element_color_setup,
+         .residual = residual,
+         .material = material,
+         .jacvec = jacvec,
+         .diagonal = diagonal)
