@@ -19,7 +19,7 @@ FE_BODY bool has_column(int kind, const fe_view *m, int first, int i, int column
 
 /* Each thread first searches for its next element and then computes, so that the threads of a warp compute
  * together. */
-FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, double K[8][9])
+FE_BODY void add_elements(int kind, const fe_view *m, int row, int column, fe_real K[8][9])
 {
     const int first = m->corner_first[row], n = (m->corner_first[row + 1] - first) * fe_corners(kind);
     for (int i = 0; i < n; i++) {
@@ -42,7 +42,7 @@ FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
     for (int k = threadIdx.x / ROWS; k < n; k += TEAM) {
         const int column = r->column[bsr_column_at(r, first + k, lane)];
         if (column == row && k != r->diagonal[i]) break; /* the row ends here, the slice does not */
-        double K[8][9] = {{0.0}};
+        fe_real K[8][9] = {{0.0f}};
         add_elements(kind, m, row, column, K);
         for (int c = 0; c < 9; c++) r->value[bsr_entry(r, i, k, c)] = K[0][c];
     }
@@ -57,32 +57,32 @@ FE_BODY void assemble_row(int kind, const fe_view *m, const bsr_rows *r, int i)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-__global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_rows r, double *d)
+static __global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_rows r, fe_number *d)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= r.n_row) return;
     for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_entry(&r, i, r.diagonal[i], c)];
 }
 
-extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode,
-                                       const double *displacement)
+extern "C" fe_status FE_PRECISE(bsr_material_cuda)(fe_problem *p, void *work, fe_linearization mode,
+                                                   const double *displacement)
 {
     const bsr_matrix *matrix = (const bsr_matrix *)work;
     FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
         const size_t n = (size_t)fe_grid(r.n_row, ROWS) * BLOCK_SIZE;
-        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r)
+        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, fe_problem_in(p, FE_PRECISION).view, r)
     }
     return FE_OK;
 }
 
-extern "C" fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d)
+extern "C" fe_status FE_PRECISE(bsr_diagonal_cuda)(const fe_problem *p, void *work, void *d)
 {
     const bsr_matrix *matrix = (const bsr_matrix *)work;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
-        FE_LAUNCH(p->device, r.n_row, DIAGONAL_BLOCK_SIZE, bsr_diagonal, r, d);
+        FE_LAUNCH(p->device, r.n_row, DIAGONAL_BLOCK_SIZE, bsr_diagonal, r, (fe_number *)d);
     }
     return FE_OK;
 }
