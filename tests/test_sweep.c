@@ -33,7 +33,7 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     setenv("RANKS_host", ranks, 1);
     setenv("STRONG_host", "300", 1);
     setenv("WEAK_host", "300", 1);
-    setenv("PASSES", "first solves host", 1);
+    setenv("PASSES", "first solves host precision", 1);
     setenv("REPETITIONS", "5", 1);
     if (!strcmp(ranks, "late"))
         setenv("RANKS_host", "0", 1), setenv("BENCH_START", "1000000000", 1); /* long ago */
@@ -107,7 +107,8 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(first), free(again);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1); /* one folder */
     text = read_file(path, NULL);
-    assert_int_equal(count(text, "\n"), 1 + 3 * 5); /* a header, and all operations of all sizes */
+    assert_int_equal(count(text, "\n"), 1 + 3 * 5 + 2 * 4); /* a header, all operations of all sizes, and of
+                                                                two precisions all but material */
     assert_null(strstr(text, "failed"));
     free(text);
     assert_int_equal(find("table.md", 0, NULL), 1);
@@ -130,7 +131,7 @@ static void test_spent_budget_leaves_points_out(void **state)
     skip_without("solves", "sweep");
     assert_int_equal(end_sweep(start_sweep(log, "stretched3", "late")), 0);
     char *text = read_file(log, NULL);
-    assert_holds(text, "bench: 3 points were left out for time");
+    assert_holds(text, "bench: 5 points were left out for time");
     free(text);
     assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
@@ -145,7 +146,7 @@ static void test_spent_budget_leaves_points_out(void **state)
     assert_int_equal(find("left-out.txt", 0, NULL), 0);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1);
     text = read_file(path, NULL);
-    assert_int_equal(count(text, "\n"), 1 + 3 * 5);
+    assert_int_equal(count(text, "\n"), 1 + 3 * 5 + 2 * 4);
     free(text);
 }
 
@@ -393,11 +394,15 @@ static void test_cases_pass_the_check(void **state)
         {"--fe_mesh=irregular --fe_dofs=5000 --fe_order=random", "", ",irregular,random,", ",1,clustered,",
          ",random,ok\n", 1.0, 1.0, 20},
         {"--fe_mesh=9x5x7,slender --fe_dofs=3000 --fe_elements=hex8", "", ",box9x5x7-distorted,auto,",
-         ",1,clustered,", ",lexicographic,ok\n", 1.0, 1.0, 20},
+         ",1,clustered,", ",lexicographic,double,ok\n", 1.0, 1.0, 20},
         {"--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh", "--fe_plastic=0.3",
-         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,ok\n", 0.27, 0.42, 10},
+         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,double,ok\n", 0.27, 0.42, 10},
         {"--fe_mesh=meshgen/bracket/bracket_tet4_coarse.msh --fe_refine=1", "",
          ",bracket_tet4_coarse-refined1,", ",1,clustered,", ",46216,", 1.0, 1.0, 10},
+        {"--fe_precision=mixed --fe_dofs=3000", "--fe_plastic=0.3 --fe_pattern=scattered", ",box9-distorted,",
+         ",0.3,scattered,", ",mixed,ok\n", 0.2, 0.4, 16},
+        {"--fe_precision=single --fe_dofs=3000", "", ",box9-distorted,", ",1,clustered,", ",single,ok\n", 1.0,
+         1.0, 16},
     };
     char path[FOLDER_LENGTH + 16];
     skip_without("kernels", "meshes and plastic elements");
@@ -437,6 +442,9 @@ static void test_bad_meshes_are_refused(void **state)
          "kernels: meshgen/bracket/bracket_hex8_coarse.msh: holds hex8, which --fe_elements does not name\n"},
         {"kernels", "--fe_pattern=stripes", "kernels: --fe_pattern: there is no stripes"},
         {"kernels", "--fe_order=sorted", "kernels: --fe_order: there is no sorted"},
+        {"kernels", "--fe_precision=half", "kernels: --fe_precision: there is no half"},
+        {"kernels", "--fe_precision=mixed --fe_elements=hex8,tet4_p4",
+         "kernels: --fe_precision=mixed: tet4_p4 has double precision alone"},
         {"kernels", "--fe_refine=x", "kernels: --fe_refine=x: is not a number from 0 to 10"},
         {"scaling", "--mesh nothing.msh", "scaling: nothing.msh: No such file or directory\n"},
         {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},

@@ -104,8 +104,9 @@ FE_ARRAY_ACCESS(float)
 
 #include <string.h>
 
-/* Bytes of a register. */
-#ifdef __AVX512F__
+/* Bytes of a register, if the build does not say. */
+#ifdef FE_REGISTER
+#elif defined __AVX512F__
 #define FE_REGISTER 64
 #else
 #define FE_REGISTER 32

@@ -64,7 +64,7 @@ typedef struct fe_view {
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
     int n_elem;
     int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
-    int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES, whole groups */
+    int ld;                  /* leading dimension of element arrays, >= n_elem + 16 lanes, whole groups */
     const double *x;         /* [n_local][3]; bodies take fe_coordinates */
     const int *conn;         /* [n_corner][ld] local node of each corner */
     const int *corner_first; /* [n_owned + 1] rows of: */
