@@ -6,7 +6,7 @@ enum { BLOCK_SIZE = 128 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_only_##operation##_##name(                         \
-        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (e < last) bench_element_only_forces(KIND, OP, &m, e, displacement, y);                           \

@@ -218,7 +218,8 @@ static fe_status time_operations(bench *b)
                       {BENCH_JACVEC, "jacvec", "jacvec_local"}}; /* the tangent last: GMRES uses it */
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         FE_TRY(verify(b, operations[i].op, &b->row.error));
-        if (!(b->row.error <= bench_tolerance(FE_DOUBLE))) return give_up(b, operations[i].name, "check_failed");
+        if (!(b->row.error <= bench_tolerance(FE_DOUBLE)))
+            return give_up(b, operations[i].name, "check_failed");
         FE_TRY(measure(b, operations[i].name, call_operation, operations[i].op, 1));
         b->c.comm = NULL; /* the ghosts stay as they are */
         fe_status status = verify(b, operations[i].op, &b->row.error);

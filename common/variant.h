@@ -56,7 +56,7 @@ typedef struct fe_assembly {
 
 typedef struct fe_variant {
     const char *name, *summary;
-    int deterministic; /* the same bits on every run, which a test checks */
+    int deterministic;              /* the same bits on every run, which a test checks */
     const fe_assembly *host, *cuda; /* in double precision */
     /* NULL where the strategy does not compute in that precision */
     const fe_assembly *host_mixed, *host_single, *cuda_mixed, *cuda_single;
@@ -75,8 +75,8 @@ typedef struct fe_variant {
         return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part,                        \
                       (const fe_number *)direction, (fe_number *)y);                                         \
     }
-/* The table itself, NAME_host or NAME_cuda: FE_TABLE(mine_host, .residual = residual, ...). A file with one is
- * compiled for each precision. */
+/* The table itself, NAME_host or NAME_cuda: FE_TABLE(mine_host, .residual = residual, ...). A file with one
+ * is compiled for each precision. */
 #ifdef __cplusplus
 #define FE_TABLE(name, ...)                                                                                  \
     extern "C" {                                                                                             \

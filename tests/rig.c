@@ -72,7 +72,8 @@ void rig_close(rig *b)
     b->device->ops->close(b->device);
 }
 
-/* Copies n numbers of `landing` to a vector on the device, as the floats or doubles that it holds; and back. */
+/* Copies n numbers of `landing` to a vector on the device, as the floats or doubles that it holds; and back.
+ */
 static void put(const rig *b, size_t n, double *vector)
 {
     float *rounded = (float *)b->landing; /* number i is read before it is overwritten */

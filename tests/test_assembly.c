@@ -1,6 +1,6 @@
 /* Every variant, element kind, operation, backend and precision against the oracle, which is in double
- * precision: the error of an entry may be 1e-12 of the sum of the absolute element contributions to it, 2e-5 in
- * mixed and 5e-5 in single precision. */
+ * precision: the error of an entry may be 1e-12 of the sum of the absolute element contributions to it, 2e-5
+ * in mixed and 5e-5 in single precision. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 static scene scenes[N_SHAPE][FE_N_KIND];
 
 /* Floats are rounded by 6e-8. On distorted elements det J loses a digit, and a plastic tangent, the small
- * difference of two large terms, another one: 1.2e-5 was measured. In single precision coordinates and input are
- * rounded, too: 3.2e-5 on the bracket, whose elements are small compared with it. */
+ * difference of two large terms, another one: 1.2e-5 was measured. In single precision coordinates and input
+ * are rounded, too: 3.2e-5 on the bracket, whose elements are small compared with it. */
 static double tolerance_of(const setting *t)
 {
     const int precision = t->assembly->precision;
@@ -272,7 +272,8 @@ static int check_effects(const setting *t, const scene *s)
 
 /* --- mixed and single precision -------------------------------------------------------------------- */
 
-/* K v of a mesh far from the origin: its elements are the same. In mixed precision v may be far from zero, too. */
+/* K v of a mesh far from the origin: its elements are the same. In mixed precision v may be far from zero,
+ * too. */
 static int check_far(const setting *t, const scene *s)
 {
     const size_t n = 3 * (size_t)s->mesh.n_node;
@@ -329,9 +330,10 @@ enum { N_OPERATION = sizeof operations / sizeof *operations };
 static const struct {
     const char *name;
     int (*check)(const setting *, const scene *);
-} rounded[] = {{"residual", check_residual}, {"jacvec", check_jacvec}, {"jacvec_elastic", check_elastic},
-               {"diagonal", check_diagonal}, {"ranks", check_ranks},   {"bits", check_bits},
-               {"far", check_far},           {"side_effects", check_effects}};
+} rounded[] = {
+    {"residual", check_residual}, {"jacvec", check_jacvec},       {"jacvec_elastic", check_elastic},
+    {"diagonal", check_diagonal}, {"ranks", check_ranks},         {"bits", check_bits},
+    {"far", check_far},           {"side_effects", check_effects}};
 enum { N_ROUNDED = sizeof rounded / sizeof *rounded };
 
 static void test_setting(void **state)

@@ -180,9 +180,10 @@ static void test_samples_stand_in_their_order(void **state)
     fe_row_write_samples(file, &row, 3, seconds);
     fclose(file);
     assert_string_equal(
-        text, "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
-              "calls,seconds\n"
-              "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
+        text,
+        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
+        "precision,calls,seconds\n"
+        "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
 }
 
 /* --- machine records --------------------------------------------------------------------------------- */
@@ -309,7 +310,8 @@ static void test_table_compares_precisions(void **state)
     char *table = read_success("LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
     assert_holds(table, "| `v` |  |  |  | 0.250 (0.227–0.278) |  | 4 | 0 | 500.00 | 1.0e-15 |");
     assert_holds(table, "## tet4 on host, 1000 DoF: precisions, MDoF/s");
-    assert_holds(table, " 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 3.0e-06 | 4.0e-06 |");
+    assert_holds(table,
+                 " 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 3.0e-06 | 4.0e-06 |");
     assert_null(strstr(table, "over meshes"));
     free(table);
 }

@@ -331,7 +331,7 @@ static void test_each_row_of_ranks_was_checked(void **state)
     skip_without("scaling", "ranks");
     char *text = read_success("%s/scaling --ranks 3 --threads 1 --dofs 1000 --variants %s --restart 5 "
                               "--repetitions 1 --rows '%s/checked.csv' >'%s/checked.log' && "
-                              "cut -d, -f16,33,37 '%s/checked.csv'",
+                              "cut -d, -f16,33,38 '%s/checked.csv'",
                               build_folder(), fe_variant_at(0)->name, test_folder, test_folder, test_folder);
     static const char *const shared[] = {"exchange", "reduce1", "reduce32"}, *const own[] = {
                                                                                  "jacvec_elastic",
@@ -386,13 +386,13 @@ static void test_cases_pass_the_check(void **state)
         int n;
     } cases[] = {
         {"--fe_dofs=9000", "--fe_plastic=0 --fe_pattern=scattered", ",box13-distorted,auto,", ",0,scattered,",
-         ",bisection,ok\n", 0.0, 0.0, 20},
+         ",bisection,double,ok\n", 0.0, 0.0, 20},
         {"--fe_dofs=9000", "--fe_plastic=0.1 --fe_pattern=scattered", ",box13-distorted,auto,",
-         ",0.1,scattered,", ",lexicographic,ok\n", 0.08, 0.12, 20},
+         ",0.1,scattered,", ",lexicographic,double,ok\n", 0.08, 0.12, 20},
         {"--fe_mesh=irregular --fe_dofs=9000", "--fe_plastic=0.2 --fe_pattern=zones", ",irregular,auto,",
-         ",0.2,zones,", ",bisection,ok\n", 0.19, 0.21, 20},
+         ",0.2,zones,", ",bisection,double,ok\n", 0.19, 0.21, 20},
         {"--fe_mesh=irregular --fe_dofs=5000 --fe_order=random", "", ",irregular,random,", ",1,clustered,",
-         ",random,ok\n", 1.0, 1.0, 20},
+         ",random,double,ok\n", 1.0, 1.0, 20},
         {"--fe_mesh=9x5x7,slender --fe_dofs=3000 --fe_elements=hex8", "", ",box9x5x7-distorted,auto,",
          ",1,clustered,", ",lexicographic,double,ok\n", 1.0, 1.0, 20},
         {"--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh", "--fe_plastic=0.3",
@@ -479,7 +479,7 @@ static void test_ranks_share_a_mesh(void **state)
     if (n != 2 * (3 + 2 * 10)) fail_msg("%d rows are ok, not 46:\n%s", n, rows);
     assert_holds(rows, ",strong-1x1x3-threads-irregular,auto,");
     assert_holds(rows, ",patch,hex8,");
-    assert_holds(rows, "bisection,ok\n");
+    assert_holds(rows, "bisection,double,ok\n");
     free(rows);
 }
 

@@ -1,5 +1,5 @@
-/* In what precision a source file computes: FE_PRECISION, a constant of its compilation. The Makefile compiles
- * files that use FE_PRECISE or FE_TABLE once for each precision.
+/* In what precision a source file computes: FE_PRECISION, a constant of its compilation. The Makefile
+ * compiles files that use FE_PRECISE or FE_TABLE once for each precision.
  *
  *            arithmetic (fe_scalar)   vectors, and sums into them (fe_number)   stored tangents
  *   double   double                   double                                    double

@@ -22,7 +22,8 @@ typedef struct fe_j2 {
  * on, here and in the other functions that stress is linear in. */
 FE_BODY void fe_elastic_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    const fe_real trace = strain[0] + strain[1] + strain[2], volumetric = (fe_scalar)m->lame * (scale * trace);
+    const fe_real trace = strain[0] + strain[1] + strain[2],
+                  volumetric = (fe_scalar)m->lame * (scale * trace);
     const fe_real shear = (fe_scalar)m->shear * scale, twice = shear + shear;
     for (int i = 0; i < 3; i++) stress[i] = twice * strain[i] + volumetric;
     for (int i = 3; i < 6; i++) stress[i] = shear * strain[i];
@@ -66,8 +67,7 @@ FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_rea
     r->factor = fe_splat(1.0f), r->increment = fe_splat(0.0f), r->q = fe_splat(1.0f);
     if (fe_any(r->plastic)) {
         r->q = fe_select(r->plastic, fe_sqrt(q2), r->q);
-        const fe_real increment =
-            (r->q - yield) / (3.0f * (fe_scalar)m->shear + (fe_scalar)m->hardening);
+        const fe_real increment = (r->q - yield) / (3.0f * (fe_scalar)m->shear + (fe_scalar)m->hardening);
         r->increment = fe_select(r->plastic, increment, r->increment);
         r->factor = 1.0f - 3.0f * (fe_scalar)m->shear * r->increment / r->q;
     }
@@ -93,8 +93,8 @@ FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real t
         3.0f * (fe_scalar)m->shear / (3.0f * (fe_scalar)m->shear + (fe_scalar)m->hardening);
     const fe_real theta_bar = fe_max(limit - 1.0f + r->factor, fe_splat(0.0f));
     /* |s| = sqrt(2/3) q */
-    const fe_real scale = fe_select(r->plastic, fe_sqrt(3.0f * (fe_scalar)m->shear * theta_bar) / r->q,
-                                    fe_splat(0.0f));
+    const fe_real scale =
+        fe_select(r->plastic, fe_sqrt(3.0f * (fe_scalar)m->shear * theta_bar) / r->q, fe_splat(0.0f));
     tangent[0] = r->factor;
     tangent[1] = scale * r->deviator[0], tangent[2] = scale * r->deviator[1];
     for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];

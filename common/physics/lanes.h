@@ -77,8 +77,8 @@ FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first,
     return e;
 }
 
-/* A field at the lane's corners; in mixed precision minus its value at corner 0 of the element without turn, as
- * fe_element_read. */
+/* A field at the lane's corners; in mixed precision minus its value at corner 0 of the element without turn,
+ * as fe_element_read. */
 FE_BODY void fe_team_read(int kind, int held, const fe_view *m, fe_element e, const fe_index node[8],
                           const fe_number *field, fe_real f[8][3])
 {

@@ -61,8 +61,8 @@ FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
     return element;
 }
 
-/* Local nodes of the corners, and a field's values there. In mixed precision they are its differences from the
- * value at corner 0: gradients are the same, and no digits are lost where the field is far from zero. */
+/* Local nodes of the corners, and a field's values there. In mixed precision they are its differences from
+ * the value at corner 0: gradients are the same, and no digits are lost where the field is far from zero. */
 FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
 {
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
@@ -99,8 +99,7 @@ FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
     FE_BODY void fe_##what##_read(int kind, const number *__restrict__ array, fe_element e, int q,           \
                                   fe_real value[n])                                                          \
     {                                                                                                        \
-        FE_UNROLL_FOR (int c = 0; c < n; c++)                                                                \
-            value[c] = (fe_real)array[fe_point_place(n, kind, e, q, c)];                                     \
+        FE_UNROLL_FOR (int c = 0; c < n; c++) value[c] = (fe_real)array[fe_point_place(n, kind, e, q, c)];   \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
                                    const fe_real value[n])                                                   \

@@ -5,8 +5,8 @@
  * machine's registers. The functions here hide the difference, so a body is written once. fe_index is one
  * integer per lane. Functions that read or write arrays take doubles and floats.
  *
- * Constants in bodies are floats where they are exact (0.5f), otherwise fe_scalar: a double among floats would
- * be computed with in double precision. */
+ * Constants in bodies are floats where they are exact (0.5f), otherwise fe_scalar: a double among floats
+ * would be computed with in double precision. */
 #ifndef FE_REAL_H
 #define FE_REAL_H
 
@@ -265,7 +265,8 @@ FE_BODY fe_four fe_part_four(fe_real a, int k)
 }
 #endif
 
-/* The first three numbers of each lane's row, from the rows themselves: row k + 4 i is in four i of rows[k]. */
+/* The first three numbers of each lane's row, from the rows themselves: row k + 4 i is in four i of rows[k].
+ */
 FE_BODY void fe_transpose_rows(const fe_real rows[4], fe_real out[3])
 {
     const fe_real even[2] = {fe_evens(rows[0], rows[1]), fe_evens(rows[2], rows[3])},
@@ -289,13 +290,13 @@ typedef float fe_four_float __attribute__((vector_size(16)));
 #define FE_ARRAY_ACCESS(number)                                                                              \
     FE_BODY fe_real fe_load_##number(const number *p)                                                        \
     {                                                                                                        \
-        fe_lanes_##number a;                                                                                    \
+        fe_lanes_##number a;                                                                                 \
         memcpy(&a, p, sizeof a);                                                                             \
         return __builtin_convertvector(a, fe_real);                                                          \
     }                                                                                                        \
     FE_BODY void fe_store_##number(number *p, fe_real a)                                                     \
     {                                                                                                        \
-        const fe_lanes_##number b = __builtin_convertvector(a, fe_lanes_##number);                                 \
+        const fe_lanes_##number b = __builtin_convertvector(a, fe_lanes_##number);                           \
         memcpy(p, &b, sizeof b);                                                                             \
     }                                                                                                        \
     FE_BODY fe_real fe_read_##number(const number *p, fe_index i, size_t offset)                             \
@@ -397,8 +398,8 @@ FE_BODY void fe_add4(fe_scalar *y, fe_index i, const fe_real f[3])
 {
     const fe_real none = {0}, even[2] = {fe_evens(f[0], f[1]), fe_evens(f[2], none)},
                   odd[2] = {fe_odds(f[0], f[1]), fe_odds(f[2], none)};
-    const fe_real rows[4] = {fe_lower(even[0], even[1]), fe_lower(odd[0], odd[1]),
-                             fe_upper(even[0], even[1]), fe_upper(odd[0], odd[1])};
+    const fe_real rows[4] = {fe_lower(even[0], even[1]), fe_lower(odd[0], odd[1]), fe_upper(even[0], even[1]),
+                             fe_upper(odd[0], odd[1])};
     for (int k = 0; k < 4; k++)
         for (int n = 0; n < FE_FOURS; n++) {
             fe_scalar *to = y + i.lane[k + 4 * n];

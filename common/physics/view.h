@@ -70,11 +70,11 @@ typedef struct fe_view {
     const int *corner_first; /* [n_owned + 1] rows of: */
     const int *corner;       /* 8 × element + corner, ascending in each row */
     fe_j2 material;
-    fe_state committed;         /* at the end of the last accepted load step */
-    fe_state trial;             /* at the displacement last given to material() */
-    fe_stored_number *tangent;  /* point array of FE_N_TANGENT components, of trial; fe_tangents */
-    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
-    int elastic;                /* trial comes from material() in elastic mode: no element is softened */
+    fe_state committed;        /* at the end of the last accepted load step */
+    fe_state trial;            /* at the displacement last given to material() */
+    fe_stored_number *tangent; /* point array of FE_N_TANGENT components, of trial; fe_tangents */
+    double *full;              /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
+    int elastic;               /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 /* Coordinates and tangents in this file's precision: fe_problem_in gives views where x and tangent point to

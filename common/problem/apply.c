@@ -10,7 +10,7 @@ typedef struct application {
     fe_forces forces;
     double *displacement, *y;
     size_t number; /* bytes of one of theirs */
-    int cleared; /* y is, where the strategy needs it */
+    int cleared;   /* y is, where the strategy needs it */
 } application;
 
 static fe_status compute(const application *p, fe_part part)
@@ -78,23 +78,23 @@ static fe_status run(const application *all, int phase)
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y)
 {
-    const application all = {fe_problem_in(p, a->precision), a, work, comm, forces, displacement, y,
-                             sizeof *y, 0};
+    const application all = {
+        fe_problem_in(p, a->precision), a, work, comm, forces, displacement, y, sizeof *y, 0};
     return run(&all, phase);
 }
 
 fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
                            fe_forces forces, int phase, double *displacement, double *y)
 {
-    const application all = {fe_problem_in(p, a->precision), a, work, comm, forces, displacement, y,
-                             sizeof *y, 1};
+    const application all = {
+        fe_problem_in(p, a->precision), a, work, comm, forces, displacement, y, sizeof *y, 1};
     return run(&all, phase);
 }
 
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
                           const float *displacement, float *y)
 {
-    const application all = {fe_problem_in(p, FE_SINGLE), a, work, NULL, forces, (void *)displacement,
-                             (void *)y, sizeof *y, 0};
+    const application all = {fe_problem_in(p, FE_SINGLE), a,         work,      NULL, forces,
+                             (void *)displacement,        (void *)y, sizeof *y, 0};
     return run(&all, FE_N_PHASE);
 }

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* Far from the origin floats would not tell neighbouring nodes apart, so coordinates are those from the mean. */
+/* Far from the origin floats would not tell neighbouring nodes apart, so coordinates are those from the mean.
+ */
 static void round_coordinates(const double *x, size_t n, float *rounded)
 {
     double mean[3] = {0.0, 0.0, 0.0};

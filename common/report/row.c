@@ -83,9 +83,9 @@ void fe_row_write(FILE *file, const fe_row *r)
 
 void fe_row_write_samples_header(FILE *file)
 {
-    fputs(
-        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,precision,calls,seconds\n",
-        file);
+    fputs("backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,precision,"
+          "calls,seconds\n",
+          file);
 }
 
 void fe_row_write_samples(FILE *file, const fe_row *r, int n, const double *seconds)

@@ -10,8 +10,9 @@ static fe_status setup(fe_problem *p, void **work)
     return bsr_open(p, BSR_WARP, FE_PRECISION, (bsr_matrix *)*work);
 }
 
-/* Blocks are read once and bypass the cache, which is kept for `direction`. In mixed precision the product with
- * differences from the row's own value, which are taken before they are rounded: a translation gives no force. */
+/* Blocks are read once and bypass the cache, which is kept for `direction`. In mixed precision the product
+ * with differences from the row's own value, which are taken before they are rounded: a translation gives no
+ * force. */
 FE_BODY void row_product(const bsr_rows *r, int i, const fe_number *__restrict__ direction,
                          fe_number *__restrict__ y)
 {
@@ -49,9 +50,6 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return FE_OK;
 }
 
-FE_TABLE(assembled_bsr_cuda, .setup = setup,
-         .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_cuda),
-         .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_cuda),
-         .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED)
+FE_TABLE(assembled_bsr_cuda, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED)

@@ -1,5 +1,5 @@
-/* assembled_bsr on the host: a slice has as many rows as a cache line has numbers. The rows of a slice are the
- * SIMD lanes. */
+/* assembled_bsr on the host: a slice has as many rows as a cache line has numbers. The rows of a slice are
+ * the SIMD lanes. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
@@ -32,8 +32,8 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direct
             const fe_index column = fe_read_index(r->column, lanes, bsr_column_at(r, place, 0));
             fe_real x[3];
             if (FE_PRECISION == FE_MIXED)
-                fe_read3_from(direction, column,
-                              rows_from(r->row, SLICE * slice + i * FE_LANES, r->n_row), x);
+                fe_read3_from(direction, column, rows_from(r->row, SLICE * slice + i * FE_LANES, r->n_row),
+                              x);
             else
                 fe_read3(direction, column, x);
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
@@ -55,9 +55,6 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return FE_OK;
 }
 
-FE_TABLE(assembled_bsr_host, .setup = setup,
-         .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_host),
-         .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host),
-         .traits = FE_ASSEMBLED)
+FE_TABLE(assembled_bsr_host, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)

@@ -11,7 +11,8 @@
 #include "common/physics/stiffness.h"
 #include "common/variant.h"
 
-/* Slices of a warp, of a cache line of the host (8 doubles, 16 floats), or of one row; or of one row, in CSR's order. */
+/* Slices of a warp, of a cache line of the host (8 doubles, 16 floats), or of one row; or of one row, in
+ * CSR's order. */
 typedef enum bsr_form { BSR_WARP, BSR_LINE, BSR_PLAIN, BSR_CSR } bsr_form;
 
 /* The rows of a part. */

@@ -161,12 +161,8 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return multiply(w, part, w->choice, (const fe_number *)direction, (fe_number *)y);
 }
 
-FE_TABLE(assembled_csr_cuda, .setup = setup,
-         .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_cuda),
-         .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_cuda),
-         .traits = FE_STORES | FE_ASSEMBLED,
-         .note = note)
+FE_TABLE(assembled_csr_cuda, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_ASSEMBLED, .note = note)
 
 #endif

@@ -34,8 +34,8 @@ static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const 
     CUSPARSE_TRY(cusparseCreateDnVec(&l->direction, n_column, r->value, LIBRARY_NUMBER));
     CUSPARSE_TRY(cusparseCreateDnVec(&l->product, n_row, r->value, LIBRARY_NUMBER));
     CUSPARSE_TRY(cusparseSpMV_bufferSize(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix,
-                                         l->direction, &zero, l->product, LIBRARY_NUMBER, CUSPARSE_SPMV_BSR_ALG1,
-                                         &bytes));
+                                         l->direction, &zero, l->product, LIBRARY_NUMBER,
+                                         CUSPARSE_SPMV_BSR_ALG1, &bytes));
     return fe_device_allocate(p->device, bytes, 1, "cuSPARSE", &l->workspace);
 }
 
@@ -78,8 +78,8 @@ static fe_status product(cusparseHandle_t library, const fe_problem *p, const bs
                          const library_rows *l, const fe_number *direction, fe_number *y)
 {
     CUSPARSE_TRY(bsr_product(library, CUSPARSE_DIRECTION_ROW, CUSPARSE_OPERATION_NON_TRANSPOSE, r->n_row,
-                                p->view.n_local, r->n_place, &one, l->matrix, r->value, r->first, r->column,
-                                3, direction, &zero, y));
+                             p->view.n_local, r->n_place, &one, l->matrix, r->value, r->first, r->column, 3,
+                             direction, &zero, y));
     return FE_OK;
 }
 
@@ -120,11 +120,8 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
                    (fe_number *)y + 3 * (size_t)r->row);
 }
 
-FE_TABLE(assembled_cusparse_cuda, .setup = setup,
-         .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_cuda),
-         .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_cuda),
-         .traits = FE_STORES | FE_ASSEMBLED)
+FE_TABLE(assembled_cusparse_cuda, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_ASSEMBLED)
 
 #endif

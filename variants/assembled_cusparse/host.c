@@ -56,18 +56,12 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return FE_OK;
 }
 
-FE_TABLE(assembled_cusparse_host, .setup = setup,
-         .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_host),
-         .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host),
-         .traits = FE_ASSEMBLED)
+FE_TABLE(assembled_cusparse_host, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)
 
-FE_TABLE(assembled_csr_host, .setup = setup_csr,
-         .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_host),
-         .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host),
-         .traits = FE_ASSEMBLED)
+FE_TABLE(assembled_csr_host, .setup = setup_csr, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)
 
 #endif

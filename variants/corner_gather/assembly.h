@@ -13,7 +13,8 @@
 enum { CORNER_GATHER_BY_NODE = 1, CORNER_GATHER_SLICE = 32 };
 
 typedef struct corner_gather {
-    fe_scalar *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
+    fe_scalar
+        *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
     const int *place; /* [n_corner][ld] slot of each corner, also of ghosts; by node only, as is: */
     const int *slice; /* [slices + 1] first slot of 32 rows */

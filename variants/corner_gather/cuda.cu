@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_##operation##_##name(                        \
-        fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                         \
+        fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                      \
     {                                                                                                        \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
         if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, displacement);                         \
@@ -86,9 +86,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(corner_gather_cuda, .setup = corner_gather_setup,
-         .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_STORES)
+FE_TABLE(corner_gather_cuda, .setup = corner_gather_setup, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

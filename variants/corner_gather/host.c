@@ -72,9 +72,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(corner_gather_host, .setup = corner_gather_setup,
-         .residual = residual,
-         .material = fe_material_host,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_STORES)
+FE_TABLE(corner_gather_host, .setup = corner_gather_setup, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

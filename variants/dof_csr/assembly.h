@@ -18,7 +18,8 @@ FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
     row[2] = dof_csr_pick(axis, t[5], t[4], t[2]);
 }
 
-/* A field at the corners of a turned element; corner 0 is known, and 0 in mixed precision (fe_element_read). */
+/* A field at the corners of a turned element; corner 0 is known, and 0 in mixed precision (fe_element_read).
+ */
 FE_BODY void dof_csr_read(int kind, const fe_index node[8], const fe_number *field, const fe_real own[3],
                           fe_real f[8][3])
 {

@@ -32,15 +32,15 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        dof_csr_##operation##_##name(fe_view m, int first, int n, const fe_number *displacement, fe_number *y)     \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_##operation##_##name(                              \
+        fe_view m, int first, int n, const fe_number *displacement, fe_number *y)                            \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)              \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)           \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)m.n_owned) entry_diagonal(KIND, &m, i / 3, i % 3, d);                          \
@@ -68,8 +68,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(dof_csr_cuda, .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_STORES | FE_INDEPENDENT)
+FE_TABLE(dof_csr_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)

@@ -45,4 +45,5 @@ FE_HOST_FORCES(fe_part_nodes, FORCES)
 FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
 
-FE_TABLE(dof_csr_host, .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal)
+FE_TABLE(dof_csr_host, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal)

@@ -15,14 +15,15 @@ FE_BODY int element_atomic_element(int kind)
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_##operation##_##name(                 \
-        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + element_atomic_element(KIND);                                                  \
         if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, displacement, y);                         \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_diagonal_##name(fe_view m, fe_number *d) \
+    __global__ void __launch_bounds__(BLOCK_SIZE(KIND))                                                      \
+        element_atomic_diagonal_##name(fe_view m, fe_number *d)                                              \
     {                                                                                                        \
         const int e = element_atomic_element(KIND);                                                          \
         if (e < m.n_elem) element_atomic_diagonal(KIND, &m, e, 1, 1, d);                                     \
@@ -50,8 +51,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(element_atomic_cuda, .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_INDEPENDENT)
+FE_TABLE(element_atomic_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_INDEPENDENT)

@@ -21,8 +21,8 @@ typedef struct element_color_order {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Colours both parts; *work becomes an element_color_order that lives as long as the device. tangent_bytes: of
- * a number of the tangent. */
+/* Colours both parts; *work becomes an element_color_order that lives as long as the device. tangent_bytes:
+ * of a number of the tangent. */
 fe_status element_color_open(fe_problem *p, size_t tangent_bytes, void **work);
 #ifdef __cplusplus
 }
@@ -37,7 +37,8 @@ static inline fe_status element_color_setup(fe_problem *p, void **work)
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {
     fe_view m = p->view;
-    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = (fe_stored_number *)order->tangent, m.full = NULL;
+    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = (fe_stored_number *)order->tangent,
+    m.full = NULL;
     return m;
 }
 

@@ -14,7 +14,7 @@ enum { BLOCK_SIZE = 128 };
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        element_color_diagonal_##name(fe_view m, int first, int last, fe_number *d)                             \
+        element_color_diagonal_##name(fe_view m, int first, int last, fe_number *d)                          \
     {                                                                                                        \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (i < last) element_color_diagonal(KIND, &m, i, 1, d);                                             \
@@ -70,8 +70,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
-FE_TABLE(element_color_cuda, .setup = element_color_setup,
-         .residual = residual,
-         .material = material,
-         .jacvec = jacvec,
-         .diagonal = diagonal)
+FE_TABLE(element_color_cuda, .setup = element_color_setup, .residual = residual, .material = material,
+         .jacvec = jacvec, .diagonal = diagonal)

@@ -13,8 +13,7 @@ static fe_status material(fe_problem *p, void *work, fe_linearization mode, cons
     FE_TRY(fe_material_host(p, NULL, mode, displacement));
     const fe_view m = fe_problem_in(p, FE_PRECISION).view;
     FE_PARALLEL_FOR (k, 0, n_row, 1, threads)
-        for (int i = 0; i < m.ld; i++)
-            element_color_sort(p->kind, &m, order, k / n_point, k % n_point, i);
+        for (int i = 0; i < m.ld; i++) element_color_sort(p->kind, &m, order, k / n_point, k % n_point, i);
     return FE_OK;
 }
 
@@ -54,8 +53,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
-FE_TABLE(element_color_host, .setup = element_color_setup,
-         .residual = residual,
-         .material = material,
-         .jacvec = jacvec,
-         .diagonal = diagonal)
+FE_TABLE(element_color_host, .setup = element_color_setup, .residual = residual, .material = material,
+         .jacvec = jacvec, .diagonal = diagonal)

@@ -116,8 +116,7 @@ FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int conte
             const int k = FE_WARP * i + lane, c = k % 3;
             const int to = __shfl_sync(0xffffffffu, node, k / 3);
             if (k / 3 < active)
-                atomicAdd(y + 3 * (size_t)to + c,
-                          (fe_number)(c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]));
+                atomicAdd(y + 3 * (size_t)to + c, (fe_number)(c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]));
         }
     } else if (lane < active) {
         fe_add3(y, node, 1, contended, f);
@@ -147,7 +146,8 @@ FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, 
 }
 
 /* d[node] += diagonal blocks of the same elements: a lane visits all points for its own corners. */
-FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended, fe_number *d)
+FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended,
+                                   fe_number *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];

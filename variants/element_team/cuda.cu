@@ -8,14 +8,14 @@ enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS) element_team_##operation##_##name(                 \
-        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + fe_warp_first(element_team_elements(KIND));                                    \
         if (e < last) element_team_forces(KIND, OP, &m, e, last, 1, displacement, y);                        \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) element_team_diagonal_##name(fe_view m, fe_number *d)         \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_team_diagonal_##name(fe_view m, fe_number *d)      \
     {                                                                                                        \
         const int e = fe_warp_first(element_team_elements(KIND));                                            \
         if (e < m.n_elem) element_team_diagonal(KIND, &m, e, m.n_elem, 1, d);                                \
@@ -46,8 +46,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(element_team_cuda, .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_INDEPENDENT)
+FE_TABLE(element_team_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_INDEPENDENT)

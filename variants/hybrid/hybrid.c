@@ -31,8 +31,8 @@ static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_p
 }
 
 /* One product, called as the solver calls it: y is zeroed first, whatever is chosen. */
-static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use, const fe_number *displacement,
-                           fe_number *y)
+static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use,
+                           const fe_number *displacement, fe_number *y)
 {
     const fe_problem in = fe_problem_in(p, FE_PRECISION);
     FE_TRY(p->device->ops->memory.zero(p->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
@@ -148,20 +148,10 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
 }
 
 static fe_status setup_host(fe_problem *p, void **work) { return setup(0, p, work); }
-FE_TABLE(hybrid_host, .setup = setup_host,
-         .residual = residual,
-         .material = fe_material_host,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_PIECES,
-         .note = note)
+FE_TABLE(hybrid_host, .setup = setup_host, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES, .note = note)
 #if FE_HAVE_CUDA
 static fe_status setup_cuda(fe_problem *p, void **work) { return setup(1, p, work); }
-FE_TABLE(hybrid_cuda, .setup = setup_cuda,
-         .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_INDEPENDENT | FE_PIECES,
-         .note = note)
+FE_TABLE(hybrid_cuda, .setup = setup_cuda, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_INDEPENDENT | FE_PIECES, .note = note)
 #endif

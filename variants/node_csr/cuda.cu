@@ -12,7 +12,8 @@ FE_BODY void add_corner(int kind, int op, const fe_view *m, int corner, const fe
     for (int c = 0; c < 3; c++) sum[c] += force[c];
 }
 
-FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const fe_number *displacement, fe_number *y)
+FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const fe_number *displacement,
+                        fe_number *y)
 {
     fe_number sum[3] = {0.0f, 0.0f, 0.0f};
     const int first = m->corner_first[row], end = m->corner_first[row + 1];
@@ -36,15 +37,15 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, fe_number *d)
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        node_csr_##operation##_##name(fe_view m, int first, int last, const fe_number *displacement, fe_number *y) \
+    __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_##name(                             \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
         if (row < last) row_forces(KIND, OP, &m, row, displacement, y);                                      \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_diagonal_##name(fe_view m, fe_number *d)             \
+    __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_diagonal_##name(fe_view m, fe_number *d)          \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < m.n_owned) row_diagonal(KIND, &m, row, d);                                                 \
@@ -53,8 +54,8 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-/* Force on corner 0 of one turned Tet4 of a list. own: coordinates and displacement of the node, which in mixed
- * precision are subtracted before rounding. */
+/* Force on corner 0 of one turned Tet4 of a list. own: coordinates and displacement of the node, which in
+ * mixed precision are subtracted before rounding. */
 FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, node_csr_entry entry,
                          const fe_number own[2][3], fe_real force[3])
 {
@@ -90,7 +91,7 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
 
 #define LISTS(KIND, name, OP, operation)                                                                     \
     static __global__ void __launch_bounds__(BLOCK_SIZE)                                                     \
-        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int last, fe_number *y)                       \
+        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int last, fe_number *y)                    \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < last) list_forces(OP, &m, &w, row, y);                                                     \
@@ -143,9 +144,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
 }
 
 static fe_status setup(fe_problem *p, void **work) { return node_csr_open(p, FE_PRECISION, work); }
-FE_TABLE(node_csr_cuda, .setup = setup,
-         .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_STORES | FE_INDEPENDENT)
+FE_TABLE(node_csr_cuda, .setup = setup, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)

@@ -55,8 +55,7 @@ static fe_status upload_coordinates(draft *k, fe_device *d, int precision, node_
         return fe_device_upload(d, n, sizeof *k->component, k->component, "node_csr: coordinates",
                                 (void **)&w->x);
     FE_ALLOCATE(k->rounded, n, "node_csr: coordinates");
-    for (size_t i = 0; i < n; i++)
-        k->rounded[i] = (float)(k->component[i] - k->component[i / w->n * w->n]);
+    for (size_t i = 0; i < n; i++) k->rounded[i] = (float)(k->component[i] - k->component[i / w->n * w->n]);
     return fe_device_upload(d, n, sizeof *k->rounded, k->rounded, "node_csr: coordinates", (void **)&w->x);
 }
 

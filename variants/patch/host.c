@@ -54,7 +54,8 @@ FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int 
 /* Adds the patch's sums to rows of y with `width` numbers each; in `sum` the rows are `apart` numbers apart.
  * Rows of inner nodes are zero before. So where no other thread adds, one addition without a branch serves
  * all rows. */
-FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum, fe_number *y)
+FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
+                      fe_number *y)
 {
     int n;
     const int *node = patch_nodes_of(&work->plan, work->plan.record, patch, &n);
@@ -69,7 +70,8 @@ FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, c
 }
 
 /* The same, where a second pass adds partial sums. */
-FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const fe_scalar *sum, fe_number *y)
+FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const fe_scalar *sum,
+                        fe_number *y)
 {
     int n;
     const int *node = patch_nodes_of(plan, plan->record, patch, &n),
@@ -81,7 +83,8 @@ FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart,
     }
 }
 
-FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum, fe_number *y)
+FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
+                        fe_number *y)
 {
     if (work->plan.ordered)
         store_rows(&work->plan, patch, width, apart, sum, y);
@@ -360,15 +363,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 }
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-FE_TABLE(patch_host, .setup = setup,
-         .residual = residual,
-         .material = fe_material_host,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_PIECES)
-FE_TABLE(patch_ordered_host, .setup = setup_ordered,
-         .residual = residual,
-         .material = fe_material_host,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_STORES | FE_PIECES)
+FE_TABLE(patch_host, .setup = setup, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_PIECES)
+FE_TABLE(patch_ordered_host, .setup = setup_ordered, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES | FE_PIECES)

@@ -110,9 +110,10 @@ FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, i
     if (FE_PRECISION == FE_MIXED)
         for (int c = 0; c < 3; c++) first[c] = displacement[3 * (size_t)patch_node(node[0]) + c];
 }
-/* Mixed precision: rows of values that this thread copied become floats, differences from the first node's, at
- * the start of their places. */
-FE_BODY void patch_round_values(const patch_memory *s, const patch_plan *plan, int i, const fe_number first[3])
+/* Mixed precision: rows of values that this thread copied become floats, differences from the first node's,
+ * at the start of their places. */
+FE_BODY void patch_round_values(const patch_memory *s, const patch_plan *plan, int i,
+                                const fe_number first[3])
 {
     const int n = ((const patch_head *)patch_head_place(s, plan, i))->n_node;
     fe_number *value = patch_value_place(s, plan, i);
@@ -157,8 +158,8 @@ FE_BODY void patch_read_value(const patch_here *p, int node, fe_real value[3])
  * elements of a fan are scattered in memory. They stand in the fan's own places. An element has read its
  * numbers before forces are stored over them.
  *
- * Whether an element has numbers is known one patch ahead. In mixed and single precision the states, which are
- * doubles, have no room where forces are floats: the residual reads them when it needs them. */
+ * Whether an element has numbers is known one patch ahead. In mixed and single precision the states, which
+ * are doubles, have no room where forces are floats: the residual reads them when it needs them. */
 static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
 static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
@@ -166,8 +167,8 @@ static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
-    return (kind == FE_HEX8 || kind == FE_TET4) &&
-           ((op == FE_RESIDUAL && FE_PRECISION == FE_DOUBLE) || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
+    return (kind == FE_HEX8 || kind == FE_TET4) && ((op == FE_RESIDUAL && FE_PRECISION == FE_DOUBLE) ||
+                                                    (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
 /* The entry of elem whose point data a thread fetches, or -1. Tet4: that of element number threadIdx + i
@@ -209,7 +210,8 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
 {
     const int row = patch_form_of(kind).row, bytes = patch_number_bytes(op);
     if (e >= 0) {
-        const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)fe_tangents(m);
+        const char *from =
+            op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)fe_tangents(m);
         from += bytes * fe_point_index(kind, 0, q, e);
         FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
             __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);

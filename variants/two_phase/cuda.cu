@@ -81,7 +81,8 @@ FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row,
         if (FE_PRECISION == FE_MIXED)
             for (int c = 0; c < 3; c++) total[c] += (fe_number)sum[c], sum[c] = 0.0f;
     }
-    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = FE_PRECISION == FE_MIXED ? total[c] : (fe_number)sum[c];
+    for (int c = 0; c < 3; c++)
+        y[3 * (size_t)row + c] = FE_PRECISION == FE_MIXED ? total[c] : (fe_number)sum[c];
 }
 
 FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, fe_number *y)
@@ -130,7 +131,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND)) two_phase_##operation##_##name(                \
-        fe_view m, two_phase w, int first, int last, const fe_number *displacement)                             \
+        fe_view m, two_phase w, int first, int last, const fe_number *displacement)                          \
     {                                                                                                        \
         point_body(KIND, OP, &m, &w, first, last, displacement);                                             \
     }
@@ -138,7 +139,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
     FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
     POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                        \
+        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                     \
     {                                                                                                        \
         const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
         if (row >= last) return;                                                                             \
@@ -150,7 +151,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
             row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                         \
+        two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                      \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < m.n_owned) row_diagonal(KIND, &m, &w, row, d);                                             \
@@ -186,9 +187,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(two_phase_cuda, .setup = two_phase_setup,
-         .residual = residual,
-         .material = fe_material_cuda,
-         .jacvec = jacvec,
-         .diagonal = diagonal,
-         .traits = FE_STORES)
+FE_TABLE(two_phase_cuda, .setup = two_phase_setup, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

@@ -97,8 +97,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
-FE_TABLE(two_phase_host, .setup = two_phase_setup,
-         .residual = residual,
-         .material = fe_material_host,
-         .jacvec = jacvec,
-         .diagonal = diagonal)
+FE_TABLE(two_phase_host, .setup = two_phase_setup, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal)
