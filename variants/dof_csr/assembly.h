@@ -25,10 +25,10 @@ FE_BODY void dof_csr_read(int kind, const fe_index node[8], const fe_number *fie
 {
     if (FE_PRECISION == FE_MIXED) {
         fe_element_read(kind, node, field, f);
-        return;
+    } else {
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) f[0][c] = own[c];
+        FE_UNROLL_FOR (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
     }
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) f[0][c] = own[c];
-    FE_UNROLL_FOR (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
 }
 
 /* Force on corner 0 of the turned elements along the axis. own: x and displacement there. */
