@@ -99,8 +99,9 @@ static void test_interrupted_sweep_goes_on(void **state)
 
     assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(log, NULL);
-    assert_null(strstr(text, "host tet4, 300 DoF, "));
+    assert_null(strstr(text, "host tet4, 300 DoF, auto, plastic 1 clustered (about "));
     assert_holds(text, " of 7:00  host    host tet4, 2000 DoF, ");
+    assert_holds(text, " of 7:00  precision host tet4, 300 DoF, auto, plastic 1 clustered, single (about ");
     free(text);
     char *again = read_file(path, NULL);
     assert_string_equal(first, again); /* not measured a second time */

@@ -57,8 +57,9 @@ FE_BODY void fe_atomic_add3(float *p, const fe_real f[3])
 {
 #if __CUDA_ARCH__ >= 900
     const bool even = (size_t)p % 8 == 0;
-    atomicAdd((float2 *)(even ? p : p + 1),
-              make_float2((float)(even ? f[0] : f[1]), (float)(even ? f[1] : f[2])));
+    asm volatile("red.global.add.v2.f32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(even ? p : p + 1)),
+                 "f"((float)(even ? f[0] : f[1])), "f"((float)(even ? f[1] : f[2]))
+                 : "memory");
     atomicAdd(even ? p + 2 : p, (float)(even ? f[2] : f[0]));
 #else
     for (int c = 0; c < 3; c++) atomicAdd(p + c, (float)f[c]);
