@@ -76,11 +76,14 @@ void rig_close(rig *b)
  */
 static void put(const rig *b, size_t n, double *vector)
 {
-    float *rounded = (float *)b->landing; /* number i is read before it is overwritten */
+    float *rounded = zeros(n, sizeof *rounded);
     for (size_t i = 0; i < n && b->in_floats; i++) rounded[i] = (float)b->landing[i];
-    const size_t bytes = b->in_floats ? sizeof(float) : sizeof(double);
-    must(b->device->ops->memory.upload(b->device, n * bytes, b->landing, vector));
+    if (b->in_floats)
+        must(b->device->ops->memory.upload(b->device, n * sizeof *rounded, rounded, vector));
+    else
+        must(b->device->ops->memory.upload(b->device, n * sizeof *vector, b->landing, vector));
     must(b->device->ops->wait(b->device));
+    free(rounded);
 }
 static void fetch(const rig *b, size_t n, const double *vector)
 {
