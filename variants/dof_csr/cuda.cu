@@ -4,11 +4,12 @@
 
 enum { BLOCK_SIZE = 128 };
 
-FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const double *displacement,
-                         double *y)
+FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const fe_number *displacement,
+                         fe_number *y)
 {
-    double sum = 0.0, own[2][3];
-    fe_read3(m->x, row, own[0]);
+    fe_number sum = 0.0f;
+    fe_real own[2][3];
+    fe_read3(fe_coordinates(m), row, own[0]);
     fe_read3(displacement, row, own[1]);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
@@ -17,13 +18,13 @@ FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, 
     y[3 * (size_t)row + axis] = sum;
 }
 
-FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, double *d)
+FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_number *d)
 {
-    double sum[3] = {0.0, 0.0, 0.0}, own[3];
-    fe_read3(m->x, row, own);
+    fe_real sum[3] = {0.0f, 0.0f, 0.0f}, own[3];
+    fe_read3(fe_coordinates(m), row, own);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-        double block_row[3];
+        fe_real block_row[3];
         dof_csr_block_row(kind, m, corner >> 3, corner & 7, axis, own, block_row);
         for (int i = 0; i < 3; i++) sum[i] += block_row[i];
     }
@@ -31,15 +32,15 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, doubl
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        dof_csr_##operation##_##name(fe_view m, int first, int n, const double *displacement, double *y)     \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_##operation##_##name(                              \
+        fe_view m, int first, int n, const fe_number *displacement, fe_number *y)                            \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, double *d)              \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)           \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)m.n_owned) entry_diagonal(KIND, &m, i / 3, i % 3, d);                          \
@@ -48,8 +49,8 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     (void)work;
     int first, last;
@@ -60,15 +61,12 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, dof_csr_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, dof_csr_diagonal, p->view, (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly dof_csr_cuda = {.residual = residual,
-                                             .material = fe_material_cuda,
-                                             .jacvec = jacvec,
-                                             .diagonal = diagonal,
-                                             .traits = FE_STORES | FE_INDEPENDENT};
+FE_TABLE(dof_csr_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)

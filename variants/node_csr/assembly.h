@@ -18,21 +18,21 @@ typedef struct node_csr_entry {
 typedef struct node_csr_lists {
     const int *slice;
     const node_csr_entry *entry;
-    const double *x;      /* [3][n] */
-    double *displacement; /* [3][n] */
+    const fe_number *x;      /* [3][n] */
+    fe_number *displacement; /* [3][n] */
     size_t n;
 } node_csr_lists;
 
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* *work: node_csr_lists, or NULL where the kind does not need them. */
+    /* *work: node_csr_lists for vectors of doubles or floats, or NULL where the kind does not need them. */
     fe_status
-    node_csr_setup(fe_problem *p, void **work);
+    node_csr_open(fe_problem *p, int precision, void **work);
 
 /* Force on corner 0 of the turned elements. */
 FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn,
-                             const double *displacement, fe_real force[3])
+                             const fe_number *displacement, fe_real force[3])
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3];
