@@ -25,8 +25,9 @@ typedef struct bench_box {
     bench_pattern pattern;
     const fe_backend *backend;
     int threads;
-    int grid[3]; /* ranks along the axes; 0: one */
-    int weak;    /* 1: cells are those of each rank's box, and these are placed side by side */
+    int precision; /* of the strategies on it: FE_DOUBLE, FE_MIXED or FE_SINGLE */
+    int grid[3];   /* ranks along the axes; 0: one */
+    int weak;      /* 1: cells are those of each rank's box, and these are placed side by side */
 } bench_box;
 
 /* Length of a cell: a rank's box, or the whole, is 1 long. */

@@ -10,17 +10,33 @@
 const char *const bench_operation_names[BENCH_N_OPERATION] = {"residual", "material", "jacvec_elastic",
                                                               "jacvec", "diagonal"};
 
+void bench_round(int precision, size_t n, double *x)
+{
+    if (precision == FE_SINGLE)
+        for (size_t i = 0; i < n; i++) x[i] = (float)x[i];
+}
+
+static fe_status open_single(bench_case *c)
+{
+    const size_t n = 3 * (size_t)c->share.n_local + 16;
+    FE_TRY(fe_device_allocate(c->device, n, sizeof(float), "displacement", (void **)&c->floats.displacement));
+    FE_TRY(fe_device_allocate(c->device, n, sizeof(float), "direction", (void **)&c->floats.direction));
+    return fe_device_allocate(c->device, 3 * n, sizeof(float), "output", (void **)&c->floats.out);
+}
+
 static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
 {
     const fe_j2 material = fe_j2_of(BENCH_YOUNG, BENCH_POISSON, BENCH_YIELD, BENCH_HARDENING);
     const int n_local = c->share.n_local;
     const size_t before = c->device->bytes_resident;
     FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, material, c->device, &c->problem));
+    FE_TRY(fe_problem_open_floats(&c->problem, c->box.precision));
     c->bytes = c->device->bytes_resident - before;
     FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->displacement));
     FE_TRY(fe_device_vector(c->device, n_local, "direction", &c->direction));
     FE_TRY(
         fe_device_allocate(c->device, 9 * (size_t)n_local + 8, sizeof(double), "output", (void **)&c->out));
+    if (c->box.precision == FE_SINGLE) FE_TRY(open_single(c));
     return bench_upload_fields(c, mesh);
 }
 
@@ -104,13 +120,32 @@ fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_op
                     x, y);
 }
 
+static fe_status diagonal(bench_case *c, const fe_assembly *a, void *work, void *out)
+{
+    const fe_problem in = fe_problem_in(&c->problem, a->precision);
+    return a->diagonal(&in, work, out);
+}
+
+/* residual, jacvec and diagonal */
+static fe_status apply_single(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+{
+    const int residual = op == BENCH_RESIDUAL;
+    if (op != BENCH_DIAGONAL)
+        return fe_apply_single(&c->problem, a, work, residual ? a->residual : a->jacvec,
+                               residual ? c->floats.displacement : c->floats.direction, c->floats.out);
+    FE_TRY(c->device->ops->memory.zero(c->device, bench_entries(op, c->share.n_local) * sizeof(float),
+                                       c->floats.out));
+    return diagonal(c, a, work, c->floats.out);
+}
+
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
 {
     if (op == BENCH_MATERIAL)
         return a->material(&c->problem, work, FE_LINEARIZATION_CONSISTENT, c->displacement);
+    if (a->precision == FE_SINGLE) return apply_single(c, a, work, op);
     if (op != BENCH_DIAGONAL)
         return bench_forces(c, a, work, op, op == BENCH_RESIDUAL ? c->displacement : c->direction, c->out);
     FE_TRY(
         c->device->ops->memory.zero(c->device, bench_entries(op, c->share.n_local) * sizeof(double), c->out));
-    return a->diagonal(&c->problem, work, c->out);
+    return diagonal(c, a, work, c->out);
 }

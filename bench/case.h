@@ -22,6 +22,8 @@ typedef enum bench_operation {
 extern const char *const bench_operation_names[BENCH_N_OPERATION];
 
 struct bench_oracle;
+/* In mixed and single precision the state and the tangent are made in double precision, as in the others. In
+ * single precision all fields are those that floats can hold. */
 typedef struct bench_case {
     bench_box box;
     const char *numbering;  /* the order in force */
@@ -32,8 +34,11 @@ typedef struct bench_case {
     fe_share share;
     fe_problem problem;
     double *displacement, *direction,
-        *out;     /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
-    size_t bytes; /* resident: mesh, state and tangent, without vectors */
+        *out; /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
+    struct {
+        float *displacement, *direction, *out;
+    } floats;                  /* the same in single precision; else NULL */
+    size_t bytes;              /* resident: mesh, state and tangent (also in floats), without vectors */
     int n_yielded, n_softened; /* elements: committed, and at u */
     struct bench_plan *plan;   /* while it is opened (fields.h) */
     struct bench_oracle *oracle;
@@ -49,6 +54,9 @@ static inline size_t bench_entries(bench_operation op, int n_node)
     return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)n_node;
 }
 
+/* Makes a field what its precision can hold. */
+void bench_round(int precision, size_t n, double *x);
+
 fe_status bench_case_open(const bench_box *box, bench_case *c);
 /* One rank's piece: no rank makes the whole box. The caller keeps comm and device, which must outlive the
  * case. */
@@ -60,7 +68,7 @@ fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_o
 /* One call as a solver makes it: the output is zeroed unless the strategy stores it; then the operation runs
  * on the whole share, and the interior part runs during the exchange of ghosts. Only enqueues. */
 fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
-/* The same from x to y, [n_local][3] each, for residual and jacvec. */
+/* The same from x to y, [n_local][3] each, for residual and jacvec in double and mixed precision. */
 fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
                        double *y);
 

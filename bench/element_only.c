@@ -1,6 +1,5 @@
 /* element_only on the host: one element per SIMD lane. */
 #include "bench/element_only.h"
-#include "bench/case.h"
 #include "common/problem/loops.h"
 
 #define FORCES(KIND, OP)                                                                                     \
@@ -9,13 +8,5 @@
 FE_HOST_FORCES(fe_part_elements, FORCES)
 #undef FORCES
 
-static const fe_assembly bench_element_only_host = {
-    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .traits = FE_STORES};
-extern const fe_assembly bench_element_only_cuda;
-
-const fe_variant bench_element_only = {
-    .name = "element_only",
-    .summary = "not a strategy: the element kernel without any sums",
-    .host = &bench_element_only_host,
-    .cuda = FE_CUDA_TABLE(bench_element_only_cuda),
-};
+FE_TABLE(bench_element_only_host, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .traits = FE_STORES)

@@ -6,7 +6,7 @@ enum { BLOCK_SIZE = 128 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_only_##operation##_##name(                         \
-        fe_view m, int first, int last, const double *displacement, double *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (e < last) bench_element_only_forces(KIND, OP, &m, e, displacement, y);                           \
@@ -16,8 +16,8 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     (void)work;
     int first, last;
@@ -27,5 +27,5 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-extern "C" const fe_assembly bench_element_only_cuda = {
-    .residual = residual, .material = fe_material_cuda, .jacvec = jacvec, .traits = FE_STORES};
+FE_TABLE(bench_element_only_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .traits = FE_STORES)

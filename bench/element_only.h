@@ -10,7 +10,7 @@
 /* Computes the forces of the elements e, but does not keep them: y is written only if they are not numbers,
  * which the compiler cannot exclude. */
 FE_BODY void bench_element_only_forces(int kind, int op, const fe_view *m, fe_index e,
-                                       const double *displacement, double *y)
+                                       const fe_number *displacement, fe_number *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3], sum = fe_splat(FE_EMPTY);

@@ -94,6 +94,18 @@ static fe_status refresh(bench_case *c, double *x)
     return c->comm ? fe_comm_exchange(c->comm, FE_HALO_NODES, x) : FE_OK;
 }
 
+static fe_status upload_floats(const bench_case *c, const double *field, float *x)
+{
+    const size_t n = 3 * (size_t)c->share.n_owned;
+    float *rounded = NULL;
+    FE_ALLOCATE(rounded, n, "fields");
+    for (size_t i = 0; i < n; i++) rounded[i] = (float)field[i];
+    fe_status status = c->device->ops->memory.upload(c->device, n * sizeof *rounded, rounded, x);
+    if (status == FE_OK) status = c->device->ops->wait(c->device);
+    free(rounded);
+    return status;
+}
+
 fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
 {
     fe_device *d = c->device;
@@ -112,7 +124,10 @@ fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
             else
                 bench_random_vector(mesh->node_tag[node], 3, field + 3 * (size_t)i);
         }
+        bench_round(c->box.precision, 3 * (size_t)s->n_owned, field);
         status = d->ops->memory.upload(d, bytes, field, x);
+        if (status == FE_OK && c->floats.out)
+            status = upload_floats(c, field, pass < 2 ? c->floats.displacement : c->floats.direction);
         if (status == FE_OK) status = refresh(c, x);
         if (status != FE_OK || pass == 2) continue;
         if (pass == 0 && c->plan->chosen) {

@@ -92,6 +92,11 @@ FE_BODY void fe_read3(const double *p, fe_index i, fe_real out[3])
 {
     for (int c = 0; c < 3; c++) out[c] = fe_real(p[3 * (size_t)i.lane[0] + (size_t)c]);
 }
+/* The difference is part of reading, and is not counted. */
+FE_BODY void fe_read3_from(const double *p, fe_index i, fe_index from, fe_real out[3])
+{
+    for (int c = 0; c < 3; c++) out[c] = fe_real(p[3 * i.lane[0] + c] - p[3 * from.lane[0] + c]);
+}
 FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a)
 {
     if (m.value) p[offset + (size_t)i.lane[0]] = a.value;

@@ -17,8 +17,8 @@ int threads_of(const arguments &a)
     return a.threads > 0 ? a.threads : fe_host_threads() ? fe_host_threads() : fe_host_cores();
 }
 
-fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int kind, int dofs,
-                    std::vector<std::unique_ptr<group>> &groups)
+fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
+                    int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
 {
     char name[160];
     auto g = std::make_unique<group>();
@@ -30,12 +30,13 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->mesh_name = name;
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern;
-    g->box.threads = threads_of(a);
-    const std::string prefix = std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
-                               (mesh->shape == BENCH_BOX ? "" : g->mesh_name + "/") +
-                               std::to_string(g->n_dof) + "/";
+    g->box.threads = threads_of(a), g->box.precision = precision;
+    const std::string prefix =
+        std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
+        (mesh->shape == BENCH_BOX ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) + "/" +
+        (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/");
     for (const fe_variant *v : a.variants) {
-        const fe_assembly *assembly = backend == &fe_backend_host ? v->host : v->cuda;
+        const fe_assembly *assembly = fe_variant_table(v, backend != &fe_backend_host, precision);
         if (!assembly) continue;
         entrant e = {};
         e.variant = v, e.assembly = assembly;
@@ -43,6 +44,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
             if (v == &bench_element_only && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
+            if (precision != FE_DOUBLE && op == BENCH_MATERIAL) continue; /* that of double precision */
             point p = {};
             p.of = g.get(), p.entrant = g->entrants.size() - 1, p.operation = op;
             p.name = prefix + bench_operation_names[op] + "/" + v->name;
@@ -53,18 +55,36 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     return FE_OK;
 }
 
-/* Meshes × backends × elements × sizes; a file has one kind of elements and one size. */
+/* Which kinds a precision lacks is an error; strategies that lack it are named. */
+fe_status check_precisions(const arguments &a)
+{
+    for (const int precision : a.precisions)
+        for (const int kind : a.kinds)
+            if (!fe_precision_has(precision, kind))
+                return fe_fail(FE_BAD_INPUT, "--fe_precision=%s: %s has double precision alone",
+                               fe_precision_name(precision), fe_kind_name(kind));
+    for (const int precision : a.precisions)
+        for (const fe_variant *v : a.variants)
+            if (!fe_variant_table(v, 0, precision))
+                fe_note("%s does not compute in %s precision: it is left out", v->name,
+                        fe_precision_name(precision));
+    return FE_OK;
+}
+
+/* Meshes × backends × elements × sizes × precisions; a file has one kind of elements and one size. */
 fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
                      std::vector<std::unique_ptr<group>> &groups)
 {
+    FE_TRY(check_precisions(a));
     for (const auto &mesh : meshes) {
         const bool sized = mesh->shape != BENCH_FILE && mesh->shape != BENCH_CELLS;
         const size_t before = groups.size();
         for (const fe_backend *backend : a.backends)
             for (const int kind : a.kinds)
                 for (const int dofs : sized ? a.dofs : std::vector<int>{0})
-                    if (bench_mesh_holds(mesh.get(), kind))
-                        FE_TRY(add_group(a, mesh.get(), backend, kind, dofs, groups));
+                    for (const int precision : a.precisions)
+                        if (bench_mesh_holds(mesh.get(), kind))
+                            FE_TRY(add_group(a, mesh.get(), backend, precision, kind, dofs, groups));
         if (groups.size() == before)
             return fe_fail(FE_BAD_INPUT, "%s: holds %s, which --fe_elements does not name", mesh->path,
                            fe_kind_name(mesh->file.kind));

@@ -92,29 +92,32 @@ inline bool by_matrix(const entrant &e, bench_operation op)
 inline double bytes_moved(const bench_case &c, bench_operation op)
 {
     const fe_view &m = c.problem.view;
+    const bool rounded = c.box.precision != FE_DOUBLE;
     const double n_node = m.n_owned, n_elem = m.n_elem, point = 8.0 * fe_points(c.box.kind);
+    const double x = rounded ? 12 : 24, vector = c.box.precision == FE_SINGLE ? 12 : 24;
     const double conn = 2.0 * fe_corners(c.box.kind), flag = 1.0;
     const double yielded = point * FE_N_STATE * c.n_yielded, tangents = point / 8.0 * c.n_softened;
-    const double softened = tangents * FE_N_TANGENT * sizeof(fe_tangent_number);
+    const double softened = tangents * FE_N_TANGENT * (rounded ? sizeof(float) : sizeof(fe_stored_number));
     const double full = FE_STORAGE == FE_STORAGE_FULL ? tangents * FE_N_FULL * sizeof(double) : 0.0;
     switch (op) {
-    case BENCH_RESIDUAL: return n_node * (24 + 24 + 24) + n_elem * (conn + flag) + yielded;
+    case BENCH_RESIDUAL: return n_node * (x + 2 * vector) + n_elem * (conn + flag) + yielded;
     case BENCH_MATERIAL:
         return n_node * (24 + 24) + n_elem * (conn + 2 * flag) + 2 * yielded + softened + full;
-    case BENCH_JACVEC_ELASTIC: return n_node * (24 + 24 + 24) + n_elem * conn;
+    case BENCH_JACVEC_ELASTIC: return n_node * (x + 2 * vector) + n_elem * conn;
     case BENCH_JACVEC:
-        return n_node * (24 + 24 + 24) + n_elem * (conn + flag) + (full > 0.0 ? full : softened);
-    default: return n_node * (24 + 72) + n_elem * (conn + flag) + softened;
+        return n_node * (x + 2 * vector) + n_elem * (conn + flag) + (full > 0.0 ? full : softened);
+    default: return n_node * (x + 3 * vector) + n_elem * (conn + flag) + softened;
     }
 }
 
-/* The longer of the times that memory and arithmetic need; 0 where the ceilings are unknown. */
+/* The longer of the times that memory and arithmetic need; 0 where the ceilings are unknown. The ceiling of
+ * arithmetic is one of doubles: with floats that of memory is all. */
 inline double ceiling_seconds(const bench_case &c, const fe_machine &m, bench_operation op)
 {
     const bool cuda = c.device->ops != &fe_backend_host;
     const double copy = cuda ? m.cuda_copy : m.host_copy, peak = cuda ? m.cuda_flop : m.host_flop;
     if (!(copy > 0.0 && peak > 0.0)) return 0.0;
-    return fmax(bytes_moved(c, op) / copy, flop(c, op) / peak);
+    return fmax(bytes_moved(c, op) / copy, c.box.precision == FE_DOUBLE ? flop(c, op) / peak : 0.0);
 }
 
 /* --- checks and times -------------------------------------------------------------------------------- */
@@ -217,7 +220,8 @@ inline void check(group &g, point &p)
     }
     fe_status status = bench_verify(&g.of(p), e.assembly, e.work, p.operation, &p.error);
     if (status != FE_OK) return record(p, status);
-    if (p.error > BENCH_TOLERANCE) return fail_check(p, "error %.3e is above %.0e", p.error, BENCH_TOLERANCE);
+    const double tolerance = bench_tolerance(g.box.precision);
+    if (p.error > tolerance) return fail_check(p, "error %.3e is above %.0e", p.error, tolerance);
     status = bench_repeat(&g.of(p), e.assembly, e.work, p.operation, BENCH_RUNS, &other);
     if (status != FE_OK) return record(p, status);
     p.deterministic = other == 0;

@@ -54,9 +54,7 @@ static const char help[] =
     "  --krylov-iterations N     limit of iterations of one linear solve (20000)\n"
     "  --graphs, --no-graphs     Krylov iterations as CUDA graphs; default: on one GPU. Their time is then "
     "not split\n"
-    "                            into phases. --graphs=overlapped: and a kernel may begin while the one "
-    "before it\n"
-    "                            ends (compute capability 9.0 and later)\n"
+    "                            into phases\n"
     "  --tolerance T             Newton: residual over the largest force so far (1e-9)\n"
     "  --newton-iterations N     limit of iterations of one increment (60)\n"
     "  --no-line-search          always take the whole Newton step\n"
@@ -145,7 +143,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"krylov-tolerance", 1, 0, OPT_KRYLOV_TOLERANCE},
                                       {"krylov-iterations", 1, 0, OPT_KRYLOV_ITERATIONS},
-                                      {"graphs", optional_argument, 0, OPT_GRAPHS},
+                                      {"graphs", 0, 0, OPT_GRAPHS},
                                       {"no-graphs", 0, 0, OPT_NO_GRAPHS},
                                       {"tolerance", 1, 0, OPT_TOLERANCE},
                                       {"newton-iterations", 1, 0, OPT_NEWTON_ITERATIONS},
@@ -228,12 +226,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
         o->krylov_tolerance = 0.0;
         return strcmp(text, "auto") ? option_share(flag, text, &o->krylov_tolerance) : FE_OK;
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
-    case OPT_GRAPHS: {
-        static const char *const overlapped = "overlapped";
-        if (text) FE_TRY(option_choice(flag, text, &overlapped, 1, &whole));
-        o->graphs = text ? FE_GRAPHS_OVERLAPPED : FE_GRAPHS_ON;
-        return FE_OK;
-    }
+    case OPT_GRAPHS: o->graphs = FE_GRAPHS_ON; return FE_OK;
     case OPT_NO_GRAPHS: o->graphs = FE_GRAPHS_OFF; return FE_OK;
     case OPT_FIXED_WORK: o->fixed_work = 1; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;

@@ -249,11 +249,12 @@ static fe_status give_up(bench *b, const collector *c, const char *status)
     return FE_OK;
 }
 
-/* The same solve once more with iterations recorded. */
-static fe_status time_recorded(bench *b, fe_options *o, int graphs, const char *operation, collector *c)
+/* The same solve once more with iterations recorded, where the backend can. */
+static fe_status time_recorded(bench *b, fe_options *o, collector *c)
 {
     fe_result result = {0};
-    o->graphs = graphs;
+    if (!b->backend->recording.begin) return FE_OK;
+    o->graphs = FE_GRAPHS_ON;
     memset(c->wall, 0, sizeof c->wall);
     const fe_status status = solve(b, o, c, &result);
     fe_result_close(&result);
@@ -262,7 +263,7 @@ static fe_status time_recorded(bench *b, fe_options *o, int graphs, const char *
     b->row.row.status = status != FE_OK                        ? status_of(status)
                         : c->error <= b->arguments->most_error ? "ok"
                                                                : "check_failed";
-    write_row(b, c, operation, strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
+    write_row(b, c, "solve_graph", strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
     return FE_OK;
 }
 
@@ -288,10 +289,7 @@ static fe_status run_variant(bench *b, int variant)
             status = give_up(b, c, "check_failed");
         } else {
             write_phases(b, c, &result);
-            const int records = b->backend->recording.begin != NULL;
-            if (records) status = time_recorded(b, &o, FE_GRAPHS_ON, "solve_graph", c);
-            if (records && status == FE_OK)
-                status = time_recorded(b, &o, FE_GRAPHS_OVERLAPPED, "solve_overlapped", c);
+            status = time_recorded(b, &o, c);
         }
     }
     fe_result_close(&result);

@@ -14,6 +14,7 @@
 #   ranks        several GPUs
 #   samples      again, with more samples, what has few of them or wide intervals
 #   host         the host's solves, sizes and ranks; a fifth of the budget is kept for them where there is a GPU
+#   precision    mixed and single precision at one size: the largest on the GPU, the first on the host
 #   rest         larger solves, orders, shares of plastic elements, redundant element forms, further sizes and meshes
 # A point that would not end within the budget is left out, and said so in the table's foot.
 #
@@ -145,7 +146,7 @@ interrupted() {
 }
 trap interrupted INT TERM HUP
 
-# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN (SIZE: degrees of freedom of a
+# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN [PRECISION] (SIZE: degrees of freedom of a
 # box, or a mesh as in MESHES_cuda), solves BACKEND ELEMENT PROBLEM
 # PRECONDITION RANKS, the same of peers, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
@@ -159,9 +160,9 @@ sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda
 first_of() { echo "${1%% *}"; }
 others_of() { echo "$1" | cut -s -d' ' -f2-; }
 largest_of() { echo "$1" | tr ' ' '\n' | sort -n | tail -n 1; }
-kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN]
+kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN [PRECISION]]
     [ "$4" != 0 ] && { [ "$4" != bracket ] || [ -n "$fine" ]; } || return 0
-    for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 ${6:-1} ${7:-clustered}"; done
+    for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 ${6:-1} ${7:-clustered}${8:+ $8}"; done
 }
 # The reference workload on all numbers of ranks, other problems on one; the bracket on its two meshes.
 solve_points() { # PASS BACKEND PROBLEM...
@@ -249,6 +250,13 @@ rest_points() { # BACKEND: at a reference size orders, shares of plastic element
     for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" auto; done
     for order in bisection random; do kernel_points rest "$repetitions_kernels" "$1" "irregular@$reference" $order; done
 }
+# The size of double precision that these are compared with is in an earlier pass.
+precision_points() { # BACKEND
+    [ "$1" = host ] && size=$(first_of "$SIZES_host") || size=$(largest_of "$SIZES_cuda")
+    for precision in mixed single; do
+        kernel_points precision "$repetitions_kernels" "$1" "$size" auto 1 clustered $precision | grep ' tet4 \| hex8 ' || true
+    done
+}
 all_points() {
     kernel_points first "$repetitions_first" $first_backend "$(first_of "$(sizes_of $first_backend)")" auto
     if has cuda; then
@@ -267,6 +275,7 @@ all_points() {
         for size in $SIZES_host $MESHES_host; do kernel_points host "$repetitions_kernels" host "$size" auto; done
         rank_points host host
     fi
+    for backend in $BACKENDS; do precision_points "$backend"; done
     for backend in $BACKENDS; do rest_points "$backend"; done
 }
 
@@ -335,7 +344,7 @@ measure() {
         *) set -- --fe_dofs="$size" "$@" ;;
         esac
         set -- --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \
-            --fe_plastic="$plastic" --fe_pattern="$pattern" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
+            --fe_plastic="$plastic" --fe_pattern="$pattern" ${precision:+--fe_precision="$precision"} ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
     solves | peers)
@@ -412,7 +421,7 @@ publish() {
 }
 clock() { echo "$1" | awk '{ printf "%d:%02d", $1 / 60, $1 % 60 }'; } # seconds as 1:05
 
-# attempt: measures the point that program, backend, element, size, first, second, third and repetitions say.
+# attempt: measures the point that program, backend, element, size, first, second, third, fourth and repetitions say.
 attempt() {
     case $program-$size in *-bracket_fine* | kernels-bracket) bracket_mesh || return 0 ;; esac
     begin=$(now)
@@ -463,9 +472,9 @@ attempt() {
 
 # A point of the plan: measured, kept, or left out for time.
 visit() {
-    name=$program-$backend-$element-$size-$first-$second${third:+-$third} at=$scratch/$name
+    name=$program-$backend-$element-$size-$first-$second${third:+-$third}${fourth:+-$fourth} at=$scratch/$name
     case $program in
-    kernels) order=$first plastic=$second pattern=$third about="$size$(case $size in *[!0-9]*) ;; *) echo ' DoF' ;; esac), $order, plastic $plastic $pattern" ;;
+    kernels) order=$first plastic=$second pattern=$third precision=$fourth about="$size$(case $size in *[!0-9]*) ;; *) echo ' DoF' ;; esac), $order, plastic $plastic $pattern${precision:+, $precision}" ;;
     solves | peers) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     scaling) kind=$first ranks=$second about="$size DoF$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
@@ -519,7 +528,7 @@ case $commit in *-dirty) echo "bench: there are changes since the commit: these 
 rm -f "$scratch/left-out"
 : >>"$scratch/seen"
 left=0 kept=0 measured=0 failed=0 refused=0 ungathered=yes last_pass=
-while read -r pass repetitions program backend element size first second third <&3; do
+while read -r pass repetitions program backend element size first second third fourth <&3; do
     if [ -n "$last_pass" ] && [ "$pass" != "$last_pass" ]; then
         [ -z "$ungathered" ] || publish
         [ "$last_pass" != first ] ||
@@ -543,7 +552,7 @@ if [ "$BUDGET" -gt 0 ] && [ -z "$REPETITIONS" ]; then
     wide >"$scratch/wide"
     while read -r width name <&3; do
         echo "samples $((2 * repetitions_kernels)) $(echo "$name" | tr - ' ')" >"$scratch/again"
-        read -r pass repetitions program backend element size first second third <"$scratch/again"
+        read -r pass repetitions program backend element size first second third fourth <"$scratch/again"
         visit
     done 3<"$scratch/wide"
 fi

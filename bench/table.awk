@@ -5,7 +5,8 @@
 # elements or meshes, jacvec over these. A cell is the median throughput and its 95 % interval. Bold is
 # the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
 # The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
-# all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere.
+# all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere. Rows of mixed and
+# single precision have a table of their own.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 # Rows up to schema 2 call element_only bound.
@@ -13,7 +14,8 @@ function get(name) { return name == "variant" && $(column[name]) == "bound" ? "e
 function kind_of(op) { return op == "material" ? "points" : "sums" }
 function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
 # Cubes of all sizes are one mesh.
-function mesh() { return get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case") }
+function precision() { return "precision" in column ? get("precision") : "double" } # up to schema 3
+function mesh() { return (get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case")) (precision() == "double" ? "" : ", " precision()) }
 function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
@@ -26,7 +28,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     note("groups", backend SUBSEP element)
     note("variants", variant)
     note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
-    if (get("plastic") + 0 == 1 && pattern() == "clustered") note("meshes", mesh())
+    if (get("plastic") + 0 == 1 && pattern() == "clustered" && precision() == "double") note("meshes", mesh())
     if (get("order") == "auto" && get("numbering") != "") numbering[group, variant] = get("numbering")
     has[group, variant] = 1
     machine = get("machine"); commit = get("commit")
@@ -46,7 +48,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     if (get("setup_s") != "") setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s"))
     if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
     repeats[at] = get("deterministic")
-    if (repeats[at] == "0") changes[backend, variant, kind_of(get("operation"))] = 1
+    if (repeats[at] == "0" && precision() == "double") changes[backend, variant, kind_of(get("operation"))] = 1
 }
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 10 ? "%.2f" : "%.3f", x) }
 function cell(group, op, variant,    at, v, other, rivals, text) {
@@ -185,6 +187,40 @@ function over_meshes(backend, element, op,    n, i, v, key, names, groups, varia
         if (rows) print text
     }
 }
+# residual and products in each precision, at the largest size that all have.
+function over_precisions(backend, element,    n, i, v, k, dof, key, part, common, variant, text, rows, names, groups, o, worst, column_op) {
+    split("box;box, mixed;box, single", part, ";")
+    for (i = 1; i <= 3; i++) {
+        key[i] = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP part[i]
+        if (sizes[backend, element, key[i]] == "") return
+    }
+    k = split(sizes[backend, element, key[2]], part, " ")
+    for (v = 1; v <= k; v++) {
+        common = 1
+        for (i = 1; i <= 3; i++) if (!timed[backend, element, key[i], part[v]]) common = 0
+        if (common && part[v] + 0 > dof + 0) dof = part[v]
+    }
+    if (!dof) return
+    split("double mixed single", part, " ")
+    k = split("residual jacvec_elastic jacvec", column_op, " ")
+    for (o = 1; o <= k; o++)
+        for (i = 1; i <= 3; i++) { names[++n] = column_op[o] " " part[i]; groups[n] = backend SUBSEP element SUBSEP key[i] SUBSEP dof }
+    printf "\n## %s on %s, %d DoF: precisions, %s\n\nThe last two columns are the largest errors against the oracle, which is in double precision.\n\n", element, backend, dof, unit_name(backend)
+    names[++n] = "error mixed"; names[++n] = "error single"
+    header("variant", names, n, "", "")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
+        for (i = 1; i <= 3 * k; i++) {
+            if (i % 3 != 1 && has[groups[i], variant]) rows = 1
+            text = text " " cell(groups[i], column_op[int((i + 2) / 3)], variant) " |"
+        }
+        for (i = 2; i <= 3; i++) {
+            worst = error[groups[i], variant]
+            text = text " " (worst == "" ? "" : sprintf("%.1e", worst)) " |"
+        }
+        if (rows) print text
+    }
+}
 END {
     if (!count["groups"]) exit
     usual_order = "lexicographic" # of older results
@@ -211,6 +247,7 @@ END {
         over("plastics", name[1], name[2], "zones", "plastic ")
         over_meshes(name[1], name[2], "jacvec_elastic")
         over_meshes(name[1], name[2], "jacvec")
+        over_precisions(name[1], name[2])
     }
     if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were\nmeasured."
     folder = FILENAME

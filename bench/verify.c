@@ -15,20 +15,40 @@ static double worse(double error, double difference, double scale)
     return e <= error ? error : isnan(e) ? INFINITY : e;
 }
 
+double bench_tolerance(int precision)
+{
+    if (precision != FE_DOUBLE) return precision == FE_MIXED ? 2e-5 : 1e-4;
+    return FE_STORAGE == FE_STORAGE_FLOATS ? 1e-6 : 1e-12;
+}
+
+/* Numbers of the result, n of them. */
+static fe_status download_result(const bench_case *c, size_t n, double *result)
+{
+    float *single = NULL;
+    if (c->box.precision != FE_SINGLE)
+        return c->device->ops->memory.download(c->device, n * sizeof *result, c->out, result);
+    FE_ALLOCATE(single, n, "result");
+    const fe_status status =
+        c->device->ops->memory.download(c->device, n * sizeof *single, c->floats.out, single);
+    for (size_t i = 0; i < n && status == FE_OK; i++) result[i] = single[i];
+    free(single);
+    return status;
+}
+
 static fe_status check_rows(const bench_case *c, bench_operation op, double *error)
 {
     bench_oracle *o = c->oracle;
     const size_t n = bench_entries(op, c->share.n_owned), width = op == BENCH_DIAGONAL ? 9 : 3;
     double *result = NULL, largest = DBL_MIN;
     FE_ALLOCATE(result, n, "result");
-    const fe_status status = c->device->ops->memory.download(c->device, n * sizeof *result, c->out, result);
+    const fe_status status = download_result(c, n, result);
     for (size_t k = 0; k < (size_t)o->n_sample && status == FE_OK; k++)
         for (size_t i = 0; i < width; i++) {
             const double value = result[width * (size_t)o->node[k] + i], scale = o->scale[op][width * k + i];
             *error = worse(*error, value - o->result[op][width * k + i], scale + DBL_MIN);
             if (scale > largest) largest = scale;
         }
-    if (status == FE_OK && !o->first[op] && *error <= BENCH_TOLERANCE) {
+    if (status == FE_OK && !o->first[op] && *error <= bench_tolerance(c->box.precision)) {
         o->first[op] = result;
         return FE_OK;
     }
@@ -99,6 +119,9 @@ fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_op
     FE_TRY(clear_trial(c));
     FE_TRY(c->device->ops->memory.zero(
         c->device, bench_entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(double), c->out));
+    if (c->floats.out)
+        FE_TRY(c->device->ops->memory.zero(
+            c->device, bench_entries(BENCH_DIAGONAL, c->share.n_local) * sizeof(float), c->floats.out));
     FE_TRY(bench_prepare(c, a, work, op));
     FE_TRY(bench_apply(c, a, work, op));
     FE_TRY(c->device->ops->wait(c->device));
@@ -118,7 +141,11 @@ static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *
         FE_TRY(d->ops->memory.fingerprint(
             d, FE_N_TANGENT * point_entries(c) * sizeof *m->tangent / sizeof *sum, m->tangent, sum));
     } else {
-        FE_TRY(d->ops->memory.fingerprint(d, bench_entries(op, c->share.n_owned), c->out, sum));
+        const size_t n = bench_entries(op, c->share.n_owned);
+        if (c->floats.out)
+            FE_TRY(d->ops->memory.fingerprint(d, n / 2, c->floats.out, sum)); /* words of two numbers */
+        else
+            FE_TRY(d->ops->memory.fingerprint(d, n, c->out, sum));
     }
     return d->ops->memory.download(d, sizeof *hash, sum, hash);
 }

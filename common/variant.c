@@ -23,3 +23,10 @@ const fe_variant *fe_variant_find(const char *name)
         if (!strcmp(variants[i]->name, name)) return variants[i];
     return NULL;
 }
+
+const fe_assembly *fe_variant_table(const fe_variant *v, int cuda, int precision)
+{
+    if (precision == FE_DOUBLE) return cuda ? v->cuda : v->host;
+    if (precision == FE_MIXED) return cuda ? v->cuda_mixed : v->host_mixed;
+    return cuda ? v->cuda_single : v->host_single;
+}

@@ -10,11 +10,18 @@
 #include "have/cuda.h"
 
 struct fe_device;
+/* The same coordinates and tangent in floats, on the device, for tables of mixed and single precision. NULL
+ * where there is none. Coordinates are those from the mean of all nodes of the rank. */
+typedef struct fe_floats {
+    float *x;       /* [n_local][3] */
+    float *tangent; /* point array, which material() brings up to date */
+} fe_floats;
 /* What a variant is given: the element kind, the view, and the device that memory and launches come from. */
 typedef struct fe_problem {
     int kind;
     fe_view view;
     struct fe_device *device;
+    fe_floats floats;
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
@@ -24,22 +31,24 @@ typedef struct fe_problem {
  * (fe_mesh_arrange_for). */
 enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8 };
 
-/* One strategy on one backend. Calls only enqueue work: no allocation, no wait, no copy to the host. The
- * caller zeroes outputs, except those of residual and jacvec where FE_STORES is set. The interior part runs
- * first, then the border part, unless FE_INDEPENDENT is set; both parts together are the whole. */
+/* One strategy on one backend, in one precision. Calls only enqueue work: no allocation, no wait, no copy to
+ * the host. The caller zeroes outputs, except those of residual and jacvec where FE_STORES is set. The
+ * interior part runs first, then the border part, unless FE_INDEPENDENT is set; both parts together are the
+ * whole. setup and material are given the problem itself, the others fe_problem_in of it. Vectors of the
+ * others hold the fe_number of the table's precision: floats in single precision, otherwise doubles. */
 typedef struct fe_assembly {
+    int precision; /* FE_DOUBLE, FE_MIXED or FE_SINGLE; set by FE_TABLE */
     /* Called once; timed separately. Memory comes from fe_device_allocate. NULL where there is nothing to set
      * up. */
     fe_status (*setup)(fe_problem *p, void **work);
     /* r += f_int(displacement), from the committed state, without side effect. */
-    fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const double *displacement,
-                          double *r);
+    fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r);
     /* Trial state and tangent at the displacement; sets view.elastic. */
     fe_status (*material)(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
     /* y += K(trial) direction */
-    fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const double *direction, double *y);
+    fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const void *direction, void *y);
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
-    fe_status (*diagonal)(const fe_problem *p, void *work, double *d);
+    fe_status (*diagonal)(const fe_problem *p, void *work, void *d);
     int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED | FE_PIECES */
     /* One line about what setup decided, for the user. NULL where it decides nothing. */
     const char *(*note)(const void *work);
@@ -47,23 +56,47 @@ typedef struct fe_assembly {
 
 typedef struct fe_variant {
     const char *name, *summary;
-    int deterministic; /* the same bits on every run, which a test checks */
-    const fe_assembly *host, *cuda;
+    int deterministic;              /* the same bits on every run, which a test checks */
+    const fe_assembly *host, *cuda; /* in double precision */
+    /* NULL where the strategy does not compute in that precision */
+    const fe_assembly *host_mixed, *host_single, *cuda_mixed, *cuda_single;
 } fe_variant;
 
 /* The table's residual and jacvec from one forces(p, work, op, part, displacement, y); the direction of
  * jacvec is passed as the displacement. */
 #define FE_FORCE_OPERATIONS(forces)                                                                          \
-    static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *displacement,     \
-                              double *r)                                                                     \
+    static fe_status residual(const fe_problem *p, void *work, fe_part part, const void *displacement,       \
+                              void *r)                                                                       \
     {                                                                                                        \
-        return forces(p, work, FE_RESIDUAL, part, displacement, r);                                          \
+        return forces(p, work, FE_RESIDUAL, part, (const fe_number *)displacement, (fe_number *)r);          \
     }                                                                                                        \
-    static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction,          \
-                            double *y)                                                                       \
+    static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)   \
     {                                                                                                        \
-        return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part, direction, y);         \
+        return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part,                        \
+                      (const fe_number *)direction, (fe_number *)y);                                         \
     }
+/* The table itself, NAME_host or NAME_cuda: FE_TABLE(mine_host, .residual = residual, ...). A file with one
+ * is compiled for each precision. */
+#ifdef __cplusplus
+#define FE_TABLE(name, ...)                                                                                  \
+    extern "C" {                                                                                             \
+    extern const fe_assembly FE_PRECISE(name);                                                               \
+    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, __VA_ARGS__};                           \
+    }
+#else
+#define FE_TABLE(name, ...)                                                                                  \
+    extern const fe_assembly FE_PRECISE(name);                                                               \
+    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, __VA_ARGS__};
+#endif
+
+/* The tables of a strategy in its fe_variant, and their declarations before it. */
+#define FE_DECLARE_TABLES(name)                                                                              \
+    extern const fe_assembly name##_host, name##_host_mixed, name##_host_single, name##_cuda,                \
+        name##_cuda_mixed, name##_cuda_single
+#define FE_TABLES(name)                                                                                      \
+    .host = &name##_host, .host_mixed = &name##_host_mixed, .host_single = &name##_host_single,              \
+    .cuda = FE_CUDA_TABLE(name##_cuda), .cuda_mixed = FE_CUDA_TABLE(name##_cuda_mixed),                      \
+    .cuda_single = FE_CUDA_TABLE(name##_cuda_single)
 
 #if FE_HAVE_CUDA
 #define FE_CUDA_TABLE(table) &(table)
@@ -80,12 +113,18 @@ const fe_variant *fe_variant_at(int i);
 /* NULL where there is no such variant. */
 const fe_variant *fe_variant_find(const char *name);
 
-/* Calls setup where there is one; *work is NULL otherwise. */
-static inline fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work)
-{
-    *work = NULL;
-    return a->setup ? a->setup(p, work) : FE_OK;
-}
+/* The table of a precision; NULL where there is none. */
+const fe_assembly *fe_variant_table(const fe_variant *variant, int cuda, int precision);
+
+/* Makes the floats that a precision needs, unless they are there. */
+fe_status fe_problem_open_floats(fe_problem *p, int precision);
+/* The problem as operations of a precision see it: its view has coordinates and tangents in that precision's
+ * numbers (fe_coordinates, fe_tangents). */
+fe_problem fe_problem_in(const fe_problem *p, int precision);
+
+/* Makes the floats of the table's precision and calls setup where there is one; *work is NULL otherwise.
+ * FE_BAD_INPUT where the precision does not have the element kind. */
+fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@ FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 get("case") !~ /^box[0-9]+-distorted$/ || get("plastic") + 0 != 1 || get("status") != "ok" { next }
 ("plastic_pattern" in column) && get("plastic_pattern") != "clustered" { next }
+("precision" in column) && get("precision") != "double" { next }
 get("variant") == "element_only" || get("operation") !~ /^jacvec/ || get("element") !~ /^(tet4|hex8)$/ { next }
 { row[++n_row] = $0; if (get("order") == "auto") order = "auto" }
 function take(line, at,    rate) { # throughput in MDoF/s, the larger one of a line and place

@@ -13,6 +13,7 @@ FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
 get("case") !~ /^box[0-9]+-distorted$/ { next }
+("precision" in column) && get("precision") != "double" { next }
 get("backend") == backend {
     know(get("variant"))
     row[++n_row] = $0

@@ -29,6 +29,7 @@ file == "kernels.csv" {
     if (!((run, b) in has_backend)) { has_backend[run, b] = 1 }
     n_rows[run]++; n_samples[run, get("repetitions") + 0]++
     if (get("status") == "ok") n_ok[run]++
+    if (("precision" in column) && get("precision") != "double") next
     if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")
     if (get("plastic") + 0 != 1 || ("plastic_pattern" in column) && get("plastic_pattern") != "clustered") next
     if (get("case") !~ /^box[0-9]+-distorted$/) next

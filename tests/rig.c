@@ -72,6 +72,30 @@ void rig_close(rig *b)
     b->device->ops->close(b->device);
 }
 
+/* Copies n numbers of `landing` to a vector on the device, as the floats or doubles that it holds; and back.
+ */
+static void put(const rig *b, size_t n, double *vector)
+{
+    float *rounded = zeros(n, sizeof *rounded);
+    for (size_t i = 0; i < n && b->in_floats; i++) rounded[i] = (float)b->landing[i];
+    if (b->in_floats)
+        must(b->device->ops->memory.upload(b->device, n * sizeof *rounded, rounded, vector));
+    else
+        must(b->device->ops->memory.upload(b->device, n * sizeof *vector, b->landing, vector));
+    must(b->device->ops->wait(b->device));
+    free(rounded);
+}
+static void fetch(const rig *b, size_t n, const double *vector)
+{
+    float *rounded = zeros(n, sizeof *rounded);
+    if (b->in_floats)
+        must(b->device->ops->memory.download(b->device, n * sizeof *rounded, vector, rounded));
+    else
+        must(b->device->ops->memory.download(b->device, n * sizeof *vector, vector, b->landing));
+    for (size_t i = 0; i < n && b->in_floats; i++) b->landing[i] = rounded[i];
+    free(rounded);
+}
+
 /* in = the mesh's vector x at the local nodes; ghosts NaN unless wanted. */
 static void give(rig *b, const double *x, int with_ghosts)
 {
@@ -80,8 +104,7 @@ static void give(rig *b, const double *x, int with_ghosts)
         for (int c = 0; c < 3; c++)
             b->landing[3 * (size_t)i + c] =
                 i < b->share.n_owned || with_ghosts ? x[3 * (size_t)b->share.node[i] + c] : NAN;
-    must(b->device->ops->memory.upload(b->device, 3 * (size_t)n_local * sizeof *x, b->landing, b->in));
-    must(b->device->ops->wait(b->device));
+    put(b, 3 * (size_t)n_local, b->in);
 }
 
 /* Zeroes the output, or fills it with NaN if the strategy stores every row. */
@@ -91,15 +114,14 @@ static void clear(rig *b, int stores)
     must(b->device->ops->memory.zero(b->device, n * sizeof(double), b->out));
     if (!stores) return;
     for (size_t i = 0; i < n; i++) b->landing[i] = NAN;
-    must(b->device->ops->memory.upload(b->device, n * sizeof(double), b->landing, b->out));
-    must(b->device->ops->wait(b->device));
+    put(b, n, b->out);
 }
 
 /* Copies owned rows of the device's output to rows of the mesh's vector y. */
 static void take(rig *b, int width, double *y)
 {
     const size_t row = (size_t)width * sizeof *y;
-    must(b->device->ops->memory.download(b->device, (size_t)b->share.n_owned * row, b->out, b->landing));
+    fetch(b, (size_t)b->share.n_owned * (size_t)width, b->out);
     for (int i = 0; i < b->share.n_owned; i++)
         memcpy(y + (size_t)width * b->share.node[i], b->landing + (size_t)width * i, row);
 }
@@ -107,11 +129,13 @@ static void take(rig *b, int width, double *y)
 void rig_apply(rig *b, fe_forces forces, const double *x, double *y)
 {
     const int last = b->assembly->traits & FE_INDEPENDENT ? FE_INTERIOR : FE_BORDER;
+    const fe_problem in = fe_problem_in(&b->problem, b->assembly->precision);
+    b->in_floats = b->assembly->precision == FE_SINGLE;
     clear(b, b->assembly->traits & FE_STORES);
     for (int turn = 0; turn < 2; turn++) {
         const fe_part part = turn == 0 ? (fe_part)!last : (fe_part)last;
         give(b, x, part == FE_BORDER);
-        must(forces(&b->problem, b->work, part, b->in, b->out));
+        must(forces(&in, b->work, part, b->in, b->out));
         must(b->device->ops->wait(b->device));
     }
     take(b, 3, y);
@@ -119,6 +143,7 @@ void rig_apply(rig *b, fe_forces forces, const double *x, double *y)
 
 void rig_material(rig *b, fe_linearization mode, const double *u)
 {
+    b->in_floats = 0;
     give(b, u, 1);
     must(b->assembly->material(&b->problem, b->work, mode, b->in));
     must(b->device->ops->wait(b->device));
@@ -126,8 +151,10 @@ void rig_material(rig *b, fe_linearization mode, const double *u)
 
 void rig_diagonal(rig *b, double *d)
 {
+    const fe_problem in = fe_problem_in(&b->problem, b->assembly->precision);
+    b->in_floats = b->assembly->precision == FE_SINGLE;
     clear(b, 0);
-    must(b->assembly->diagonal(&b->problem, b->work, b->out));
+    must(b->assembly->diagonal(&in, b->work, b->out));
     take(b, 9, d);
 }
 

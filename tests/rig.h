@@ -19,6 +19,7 @@ typedef struct rig {
     fe_problem problem;
     void *work;
     double *in, *out, *landing; /* in and out on the device, landing on the host: [n_local][9] */
+    int in_floats;              /* in and out hold floats, of a table in single precision */
 } rig;
 
 rig rig_open(const scene *s, const fe_assembly *assembly, const char *backend, int threads, int n_rank,

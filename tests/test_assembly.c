@@ -1,5 +1,6 @@
-/* Every variant, element kind, operation and backend against the oracle: the error of an entry may be 1e-12
- * of the sum of the absolute element contributions to it. */
+/* Every variant, element kind, operation, backend and precision against the oracle, which is in double
+ * precision: the error of an entry may be 1e-12 of the sum of the absolute element contributions to it, 2e-5
+ * in mixed and 5e-5 in single precision. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,15 @@
 
 static scene scenes[N_SHAPE][FE_N_KIND];
 
+/* Floats are rounded by 6e-8. On distorted elements det J loses a digit, and a plastic tangent, the small
+ * difference of two large terms, another one: 1.2e-5 was measured. In single precision coordinates and input
+ * are rounded, too: 3.2e-5 on the bracket, whose elements are small compared with it. */
+static double tolerance_of(const setting *t)
+{
+    const int precision = t->assembly->precision;
+    return precision == FE_DOUBLE ? TOLERANCE : precision == FE_MIXED ? 2e-5 : 5e-5;
+}
+
 /* --- operations against the oracle ----------------------------------------------------------------- */
 
 static int check_residual(const setting *t, const scene *s)
@@ -20,7 +30,7 @@ static int check_residual(const setting *t, const scene *s)
     rig b = rig_whole(s, t->assembly, t->backend, THREADS);
     double *r = new_vector(s, 3);
     rig_apply(&b, t->assembly->residual, s->u, r);
-    const int bad = compare("residual", s, 3 * (size_t)s->mesh.n_node, r, s->r, s->r_scale, TOLERANCE);
+    const int bad = compare("residual", s, 3 * (size_t)s->mesh.n_node, r, s->r, s->r_scale, tolerance_of(t));
     free(r);
     rig_close(&b);
     return bad;
@@ -35,7 +45,7 @@ static int check_product(const setting *t, const scene *s, int n_mode, const cha
     double *y = new_vector(s, 3);
     for (int i = 0; i < n_mode; i++) rig_material(&b, modes[i], s->u);
     rig_apply(&b, t->assembly->jacvec, s->v, y);
-    const int bad = compare(what, s, 3 * (size_t)s->mesh.n_node, y, expected, scale, TOLERANCE);
+    const int bad = compare(what, s, 3 * (size_t)s->mesh.n_node, y, expected, scale, tolerance_of(t));
     free(y);
     rig_close(&b);
     return bad;
@@ -58,7 +68,7 @@ static int check_diagonal(const setting *t, const scene *s)
     double *d = new_vector(s, 9);
     rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
     rig_diagonal(&b, d);
-    const int bad = compare("diagonal", s, 9 * (size_t)s->mesh.n_node, d, s->d, s->d_scale, TOLERANCE);
+    const int bad = compare("diagonal", s, 9 * (size_t)s->mesh.n_node, d, s->d, s->d_scale, tolerance_of(t));
     free(d);
     rig_close(&b);
     return bad;
@@ -168,11 +178,11 @@ static int check_partition(const setting *t, const scene *s, int n_rank, int met
     }
     char what[64];
     snprintf(what, sizeof what, "residual of %d ranks (partition %d)", n_rank, method);
-    bad += compare(what, s, n, r, s->r, s->r_scale, TOLERANCE);
+    bad += compare(what, s, n, r, s->r, s->r_scale, tolerance_of(t));
     snprintf(what, sizeof what, "jacvec of %d ranks (partition %d)", n_rank, method);
-    bad += compare(what, s, n, y, s->y, s->y_scale, TOLERANCE);
+    bad += compare(what, s, n, y, s->y, s->y_scale, tolerance_of(t));
     snprintf(what, sizeof what, "diagonal of %d ranks (partition %d)", n_rank, method);
-    bad += compare(what, s, 3 * n, d, s->d, s->d_scale, TOLERANCE);
+    bad += compare(what, s, 3 * n, d, s->d, s->d_scale, tolerance_of(t));
     free(r), free(y), free(d);
     return bad;
 }
@@ -230,8 +240,9 @@ static int check_agreement(const setting *t, const scene *s)
     if (!first.assembly) return 0;
     const size_t n = 3 * (size_t)s->mesh.n_node;
     double *a = all_outputs(&first, s, 1), *b = all_outputs(t, s, 1);
-    const int bad = compare("residual beside the first variant", s, n, b, a, s->r_scale, 1e-10) +
-                    compare("jacvec beside the first variant", s, n, b + n, a + n, s->y_scale, 1e-10);
+    const double tolerance = fmax(1e-10, tolerance_of(t));
+    const int bad = compare("residual beside the first variant", s, n, b, a, s->r_scale, tolerance) +
+                    compare("jacvec beside the first variant", s, n, b + n, a + n, s->y_scale, tolerance);
     free(a), free(b);
     return bad;
 }
@@ -259,6 +270,46 @@ static int check_effects(const setting *t, const scene *s)
     return bad;
 }
 
+/* --- mixed and single precision -------------------------------------------------------------------- */
+
+/* K v of a mesh far from the origin: its elements are the same. In mixed precision v may be far from zero,
+ * too. */
+static int check_far(const setting *t, const scene *s)
+{
+    const size_t n = 3 * (size_t)s->mesh.n_node;
+    double *x = new_vector(s, 3), *v = new_vector(s, 3), *y = new_vector(s, 3);
+    const double far = 1e4, shift = t->assembly->precision == FE_MIXED ? 1e4 : 0.0;
+    for (size_t i = 0; i < n; i++) x[i] = s->mesh.x[i] + far, v[i] = s->v[i] + shift;
+    scene there = *s;
+    there.mesh.x = x;
+    rig b = rig_whole(&there, t->assembly, t->backend, THREADS);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
+    rig_apply(&b, t->assembly->jacvec, v, y);
+    const int bad = compare("jacvec far from the origin", s, n, y, s->y, s->y_scale, tolerance_of(t));
+    rig_close(&b);
+    free(x), free(v), free(y);
+    return bad;
+}
+
+/* An element kind without this precision is refused. */
+static int check_refusal(const setting *t, const scene *s)
+{
+    const oracle_material *m = &s->material;
+    const fe_backend *ops;
+    rig b = {0};
+    must(fe_backend_find(t->backend, &ops));
+    must(ops->open(0, 1, &b.device));
+    must(fe_partition_mesh(&s->mesh, 1, FE_PARTITION_CONTIGUOUS, &b.partition));
+    must(fe_share_build(&s->mesh, &b.partition, NULL, 0, &b.share));
+    must(fe_problem_open(&s->mesh, &b.share, s->kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), b.device,
+                         &b.problem));
+    const fe_status status = fe_assembly_set_up(t->assembly, &b.problem, &b.work);
+    const int bad = status != FE_BAD_INPUT || !strstr(fe_message(), "only of tet4 and hex8");
+    if (bad) print_error("%s: set-up is not refused: %s\n", s->name, fe_message());
+    rig_close(&b);
+    return bad;
+}
+
 /* --- the registry ----------------------------------------------------------------------------------- */
 
 static const struct {
@@ -275,6 +326,15 @@ static const struct {
                   {"side_effects", check_effects},
                   {"mechanics", check_mechanics}};
 enum { N_OPERATION = sizeof operations / sizeof *operations };
+/* Of mixed and single precision; the material update is that of double precision. */
+static const struct {
+    const char *name;
+    int (*check)(const setting *, const scene *);
+} rounded[] = {
+    {"residual", check_residual}, {"jacvec", check_jacvec},       {"jacvec_elastic", check_elastic},
+    {"diagonal", check_diagonal}, {"ranks", check_ranks},         {"bits", check_bits},
+    {"far", check_far},           {"side_effects", check_effects}};
+enum { N_ROUNDED = sizeof rounded / sizeof *rounded };
 
 static void test_setting(void **state)
 {
@@ -340,10 +400,32 @@ static int add_settings(setting *t, const fe_variant *variant, const char *backe
     return FE_N_KIND * N_OPERATION;
 }
 
+/* The same of its table in mixed or single precision, if there is one. */
+static int add_rounded(setting *t, const fe_variant *variant, const char *backend, int precision)
+{
+    const fe_assembly *assembly = fe_variant_table(variant, !strcmp(backend, "cuda"), precision);
+    int n = 0;
+    if (!assembly || variant_missing(variant, backend)) return 0;
+    for (int kind = 0; kind < FE_N_KIND; kind++)
+        for (int i = 0; i < N_ROUNDED; i++) {
+            const int has = fe_precision_has(precision, kind);
+            if (!has && i) continue;
+            t[n] = (setting){.variant = variant,
+                             .assembly = assembly,
+                             .backend = backend,
+                             .kind = kind,
+                             .check = has ? rounded[i].check : check_refusal};
+            snprintf(t[n].name, sizeof t[n].name, "%s %s %s %s %s", variant->name, fe_kind_name(kind),
+                     fe_precision_name(precision), has ? rounded[i].name : "is_refused", backend);
+            n++;
+        }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     const int n_variant = fe_variant_count();
-    const size_t most = (size_t)n_variant * 2 * FE_N_KIND * N_OPERATION + 1;
+    const size_t most = (size_t)n_variant * 2 * FE_N_KIND * (N_OPERATION + 2 * N_ROUNDED) + 1;
     setting *settings = calloc(most, sizeof *settings);
     struct CMUnitTest *tests = calloc(most, sizeof *tests);
     if (!settings || !tests) return 1;
@@ -352,6 +434,10 @@ int main(int argc, char **argv)
         const fe_variant *v = fe_variant_at(i);
         n += add_settings(settings + n, v, "host", v->host, variant_missing(v, "host"));
         n += add_settings(settings + n, v, "cuda", v->cuda, variant_missing(v, "cuda"));
+        for (int precision = FE_MIXED; precision < FE_N_PRECISION; precision++) {
+            n += add_rounded(settings + n, v, "host", precision);
+            n += add_rounded(settings + n, v, "cuda", precision);
+        }
     }
     tests[0] = (struct CMUnitTest){.name = "scenes", .test_func = test_scenes};
     for (int i = 0; i < n; i++)

@@ -40,7 +40,7 @@ static const char host[] =
     "    return FE_OK;\n"
     "}\n"
     "FE_FORCE_OPERATIONS(forces)\n"
-    "static fe_status diagonal(const fe_problem *p, void *work, double *d)\n"
+    "static fe_status diagonal(const fe_problem *p, void *work, void *d)\n"
     "{\n"
     "    (void)work;\n"
     "    const int last = p->view.n_elem;\n"

@@ -14,8 +14,7 @@
 static const fe_assembly *honest;
 static double factor;
 
-static fe_status wrong_jacvec(const fe_problem *p, void *work, fe_part part, const double *direction,
-                              double *y)
+static fe_status wrong_jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
 {
     FE_TRY(honest->jacvec(p, work, part, direction, y));
     return part == FE_INTERIOR && !p->view.elastic

@@ -129,6 +129,7 @@ static void test_row_holds_its_times(void **state)
     }
     assert_string_equal(cell(&row, "commit"), fe_commit());
     assert_string_equal(cell(&row, "plastic_pattern"), "scattered");
+    assert_string_equal(cell(&row, "precision"), "double");
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
@@ -179,9 +180,10 @@ static void test_samples_stand_in_their_order(void **state)
     fe_row_write_samples(file, &row, 3, seconds);
     fclose(file);
     assert_string_equal(
-        text, "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
-              "calls,seconds\n"
-              "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
+        text,
+        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
+        "precision,calls,seconds\n"
+        "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
 }
 
 /* --- machine records --------------------------------------------------------------------------------- */
@@ -283,6 +285,37 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     free(table);
 }
 
+/* Rows of mixed and single precision do not mix with those of double precision; a table compares them. */
+static void test_table_compares_precisions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *precision;
+        double median, error;
+    } rows[] = {{"double", 4e-3, 1e-15}, {"mixed", 2e-3, 3e-6}, {"single", 1e-3, 4e-6}};
+    char path[FOLDER_LENGTH + 16];
+    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fe_row row = some_row();
+        const double median = rows[i].median;
+        row.precision = rows[i].precision, row.error = rows[i].error, row.mesh = "box5-distorted";
+        row.order = "auto", row.numbering = "bisection", row.plastic = 1.0, row.plastic_pattern = "clustered";
+        row.seconds = (fe_statistics){9, median, 0.9 * median, 1.1 * median, median};
+        fe_row_write(file, &row);
+    }
+    fclose(file);
+    char *table = read_success("LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
+    assert_holds(table, "| `v` |  |  |  | 0.250 (0.227–0.278) |  | 4 | 0 | 500.00 | 1.0e-15 |");
+    assert_holds(table, "## tet4 on host, 1000 DoF: precisions, MDoF/s");
+    assert_holds(table,
+                 " 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 3.0e-06 | 4.0e-06 |");
+    assert_null(strstr(table, "over meshes"));
+    free(table);
+}
+
 typedef struct scaling_row {
     int ranks;
     const char *variant, *operation, *status;
@@ -372,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_machine_record_comes_back),
         cmocka_unit_test(test_record_of_another_machine_is_refused),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
+        cmocka_unit_test(test_table_compares_precisions),
         cmocka_unit_test(test_scaling_table_compares_with_one_rank),
         cmocka_unit_test(test_links_of_documents_lead_to_files),
     };

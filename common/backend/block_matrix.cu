@@ -10,30 +10,16 @@ template <int R, int TEAM> struct team {
     enum { PARTS = TEAM / R, BUSY = PARTS * R };
 };
 
-/* Blocks of a row of a matrix. */
-struct span {
-    int first, end;
-};
-
-/* A row's span; it is known before the kernels before this one have ended, for which the calling thread then
- * waits. */
-__device__ span span_of(const fe_block_matrix &M, int i)
-{
-    const span s = {M.first[i], M.first[i + 1]};
-    fe_wait_for_last_kernel();
-    return s;
-}
-
-/* Row threadIdx % TEAM % R of a block row of M times x, in all lanes of that row. C is even or 3. Of `teams`
+/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. C is even or 3. Of `teams`
  * that share the block row this is the one of number `own`. */
 template <int R, int C, int TEAM>
-__device__ float row_times(const fe_block_matrix &M, span s, const float *x, int own = 0, int teams = 1)
+__device__ float row_times(const fe_block_matrix &M, int i, const float *x, int own = 0, int teams = 1)
 {
     const int lane = threadIdx.x % TEAM, r = lane % R, part = lane / R + own * team<R, TEAM>::PARTS;
     float sum = 0.0f;
     if (lane < team<R, TEAM>::BUSY)
 #pragma unroll 4
-        for (int k = s.first + part; k < s.end; k += teams * team<R, TEAM>::PARTS) {
+        for (int k = M.first[i] + part; k < M.first[i + 1]; k += teams * team<R, TEAM>::PARTS) {
             const float *value = M.value + ((size_t)k * R + r) * C, *xk = x + (size_t)C * M.column[k];
 #pragma unroll
             for (int c = 0; c < C; c++) sum += value[c] * xk[c];
@@ -82,12 +68,11 @@ __global__ void __launch_bounds__(THREADS)
                      const double *Ax, float *__restrict__ direction, double *__restrict__ x, double *clear)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
     const size_t at = 3 * (size_t)i;
     float D[6], r[3], y[3];
 #pragma unroll
-    for (int c = 0; c < 6; c++) D[c] = i < n ? inverse[6 * (size_t)i + c] : 0.0f;
-    fe_wait_for_last_kernel();
-    if (i >= n) return;
+    for (int c = 0; c < 6; c++) D[c] = inverse[6 * (size_t)i + c];
 #pragma unroll
     for (int c = 0; c < 3; c++) r[c] = (float)(Ax ? b[at + c] - Ax[at + c] : b[at + c]);
     fe_apply_six(D, r, y);
@@ -109,11 +94,10 @@ __global__ void __launch_bounds__(THREADS)
     bool owner;
     const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP, r = lane % 6,
               warp = threadIdx.x / WARP % WARPS;
-    const span s = span_of(R, i);
     float sum = 0.0f;
     if (lane < team<6, WARP>::BUSY)
 #pragma unroll 4
-        for (int k = s.first + lane / 6 + warp * PARTS; k < s.end; k += PARTS * WARPS) {
+        for (int k = R.first[i] + lane / 6 + warp * PARTS; k < R.first[i + 1]; k += PARTS * WARPS) {
             const float *value = R.value + 18 * (size_t)k + 3 * r;
             const size_t at = 3 * (size_t)R.column[k];
 #pragma unroll
@@ -130,7 +114,7 @@ __global__ void __launch_bounds__(THREADS)
     enum { TEAM = 16 };
     bool owner;
     const int i = team_row<TEAM>(P.n_row, &owner), lane = threadIdx.x % TEAM;
-    const float sum = add_parts<3, TEAM>(row_times<3, 6, TEAM>(P, span_of(P, i), coarse));
+    const float sum = add_parts<3, TEAM>(row_times<3, 6, TEAM>(P, i, coarse));
     if (!owner || lane >= 3) return;
     x[3 * (size_t)i + lane] += (double)sum;
     if (clear) clear[3 * (size_t)i + lane] = 0.0;
@@ -146,8 +130,7 @@ __global__ void __launch_bounds__(THREADS)
     bool owner;
     const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM, c = lane % 6;
     const size_t at = 6 * (size_t)i + c;
-    const span s = span_of(A, i);
-    const float product = x ? add_parts<6, TEAM>(row_times<6, 6, TEAM>(A, s, x)) : 0.0f;
+    const float product = x ? add_parts<6, TEAM>(row_times<6, 6, TEAM>(A, i, x)) : 0.0f;
     const float r = b[at] - product;
     float y = 0.0f;
 #pragma unroll
@@ -167,8 +150,7 @@ __global__ void __launch_bounds__(THREADS) block_product(fe_block_matrix A, cons
     bool owner;
     const int i = team_row<WARP * WARPS>(A.n_row, &owner), lane = threadIdx.x % WARP,
               warp = threadIdx.x / WARP % WARPS;
-    const float product =
-        add_warps<WARPS>(add_parts<6, WARP>(row_times<6, 6, WARP>(A, span_of(A, i), x, warp, WARPS)));
+    const float product = add_warps<WARPS>(add_parts<6, WARP>(row_times<6, 6, WARP>(A, i, x, warp, WARPS)));
     const size_t at = 6 * (size_t)i + lane;
     if (!owner || warp > 0 || lane >= 6) return;
     y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
@@ -180,9 +162,9 @@ static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const fl
 {
     const size_t n = (size_t)A->n_row;
     if (n < FEW_ROWS)
-        FE_LAUNCH_OVERLAPPED(d, THREADS * n, THREADS, (block_product<WHAT, MANY_WARPS>), *A, b, x, y);
+        FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, MANY_WARPS>), *A, b, x, y);
     else
-        FE_LAUNCH_OVERLAPPED(d, WARP * n, THREADS, (block_product<WHAT, 1>), *A, b, x, y);
+        FE_LAUNCH(d, WARP * n, THREADS, (block_product<WHAT, 1>), *A, b, x, y);
     return FE_OK;
 }
 
@@ -191,7 +173,6 @@ __global__ void __launch_bounds__(THREADS)
     block_dense(int n, const float *__restrict__ M, const float *__restrict__ x, float *__restrict__ y)
 {
     const int i = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    fe_wait_for_last_kernel();
     if (i >= n) return;
     float sum = 0.0f;
 #pragma unroll 4
@@ -222,7 +203,7 @@ __global__ void block_noise(size_t n, double *x)
 static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
                             const double *Ax, float *direction, double *x, double *clear)
 {
-    FE_LAUNCH_OVERLAPPED(d, n, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear);
+    FE_LAUNCH(d, n, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear);
     return FE_OK;
 }
 
@@ -231,24 +212,23 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const dou
 {
     const size_t n = (size_t)R->n_row;
     if (n < FEW_ROWS)
-        FE_LAUNCH_OVERLAPPED(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, b, Ax, coarse);
+        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, b, Ax, coarse);
     else
-        FE_LAUNCH_OVERLAPPED(d, WARP * n, THREADS, block_fine_restrict<1>, *R, b, Ax, coarse);
+        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, b, Ax, coarse);
     return FE_OK;
 }
 
 static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
                               double *clear)
 {
-    FE_LAUNCH_OVERLAPPED(d, 16 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
+    FE_LAUNCH(d, 16 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
     return FE_OK;
 }
 
 static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                               const float *b, const float *x, float *direction, float *out)
 {
-    FE_LAUNCH_OVERLAPPED(d, 32 * (size_t)A->n_row, THREADS, block_sweep, *A, inverse, sweep, b, x, direction,
-                         out);
+    FE_LAUNCH(d, 32 * (size_t)A->n_row, THREADS, block_sweep, *A, inverse, sweep, b, x, direction, out);
     return FE_OK;
 }
 
@@ -269,7 +249,7 @@ static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float
 
 static fe_status dense(fe_device *d, int n, const float *M, const float *x, float *y)
 {
-    FE_LAUNCH_OVERLAPPED(d, 32 * (size_t)n, THREADS, block_dense, n, M, x, y);
+    FE_LAUNCH(d, 32 * (size_t)n, THREADS, block_dense, n, M, x, y);
     return FE_OK;
 }
 

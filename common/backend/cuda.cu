@@ -42,42 +42,12 @@ static void cuda_close(fe_device *d)
     free(c);
 }
 
-/* Code for compute capability 9.0 and later, even if the driver translated it for a later device. */
-__global__ void probe(int *out) { *out = 1; }
-static fe_status find_overlap(cuda_device *c)
-{
-    cudaFuncAttributes code;
-    CUDA_TRY(cudaFuncGetAttributes(&code, probe));
-    c->overlaps = code.ptxVersion >= 90;
-    return FE_OK;
-}
-
-extern "C" int fe_cuda_may_overlap(fe_device *d)
-{
-    const cuda_device *c = self(d);
-    cudaStreamCaptureStatus capture;
-    const cudaGraphNode_t *before = NULL;
-    const cudaGraphEdgeData *edge = NULL;
-    cudaGraphNodeType type;
-    size_t n = 0;
-    if (!c->base.overlap || !c->recording || !c->overlaps) return 0;
-#if CUDART_VERSION >= 13000
-    const cudaError_t error = cudaStreamGetCaptureInfo(c->stream, &capture, NULL, NULL, &before, &edge, &n);
-#else
-    const cudaError_t error =
-        cudaStreamGetCaptureInfo_v3(c->stream, &capture, NULL, NULL, &before, &edge, &n);
-#endif
-    return error == cudaSuccess && capture == cudaStreamCaptureStatusActive && n == 1 &&
-           cudaGraphNodeGetType(before[0], &type) == cudaSuccess && type == cudaGraphNodeTypeKernel;
-}
-
 static fe_status cuda_start(cuda_device *c)
 {
     static const double constants[3] = {1.0, -1.0, 0.0};
     cudaDeviceProp properties;
     CUDA_TRY(cudaSetDevice(c->ordinal));
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
-    FE_TRY(find_overlap(c));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
     CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
     FE_TRY(fe_cuda_side_stream(&c->side, &c->forked, &c->ended));
@@ -146,21 +116,8 @@ static void cuda_release(fe_device *d, void *memory)
         }
 }
 
-__global__ void __launch_bounds__(BLOCK_SIZE) clear(size_t n, double *x)
-{
-    const size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x;
-    fe_wait_for_last_kernel();
-    if (i < n) x[i] = 0.0;
-}
-
-/* A kernel may overlap with its neighbours, which cudaMemsetAsync may not. */
 static fe_status cuda_zero(fe_device *d, size_t bytes, void *memory)
 {
-    if (d->overlap && self(d)->recording && bytes % sizeof(double) == 0) {
-        FE_LAUNCH_OVERLAPPED(d, bytes / sizeof(double), BLOCK_SIZE, clear, bytes / sizeof(double),
-                             (double *)memory);
-        return FE_OK;
-    }
     CUDA_TRY(cudaMemsetAsync(memory, 0, bytes, self(d)->stream));
     return FE_OK;
 }
@@ -258,13 +215,12 @@ template <bool LARGEST> __device__ void block_reduce(double value, double *out)
 __global__ void put(int n, const int *at, double a, const double *values, double *x)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    fe_wait_for_last_kernel();
     if (i < n) x[at[i]] = values ? a * values[i] : 0.0;
 }
 
 static fe_status cuda_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
 {
-    FE_LAUNCH_OVERLAPPED(d, n, BLOCK_SIZE, put, n, at, a, values, x);
+    FE_LAUNCH(d, n, BLOCK_SIZE, put, n, at, a, values, x);
     return FE_OK;
 }
 
@@ -366,13 +322,12 @@ static fe_status cuda_block_invert(fe_device *d, int n_node, const double *D, co
 __global__ void apply_blocks(int n_node, const float *inverse, const double *x, double *y)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    fe_wait_for_last_kernel();
     if (i < n_node) fe_block_apply(inverse + 6 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
 }
 
 static fe_status cuda_block_apply(fe_device *d, int n_node, const float *inverse, const double *x, double *y)
 {
-    FE_LAUNCH_OVERLAPPED(d, n_node, BLOCK_SIZE, apply_blocks, n_node, inverse, x, y);
+    FE_LAUNCH(d, n_node, BLOCK_SIZE, apply_blocks, n_node, inverse, x, y);
     return FE_OK;
 }
 

@@ -56,7 +56,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     cg_sums(size_t n, const double *__restrict__ r, const double *__restrict__ u,
             const double *__restrict__ w, double *partial, unsigned *finished, double *out)
 {
-    fe_wait_for_last_kernel();
     double sum[2] = {0.0, 0.0};
     const size_t step = gridDim.x * (size_t)THREADS;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
@@ -71,7 +70,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
               double *__restrict__ p, double *__restrict__ s, double *__restrict__ x, double *__restrict__ r,
               double *partial, unsigned *finished, double *to)
 {
-    fe_wait_for_last_kernel();
     const fe_cg_step step = fe_cg_step_of(from);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         fe_cg_pass(from, &step, to);
@@ -110,8 +108,8 @@ extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, co
 {
     cuda_device *c = self(d);
     FE_TRY(reserve(c));
-    CUDA_TRY(fe_launch_overlapped(d, blocks_of(n), THREADS, 0, cg_sums, n, r, u, w, c->cg_partial,
-                                  c->cg_finished, out));
+    cg_sums<<<blocks_of(n), THREADS, 0, c->stream>>>(n, r, u, w, c->cg_partial, c->cg_finished, out);
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
@@ -121,7 +119,8 @@ extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *fro
 {
     cuda_device *c = self(d);
     FE_TRY(reserve(c));
-    CUDA_TRY(fe_launch_overlapped(d, blocks_of(n), THREADS, 0, cg_update, n, from, u, w, p, s, x, r,
-                                  c->cg_partial, c->cg_finished, to));
+    cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, p, s, x, r, c->cg_partial,
+                                                       c->cg_finished, to);
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }

@@ -34,7 +34,6 @@ struct cuda_device {
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
     int recording;       /* work goes into a graph */
-    int overlaps;        /* kernels know fe_wait_for_last_kernel */
     double *arrived;     /* [2] pinned */
     cudaEvent_t read[2]; /* a number has arrived */
     double seconds[FE_N_PHASE];

@@ -171,8 +171,7 @@ struct fe_device {
     const fe_backend *ops;
     char name[128]; /* "NVIDIA H100 80GB HBM3", or the processor's name */
     int threads;    /* OpenMP threads of this rank, host */
-    int overlap; /* kernels of a recording may begin while the one before them ends, where the device can */
-    void *kept;  /* host memory of fe_device_keep */
+    void *kept;     /* host memory of fe_device_keep */
     /* Called from time to time while the host waits for this device, since `since`. A failure ends the
      * wait. */
     fe_status (*watch)(void *watcher, double since);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/precision.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -74,12 +76,6 @@ enum {
     FE_HEX8_NAIVE = 3, /* the same with shape gradients summed corner by corner           */
     FE_N_KIND = 4
 };
-/* X(KIND, name, further arguments) for each kind. */
-#define FE_EACH_KIND(X, ...)                                                                                 \
-    X(FE_TET4, tet4, ##__VA_ARGS__)                                                                          \
-    X(FE_TET4_P4, tet4_p4, ##__VA_ARGS__)                                                                    \
-    X(FE_HEX8, hex8, ##__VA_ARGS__) X(FE_HEX8_NAIVE, hex8_naive, ##__VA_ARGS__)
-
 #ifdef __CUDACC__
 #define FE_BODY static __device__ __forceinline__
 #define FE_BOTH static __host__ __device__ __forceinline__
@@ -87,6 +83,27 @@ enum {
 #define FE_BODY static inline __attribute__((always_inline))
 #define FE_BOTH static inline __attribute__((always_inline))
 #endif
+
+/* X(KIND, name, further arguments) for each kind that this file's precision has. */
+#if FE_PRECISION == FE_DOUBLE
+#define FE_EACH_KIND(X, ...)                                                                                 \
+    X(FE_TET4, tet4, ##__VA_ARGS__)                                                                          \
+    X(FE_TET4_P4, tet4_p4, ##__VA_ARGS__)                                                                    \
+    X(FE_HEX8, hex8, ##__VA_ARGS__) X(FE_HEX8_NAIVE, hex8_naive, ##__VA_ARGS__)
+#elif FE_PRECISION == FE_MIXED
+#define FE_EACH_KIND(X, ...) X(FE_TET4, tet4_mixed, ##__VA_ARGS__) X(FE_HEX8, hex8_mixed, ##__VA_ARGS__)
+#else
+#define FE_EACH_KIND(X, ...) X(FE_TET4, tet4_single, ##__VA_ARGS__) X(FE_HEX8, hex8_single, ##__VA_ARGS__)
+#endif
+/* Whether a precision has a kind. */
+FE_BOTH int fe_precision_has(int precision, int kind)
+{
+    return precision == FE_DOUBLE || kind == FE_TET4 || kind == FE_HEX8;
+}
+FE_BOTH const char *fe_precision_name(int precision)
+{
+    return precision == FE_DOUBLE ? "double" : precision == FE_MIXED ? "mixed" : "single";
+}
 
 /* Added to a word before it is mixed, depending on its place: equal words at two places then differ. */
 #define FE_WORD_STEP 0xd1342543de82ef95u

@@ -21,7 +21,7 @@ FE_BODY void fe_symmetric_gradient(fe_real G[3][3], fe_real A[3][3], fe_real s[6
 /* The strain from det J × strain with doubled shears. */
 FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 {
-    const fe_real half = 0.5 * inverse;
+    const fe_real half = 0.5f * inverse;
     FE_UNROLL_FOR (int i = 0; i < 6; i++) strain[i] *= i < 3 ? inverse : half;
 }
 
@@ -38,7 +38,7 @@ FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strai
  * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that there is one division by
  * det J. FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
  * registers, no flag is read. */
-FE_BODY void fe_point_stress(int kind, int op, double weight, const fe_view *m, fe_element e, int q,
+FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *m, fe_element e, int q,
                              fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     fe_real strain[6];
@@ -243,7 +243,7 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
     fe_real A[3][3];
     const fe_real det = fe_cofactor(J, A);
     fe_symmetric_gradient(G, A, strain);
-    fe_strain(1.0 / det, strain);
+    fe_strain(1.0f / det, strain);
     return fe_weight(kind) * det;
 }
 
@@ -276,7 +276,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_v
     FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
         if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
         if (mode == FE_LINEARIZATION_CONSISTENT && fe_any(softened & active)) {
-            fe_tangent_write(kind, m->tangent, e, q, softened & active, tangent[q]);
+            fe_tangent_write(kind, fe_tangents(m), e, q, softened & active, tangent[q]);
             if (FE_STORAGE == FE_STORAGE_FULL) {
                 fe_real full[FE_N_FULL];
                 fe_full_tangent(&m->material, tangent[q], full);
@@ -300,8 +300,8 @@ FE_BODY void fe_product(const fe_real stress[6], const fe_real g[3], fe_real y[3
 FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, fe_real *theta, fe_real n[6])
 {
     const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
-    *theta = fe_splat(1.0);
-    FE_UNROLL_FOR (int i = 0; i < 6; i++) n[i] = fe_splat(0.0);
+    *theta = fe_splat(1.0f);
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) n[i] = fe_splat(0.0f);
     if (!fe_any(softened)) return 0;
     fe_real tangent[FE_N_TANGENT];
     fe_point_tangent(kind, m, softened, e, q, tangent);
@@ -315,11 +315,11 @@ FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, 
 FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, const fe_real g[3],
                             fe_real scale, fe_real d[6])
 {
-    const double bulk = m->material.bulk, shear = m->material.shear;
-    fe_real theta, n[6], mg[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+    const fe_scalar bulk = (fe_scalar)m->material.bulk, shear = (fe_scalar)m->material.shear;
+    fe_real theta, n[6], mg[3] = {fe_splat(0.0f), fe_splat(0.0f), fe_splat(0.0f)};
     if (fe_point_softening(kind, m, e, q, &theta, n)) fe_product(n, g, mg);
     const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    const fe_real along = bulk + shear / 3.0 * theta;
+    const fe_real along = bulk + shear / 3.0f * theta;
     const int row[6] = {0, 1, 2, 0, 1, 0}, column[6] = {0, 1, 2, 1, 2, 2};
     FE_UNROLL_FOR (int i = 0; i < 6; i++) {
         fe_real entry = along * g[row[i]] * g[column[i]] - mg[row[i]] * mg[column[i]];

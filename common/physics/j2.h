@@ -22,8 +22,9 @@ typedef struct fe_j2 {
  * on, here and in the other functions that stress is linear in. */
 FE_BODY void fe_elastic_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6], fe_real stress[6])
 {
-    const fe_real trace = strain[0] + strain[1] + strain[2], volumetric = m->lame * (scale * trace);
-    const fe_real shear = m->shear * scale, twice = shear + shear;
+    const fe_real trace = strain[0] + strain[1] + strain[2],
+                  volumetric = (fe_scalar)m->lame * (scale * trace);
+    const fe_real shear = (fe_scalar)m->shear * scale, twice = shear + shear;
     for (int i = 0; i < 3; i++) stress[i] = twice * strain[i] + volumetric;
     for (int i = 3; i < 6; i++) stress[i] = shear * strain[i];
 }
@@ -31,7 +32,7 @@ FE_BODY void fe_elastic_stress(const fe_j2 *m, fe_real scale, const fe_real stra
 /* a:b of two symmetric tensors; the shears stand twice in the sum. */
 FE_BODY fe_real fe_double_dot(const fe_real a[6], const fe_real b[6])
 {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + 2.0 * (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + 2.0f * (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
 }
 
 /* Trace-free tensor of its five stored components. */
@@ -59,25 +60,25 @@ FE_BODY void fe_return_map(const fe_j2 *m, const fe_real strain[6], const fe_rea
     for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
     const fe_real trace = elastic[0] + elastic[1] + elastic[2];
     for (int i = 0; i < 6; i++)
-        r->deviator[i] = 2.0 * m->shear * (i < 3 ? elastic[i] - trace / 3.0 : elastic[i]);
-    const fe_real yield = m->sigma_y + m->hardening * state[5];
-    const fe_real q2 = 1.5 * fe_double_dot(r->deviator, r->deviator);
+        r->deviator[i] = 2.0f * (fe_scalar)m->shear * (i < 3 ? elastic[i] - trace / 3.0f : elastic[i]);
+    const fe_real yield = (fe_scalar)m->sigma_y + (fe_scalar)m->hardening * state[5];
+    const fe_real q2 = 1.5f * fe_double_dot(r->deviator, r->deviator);
     r->plastic = q2 > yield * yield;
-    r->factor = fe_splat(1.0), r->increment = fe_splat(0.0), r->q = fe_splat(1.0);
+    r->factor = fe_splat(1.0f), r->increment = fe_splat(0.0f), r->q = fe_splat(1.0f);
     if (fe_any(r->plastic)) {
         r->q = fe_select(r->plastic, fe_sqrt(q2), r->q);
-        const fe_real increment = (r->q - yield) / (3.0 * m->shear + m->hardening);
+        const fe_real increment = (r->q - yield) / (3.0f * (fe_scalar)m->shear + (fe_scalar)m->hardening);
         r->increment = fe_select(r->plastic, increment, r->increment);
-        r->factor = 1.0 - 3.0 * m->shear * r->increment / r->q;
+        r->factor = 1.0f - 3.0f * (fe_scalar)m->shear * r->increment / r->q;
     }
     for (int i = 0; i < 6; i++)
-        stress[i] = r->factor * r->deviator[i] + (i < 3 ? m->bulk * trace : fe_splat(0.0));
+        stress[i] = r->factor * r->deviator[i] + (i < 3 ? (fe_scalar)m->bulk * trace : fe_splat(0.0f));
 }
 
 /* State after the return. */
 FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_N_STATE], fe_real next[FE_N_STATE])
 {
-    const fe_real scale = 1.5 * r->increment / r->q;
+    const fe_real scale = 1.5f * r->increment / r->q;
     next[0] = state[0] + scale * r->deviator[0], next[1] = state[1] + scale * r->deviator[1];
     for (int i = 2; i < 5; i++) next[i] = state[i] + scale * r->deviator[i + 1];
     next[5] = state[5] + r->increment;
@@ -88,10 +89,12 @@ FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_N_STATE]
  * theta_bar = 3 mu / (3 mu + H) - 3 mu increment / q >= 0. Elastic: 1, 0 0 0 0 0. */
 FE_BODY void fe_consistent_tangent(const fe_j2 *m, const fe_return *r, fe_real tangent[FE_N_TANGENT])
 {
-    const double limit = 3.0 * m->shear / (3.0 * m->shear + m->hardening);
-    const fe_real theta_bar = fe_max(limit - 1.0 + r->factor, fe_splat(0.0));
+    const fe_scalar limit =
+        3.0f * (fe_scalar)m->shear / (3.0f * (fe_scalar)m->shear + (fe_scalar)m->hardening);
+    const fe_real theta_bar = fe_max(limit - 1.0f + r->factor, fe_splat(0.0f));
     /* |s| = sqrt(2/3) q */
-    const fe_real scale = fe_select(r->plastic, fe_sqrt(3.0 * m->shear * theta_bar) / r->q, fe_splat(0.0));
+    const fe_real scale =
+        fe_select(r->plastic, fe_sqrt(3.0f * (fe_scalar)m->shear * theta_bar) / r->q, fe_splat(0.0f));
     tangent[0] = r->factor;
     tangent[1] = scale * r->deviator[0], tangent[2] = scale * r->deviator[1];
     for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];
@@ -105,9 +108,9 @@ FE_BODY void fe_tangent_stress(const fe_j2 *m, fe_real scale, const fe_real tang
     fe_trace_free(tangent + 1, n);
     const fe_real along = scale * (n[0] * strain[0] + n[1] * strain[1] + n[2] * strain[2] + n[3] * strain[3] +
                                    n[4] * strain[4] + n[5] * strain[5]);
-    const fe_real shear = m->shear * scale * tangent[0], twice = 2.0 * shear;
+    const fe_real shear = (fe_scalar)m->shear * scale * tangent[0], twice = 2.0f * shear;
     const fe_real trace = strain[0] + strain[1] + strain[2];
-    const fe_real volumetric = (m->bulk * scale - 2.0 / 3.0 * shear) * trace;
+    const fe_real volumetric = ((fe_scalar)m->bulk * scale - (fe_scalar)(2.0 / 3.0) * shear) * trace;
     for (int i = 0; i < 3; i++) stress[i] = twice * strain[i] + (volumetric - along * n[i]);
     for (int i = 3; i < 6; i++) stress[i] = shear * strain[i] - along * n[i];
 }
@@ -123,12 +126,13 @@ FE_BODY void fe_full_tangent(const fe_j2 *m, const fe_real tangent[FE_N_TANGENT]
 {
     fe_real direction[6];
     fe_trace_free(tangent + 1, direction);
-    const fe_real factor = m->shear * tangent[0], beside = m->bulk - 2.0 / 3.0 * factor;
+    const fe_real factor = (fe_scalar)m->shear * tangent[0],
+                  beside = (fe_scalar)m->bulk - (fe_scalar)(2.0 / 3.0) * factor;
     for (int i = 0; i < 6; i++)
         for (int j = i; j < 6; j++) {
             fe_real entry = -direction[i] * direction[j];
             if (j < 3) entry += beside;
-            if (i == j) entry += i < 3 ? 2.0 * factor : factor;
+            if (i == j) entry += i < 3 ? 2.0f * factor : factor;
             full[fe_full_place(i, j)] = entry;
         }
 }

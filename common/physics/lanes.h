@@ -32,7 +32,11 @@ FE_BODY fe_index fe_team_element(int team, int first, int last)
 enum { FE_WARP = FE_LANES };
 FE_BODY fe_real fe_exchange(fe_real a, int mask)
 {
-#if FE_LANES == 8
+#if FE_LANES == 16
+    if (mask == 4) return FE_SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    if (mask == 2) return FE_SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    return FE_SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#elif FE_LANES == 8
     if (mask == 4) return FE_SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3);
     if (mask == 2) return FE_SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5);
     return FE_SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6);
@@ -73,10 +77,19 @@ FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first,
     return e;
 }
 
-/* A field at the lane's corners. */
-FE_BODY void fe_team_read(int held, const fe_index node[8], const double *field, fe_real f[8][3])
+/* A field at the lane's corners; in mixed precision minus its value at corner 0 of the element without turn,
+ * as fe_element_read. */
+FE_BODY void fe_team_read(int kind, int held, const fe_view *m, fe_element e, const fe_index node[8],
+                          const fe_number *field, fe_real f[8][3])
 {
-    FE_UNROLL_FOR (int b = 0; b < held; b++) fe_read3(field, node[b], f[b]);
+    fe_index from = node[0];
+    if (FE_PRECISION == FE_MIXED && held < fe_corners(kind)) from = fe_read_index(m->conn, e.e, 0);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) {
+        if (FE_PRECISION == FE_MIXED)
+            fe_read3_from(field, node[b], from, f[b]);
+        else
+            fe_read3(field, node[b], f[b]);
+    }
 }
 
 /* The same, and the coordinates there. */
@@ -84,7 +97,7 @@ FE_BODY fe_element fe_team_load(int kind, int team, const fe_view *m, int first,
                                 fe_real x[8][3])
 {
     const fe_element e = fe_team_open(kind, team, m, first, last, node);
-    fe_team_read(fe_corners(kind) / team, node, m->x, x);
+    fe_team_read(kind, fe_corners(kind) / team, m, e, node, fe_coordinates(m), x);
     return e;
 }
 

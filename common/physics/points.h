@@ -17,9 +17,9 @@ typedef struct fe_element {
 FE_BODY fe_index fe_no_turn(void) { return 0; }
 FE_BODY fe_index fe_times3(fe_index a, int plus) { return 3 * a + plus; }
 FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e) { return (b ^ turn) * ld + e; }
-FE_BODY double fe_turn_sign(int kind, fe_index turn)
+FE_BODY fe_scalar fe_turn_sign(int kind, fe_index turn)
 {
-    return fe_corners(kind) == 8 && (__popc(turn) & 1) ? -1.0 : 1.0;
+    return fe_corners(kind) == 8 && (__popc(turn) & 1) ? -1.0f : 1.0f;
 }
 FE_BODY fe_index fe_flags_of(fe_mask yielded, fe_mask softened)
 {
@@ -47,9 +47,9 @@ FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e)
 }
 FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
 {
-    fe_real sign = fe_splat(1.0);
+    fe_real sign = fe_splat(1.0f);
     if (fe_corners(kind) == 8)
-        for (int l = 0; l < FE_LANES; l++) sign[l] = __builtin_parity((unsigned)turn.lane[l]) ? -1.0 : 1.0;
+        for (int l = 0; l < FE_LANES; l++) sign[l] = __builtin_parity((unsigned)turn.lane[l]) ? -1.0f : 1.0f;
     return sign;
 }
 #endif
@@ -61,15 +61,21 @@ FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
     return element;
 }
 
-/* Local nodes of the corners, and a field's values there. */
+/* Local nodes of the corners, and a field's values there. In mixed precision they are its differences from
+ * the value at corner 0: gradients are the same, and no digits are lost where the field is far from zero. */
 FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
 {
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
         node[b] = fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
 }
-FE_BODY void fe_element_read(int kind, const fe_index node[8], const double *field, fe_real f[8][3])
+FE_BODY void fe_element_read(int kind, const fe_index node[8], const fe_number *field, fe_real f[8][3])
 {
-    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
+        if (FE_PRECISION == FE_MIXED)
+            fe_read3_from(field, node[b], node[0], f[b]);
+        else
+            fe_read3(field, node[b], f[b]);
+    }
 }
 
 /* Opens elements and reads their corners' nodes and coordinates. */
@@ -78,7 +84,7 @@ FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_in
 {
     const fe_element element = fe_element_open(m, e, turn);
     fe_element_nodes(kind, m, element, node);
-    fe_element_read(kind, node, m->x, x);
+    fe_element_read(kind, node, fe_coordinates(m), x);
     return element;
 }
 
@@ -93,7 +99,7 @@ FE_BODY size_t fe_point_place(int n, int kind, fe_element e, int q, int c)
     FE_BODY void fe_##what##_read(int kind, const number *__restrict__ array, fe_element e, int q,           \
                                   fe_real value[n])                                                          \
     {                                                                                                        \
-        FE_UNROLL_FOR (int c = 0; c < n; c++) value[c] = array[fe_point_place(n, kind, e, q, c)];            \
+        FE_UNROLL_FOR (int c = 0; c < n; c++) value[c] = (fe_real)array[fe_point_place(n, kind, e, q, c)];   \
     }                                                                                                        \
     FE_BODY void fe_##what##_write(int kind, number *array, fe_element e, int q, fe_mask where,              \
                                    const fe_real value[n])                                                   \
@@ -116,7 +122,7 @@ FE_BODY int fe_point_wide(const fe_element *e)
         wide &= e->e.lane[l] == e->e.lane[0] + l && e->turn.lane[l] == e->turn.lane[0];
     return wide;
 }
-#define FE_POINT_LANE(l) from[l][c * fe_point_stride(kind)]
+#define FE_POINT_LANE(l) (fe_scalar) from[l][c * fe_point_stride(kind)]
 #define FE_POINT_ACCESS(what, number, n)                                                                     \
     FE_BODY void fe_##what##_read(int kind, const number *array, fe_element e, int q, fe_real value[n])      \
     {                                                                                                        \
@@ -137,7 +143,7 @@ FE_BODY int fe_point_wide(const fe_element *e)
             for (int c = 0; c < n; c++) fe_store(to + c * fe_point_stride(kind), value[c]);                  \
         } else {                                                                                             \
             for (int c = 0; c < n; c++) {                                                                    \
-                const double *lane = (const double *)&value[c];                                              \
+                const fe_scalar *lane = (const fe_scalar *)&value[c];                                        \
                 for (int l = 0; l < FE_LANES; l++)                                                           \
                     if (where[l]) array[fe_point_place(n, kind, &e, l, q, c)] = (number)lane[l];             \
             }                                                                                                \
@@ -154,7 +160,7 @@ FE_POINT_ACCESS(full, double, FE_N_FULL)
 FE_BODY void fe_point_state(int kind, const fe_state *s, fe_index flags, fe_element e, int q,
                             fe_real state[FE_N_STATE])
 {
-    FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) state[c] = fe_splat(0.0);
+    FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) state[c] = fe_splat(0.0f);
     const fe_mask stored = fe_has_bit(flags, FE_YIELDED);
     if (fe_any(stored)) {
         fe_real read[FE_N_STATE];
@@ -168,9 +174,9 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
                               fe_real tangent[FE_N_TANGENT])
 {
     fe_real read[FE_N_TANGENT];
-    fe_tangent_read(kind, m->tangent, e, q, read);
+    fe_tangent_read(kind, fe_tangents(m), e, q, read);
     FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++)
-        tangent[c] = fe_select(softened, read[c], fe_splat(c ? 0.0 : 1.0));
+        tangent[c] = fe_select(softened, read[c], fe_splat(c ? 0.0f : 1.0f));
 }
 
 /* scale × C:strain of a point from its full tangent; elastic in lanes whose element is not softened. */

@@ -7,35 +7,35 @@
 
 #include "common/physics/real.h"
 
-#define FE_NEAR 0.78867513459481288225  /* (1 + 1/sqrt 3) / 2 */
-#define FE_FAR 0.21132486540518711775   /* (1 - 1/sqrt 3) / 2 */
-#define FE_GAUSS 0.57735026918962576451 /* 1/sqrt 3 */
+#define FE_NEAR ((fe_scalar)0.78867513459481288225)  /* (1 + 1/sqrt 3) / 2 */
+#define FE_FAR ((fe_scalar)0.21132486540518711775)   /* (1 - 1/sqrt 3) / 2 */
+#define FE_GAUSS ((fe_scalar)0.57735026918962576451) /* 1/sqrt 3 */
 
 /* Where sums start: x + -0.0 has the same bits as x, so the compiler drops the first addition; x + 0.0 may
  * not. */
-#define FE_EMPTY (-0.0)
+#define FE_EMPTY (-0.0f)
 
-FE_BODY double fe_weight(int kind)
+FE_BODY fe_scalar fe_weight(int kind)
 {
-    return kind == FE_TET4 ? 1.0 / 6.0 : kind == FE_TET4_P4 ? 1.0 / 24.0 : 0.125;
+    return (fe_scalar)(kind == FE_TET4 ? 1.0 / 6.0 : kind == FE_TET4_P4 ? 1.0 / 24.0 : 0.125);
 }
 
 /* Position of the point with index bit 0 or 1 along one edge. */
-FE_BODY double fe_gauss(int bit) { return bit ? FE_NEAR : FE_FAR; }
+FE_BODY fe_scalar fe_gauss(int bit) { return bit ? FE_NEAR : FE_FAR; }
 
 /* Derivative along axis j of Hex8's shape function of corner a at point q. */
-FE_BODY double fe_hex8_gradient(int a, int q, int j)
+FE_BODY fe_scalar fe_hex8_gradient(int a, int q, int j)
 {
-    double value = 1.0;
+    fe_scalar value = 1.0f;
     for (int i = 0; i < 3; i++) {
         const int side = a >> i & 1;
-        const double s = fe_gauss(q >> i & 1);
-        value *= i == j ? (side ? 1.0 : -1.0) : (side ? s : 1.0 - s);
+        const fe_scalar s = fe_gauss(q >> i & 1);
+        value *= i == j ? (side ? 1.0f : -1.0f) : (side ? s : 1.0f - s);
     }
     return value;
 }
-FE_BODY double fe_tet4_gradient(int a, int j) { return a == 0 ? -1.0 : a == j + 1 ? 1.0 : 0.0; }
-FE_BODY double fe_shape_gradient(int kind, int a, int q, int j)
+FE_BODY fe_scalar fe_tet4_gradient(int a, int j) { return a == 0 ? -1.0f : a == j + 1 ? 1.0f : 0.0f; }
+FE_BODY fe_scalar fe_shape_gradient(int kind, int a, int q, int j)
 {
     return fe_corners(kind) == 4 ? fe_tet4_gradient(a, j) : fe_hex8_gradient(a, q, j);
 }
@@ -47,7 +47,7 @@ typedef struct fe_plane {
     fe_real along_x[2], along_y[2], along_z[4];
 } fe_plane;
 
-FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
+FE_BODY void fe_plane_gradient(const fe_real f[8], fe_scalar s, fe_plane *g)
 {
     fe_real rise[4], here[4];
     FE_UNROLL_FOR (int c = 0; c < 4; c++) rise[c] = f[c + 4] - f[c], here[c] = f[c] + s * rise[c];
@@ -55,7 +55,7 @@ FE_BODY void fe_plane_gradient(const fe_real f[8], double s, fe_plane *g)
     g->along_x[0] = x0 + FE_FAR * twist, g->along_x[1] = x0 + FE_NEAR * twist;
     g->along_y[0] = y0 + FE_FAR * twist, g->along_y[1] = y0 + FE_NEAR * twist;
     FE_UNROLL_FOR (int i = 0; i < 2; i++) {
-        const double t = fe_gauss(i);
+        const fe_scalar t = fe_gauss(i);
         const fe_real low = rise[0] + t * (rise[1] - rise[0]), high = rise[2] + t * (rise[3] - rise[2]);
         g->along_z[i] = low + FE_FAR * (high - low), g->along_z[i + 2] = low + FE_NEAR * (high - low);
     }
@@ -73,10 +73,10 @@ FE_BODY void fe_plane_modes(const fe_plane *g, fe_real here[4], fe_real rise[4])
     rise[2] = sum[1] - sum[0], rise[3] = twist[1] - twist[0];
 }
 /* Scale of mode i of `rise`, or of `here`, whose own axis is not sampled. */
-FE_BODY double fe_mode_scale(int i, int rise)
+FE_BODY fe_scalar fe_mode_scale(int i, int rise)
 {
     const int sampled = (i & 1) + (i >> 1) - !rise;
-    return sampled == 2 ? FE_GAUSS * FE_GAUSS : sampled == 1 ? FE_GAUSS : 1.0;
+    return sampled == 2 ? FE_GAUSS * FE_GAUSS : sampled == 1 ? FE_GAUSS : (fe_scalar)1.0f;
 }
 /* Values at a face's corners from the modes' sums. */
 FE_BODY void fe_face_of_modes(const fe_real m[4], fe_real f[4])
@@ -86,14 +86,14 @@ FE_BODY void fe_face_of_modes(const fe_real m[4], fe_real f[4])
 }
 
 /* f += transpose of fe_plane_gradient applied to g. */
-FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
+FE_BODY void fe_plane_scatter(const fe_plane *g, fe_scalar s, fe_real f[8])
 {
     fe_real here[4], rise[4], m[4], corner[4];
     fe_plane_modes(g, here, rise);
     FE_UNROLL_FOR (int side = 0; side < 2; side++) {
         FE_UNROLL_FOR (int i = 0; i < 4; i++) {
-            m[i] = (side ? 0.25 : -0.25) * fe_mode_scale(i, 1) * rise[i];
-            if (i) m[i] += 0.5 * (side ? s : 1.0 - s) * fe_mode_scale(i, 0) * here[i];
+            m[i] = (side ? 0.25f : -0.25f) * fe_mode_scale(i, 1) * rise[i];
+            if (i) m[i] += 0.5f * (side ? s : 1.0f - s) * fe_mode_scale(i, 0) * here[i];
         }
         fe_face_of_modes(m, corner);
         FE_UNROLL_FOR (int c = 0; c < 4; c++) f[c + 4 * side] += corner[c];
@@ -105,7 +105,7 @@ FE_BODY void fe_plane_scatter(const fe_plane *g, double s, fe_real f[8])
  * neither set nor read. Derivatives are those along an edge of length 1/4, where no factor is left: the
  * weight is FE_MODES_WEIGHT. 47 instructions per component (a multiply-add is one) instead of a plane's 2 ×
  * 28, and 51 for the transpose. */
-#define FE_MODES_WEIGHT (0.125 / 64.0)
+#define FE_MODES_WEIGHT (0.125f / 64.0f)
 
 FE_BODY void fe_modes_of(const fe_real f[8], fe_real modes[8])
 {
@@ -132,7 +132,7 @@ FE_BODY void fe_modes_gradient(const fe_real modes[8], int j, fe_real along[4])
     int b[3];
     fe_modes_along(j, b);
     FE_UNROLL_FOR (int i = 0; i < 2; i++) {
-        const double at = i ? FE_GAUSS : -FE_GAUSS;
+        const fe_scalar at = i ? FE_GAUSS : -FE_GAUSS;
         const fe_real middle = modes[b[0]] + at * modes[b[1]], slope = modes[b[2]] + at * modes[7];
         along[i] = middle - FE_GAUSS * slope, along[i + 2] = middle + FE_GAUSS * slope;
     }
@@ -159,7 +159,7 @@ FE_BODY void fe_modes_scatter(fe_real along[3][4], fe_real f[8])
     }
     FE_UNROLL_FOR (int i = 0; i < 8; i++)
         if (!(i & 2)) {
-            const double scale = i & 1 ? FE_GAUSS : 1.0;
+            const fe_scalar scale = i & 1 ? FE_GAUSS : (fe_scalar)1.0f;
             b[i] = a[i] - scale * a[i + 2], b[i + 2] = a[i] + scale * a[i + 2];
         }
     FE_UNROLL_FOR (int i = 0; i < 8; i += 2) f[i] = b[i] - b[i + 1], f[i + 1] = b[i] + b[i + 1];

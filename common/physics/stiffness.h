@@ -17,8 +17,8 @@ FE_BODY int fe_stiffness_open(int kind, const fe_view *m, fe_element e, int q, f
 {
     fe_real theta, g[3];
     const int softened = fe_point_softening(kind, m, e, q, &theta, s->m);
-    const fe_real shear = scale * m->material.shear * theta;
-    const fe_real bulk = scale * m->material.bulk - 2.0 / 3.0 * shear;
+    const fe_real shear = scale * (fe_scalar)m->material.shear * theta;
+    const fe_real bulk = scale * (fe_scalar)m->material.bulk - (fe_scalar)(2.0 / 3.0) * shear;
     fe_corner_gradient(kind, A, 0, q, g);
     fe_product(s->m, g, s->mg);
     FE_UNROLL_FOR (int i = 0; i < 3; i++)

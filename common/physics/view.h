@@ -19,9 +19,14 @@
 #define FE_STORAGE FE_STORAGE_GROUPS
 #endif
 #if FE_STORAGE == FE_STORAGE_FLOATS
-typedef float fe_tangent_number;
+typedef float fe_stored_number; /* of the tangent that material() writes */
 #else
-typedef double fe_tangent_number;
+typedef double fe_stored_number;
+#endif
+#if FE_PRECISION == FE_DOUBLE
+typedef fe_stored_number fe_tangent_number; /* of the tangent that operations of this file's precision read */
+#else
+typedef float fe_tangent_number;
 #endif
 
 /* Material state of one instant. Point arrays have n = FE_N_NUMBER components per point, stored as
@@ -59,18 +64,23 @@ typedef struct fe_view {
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
     int n_elem;
     int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
-    int ld;                  /* leading dimension of element arrays, >= n_elem + FE_LANES, whole groups */
-    const double *x;         /* [n_local][3] */
+    int ld;                  /* leading dimension of element arrays, >= n_elem + 16 lanes, whole groups */
+    const double *x;         /* [n_local][3]; bodies take fe_coordinates */
     const int *conn;         /* [n_corner][ld] local node of each corner */
     const int *corner_first; /* [n_owned + 1] rows of: */
     const int *corner;       /* 8 × element + corner, ascending in each row */
     fe_j2 material;
-    fe_state committed;         /* at the end of the last accepted load step */
-    fe_state trial;             /* at the displacement last given to material() */
-    fe_tangent_number *tangent; /* point array of FE_N_TANGENT components, of trial */
-    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
-    int elastic;                /* trial comes from material() in elastic mode: no element is softened */
+    fe_state committed;        /* at the end of the last accepted load step */
+    fe_state trial;            /* at the displacement last given to material() */
+    fe_stored_number *tangent; /* point array of FE_N_TANGENT components, of trial; fe_tangents */
+    double *full;              /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
+    int elastic;               /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
+
+/* Coordinates and tangents in this file's precision: fe_problem_in gives views where x and tangent point to
+ * floats. */
+FE_BOTH const fe_number *fe_coordinates(const fe_view *m) { return (const fe_number *)m->x; }
+FE_BOTH fe_tangent_number *fe_tangents(const fe_view *m) { return (fe_tangent_number *)m->tangent; }
 
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
 typedef enum fe_linearization { FE_LINEARIZATION_CONSISTENT, FE_LINEARIZATION_ELASTIC } fe_linearization;

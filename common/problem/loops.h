@@ -39,13 +39,13 @@
             statement(KIND, FE_JACVEC_ELASTIC);                                                              \
         break;
 
-/* The functions of a table whose loops need no work memory. `forces`, and with it residual and jacvec, runs
+/* The functions of a table that are one loop. `forces`, and with it residual and jacvec, runs
  * statement(KIND, OPERATION) over a part, fe_part_elements or fe_part_nodes; `diagonal` runs statement(KIND)
  * over all elements (n_elem) or owned nodes (n_owned). Statements see the view m, the items [first, last),
- * the number of threads, and what they read and write: displacement and y, or d. */
+ * the number of threads, the strategy's work, and what they read and write: displacement and y, or d. */
 #define FE_HOST_FORCES(items_of_part, statement)                                                             \
     static fe_status forces(const fe_problem *p, void *work, int op, fe_part part,                           \
-                            const double *displacement, double *y)                                           \
+                            const fe_number *displacement, fe_number *y)                                     \
     {                                                                                                        \
         const fe_view *m = &p->view;                                                                         \
         const int threads = p->device->threads;                                                              \
@@ -57,8 +57,9 @@
     }                                                                                                        \
     FE_FORCE_OPERATIONS(forces)
 #define FE_HOST_DIAGONAL(n_item, statement)                                                                  \
-    static fe_status diagonal(const fe_problem *p, void *work, double *d)                                    \
+    static fe_status diagonal(const fe_problem *p, void *work, void *blocks)                                 \
     {                                                                                                        \
+        fe_number *d = blocks;                                                                               \
         const fe_view *m = &p->view;                                                                         \
         const int threads = p->device->threads, first = 0, last = m->n_item;                                 \
         (void)work;                                                                                          \

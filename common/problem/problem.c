@@ -86,7 +86,7 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
                         .n_node_interior = s->n_node_interior,
                         .n_elem = s->n_elem,
                         .n_elem_interior = s->n_elem_interior,
-                        .ld = (s->n_elem + 8 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
+                        .ld = (s->n_elem + 16 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
                         .material = material};
     fe_status status = local_mesh(mesh, s, p->view.ld, &a);
     if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);

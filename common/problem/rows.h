@@ -27,7 +27,7 @@ FE_BODY fe_corners_at fe_open_corners(const fe_view *m, int at, int end, int *ro
 }
 
 /* d [row][3][3] += symmetric blocks xx yy zz xy yz xz of the corners. */
-FE_BODY void fe_add_blocks(double *d, const fe_corners_at *c, const fe_real block[6])
+FE_BODY void fe_add_blocks(fe_number *d, const fe_corners_at *c, const fe_real block[6])
 {
     fe_real rows[3][3];
     fe_block_rows(block, rows);

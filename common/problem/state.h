@@ -30,7 +30,8 @@ extern "C" {
 #endif
 
 /* Trial state and tangent of all local elements at a displacement: the `material` of every strategy that
- * computes points where they are needed. No work memory is used. */
+ * computes points where they are needed. No work memory is used. Where the problem has a tangent in floats
+ * (fe_problem_open_floats), that is written, too. */
 fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 
 /* Sums and extremes over elements with counted[e] set, from the displacement and the trial state, in a fixed

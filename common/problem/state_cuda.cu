@@ -28,6 +28,13 @@ FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, in
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    round_tangent(size_t n, const fe_stored_number *tangent, float *rounded)
+{
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) rounded[i] = (float)tangent[i];
+}
+
 extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearization mode,
                                       const double *displacement)
 {
@@ -35,6 +42,9 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
     p->view.elastic = mode == FE_LINEARIZATION_ELASTIC;
     const int elastic = mode == FE_LINEARIZATION_ELASTIC;
     FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);
+    const size_t n = (size_t)FE_N_TANGENT * fe_points(p->kind) * p->view.ld;
+    if (p->floats.tangent && !elastic)
+        FE_LAUNCH(p->device, n, BLOCK_SIZE, round_tangent, n, p->view.tangent, p->floats.tangent);
     return FE_OK;
 }
 

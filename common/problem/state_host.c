@@ -15,6 +15,15 @@ FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, in
     for (int l = 0; l < FE_LANES && e + l < n; l++) m->trial.flags[e + l] = (uint8_t)flags.lane[l];
 }
 
+static void round_tangent(const fe_problem *p)
+{
+    const fe_view *m = &p->view;
+    const int n = FE_N_TANGENT * fe_points(p->kind), threads = p->device->threads;
+    FE_PARALLEL_FOR (e, 0, m->ld, FE_GROUP, threads)
+        for (size_t i = (size_t)e * n; i < (size_t)(e + FE_GROUP) * n; i++)
+            p->floats.tangent[i] = (float)m->tangent[i];
+}
+
 fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     (void)work;
@@ -25,6 +34,7 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, con
     FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, displacement)
     FE_FOR_KIND(p->kind, MATERIAL);
 #undef MATERIAL
+    if (p->floats.tangent && mode == FE_LINEARIZATION_CONSISTENT) round_tangent(p);
     return FE_OK;
 }
 

@@ -111,8 +111,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, o->basis, &s->krylov));
     s->krylov.measures = o->measure_orthogonality;
-    s->records = o->graphs >= FE_GRAPHS_ON || (o->graphs == FE_GRAPHS_AUTO && o->ranks == 1);
-    s->device->overlap = o->graphs == FE_GRAPHS_OVERLAPPED;
+    s->records = o->graphs == FE_GRAPHS_ON || (o->graphs == FE_GRAPHS_AUTO && o->ranks == 1);
     FE_TRY(fe_krylov_record(&s->krylov, s->records));
     return fe_anderson_open(s, o->anderson);
 }
@@ -431,7 +430,7 @@ static fe_status choose(run *r)
     FE_TRY(fe_backend_find(o->backend, &r->backend));
     if (!table_of(r))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
-    if (o->graphs >= FE_GRAPHS_ON && !r->backend->recording.begin)
+    if (o->graphs == FE_GRAPHS_ON && !r->backend->recording.begin)
         return fe_fail(FE_BAD_INPUT, "--graphs: the %s backend has none", o->backend);
     return FE_OK;
 }

@@ -27,9 +27,8 @@ enum {
 };
 extern const char *const fe_precondition_names[FE_N_PRECONDITION]; /* "auto", "none", … */
 
-/* auto: where the backend records and there is one rank. overlapped: on, and a kernel may begin while the one
- * before it ends */
-enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON, FE_GRAPHS_OVERLAPPED };
+/* auto: where the backend records and there is one rank */
+enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON };
 
 typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */

@@ -7,21 +7,26 @@ enum { SLICE = 32, BLOCK_SIZE = 128 };
 static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    return bsr_open(p, BSR_WARP, (bsr_matrix *)*work);
+    return bsr_open(p, BSR_WARP, FE_PRECISION, (bsr_matrix *)*work);
 }
 
-/* Blocks are read once and bypass the cache, which is kept for `direction`. */
-FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ direction,
-                         double *__restrict__ y)
+/* Blocks are read once and bypass the cache, which is kept for `direction`. In mixed precision the product
+ * with differences from the row's own value, which are taken before they are rounded: a translation gives no
+ * force. */
+FE_BODY void row_product(const bsr_rows *r, int i, const fe_number *__restrict__ direction,
+                         fe_number *__restrict__ y)
 {
     const int first = r->first[i / SLICE], end = r->first[i / SLICE + 1];
     const int *__restrict__ column = r->column + (size_t)first * SLICE + i % SLICE;
-    const double *__restrict__ value = r->value + 9 * (size_t)first * SLICE + i % SLICE;
-    double sum[3] = {0.0, 0.0, 0.0};
+    const fe_scalar *__restrict__ value = r->value + 9 * (size_t)first * SLICE + i % SLICE;
+    fe_real sum[3] = {0.0f, 0.0f, 0.0f};
 #pragma unroll 2
     for (int place = first; place < end; place++) {
-        double x[3], K[9];
-        fe_read3(direction, __ldcs(column), x);
+        fe_real x[3], K[9];
+        if (FE_PRECISION == FE_MIXED)
+            fe_read3_from(direction, __ldcs(column), r->row + i, x);
+        else
+            fe_read3(direction, __ldcs(column), x);
         FE_UNROLL_FOR (int c = 0; c < 9; c++) K[c] = __ldcs(value + c * SLICE);
         FE_UNROLL_FOR (int c = 0; c < 3; c++)
             FE_UNROLL_FOR (int j = 0; j < 3; j++) sum[c] += K[3 * c + j] * x[j];
@@ -30,23 +35,21 @@ FE_BODY void row_product(const bsr_rows *r, int i, const double *__restrict__ di
     for (int c = 0; c < 3; c++) y[3 * (size_t)(r->row + i) + c] = sum[c];
 }
 
-__global__ void __launch_bounds__(BLOCK_SIZE)
-    assembled_bsr_product(bsr_rows r, const double *__restrict__ direction, double *__restrict__ y)
+static __global__ void __launch_bounds__(BLOCK_SIZE)
+    assembled_bsr_product(bsr_rows r, const fe_number *__restrict__ direction, fe_number *__restrict__ y)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < r.n_row) row_product(&r, i, direction, y);
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
 {
     const bsr_rows r = ((const bsr_matrix *)work)->part[part];
-    FE_LAUNCH(p->device, r.n_row, BLOCK_SIZE, assembled_bsr_product, r, direction, y);
+    FE_LAUNCH(p->device, r.n_row, BLOCK_SIZE, assembled_bsr_product, r, (const fe_number *)direction,
+              (fe_number *)y);
     return FE_OK;
 }
 
-extern "C" const fe_assembly assembled_bsr_cuda = {.setup = setup,
-                                                   .residual = bsr_residual,
-                                                   .material = bsr_material_cuda,
-                                                   .jacvec = jacvec,
-                                                   .diagonal = bsr_diagonal_cuda,
-                                                   .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED};
+FE_TABLE(assembled_bsr_cuda, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED)

@@ -1,26 +1,41 @@
-/* assembled_bsr on the host: a slice has as many rows as a cache line has doubles. The rows of a slice are
+/* assembled_bsr on the host: a slice has as many rows as a cache line has numbers. The rows of a slice are
  * the SIMD lanes. */
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
 
-enum { SLICE = 8, VECTORS = SLICE / FE_LANES };
+enum { SLICE = 64 / sizeof(fe_scalar), VECTORS = SLICE / FE_LANES };
 
 static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    return bsr_open(p, BSR_LINE, *work);
+    return bsr_open(p, BSR_LINE, FE_PRECISION, *work);
 }
 
-FE_BODY void slice_product(const bsr_rows *r, int slice, const double *direction, double *y)
+/* Rows of n rows from `row` on, the last one repeated. */
+FE_BODY fe_index rows_from(int row, int first, int n)
+{
+    fe_index rows;
+    for (int l = 0; l < FE_LANES; l++) rows.lane[l] = row + (first + l < n ? first + l : n - 1);
+    return rows;
+}
+
+/* In mixed precision the product with differences from the row's own value, which are taken before they are
+ * rounded: a translation gives no force. */
+FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direction, fe_number *y)
 {
     fe_real sum[VECTORS][3];
-    FE_UNROLL_FOR (int i = 0; i < 3 * VECTORS; i++) sum[i / 3][i % 3] = fe_splat(0.0);
+    FE_UNROLL_FOR (int i = 0; i < 3 * VECTORS; i++) sum[i / 3][i % 3] = fe_splat(0.0f);
     for (int place = r->first[slice]; place < r->first[slice + 1]; place++)
         FE_UNROLL_FOR (int i = 0; i < VECTORS; i++) {
             const fe_index lanes = fe_lanes_from(i * FE_LANES);
+            const fe_index column = fe_read_index(r->column, lanes, bsr_column_at(r, place, 0));
             fe_real x[3];
-            fe_read3(direction, fe_read_index(r->column, lanes, bsr_column_at(r, place, 0)), x);
+            if (FE_PRECISION == FE_MIXED)
+                fe_read3_from(direction, column, rows_from(r->row, SLICE * slice + i * FE_LANES, r->n_row),
+                              x);
+            else
+                fe_read3(direction, column, x);
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
                 FE_UNROLL_FOR (int j = 0; j < 3; j++)
                     sum[i][c] += fe_read(r->value, lanes, bsr_value_at(r, place, 3 * c + j, 0)) * x[j];
@@ -31,7 +46,7 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const double *direction
     }
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
 {
     const bsr_matrix *matrix = work;
     const bsr_rows *r = &matrix->part[part];
@@ -40,9 +55,6 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const dou
     return FE_OK;
 }
 
-const fe_assembly assembled_bsr_host = {.setup = setup,
-                                        .residual = bsr_residual,
-                                        .material = bsr_material_host,
-                                        .jacvec = jacvec,
-                                        .diagonal = bsr_diagonal_host,
-                                        .traits = FE_ASSEMBLED};
+FE_TABLE(assembled_bsr_host, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)

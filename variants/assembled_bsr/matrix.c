@@ -7,6 +7,7 @@
 typedef struct draft {
     const fe_view *m;
     int n_corner;
+    size_t value_bytes;
     int *conn, *corner_first, *corner; /* the view's, on the host */
     uint8_t *seen;                     /* [n_local] set for the nodes in `node` */
     int *node;                         /* columns of the current row */
@@ -113,16 +114,19 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
     FE_TRY(fe_device_upload(d, n, sizeof *k->column, k->column, "matrix", (void **)&r->column));
     FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->diagonal, k->diagonal, "matrix",
                             (void **)&r->diagonal));
-    return fe_device_allocate(d, 9 * n, sizeof *r->value, "matrix", (void **)&r->value);
+    return fe_device_allocate(d, 9 * n, k->value_bytes, "matrix", (void **)&r->value);
 }
 
-fe_status bsr_open(fe_problem *p, bsr_form form, bsr_matrix *matrix)
+fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix)
 {
-    const int shift[] = {[BSR_WARP] = 5, [BSR_LINE] = 3, [BSR_PLAIN] = 0, [BSR_CSR] = 0};
+    const int shift[] = {
+        [BSR_WARP] = 5, [BSR_LINE] = precision == FE_DOUBLE ? 3 : 4, [BSR_PLAIN] = 0, [BSR_CSR] = 0};
     const fe_variant *gather = fe_variant_find("node_csr");
-    matrix->gather = p->device->ops == &fe_backend_host ? gather->host : gather->cuda;
+    matrix->gather = fe_variant_table(gather, p->device->ops != &fe_backend_host, precision);
     FE_TRY(fe_assembly_set_up(matrix->gather, p, &matrix->gather_work));
-    draft k = {.m = &p->view, .n_corner = fe_corners(p->kind)};
+    draft k = {.m = &p->view,
+               .n_corner = fe_corners(p->kind),
+               .value_bytes = precision == FE_DOUBLE ? sizeof(double) : sizeof(float)};
     fe_status status = read_view(&k, p->device);
     for (int part = FE_INTERIOR; part <= FE_BORDER && status == FE_OK; part++) {
         bsr_rows *r = &matrix->part[part];
@@ -137,7 +141,7 @@ fe_status bsr_open(fe_problem *p, bsr_form form, bsr_matrix *matrix)
     return status;
 }
 
-fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const double *displacement, double *r)
+fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r)
 {
     const bsr_matrix *matrix = work;
     return matrix->gather->residual(p, matrix->gather_work, part, displacement, r);

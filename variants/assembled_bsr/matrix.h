@@ -11,7 +11,8 @@
 #include "common/physics/stiffness.h"
 #include "common/variant.h"
 
-/* Slices of a warp, of a cache line of the host, or of one row; or of one row, in CSR's order. */
+/* Slices of a warp, of a cache line of the host (8 doubles, 16 floats), or of one row; or of one row, in
+ * CSR's order. */
 typedef enum bsr_form { BSR_WARP, BSR_LINE, BSR_PLAIN, BSR_CSR } bsr_form;
 
 /* The rows of a part. */
@@ -23,7 +24,7 @@ typedef struct bsr_rows {
     const int *first;    /* [n_slice + 1] places of each slice; with slices of one row, BSR's row offsets */
     const int *column;   /* [n_place][1 << shift] local nodes */
     const int *diagonal; /* [n_row] which block of its row is the diagonal one */
-    double *value;       /* [n_place][9][1 << shift] blocks by rows; BSR_CSR: bsr_entry */
+    fe_scalar *value;    /* [n_place][9][1 << shift] blocks by rows; BSR_CSR: bsr_entry */
 } bsr_rows;
 
 /* First member of the work of these strategies. */
@@ -37,16 +38,19 @@ typedef struct bsr_matrix {
 extern "C" {
 #endif
 /* The structure from the view's elements, with zero values; sets up node_csr, too. FE_BAD_INPUT beyond
- * INT32_MAX places; BSR_CSR: FE_OUT_OF_MEMORY beyond INT32_MAX values, so that `kernels` times the others. */
-fe_status bsr_open(fe_problem *p, bsr_form form, bsr_matrix *matrix);
+ * INT32_MAX places; BSR_CSR: FE_OUT_OF_MEMORY beyond INT32_MAX values, so that `kernels` times the others.
+ * Values are doubles in double precision, otherwise floats. */
+fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix);
 
 /* Operations of these strategies; work begins with a bsr_matrix. `material` is the common update followed by
  * the assembly, `residual` that of node_csr, and the diagonal is read from the matrix. */
-fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const double *displacement, double *r);
-fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
-fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d);
-fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
-fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d);
+fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r);
+fe_status FE_PRECISE(bsr_material_host)(fe_problem *p, void *work, fe_linearization mode,
+                                        const double *displacement);
+fe_status FE_PRECISE(bsr_diagonal_host)(const fe_problem *p, void *work, void *d);
+fe_status FE_PRECISE(bsr_material_cuda)(fe_problem *p, void *work, fe_linearization mode,
+                                        const double *displacement);
+fe_status FE_PRECISE(bsr_diagonal_cuda)(const fe_problem *p, void *work, void *d);
 #ifdef __cplusplus
 }
 #endif

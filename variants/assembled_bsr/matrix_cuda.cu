@@ -11,20 +11,20 @@ enum { BLOCK_SIZE = 64, DIAGONAL_BLOCK_SIZE = 256 };
 /* Blocks of a row that are summed at a time: all of a node's inside a box, 27 and 15. Longer rows visit their
  * elements again. */
 FE_BODY constexpr int row_blocks(int kind) { return FE_CORNERS(kind) == 8 ? 27 : 20; }
-/* Doubles between teams, so that those of a warp read from different banks. */
+/* Numbers between teams, so that those of a warp read from different banks. */
 FE_BODY constexpr int team_gap(int kind) { return FE_CORNERS(kind) == 8 ? 9 : 2; }
 FE_BODY constexpr int team_points(int kind) { return kind == FE_TET4 ? 1 : FE_CORNERS(kind); }
 
 typedef struct open_point {
     fe_stiffness stiffness;
-    double A[3][3];
-    double gap[2]; /* neighbours write to different banks */
+    fe_scalar A[3][3];
+    fe_scalar gap[2]; /* neighbours write to different banks */
 } open_point;
 
 template <int KIND> struct alignas(16) team_memory {
     open_point point[FE_CORNERS(KIND)]; /* of one element, or of four Tet4 */
-    double sum[row_blocks(KIND)][9];
-    double gap[team_gap(KIND)];
+    fe_scalar sum[row_blocks(KIND)][9];
+    fe_scalar gap[team_gap(KIND)];
 };
 
 /* J[c][j] = d x_c / d s_j at point q, which is no constant here. */
@@ -34,13 +34,13 @@ FE_BODY void jacobian_at(int kind, fe_real x[8][3], int q, fe_real J[3][3])
         fe_gradient_at(kind, x, NULL, 0, 0, J);
         return;
     }
-    const double s[3] = {fe_gauss(q & 1), fe_gauss(q >> 1 & 1), fe_gauss(q >> 2)};
+    const fe_real s[3] = {fe_gauss(q & 1), fe_gauss(q >> 1 & 1), fe_gauss(q >> 2)};
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        double here[4], rise[4];
+        fe_real here[4], rise[4];
         FE_UNROLL_FOR (int i = 0; i < 4; i++)
             rise[i] = x[i + 4][c] - x[i][c], here[i] = x[i][c] + s[2] * rise[i];
-        const double x0 = here[1] - here[0], y0 = here[2] - here[0], twist = (here[3] - here[2]) - x0;
-        const double low = rise[0] + s[0] * (rise[1] - rise[0]), high = rise[2] + s[0] * (rise[3] - rise[2]);
+        const fe_real x0 = here[1] - here[0], y0 = here[2] - here[0], twist = (here[3] - here[2]) - x0;
+        const fe_real low = rise[0] + s[0] * (rise[1] - rise[0]), high = rise[2] + s[0] * (rise[3] - rise[2]);
         J[c][0] = x0 + s[1] * twist, J[c][1] = y0 + s[0] * twist, J[c][2] = low + s[1] * (high - low);
     }
 }
@@ -81,9 +81,9 @@ FE_BODY int find_block(const bsr_rows *r, int i, int n, int column)
 }
 
 /* sum += block of corner 0 and corner b from the points of an element. */
-template <int KIND> FE_BODY void add_block(const open_point *point, int b, double sum[9])
+template <int KIND> FE_BODY void add_block(const open_point *point, int b, fe_scalar sum[9])
 {
-    double K[9] = {0.0};
+    fe_real K[9] = {0.0f};
     FE_UNROLL_FOR (int q = 0; q < team_points(KIND); q++) {
         fe_real A[3][3], h[3];
         FE_UNROLL_FOR (int i = 0; i < 9; i++) A[i / 3][i % 3] = point[q].A[i / 3][i % 3];
@@ -101,7 +101,7 @@ FE_BODY void assemble_blocks(const fe_view *m, const bsr_rows *r, int i, int n, 
 {
     constexpr int TEAM = FE_CORNERS(KIND), POINTS = team_points(KIND), BATCH = TEAM / POINTS;
     const int b = threadIdx.x % TEAM;
-    for (int c = b; c < 9 * row_blocks(KIND); c += TEAM) s->sum[c / 9][c % 9] = 0.0;
+    for (int c = b; c < 9 * row_blocks(KIND); c += TEAM) s->sum[c / 9][c % 9] = 0.0f;
     for (int k = 0; k < rounds; k += BATCH) {
         int place[BATCH];
         FE_UNROLL_FOR (int j = 0; j < BATCH; j++) {
@@ -151,32 +151,32 @@ FE_BODY void assemble_row(const fe_view *m, const bsr_rows *r, int i, team_memor
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-__global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_rows r, double *d)
+static __global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_rows r, fe_number *d)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= r.n_row) return;
     for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_entry(&r, i, r.diagonal[i], c)];
 }
 
-extern "C" fe_status bsr_material_cuda(fe_problem *p, void *work, fe_linearization mode,
-                                       const double *displacement)
+extern "C" fe_status FE_PRECISE(bsr_material_cuda)(fe_problem *p, void *work, fe_linearization mode,
+                                                   const double *displacement)
 {
     const bsr_matrix *matrix = (const bsr_matrix *)work;
     FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
         const size_t n = (size_t)r.n_row * fe_corners(p->kind);
-        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r);
+        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, fe_problem_in(p, FE_PRECISION).view, r);
     }
     return FE_OK;
 }
 
-extern "C" fe_status bsr_diagonal_cuda(const fe_problem *p, void *work, double *d)
+extern "C" fe_status FE_PRECISE(bsr_diagonal_cuda)(const fe_problem *p, void *work, void *d)
 {
     const bsr_matrix *matrix = (const bsr_matrix *)work;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
-        FE_LAUNCH(p->device, r.n_row, DIAGONAL_BLOCK_SIZE, bsr_diagonal, r, d);
+        FE_LAUNCH(p->device, r.n_row, DIAGONAL_BLOCK_SIZE, bsr_diagonal, r, (fe_number *)d);
     }
     return FE_OK;
 }

@@ -48,12 +48,14 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
     }
 }
 
-fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
+fe_status FE_PRECISE(bsr_material_host)(fe_problem *p, void *work, fe_linearization mode,
+                                        const double *displacement)
 {
     const bsr_matrix *matrix = work;
-    const fe_view *m = &p->view;
     const int threads = p->device->threads;
     FE_TRY(fe_material_host(p, NULL, mode, displacement));
+    const fe_problem in = fe_problem_in(p, FE_PRECISION);
+    const fe_view *m = &in.view;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows *r = &matrix->part[part];
         const int last = r->row + r->n_row;
@@ -66,8 +68,9 @@ fe_status bsr_material_host(fe_problem *p, void *work, fe_linearization mode, co
     return FE_OK;
 }
 
-fe_status bsr_diagonal_host(const fe_problem *p, void *work, double *d)
+fe_status FE_PRECISE(bsr_diagonal_host)(const fe_problem *p, void *work, void *blocks)
 {
+    fe_number *d = blocks;
     const bsr_matrix *matrix = work;
     const int threads = p->device->threads;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {

@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
-static const double one = 1.0, zero = 0.0;
+/* cuSPARSE has no product of a matrix of floats with vectors of doubles: there is no mixed precision. */
+#if FE_PRECISION != FE_MIXED
+
+static const fe_number one = 1.0f, zero = 0.0f;
 static const cusparseSpMVAlg_t algorithms[] = {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2};
 enum { N_ALGORITHM = 2, BLOCK_SIZE = 256, CALLS = 5, ROUNDS = 3 };
 
@@ -38,7 +41,8 @@ static void release(void *work)
 }
 
 /* Row offsets and columns of CSR from those of blocks, one block row per thread. */
-__global__ void __launch_bounds__(BLOCK_SIZE) assembled_csr_structure(bsr_rows r, int *first, int *column)
+static __global__ void __launch_bounds__(BLOCK_SIZE)
+    assembled_csr_structure(bsr_rows r, int *first, int *column)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= r.n_row) return;
@@ -62,28 +66,28 @@ static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const 
     FE_TRY(fe_device_allocate(d, (size_t)n_row + 1, sizeof *l->first, "assembled_csr", (void **)&l->first));
     FE_TRY(fe_device_allocate(d, n_value, sizeof *l->column, "assembled_csr", (void **)&l->column));
     FE_LAUNCH(d, r->n_row, BLOCK_SIZE, assembled_csr_structure, *r, l->first, l->column);
-    CUSPARSE_TRY(cusparseCreateDnVec(&l->direction, n_column, r->value, CUDA_R_64F));
-    CUSPARSE_TRY(cusparseCreateDnVec(&l->product, n_row, r->value, CUDA_R_64F));
+    CUSPARSE_TRY(cusparseCreateDnVec(&l->direction, n_column, r->value, LIBRARY_NUMBER));
+    CUSPARSE_TRY(cusparseCreateDnVec(&l->product, n_row, r->value, LIBRARY_NUMBER));
     for (int a = 0; a < N_ALGORITHM; a++) {
         size_t bytes = 0;
         CUSPARSE_TRY(cusparseCreateCsr(&l->matrix[a], n_row, n_column, (int64_t)n_value, l->first, l->column,
                                        r->value, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                                       CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+                                       CUSPARSE_INDEX_BASE_ZERO, LIBRARY_NUMBER));
         CUSPARSE_TRY(cusparseSpMV_bufferSize(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix[a],
-                                             l->direction, &zero, l->product, CUDA_R_64F, algorithms[a],
+                                             l->direction, &zero, l->product, LIBRARY_NUMBER, algorithms[a],
                                              &bytes));
         FE_TRY(fe_device_allocate(d, bytes, 1, "cuSPARSE", &l->workspace[a]));
 #if CUSPARSE_VERSION >= 12300 /* CUDA 12.4; values may change afterwards, the structure may not */
         CUSPARSE_TRY(cusparseSpMV_preprocess(library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix[a],
-                                             l->direction, &zero, l->product, CUDA_R_64F, algorithms[a],
+                                             l->direction, &zero, l->product, LIBRARY_NUMBER, algorithms[a],
                                              l->workspace[a]));
 #endif
     }
     return FE_OK;
 }
 
-static fe_status multiply(const assembled_csr *w, fe_part part, int algorithm, const double *direction,
-                          double *y)
+static fe_status multiply(const assembled_csr *w, fe_part part, int algorithm, const fe_number *direction,
+                          fe_number *y)
 {
     const bsr_rows *r = &w->matrix.part[part];
     const csr_rows *l = &w->part[part];
@@ -91,14 +95,14 @@ static fe_status multiply(const assembled_csr *w, fe_part part, int algorithm, c
     CUSPARSE_TRY(cusparseDnVecSetValues(l->direction, (void *)direction));
     CUSPARSE_TRY(cusparseDnVecSetValues(l->product, y + 3 * (size_t)r->row));
     CUSPARSE_TRY(cusparseSpMV(w->library, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, l->matrix[algorithm],
-                              l->direction, &zero, l->product, CUDA_R_64F, algorithms[algorithm],
+                              l->direction, &zero, l->product, LIBRARY_NUMBER, algorithms[algorithm],
                               l->workspace[algorithm]));
     return FE_OK;
 }
 
 /* Seconds of a product, in the fastest of some rounds; the first one warms up. */
-static fe_status measure(const assembled_csr *w, fe_device *d, int algorithm, const double *direction,
-                         double *y, double *seconds)
+static fe_status measure(const assembled_csr *w, fe_device *d, int algorithm, const fe_number *direction,
+                         fe_number *y, double *seconds)
 {
     *seconds = INFINITY;
     for (int round = 0; round <= ROUNDS; round++) {
@@ -113,7 +117,7 @@ static fe_status measure(const assembled_csr *w, fe_device *d, int algorithm, co
     return FE_OK;
 }
 
-static fe_status choose(assembled_csr *w, fe_device *d, const double *direction, double *y)
+static fe_status choose(assembled_csr *w, fe_device *d, const fe_number *direction, fe_number *y)
 {
     double seconds[N_ALGORITHM];
     for (int a = 0; a < N_ALGORITHM; a++) FE_TRY(measure(w, d, a, direction, y, &seconds[a]));
@@ -134,7 +138,7 @@ static fe_status setup(fe_problem *p, void **work)
     double *direction = NULL, *y = NULL;
     FE_TRY(fe_device_keep_open(d, sizeof(assembled_csr), "assembled_csr", release, work));
     assembled_csr *w = (assembled_csr *)*work;
-    FE_TRY(bsr_open(p, BSR_CSR, &w->matrix));
+    FE_TRY(bsr_open(p, BSR_CSR, FE_PRECISION, &w->matrix));
     CUSPARSE_TRY(cusparseCreate(&w->library));
     CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(d)));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
@@ -142,7 +146,7 @@ static fe_status setup(fe_problem *p, void **work)
             FE_TRY(open_rows(p, w->library, &w->matrix.part[part], &w->part[part]));
     fe_status status = fe_device_vector(d, p->view.n_local, "assembled_csr", &direction);
     if (status == FE_OK) status = fe_device_vector(d, p->view.n_local, "assembled_csr", &y);
-    if (status == FE_OK) status = choose(w, d, direction, y);
+    if (status == FE_OK) status = choose(w, d, (const fe_number *)direction, (fe_number *)y);
     if (direction) d->ops->memory.release(d, direction);
     if (y) d->ops->memory.release(d, y);
     return status;
@@ -150,17 +154,15 @@ static fe_status setup(fe_problem *p, void **work)
 
 static const char *note(const void *work) { return ((const assembled_csr *)work)->note; }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
 {
     (void)p;
     const assembled_csr *w = (const assembled_csr *)work;
-    return multiply(w, part, w->choice, direction, y);
+    return multiply(w, part, w->choice, (const fe_number *)direction, (fe_number *)y);
 }
 
-extern "C" const fe_assembly assembled_csr_cuda = {.setup = setup,
-                                                   .residual = bsr_residual,
-                                                   .material = bsr_material_cuda,
-                                                   .jacvec = jacvec,
-                                                   .diagonal = bsr_diagonal_cuda,
-                                                   .traits = FE_STORES | FE_ASSEMBLED,
-                                                   .note = note};
+FE_TABLE(assembled_csr_cuda, .setup = setup, .residual = bsr_residual,
+         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_ASSEMBLED, .note = note)
+
+#endif

@@ -7,6 +7,9 @@
 
 #include <cusparse.h>
 
+/* The number of matrices and vectors. */
+#define LIBRARY_NUMBER (FE_PRECISION == FE_DOUBLE ? CUDA_R_64F : CUDA_R_32F)
+
 #define CUSPARSE_TRY(call)                                                                                   \
     do {                                                                                                     \
         const cusparseStatus_t cusparse_try_status = (call);                                                 \

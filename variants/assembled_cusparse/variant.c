@@ -7,15 +7,17 @@
 #define CUSPARSE_TABLE(table) NULL
 #endif
 
-extern const fe_assembly assembled_cusparse_host, assembled_cusparse_cuda;
-extern const fe_assembly assembled_csr_host, assembled_csr_cuda;
+FE_DECLARE_TABLES(assembled_cusparse);
+FE_DECLARE_TABLES(assembled_csr);
 
 const fe_variant fe_variant_assembled_cusparse = {
     .name = "assembled_cusparse",
     .summary = "the matrix itself in 3x3 blocks, product by cuSPARSE",
     .deterministic = 1,
     .host = &assembled_cusparse_host,
+    .host_single = &assembled_cusparse_host_single,
     .cuda = CUSPARSE_TABLE(assembled_cusparse_cuda),
+    .cuda_single = CUSPARSE_TABLE(assembled_cusparse_cuda_single),
 };
 
 const fe_variant fe_variant_assembled_csr = {
@@ -23,5 +25,7 @@ const fe_variant fe_variant_assembled_csr = {
     .summary = "the matrix itself in scalar rows (CSR), product by cuSPARSE",
     .deterministic = 0,
     .host = &assembled_csr_host,
+    .host_single = &assembled_csr_host_single,
     .cuda = CUSPARSE_TABLE(assembled_csr_cuda),
+    .cuda_single = CUSPARSE_TABLE(assembled_csr_cuda_single),
 };

@@ -13,7 +13,8 @@
 enum { CORNER_GATHER_BY_NODE = 1, CORNER_GATHER_SLICE = 32 };
 
 typedef struct corner_gather {
-    double *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
+    fe_scalar
+        *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
     const int *place; /* [n_corner][ld] slot of each corner, also of ghosts; by node only, as is: */
     const int *slice; /* [slices + 1] first slot of 32 rows */
@@ -23,7 +24,12 @@ typedef struct corner_gather {
 extern "C"
 #endif
     fe_status
-    corner_gather_setup(fe_problem *p, void **work);
+    corner_gather_make(fe_problem *p, size_t value_bytes, void **work);
+
+static inline fe_status corner_gather_setup(fe_problem *p, void **work)
+{
+    return corner_gather_make(p, sizeof(fe_scalar), work);
+}
 
 /* Threads that share an element: 4, 2 or 1 for Hex8. */
 #ifdef __CUDACC__
@@ -51,7 +57,7 @@ FE_BODY fe_element corner_gather_open(int kind, int team, const fe_view *m, int 
 FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_element e, int b, int width,
                                  const fe_real value[])
 {
-    const fe_mask all = fe_splat(1.0) > 0.0;
+    const fe_mask all = fe_splat(1.0f) > fe_splat(0.0f);
     fe_index at = fe_corner_place(b, e.turn, m->ld, e.e);
     if (CORNER_GATHER_BY_NODE) at = fe_read_index(w->place, at, 0);
     FE_UNROLL_FOR (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
@@ -59,14 +65,14 @@ FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_el
 
 /* Stores the forces on the corners of the elements first, first + 1, … < last of one warp in their slots. */
 FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
-                                  int last, const double *displacement)
+                                  int last, const fe_number *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
-    fe_team_read(held, node, m->x, x);
-    fe_team_read(held, node, displacement, f);
+    fe_team_read(kind, held, m, element, node, fe_coordinates(m), x);
+    fe_team_read(kind, held, m, element, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
     FE_UNROLL_FOR (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b]);
 }
@@ -78,7 +84,7 @@ FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gat
     fe_real x[8][3], block[6];
     const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
-    fe_team_read(held, node, m->x, x);
+    fe_team_read(kind, held, m, element, node, fe_coordinates(m), x);
     fe_team_spread(fe_corners(kind), held, x);
     FE_UNROLL_LARGE_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);

@@ -5,12 +5,12 @@
 enum { BLOCK_SIZE = 128, ROW_BLOCK_SIZE = 256 };
 
 /* Sums over the slots of a row. Eight corners at a time keep enough loads in flight. */
-FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int width, double sum[])
+FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int width, fe_number sum[])
 {
     const int first = m->corner_first[row], n = m->corner_first[row + 1] - first;
     const int start =
         CORNER_GATHER_BY_NODE ? w->slice[row / CORNER_GATHER_SLICE] + row % CORNER_GATHER_SLICE : 0;
-    for (int c = 0; c < width; c++) sum[c] = 0.0;
+    for (int c = 0; c < width; c++) sum[c] = 0.0f;
 #pragma unroll 8
     for (int k = 0; k < n; k++) {
         int at = start + CORNER_GATHER_SLICE * k;
@@ -22,30 +22,30 @@ FE_BODY void sum_row(const fe_view *m, const corner_gather *w, int row, int widt
     }
 }
 
-__global__ void __launch_bounds__(ROW_BLOCK_SIZE)
-    corner_gather_rows(fe_view m, corner_gather w, int first, int last, double *y)
+static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
+    corner_gather_rows(fe_view m, corner_gather w, int first, int last, fe_number *y)
 {
     const int row = first + blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= last) return;
-    double sum[3];
+    fe_number sum[3];
     sum_row(&m, &w, row, 3, sum);
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
-__global__ void __launch_bounds__(ROW_BLOCK_SIZE) corner_gather_blocks(fe_view m, corner_gather w, double *d)
+static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
+    corner_gather_blocks(fe_view m, corner_gather w, fe_number *d)
 {
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= m.n_owned) return;
-    double sum[6];
+    fe_number sum[6];
     sum_row(&m, &w, row, 6, sum);
-    double rows[3][3];
-    fe_block_rows(sum, rows);
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
+    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2}; /* as fe_block_rows */
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_##operation##_##name(                        \
-        fe_view m, corner_gather w, int first, int last, const double *displacement)                         \
+        fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                      \
     {                                                                                                        \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
         if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, displacement);                         \
@@ -64,8 +64,8 @@ FE_EACH_KIND(KERNEL)
 /* Lanes of n elements. */
 static size_t lanes(const fe_problem *p, int n) { return (size_t)n * corner_gather_team(p->kind); }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const corner_gather *w = (const corner_gather *)work;
     int first, last;
@@ -78,17 +78,13 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     const corner_gather *w = (const corner_gather *)work;
     FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), BLOCK_SIZE, corner_gather_diagonal, p->view, *w);
-    FE_LAUNCH(p->device, p->view.n_owned, ROW_BLOCK_SIZE, corner_gather_blocks, p->view, *w, d);
+    FE_LAUNCH(p->device, p->view.n_owned, ROW_BLOCK_SIZE, corner_gather_blocks, p->view, *w, (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly corner_gather_cuda = {.setup = corner_gather_setup,
-                                                   .residual = residual,
-                                                   .material = fe_material_cuda,
-                                                   .jacvec = jacvec,
-                                                   .diagonal = diagonal,
-                                                   .traits = FE_STORES};
+FE_TABLE(corner_gather_cuda, .setup = corner_gather_setup, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

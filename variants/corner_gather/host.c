@@ -5,7 +5,7 @@
 /* Sums over the slots of rows row, row + 1, … of one slice; beyond a row's corners slots hold 0. */
 FE_BODY void sum_rows(const fe_view *m, const corner_gather *w, int row, int last, int width, fe_real sum[])
 {
-    for (int c = 0; c < width; c++) sum[c] = fe_splat(0.0);
+    for (int c = 0; c < width; c++) sum[c] = fe_splat(0.0f);
     if (CORNER_GATHER_BY_NODE) {
         const int *slice = w->slice + row / CORNER_GATHER_SLICE;
         for (int at = slice[0]; at < slice[1]; at += CORNER_GATHER_SLICE)
@@ -21,7 +21,7 @@ FE_BODY void sum_rows(const fe_view *m, const corner_gather *w, int row, int las
 }
 
 /* Rows row, row + 1, … of y, if they are in [first, last). */
-FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int first, int last, double *y)
+FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int first, int last, fe_number *y)
 {
     fe_real sum[3];
     sum_rows(m, w, row, last, 3, sum);
@@ -30,7 +30,7 @@ FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int 
             for (int c = 0; c < 3; c++) y[3 * (size_t)(row + l) + c] = sum[c][l];
 }
 
-FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, double *d)
+FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, fe_number *d)
 {
     fe_real sum[6], rows[3][3];
     sum_rows(m, w, row, m->n_owned, 6, sum);
@@ -39,8 +39,8 @@ FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, do
         for (int i = 0; i < 9; i++) d[9 * (size_t)(row + l) + i] = rows[i / 3][i % 3][l];
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const fe_view *m = &p->view;
     const corner_gather *w = work;
@@ -59,7 +59,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     const fe_view *m = &p->view;
     const corner_gather *w = work;
@@ -72,9 +72,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly corner_gather_host = {.setup = corner_gather_setup,
-                                        .residual = residual,
-                                        .material = fe_material_host,
-                                        .jacvec = jacvec,
-                                        .diagonal = diagonal,
-                                        .traits = FE_STORES};
+FE_TABLE(corner_gather_host, .setup = corner_gather_setup, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

@@ -72,7 +72,7 @@ static fe_status build_slots(fe_problem *p, corner_gather *w, slots *s)
     return d->ops->wait(d);
 }
 
-fe_status corner_gather_setup(fe_problem *p, void **work)
+fe_status corner_gather_make(fe_problem *p, size_t value_bytes, void **work)
 {
     corner_gather *w;
     FE_TRY(fe_device_keep(p->device, sizeof *w, "corner_gather", work));
@@ -84,6 +84,6 @@ fe_status corner_gather_setup(fe_problem *p, void **work)
         free(s.conn), free(s.place), free(s.filled), free(s.slice);
         FE_TRY(status);
     }
-    return fe_device_allocate(p->device, 6 * w->n_slot, sizeof *w->value, "corner_gather: corner forces",
+    return fe_device_allocate(p->device, 6 * w->n_slot, value_bytes, "corner_gather: corner forces",
                               (void **)&w->value);
 }

@@ -18,23 +18,28 @@ FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
     row[2] = dof_csr_pick(axis, t[5], t[4], t[2]);
 }
 
-/* A field at the corners of a turned element; corner 0 is known. */
-FE_BODY void dof_csr_read(int kind, const fe_index node[8], const double *field, const fe_real own[3],
+/* A field at the corners of a turned element; corner 0 is known, and 0 in mixed precision (fe_element_read).
+ */
+FE_BODY void dof_csr_read(int kind, const fe_index node[8], const fe_number *field, const fe_real own[3],
                           fe_real f[8][3])
 {
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) f[0][c] = own[c];
-    FE_UNROLL_FOR (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+    if (FE_PRECISION == FE_MIXED) {
+        fe_element_read(kind, node, field, f);
+    } else {
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) f[0][c] = own[c];
+        FE_UNROLL_FOR (int b = 1; b < fe_corners(kind); b++) fe_read3(field, node[b], f[b]);
+    }
 }
 
 /* Force on corner 0 of the turned elements along the axis. own: x and displacement there. */
 FE_BODY fe_real dof_csr_force(int kind, int op, const fe_view *m, fe_index e, fe_index turn, int axis,
-                              const double *displacement, fe_real own[2][3])
+                              const fe_number *displacement, fe_real own[2][3])
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force = fe_splat(FE_EMPTY);
     const fe_element element = fe_element_open(m, e, turn);
     fe_element_nodes(kind, m, element, node);
-    dof_csr_read(kind, node, m->x, own[0], x);
+    dof_csr_read(kind, node, fe_coordinates(m), own[0], x);
     dof_csr_read(kind, node, displacement, own[1], f);
     FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3], gu[3];
@@ -61,7 +66,7 @@ FE_BODY void dof_csr_block_row(int kind, const fe_view *m, fe_index e, fe_index 
     fe_real x[8][3], block[6];
     const fe_element element = fe_element_open(m, e, turn);
     fe_element_nodes(kind, m, element, node);
-    dof_csr_read(kind, node, m->x, own, x);
+    dof_csr_read(kind, node, fe_coordinates(m), own, x);
     fe_element_diagonal(kind, m, element, x, 0, block);
     dof_csr_row(axis, block, row);
 }

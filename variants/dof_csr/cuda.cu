@@ -1,15 +1,15 @@
 /* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
 #include "common/problem/kernels.h"
 #include "variants/dof_csr/assembly.h"
-#include "variants/node_csr/lists.h"
 
 enum { BLOCK_SIZE = 128 };
 
-FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const double *displacement,
-                         double *y)
+FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const fe_number *displacement,
+                         fe_number *y)
 {
-    double sum = 0.0, own[2][3];
-    fe_read3(m->x, row, own[0]);
+    fe_number sum = 0.0f;
+    fe_real own[2][3];
+    fe_read3(fe_coordinates(m), row, own[0]);
     fe_read3(displacement, row, own[1]);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
@@ -18,13 +18,13 @@ FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, 
     y[3 * (size_t)row + axis] = sum;
 }
 
-FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, double *d)
+FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_number *d)
 {
-    double sum[3] = {0.0, 0.0, 0.0}, own[3];
-    fe_read3(m->x, row, own);
+    fe_real sum[3] = {0.0f, 0.0f, 0.0f}, own[3];
+    fe_read3(fe_coordinates(m), row, own);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-        double block_row[3];
+        fe_real block_row[3];
         dof_csr_block_row(kind, m, corner >> 3, corner & 7, axis, own, block_row);
         for (int i = 0; i < 3; i++) sum[i] += block_row[i];
     }
@@ -32,15 +32,15 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, doubl
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        dof_csr_##operation##_##name(fe_view m, int first, int n, const double *displacement, double *y)     \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_##operation##_##name(                              \
+        fe_view m, int first, int n, const fe_number *displacement, fe_number *y)                            \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, double *d)              \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)           \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)m.n_owned) entry_diagonal(KIND, &m, i / 3, i % 3, d);                          \
@@ -49,48 +49,10 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-FE_BODY void list_force(int op, const fe_view *m, const node_csr_lists *w, int row, int axis, double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
-    double sum = 0.0;
-    node_csr_visit_row(op, m, w, row, [&](const double *stress, const double *g) {
-        double stress_row[3];
-        dof_csr_row(axis, stress, stress_row);
-        sum += stress_row[0] * g[0] + stress_row[1] * g[1] + stress_row[2] * g[2];
-    });
-    y[3 * (size_t)row + axis] = sum;
-}
-
-#define LISTS(KIND, name, OP, operation)                                                                     \
-    __global__ void __launch_bounds__(BLOCK_SIZE, NODE_CSR_RESIDENT)                                         \
-        dof_csr_##operation##_lists(fe_view m, node_csr_lists w, int n, double *y)                           \
-    {                                                                                                        \
-        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
-        if (i < 3 * (unsigned)n) list_force(OP, &m, &w, i / 3, i % 3, y);                                    \
-    }
-FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
-#undef LISTS
-
-/* Rows of the interior, as in node_csr. */
-static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op,
-                                 const double *displacement, double *y)
-{
-    const fe_view *m = &p->view;
-    const int n = m->n_node_interior;
-    FE_TRY(node_csr_split_input(p, w, displacement));
-    if (op == FE_RESIDUAL)
-        FE_LAUNCH(p->device, 3 * (size_t)n, BLOCK_SIZE, dof_csr_residual_lists, *m, *w, n, y);
-    else if (op == FE_JACVEC)
-        FE_LAUNCH(p->device, 3 * (size_t)n, BLOCK_SIZE, dof_csr_jacvec_lists, *m, *w, n, y);
-    else
-        FE_LAUNCH(p->device, 3 * (size_t)n, BLOCK_SIZE, dof_csr_jacvec_elastic_lists, *m, *w, n, y);
-    return FE_OK;
-}
-
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
-{
-    if (work && part == FE_INTERIOR)
-        return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
+    (void)work;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
     const size_t entries = 3 * (size_t)(last - first);
@@ -99,16 +61,12 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, dof_csr_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, dof_csr_diagonal, p->view, (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly dof_csr_cuda = {.setup = node_csr_setup,
-                                             .residual = residual,
-                                             .material = fe_material_cuda,
-                                             .jacvec = jacvec,
-                                             .diagonal = diagonal,
-                                             .traits = FE_STORES | FE_INDEPENDENT};
+FE_TABLE(dof_csr_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)

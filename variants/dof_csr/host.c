@@ -5,26 +5,26 @@
 
 /* Entries `axis` of y's rows [first, last) += forces on their corners. */
 FE_BODY void rows_forces(int kind, int op, const fe_view *m, int axis, int first, int last,
-                         const double *displacement, double *y)
+                         const fe_number *displacement, fe_number *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real own[2][3];
-        fe_read3(m->x, c.row, own[0]);
+        fe_read3(fe_coordinates(m), c.row, own[0]);
         fe_read3(displacement, c.row, own[1]);
         const fe_real force = dof_csr_force(kind, op, m, c.e, c.corner, axis, displacement, own);
         for (int l = 0; l < c.active; l++) y[3 * (size_t)c.row.lane[l] + axis] += force[l];
     }
 }
 
-FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int last, double *d)
+FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int last, fe_number *d)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real own[3], sum[3];
-        fe_read3(m->x, c.row, own);
+        fe_read3(fe_coordinates(m), c.row, own);
         dof_csr_block_row(kind, m, c.e, c.corner, axis, own, sum);
         for (int l = 0; l < c.active; l++)
             for (int i = 0; i < 3; i++) d[9 * (size_t)c.row.lane[l] + 3 * axis + i] += sum[i][l];
@@ -45,5 +45,5 @@ FE_HOST_FORCES(fe_part_nodes, FORCES)
 FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
 
-const fe_assembly dof_csr_host = {
-    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal};
+FE_TABLE(dof_csr_host, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal)

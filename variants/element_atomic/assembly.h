@@ -6,7 +6,7 @@
 
 /* y[node] += corner forces of the elements e, for the first `active` lanes. */
 FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index e, int active, int contended,
-                                   const double *displacement, double *y)
+                                   const fe_number *displacement, fe_number *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
@@ -18,7 +18,7 @@ FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index 
 
 /* d[node] += diagonal blocks of the elements e. */
 FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int contended,
-                                     double *d)
+                                     fe_number *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];

@@ -15,14 +15,15 @@ FE_BODY int element_atomic_element(int kind)
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_##operation##_##name(                 \
-        fe_view m, int first, int last, const double *displacement, double *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + element_atomic_element(KIND);                                                  \
         if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, displacement, y);                         \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_diagonal_##name(fe_view m, double *d) \
+    __global__ void __launch_bounds__(BLOCK_SIZE(KIND))                                                      \
+        element_atomic_diagonal_##name(fe_view m, fe_number *d)                                              \
     {                                                                                                        \
         const int e = element_atomic_element(KIND);                                                          \
         if (e < m.n_elem) element_atomic_diagonal(KIND, &m, e, 1, 1, d);                                     \
@@ -31,8 +32,8 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     (void)work;
     int first, last;
@@ -43,15 +44,12 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE(p->kind), element_atomic_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE(p->kind), element_atomic_diagonal, p->view, (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_atomic_cuda = {.residual = residual,
-                                                    .material = fe_material_cuda,
-                                                    .jacvec = jacvec,
-                                                    .diagonal = diagonal,
-                                                    .traits = FE_INDEPENDENT};
+FE_TABLE(element_atomic_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_INDEPENDENT)

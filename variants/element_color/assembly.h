@@ -21,17 +21,24 @@ typedef struct element_color_order {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Colours both parts; *work becomes an element_color_order that lives as long as the device. */
-fe_status element_color_setup(fe_problem *p, void **work);
+/* Colours both parts; *work becomes an element_color_order that lives as long as the device. tangent_bytes:
+ * of a number of the tangent. */
+fe_status element_color_open(fe_problem *p, size_t tangent_bytes, void **work);
 #ifdef __cplusplus
 }
 #endif
+
+static inline fe_status element_color_setup(fe_problem *p, void **work)
+{
+    return element_color_open(p, sizeof(fe_tangent_number), work);
+}
 
 /* The view with places instead of elements; states stay in the order of the elements. */
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {
     fe_view m = p->view;
-    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = order->tangent, m.full = NULL;
+    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = (fe_stored_number *)order->tangent,
+    m.full = NULL;
     return m;
 }
 
@@ -43,13 +50,30 @@ FE_BOTH void element_color_sort(int kind, const fe_view *m, const element_color_
     const uint8_t flags = m->trial.flags[e];
     if (c == 0 && q == 0) order->flags[i] = flags;
     if (flags & FE_SOFTENED)
-        order->tangent[fe_point_index(kind, c, q, i)] = m->tangent[fe_point_index(kind, c, q, e)];
+        order->tangent[fe_point_index(kind, c, q, i)] = fe_tangents(m)[fe_point_index(kind, c, q, e)];
 }
 
-/* y[node] += corner forces of the elements at places i. The residual reads the committed state. The device
- * has a body of its own. */
+/* y[node] += f for the first `active` lanes. The nodes differ, but the compiler cannot know that. So on the
+ * device all sums are read before the first one is written, and no read waits for a write. */
+#ifdef __CUDACC__
+FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], fe_number *y)
+{
+    fe_real sum[8][3];
+    (void)active;
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_read3(y, node[b], sum[b]);
+    FE_UNROLL_FOR (int b = 0; b < n; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[3 * (size_t)node[b] + c] = sum[b][c] + f[b][c];
+}
+#else
+FE_BODY void element_color_add(int n, const fe_index node[8], int active, fe_real f[8][3], fe_number *y)
+{
+    FE_UNROLL_FOR (int b = 0; b < n; b++) fe_add3(y, node[b], active, 0, f[b]);
+}
+#endif
+
+/* y[node] += corner forces of the elements at places i. The residual reads the committed state. */
 FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int *elem, fe_index i, int active,
-                                  const double *displacement, double *y)
+                                  const fe_number *displacement, fe_number *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
@@ -57,11 +81,11 @@ FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int 
     if (op == FE_RESIDUAL) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
     fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
-    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) fe_add3(y, node[b], active, 0, force[b]);
+    element_color_add(fe_corners(kind), node, active, force, y);
 }
 
 /* d[node] += diagonal blocks of the elements at places i. */
-FE_BODY void element_color_diagonal(int kind, const fe_view *m, fe_index i, int active, double *d)
+FE_BODY void element_color_diagonal(int kind, const fe_view *m, fe_index i, int active, fe_number *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];

@@ -123,7 +123,7 @@ static fe_status sort_elements(coloring *k, const fe_problem *p, int *elem, int 
     return FE_OK;
 }
 
-static fe_status build_order(coloring *k, const fe_problem *p, int **elem, int **sorted,
+static fe_status build_order(coloring *k, const fe_problem *p, size_t tangent_bytes, int **elem, int **sorted,
                              element_color_order *order)
 {
     const fe_view *m = &p->view;
@@ -141,16 +141,16 @@ static fe_status build_order(coloring *k, const fe_problem *p, int **elem, int *
     FE_TRY(fe_device_upload(d, k->ld, sizeof **elem, *elem, "elements by colour", (void **)&order->elem));
     FE_TRY(fe_device_upload(d, n, sizeof **sorted, *sorted, "elements by colour", (void **)&order->conn));
     FE_TRY(fe_device_allocate(d, k->ld, sizeof *order->flags, "flags by colour", (void **)&order->flags));
-    return fe_device_allocate(d, (size_t)FE_N_TANGENT * fe_points(p->kind) * k->ld, sizeof *order->tangent,
+    return fe_device_allocate(d, (size_t)FE_N_TANGENT * fe_points(p->kind) * k->ld, tangent_bytes,
                               "tangent by colour", (void **)&order->tangent);
 }
 
-fe_status element_color_setup(fe_problem *p, void **work)
+fe_status element_color_open(fe_problem *p, size_t tangent_bytes, void **work)
 {
     coloring k = {.n_corner = fe_corners(p->kind), .ld = (size_t)p->view.ld};
     int *elem = NULL, *sorted = NULL;
     FE_TRY(fe_device_keep(p->device, sizeof(element_color_order), "element_color", work));
-    const fe_status status = build_order(&k, p, &elem, &sorted, *work);
+    const fe_status status = build_order(&k, p, tangent_bytes, &elem, &sorted, *work);
     free(k.conn), free(k.mask), free(k.color), free(k.count), free(elem), free(sorted);
     return status;
 }

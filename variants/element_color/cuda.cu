@@ -3,78 +3,83 @@
 #include "variants/element_color/assembly.h"
 
 enum { BLOCK_SIZE = 128 };
-#define FORCES_BLOCK_SIZE(kind) (FE_CORNERS(kind) == 8 ? 64 : 128)
 
-/* Elements of one colour stand apart, so each of their nodes is in a cache line of its own. If a thread read
- * the nodes of its element, a warp would visit 32 lines per load, and each of them three times. So the block
- * reads and writes the rows of all its corners together, three neighbouring threads per row. */
-template <int KIND> struct corner_rows {
-    int node[FE_CORNERS(KIND) * FORCES_BLOCK_SIZE(KIND)]; /* [corner][thread] */
-    double x[FE_CORNERS(KIND) * FORCES_BLOCK_SIZE(KIND)][3];
-    double u[FE_CORNERS(KIND) * FORCES_BLOCK_SIZE(KIND)][3]; /* displacement, then forces */
-};
+/* Tet4: elements of one colour stand apart, so each of their nodes is in a cache line of its own. If a thread
+ * read the nodes of its element, a warp would visit 32 lines per load, and each of them three times. So the
+ * block reads and writes the rows of all its corners together, three neighbouring threads per row. On Hex8
+ * this is slower (HISTORY.md). */
+enum { CORNERS = 4, ROWS = CORNERS * BLOCK_SIZE };
+typedef struct corner_rows {
+    int node[ROWS]; /* [corner][thread] */
+    fe_number x[ROWS][3];
+    fe_number u[ROWS][3]; /* displacement, then forces */
+} corner_rows;
 
 /* Calls f(j, slot, c, i) for each number that the thread reads and writes, where number c of the row of this
  * slot is entry i of a vector. n: elements of the block. */
-template <int KIND, typename Function> FE_BODY void each_number(const corner_rows<KIND> *s, int n, Function f)
+template <typename Function> FE_BODY void each_number(const corner_rows *s, int n, Function f)
 {
-    FE_UNROLL_FOR (int j = 0; j < 3 * FE_CORNERS(KIND); j++) {
-        const int k = j * FORCES_BLOCK_SIZE(KIND) + threadIdx.x, slot = k / 3;
-        if (slot % FORCES_BLOCK_SIZE(KIND) < n) f(j, slot, k % 3, 3 * (size_t)s->node[slot] + k % 3);
+    FE_UNROLL_FOR (int j = 0; j < 3 * CORNERS; j++) {
+        const int k = j * BLOCK_SIZE + threadIdx.x, slot = k / 3;
+        if (slot % BLOCK_SIZE < n) f(j, slot, k % 3, 3 * (size_t)s->node[slot] + k % 3);
     }
 }
 
-/* Forces of the thread's element, whose rows are in shared memory, take the place of its displacement. */
-template <int KIND>
-FE_BODY void element_forces(int op, const fe_view *m, fe_element element, corner_rows<KIND> *s)
+/* Forces of the thread's element, whose rows are in shared memory, take the place of its displacement. In
+ * mixed precision corner 0 is subtracted before rounding, as in fe_element_read. */
+FE_BODY void element_forces(int kind, int op, const fe_view *m, fe_element element, corner_rows *s)
 {
     fe_real x[8][3], u[8][3], force[8][3];
-    FE_UNROLL_FOR (int i = 0; i < 3 * FE_CORNERS(KIND); i++) {
-        const int slot = i / 3 * FORCES_BLOCK_SIZE(KIND) + threadIdx.x;
-        x[i / 3][i % 3] = s->x[slot][i % 3], u[i / 3][i % 3] = s->u[slot][i % 3];
+    FE_UNROLL_FOR (int i = 0; i < 3 * CORNERS; i++) {
+        const int slot = i / 3 * BLOCK_SIZE + threadIdx.x, c = i % 3;
+        const bool from = FE_PRECISION == FE_MIXED;
+        x[i / 3][c] = (fe_real)(from ? s->x[slot][c] - s->x[threadIdx.x][c] : s->x[slot][c]);
+        u[i / 3][c] = (fe_real)(from ? s->u[slot][c] - s->u[threadIdx.x][c] : s->u[slot][c]);
     }
-    fe_element_forces(KIND, op, m, element, x, u, force);
-    FE_UNROLL_FOR (int i = 0; i < 3 * FE_CORNERS(KIND); i++)
-        s->u[i / 3 * FORCES_BLOCK_SIZE(KIND) + threadIdx.x][i % 3] = force[i / 3][i % 3];
+    fe_element_forces(kind, op, m, element, x, u, force);
+    FE_UNROLL_FOR (int i = 0; i < 3 * CORNERS; i++)
+        s->u[i / 3 * BLOCK_SIZE + threadIdx.x][i % 3] = force[i / 3][i % 3];
 }
 
 /* y[node] += corner forces of the elements at places [first, first + n), one per thread. The residual reads
  * the committed state. */
-template <int KIND>
-FE_BODY void block_forces(int op, const fe_view *m, const int *elem, int first, int n,
-                          const double *displacement, double *y)
+FE_BODY void block_forces(int kind, int op, const fe_view *m, const int *elem, int first, int n,
+                          const fe_number *displacement, fe_number *y)
 {
-    __shared__ corner_rows<KIND> s;
+    __shared__ corner_rows s;
     const int t = threadIdx.x;
     if (t < n)
-        FE_UNROLL_FOR (int b = 0; b < FE_CORNERS(KIND); b++)
-            s.node[b * FORCES_BLOCK_SIZE(KIND) + t] = m->conn[fe_corner_place(b, 0, m->ld, first + t)];
+        FE_UNROLL_FOR (int b = 0; b < CORNERS; b++)
+            s.node[b * BLOCK_SIZE + t] = m->conn[fe_corner_place(b, 0, m->ld, first + t)];
     __syncthreads();
-    each_number<KIND>(&s, n, [&](int, int slot, int c, size_t i) {
-        s.x[slot][c] = m->x[i], s.u[slot][c] = displacement[i];
+    each_number(&s, n, [&](int, int slot, int c, size_t i) {
+        s.x[slot][c] = fe_coordinates(m)[i], s.u[slot][c] = displacement[i];
     });
     __syncthreads();
     if (t < n) {
         const int e = op == FE_RESIDUAL ? elem[first + t] : first + t;
-        element_forces<KIND>(op, m, fe_element_open(m, e, fe_no_turn()), &s);
+        element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), &s);
     }
     __syncthreads();
-    double sum[3 * FE_CORNERS(KIND)];
-    each_number<KIND>(&s, n, [&](int j, int, int, size_t i) { sum[j] = y[i]; });
-    each_number<KIND>(&s, n, [&](int j, int slot, int c, size_t i) { y[i] = sum[j] + s.u[slot][c]; });
+    fe_number sum[3 * CORNERS];
+    each_number(&s, n, [&](int j, int, int, size_t i) { sum[j] = y[i]; });
+    each_number(&s, n, [&](int j, int slot, int c, size_t i) { y[i] = sum[j] + s.u[slot][c]; });
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(FORCES_BLOCK_SIZE(KIND)) element_color_##operation##_##name(           \
-        fe_view m, const int *elem, int first, int last, const double *displacement, double *y)              \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_color_##operation##_##name(                        \
+        fe_view m, const int *elem, int first, int last, const fe_number *displacement, fe_number *y)        \
     {                                                                                                        \
-        const int i = first + blockIdx.x * blockDim.x;                                                       \
-        block_forces<KIND>(OP, &m, elem, i, min(last - i, FORCES_BLOCK_SIZE(KIND)), displacement, y);        \
+        const int start = first + blockIdx.x * blockDim.x, i = start + threadIdx.x;                          \
+        if (FE_CORNERS(KIND) == CORNERS)                                                                     \
+            block_forces(KIND, OP, &m, elem, start, min(last - start, BLOCK_SIZE), displacement, y);         \
+        else if (i < last)                                                                                   \
+            element_color_forces(KIND, OP, &m, elem, i, 1, displacement, y);                                 \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        element_color_diagonal_##name(fe_view m, int first, int last, double *d)                             \
+        element_color_diagonal_##name(fe_view m, int first, int last, fe_number *d)                          \
     {                                                                                                        \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (i < last) element_color_diagonal(KIND, &m, i, 1, d);                                             \
@@ -83,7 +88,7 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-__global__ void __launch_bounds__(BLOCK_SIZE)
+static __global__ void __launch_bounds__(BLOCK_SIZE)
     element_color_material(int kind, fe_view m, element_color_order order, int n_row)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -98,38 +103,37 @@ static fe_status material(fe_problem *p, void *work, fe_linearization mode, cons
     const element_color_order order = *(const element_color_order *)work;
     const int n_row = mode == FE_LINEARIZATION_ELASTIC ? 1 : FE_N_TANGENT * fe_points(p->kind);
     FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
-    FE_LAUNCH(p->device, p->view.ld, BLOCK_SIZE, element_color_material, p->kind, p->view, order, n_row);
+    FE_LAUNCH(p->device, p->view.ld, BLOCK_SIZE, element_color_material, p->kind,
+              fe_problem_in(p, FE_PRECISION).view, order, n_row);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const element_color_order *order = (const element_color_order *)work;
     const fe_view view = element_color_view(p, order);
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
-        FE_LAUNCH_OPERATION(p, op, last - first, FORCES_BLOCK_SIZE(p->kind), element_color, view, order->elem,
-                            first, last, displacement, y);
+        FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_color, view, order->elem, first, last,
+                            displacement, y);
     }
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
     const element_color_order *order = (const element_color_order *)work;
     const fe_view view = element_color_view(p, order);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
-            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last, d);
+            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last,
+                           (fe_number *)blocks);
         }
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_color_cuda = {.setup = element_color_setup,
-                                                   .residual = residual,
-                                                   .material = material,
-                                                   .jacvec = jacvec,
-                                                   .diagonal = diagonal};
+FE_TABLE(element_color_cuda, .setup = element_color_setup, .residual = residual, .material = material,
+         .jacvec = jacvec, .diagonal = diagonal)

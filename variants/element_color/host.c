@@ -11,14 +11,14 @@ static fe_status material(fe_problem *p, void *work, fe_linearization mode, cons
               n_row = mode == FE_LINEARIZATION_ELASTIC ? 1 : FE_N_TANGENT * n_point,
               threads = p->device->threads;
     FE_TRY(fe_material_host(p, NULL, mode, displacement));
+    const fe_view m = fe_problem_in(p, FE_PRECISION).view;
     FE_PARALLEL_FOR (k, 0, n_row, 1, threads)
-        for (int i = 0; i < p->view.ld; i++)
-            element_color_sort(p->kind, &p->view, order, k / n_point, k % n_point, i);
+        for (int i = 0; i < m.ld; i++) element_color_sort(p->kind, &m, order, k / n_point, k % n_point, i);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const element_color_order *order = work;
     const fe_view m = element_color_view(p, order);
@@ -35,11 +35,12 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
     const element_color_order *order = work;
     const fe_view m = element_color_view(p, order);
     const int threads = p->device->threads;
+    fe_number *d = blocks;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
@@ -52,8 +53,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly element_color_host = {.setup = element_color_setup,
-                                        .residual = residual,
-                                        .material = material,
-                                        .jacvec = jacvec,
-                                        .diagonal = diagonal};
+FE_TABLE(element_color_host, .setup = element_color_setup, .residual = residual, .material = material,
+         .jacvec = jacvec, .diagonal = diagonal)

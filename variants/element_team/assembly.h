@@ -103,10 +103,10 @@ FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e,
  * component k % 3 of lane k / 3. */
 enum { TOGETHER = 1 };
 #ifdef __CUDACC__
-FE_BODY void element_team_add(double *y, fe_index node, int active, int contended, const fe_real f[3])
+FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int contended, const fe_real f[3])
 {
     const int lane = fe_lane();
-    double sent[3];
+    fe_real sent[3];
     if (TOGETHER) {
         FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             const int round = (2 * c + lane) % 3; /* in which component c of a lane arrives here */
@@ -116,14 +116,14 @@ FE_BODY void element_team_add(double *y, fe_index node, int active, int contende
             const int k = FE_WARP * i + lane, c = k % 3;
             const int to = __shfl_sync(0xffffffffu, node, k / 3);
             if (k / 3 < active)
-                atomicAdd(y + 3 * (size_t)to + c, c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]);
+                atomicAdd(y + 3 * (size_t)to + c, (fe_number)(c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]));
         }
     } else if (lane < active) {
         fe_add3(y, node, 1, contended, f);
     }
 }
 #else
-FE_BODY void element_team_add(double *y, fe_index node, int active, int contended, const fe_real f[3])
+FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int contended, const fe_real f[3])
 {
     fe_add3(y, node, active, contended, f);
 }
@@ -131,13 +131,13 @@ FE_BODY void element_team_add(double *y, fe_index node, int active, int contende
 
 /* y[node] += corner forces of the elements first, first + 1, … < last of one warp. */
 FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int contended,
-                                 const double *displacement, double *y)
+                                 const fe_number *displacement, fe_number *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
-    fe_team_read(held, node, displacement, f);
+    fe_team_read(kind, held, m, element, node, displacement, f);
     if (kind == FE_HEX8 && held <= 2)
         element_team_hex8(held, op, m, element, x, f, force);
     else
@@ -146,7 +146,8 @@ FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, 
 }
 
 /* d[node] += diagonal blocks of the same elements: a lane visits all points for its own corners. */
-FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended, double *d)
+FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended,
+                                   fe_number *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];

@@ -8,14 +8,14 @@ enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS) element_team_##operation##_##name(                 \
-        fe_view m, int first, int last, const double *displacement, double *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + fe_warp_first(element_team_elements(KIND));                                    \
         if (e < last) element_team_forces(KIND, OP, &m, e, last, 1, displacement, y);                        \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) element_team_diagonal_##name(fe_view m, double *d)         \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_team_diagonal_##name(fe_view m, fe_number *d)      \
     {                                                                                                        \
         const int e = fe_warp_first(element_team_elements(KIND));                                            \
         if (e < m.n_elem) element_team_diagonal(KIND, &m, e, m.n_elem, 1, d);                                \
@@ -27,8 +27,8 @@ FE_EACH_KIND(KERNEL)
 /* Lanes of n elements. */
 static size_t lanes(const fe_problem *p, int n) { return (size_t)n * element_team_lanes(p->kind); }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     (void)work;
     int first, last;
@@ -39,15 +39,12 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), BLOCK_SIZE, element_team_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, lanes(p, p->view.n_elem), BLOCK_SIZE, element_team_diagonal, p->view, (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_team_cuda = {.residual = residual,
-                                                  .material = fe_material_cuda,
-                                                  .jacvec = jacvec,
-                                                  .diagonal = diagonal,
-                                                  .traits = FE_INDEPENDENT};
+FE_TABLE(element_team_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_INDEPENDENT)

@@ -14,5 +14,5 @@ FE_HOST_FORCES(fe_part_elements, FORCES)
 FE_HOST_DIAGONAL(n_elem, DIAGONAL)
 #undef DIAGONAL
 
-const fe_assembly element_team_host = {
-    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal};
+FE_TABLE(element_team_host, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal)

@@ -11,14 +11,14 @@ FE_BOTH int element_warp_lanes(int kind) { return fe_corners(kind) < FE_WARP ? f
 /* y[node] += f of the first `team` lanes. On the device the repetitions share the work: team c adds component
  * c, 24 lanes of a Hex8 at once. */
 #ifdef __CUDACC__
-FE_BODY void element_warp_add(int team, double *y, fe_index node, int contended, const fe_real f[3])
+FE_BODY void element_warp_add(int team, fe_number *y, fe_index node, int contended, const fe_real f[3])
 {
     const int c = fe_lane() / team;
     (void)contended;
-    if (c < 3) atomicAdd(y + 3 * (size_t)node + c, c == 0 ? f[0] : c == 1 ? f[1] : f[2]);
+    if (c < 3) atomicAdd(y + 3 * (size_t)node + c, (fe_number)(c == 0 ? f[0] : c == 1 ? f[1] : f[2]));
 }
 #else
-FE_BODY void element_warp_add(int team, double *y, fe_index node, int contended, const fe_real f[3])
+FE_BODY void element_warp_add(int team, fe_number *y, fe_index node, int contended, const fe_real f[3])
 {
     fe_add3(y, node, team, contended, f);
 }
@@ -26,19 +26,19 @@ FE_BODY void element_warp_add(int team, double *y, fe_index node, int contended,
 
 /* y[node] += corner forces of element e. */
 FE_BODY void element_warp_forces(int kind, int op, const fe_view *m, int e, int contended,
-                                 const double *displacement, double *y)
+                                 const fe_number *displacement, fe_number *y)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     const int team = element_warp_lanes(kind), held = fe_corners(kind) / team;
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
-    fe_team_read(held, node, displacement, f);
+    fe_team_read(kind, held, m, element, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
     FE_UNROLL_FOR (int b = 0; b < held; b++) element_warp_add(team, y, node[b], contended, force[b]);
 }
 
 /* d[node] += diagonal blocks of element e: a lane visits all points for its own corner. */
-FE_BODY void element_warp_diagonal(int kind, const fe_view *m, int e, int contended, double *d)
+FE_BODY void element_warp_diagonal(int kind, const fe_view *m, int e, int contended, fe_number *d)
 {
     fe_index node[8];
     fe_real x[8][3], block[6], rows[3][3];

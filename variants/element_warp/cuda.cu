@@ -6,14 +6,14 @@ enum { BLOCK_SIZE = 128 };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_warp_##operation##_##name(                         \
-        fe_view m, int first, int last, const double *displacement, double *y)                               \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         const int e = first + fe_warp_first(1);                                                              \
         if (e < last) element_warp_forces(KIND, OP, &m, e, 1, displacement, y);                              \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) element_warp_diagonal_##name(fe_view m, double *d)         \
+    __global__ void __launch_bounds__(BLOCK_SIZE) element_warp_diagonal_##name(fe_view m, fe_number *d)      \
     {                                                                                                        \
         const int e = fe_warp_first(1);                                                                      \
         if (e < m.n_elem) element_warp_diagonal(KIND, &m, e, 1, d);                                          \
@@ -22,8 +22,8 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     (void)work;
     int first, last;
@@ -34,15 +34,13 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, (size_t)p->view.n_elem * FE_WARP, BLOCK_SIZE, element_warp_diagonal, p->view, d);
+    FE_LAUNCH_KIND(p, (size_t)p->view.n_elem * FE_WARP, BLOCK_SIZE, element_warp_diagonal, p->view,
+                   (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly element_warp_cuda = {.residual = residual,
-                                                  .material = fe_material_cuda,
-                                                  .jacvec = jacvec,
-                                                  .diagonal = diagonal,
-                                                  .traits = FE_INDEPENDENT};
+FE_TABLE(element_warp_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_INDEPENDENT)

@@ -24,24 +24,25 @@ typedef struct hybrid {
 } hybrid;
 
 static fe_status call(const hybrid *h, const fe_problem *p, int i, int use, fe_part part,
-                      const double *displacement, double *y)
+                      const void *displacement, void *y)
 {
     return (use == RESIDUAL ? h->table[i]->residual : h->table[i]->jacvec)(p, h->work[i], part, displacement,
                                                                            y);
 }
 
 /* One product, called as the solver calls it: y is zeroed first, whatever is chosen. */
-static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use, const double *displacement,
-                           double *y)
+static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use,
+                           const fe_number *displacement, fe_number *y)
 {
+    const fe_problem in = fe_problem_in(p, FE_PRECISION);
     FE_TRY(p->device->ops->memory.zero(p->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
-    FE_TRY(call(h, p, i, use, FE_INTERIOR, displacement, y));
-    return call(h, p, i, use, FE_BORDER, displacement, y);
+    FE_TRY(call(h, &in, i, use, FE_INTERIOR, displacement, y));
+    return call(h, &in, i, use, FE_BORDER, displacement, y);
 }
 
 /* Seconds of the fastest round. */
-static fe_status measure(const hybrid *h, const fe_problem *p, int i, int use, const double *displacement,
-                         double *y, double *seconds)
+static fe_status measure(const hybrid *h, const fe_problem *p, int i, int use, const fe_number *displacement,
+                         fe_number *y, double *seconds)
 {
     fe_device *d = p->device;
     *seconds = INFINITY;
@@ -65,7 +66,7 @@ static fe_status write_flags(fe_problem *p, const uint8_t *committed, const uint
 }
 
 /* Times each use in its own state: all points have yielded, or all are elastic. */
-static fe_status choose(hybrid *h, fe_problem *p, const double *displacement, double *y, uint8_t *none,
+static fe_status choose(hybrid *h, fe_problem *p, const fe_number *displacement, fe_number *y, uint8_t *none,
                         uint8_t *all)
 {
     double best[N_USE] = {INFINITY, INFINITY, INFINITY};
@@ -85,7 +86,7 @@ static fe_status choose(hybrid *h, fe_problem *p, const double *displacement, do
 }
 
 /* Restores the flags afterwards. */
-static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *displacement, double *y)
+static fe_status choose_and_restore(hybrid *h, fe_problem *p, const fe_number *displacement, fe_number *y)
 {
     fe_device *d = p->device;
     const size_t bytes = (size_t)p->view.ld;
@@ -99,7 +100,7 @@ static fe_status choose_and_restore(hybrid *h, fe_problem *p, const double *disp
     return status;
 }
 
-static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_problem *p, void **work)
+static fe_status setup(int cuda, fe_problem *p, void **work)
 {
     fe_device *d = p->device;
     double *displacement = NULL, *y = NULL;
@@ -107,7 +108,7 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
     hybrid *h = *work;
     int n = 0;
     for (int i = 0; i < N_TRIED; i++) {
-        const fe_assembly *table = table_of(fe_variant_find(tried[i]));
+        const fe_assembly *table = fe_variant_table(fe_variant_find(tried[i]), cuda, FE_PRECISION);
         const fe_status status = fe_assembly_set_up(table, p, &h->work[i]);
         if (status == FE_OK)
             h->table[i] = table, n++;
@@ -116,7 +117,7 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
     }
     fe_status status = fe_device_vector(d, p->view.n_local, "hybrid", &displacement);
     if (status == FE_OK) status = fe_device_vector(d, p->view.n_local, "hybrid", &y);
-    if (status == FE_OK) status = choose_and_restore(h, p, displacement, y);
+    if (status == FE_OK) status = choose_and_restore(h, p, (fe_number *)displacement, (fe_number *)y);
     if (displacement) d->ops->memory.release(d, displacement);
     if (y) d->ops->memory.release(d, y);
     snprintf(h->note, sizeof h->note, "residual by %s, jacvec by %s (elastic) and %s (plastic)",
@@ -126,52 +127,31 @@ static fe_status setup(const fe_assembly *(*table_of)(const fe_variant *), fe_pr
 
 static const char *note(const void *work) { return ((const hybrid *)work)->note; }
 
-static fe_status residual(const fe_problem *p, void *work, fe_part part, const double *displacement,
-                          double *r)
+static fe_status residual(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r)
 {
     const hybrid *h = work;
     return call(h, p, h->choice[RESIDUAL], RESIDUAL, part, displacement, r);
 }
 
-static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const double *direction, double *y)
+static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
 {
     const hybrid *h = work;
     const int use = p->view.elastic ? ELASTIC : PLASTIC;
     return call(h, p, h->choice[use], use, part, direction, y);
 }
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     const hybrid *h = work;
     const int i = h->choice[PLASTIC];
     return h->table[i]->diagonal(p, h->work[i], d);
 }
 
-static const fe_assembly *host_of(const fe_variant *variant) { return variant->host; }
-static fe_status setup_host(fe_problem *p, void **work) { return setup(host_of, p, work); }
-static const fe_assembly hybrid_host = {.setup = setup_host,
-                                        .residual = residual,
-                                        .material = fe_material_host,
-                                        .jacvec = jacvec,
-                                        .diagonal = diagonal,
-                                        .traits = FE_PIECES,
-                                        .note = note};
+static fe_status setup_host(fe_problem *p, void **work) { return setup(0, p, work); }
+FE_TABLE(hybrid_host, .setup = setup_host, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES, .note = note)
 #if FE_HAVE_CUDA
-static const fe_assembly *cuda_of(const fe_variant *variant) { return variant->cuda; }
-static fe_status setup_cuda(fe_problem *p, void **work) { return setup(cuda_of, p, work); }
-static const fe_assembly hybrid_cuda = {.setup = setup_cuda,
-                                        .residual = residual,
-                                        .material = fe_material_cuda,
-                                        .jacvec = jacvec,
-                                        .diagonal = diagonal,
-                                        .traits = FE_INDEPENDENT | FE_PIECES,
-                                        .note = note};
+static fe_status setup_cuda(fe_problem *p, void **work) { return setup(1, p, work); }
+FE_TABLE(hybrid_cuda, .setup = setup_cuda, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_INDEPENDENT | FE_PIECES, .note = note)
 #endif
-
-const fe_variant fe_variant_hybrid = {
-    .name = "hybrid",
-    .summary = "times four of the others at set-up and takes the fastest for each operation",
-    .deterministic = 0,
-    .host = &hybrid_host,
-    .cuda = FE_CUDA_TABLE(hybrid_cuda),
-};

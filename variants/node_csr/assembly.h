@@ -7,9 +7,32 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
+/* For Tet4 on the device. Rows form slices of 32; entry k of row n is at slice[n / 32] + 32 k + n % 32, so
+ * that a warp reads neighbouring entries. Fields are stored by component, because neighbouring rows read
+ * neighbouring nodes: this touches a third of the cache lines that rows of three would. */
+enum { NODE_CSR_SLICE = 32 };
+typedef struct node_csr_entry {
+    int node[3]; /* corners 1 2 3 of the turned element */
+    int corner;  /* 8 × element + corner */
+} node_csr_entry;
+typedef struct node_csr_lists {
+    const int *slice;
+    const node_csr_entry *entry;
+    const fe_number *x;      /* [3][n] */
+    fe_number *displacement; /* [3][n] */
+    size_t n;
+} node_csr_lists;
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    /* *work: node_csr_lists for vectors of doubles or floats, or NULL where the kind does not need them. */
+    fe_status
+    node_csr_open(fe_problem *p, int precision, void **work);
+
 /* Force on corner 0 of the turned elements. */
 FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn,
-                             const double *displacement, fe_real force[3])
+                             const fe_number *displacement, fe_real force[3])
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3];

@@ -5,8 +5,8 @@
 #include "variants/node_csr/assembly.h"
 
 /* y rows [first, last) += forces on their corners. */
-FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last, const double *displacement,
-                         double *y)
+FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last,
+                         const fe_number *displacement, fe_number *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
@@ -17,7 +17,7 @@ FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last
     }
 }
 
-FE_BODY void rows_diagonal(int kind, const fe_view *m, int first, int last, double *d)
+FE_BODY void rows_diagonal(int kind, const fe_view *m, int first, int last, fe_number *d)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
@@ -40,5 +40,5 @@ FE_HOST_FORCES(fe_part_nodes, FORCES)
 FE_HOST_DIAGONAL(n_owned, DIAGONAL)
 #undef DIAGONAL
 
-const fe_assembly node_csr_host = {
-    .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal};
+FE_TABLE(node_csr_host, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal)

@@ -54,7 +54,7 @@ typedef struct patch_head {
  *   node       int      [n_node] local node, inner ones first; ~node where other patches add to it
  *   elem       int      [slots / group][together][group] elements of each slot, -1 where it has fewer
  *   ascending  uint16_t [elements] entries of elem, sorted by the elements' numbers (device, fans)
- *   x          double   [n_node][x_row] coordinates
+ *   x          fe_scalar [n_node][x_row] coordinates; floats are those from the first node of the patch
  *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
  *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
@@ -73,7 +73,7 @@ typedef struct patch_plan {
     const int *border; /* [n_border] nodes to which several patches add, and nodes of no patch */
     int n_border;
     const int *partial_first, *partial_row; /* [n_border + 1] rows of: the partial sums of a node */
-    double *partial_sums;                   /* [rows][3], or [rows][9] for the diagonal */
+    fe_number *partial_sums;                /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;
 
 /* The local node of an entry of `node`. */
@@ -98,8 +98,8 @@ FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *
 extern "C" {
 #endif
 /* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered (border
- * sums by a second pass), x_row and group, and all else is 0. */
-fe_status patch_plan_open(fe_problem *p, patch_plan *plan);
+ * sums by a second pass), x_row and group, and all else is 0. precision: of the operations that read it. */
+fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan);
 
 /* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns the number of fans. The last
  * nodes of a shorter fan repeat others, so that the missing elements have a volume, too. */

@@ -5,9 +5,13 @@
 
 enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
 /* Thread blocks that a multiprocessor must have registers for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
- * 1.05 times faster than 4 of 128. */
+ * 1.05 times faster than 4 of 128. With floats 5 blocks have room, of 96 registers, which suffice. */
 #define PATCH_BLOCKS(kind, op)                                                                               \
-    ((op) == PATCH_DIAGONAL ? 1 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 4)
+    ((op) == PATCH_DIAGONAL      ? 1                                                                         \
+     : FE_PRECISION != FE_DOUBLE ? 5                                                                         \
+     : (kind) == FE_HEX8         ? 3                                                                         \
+     : (kind) == FE_HEX8_NAIVE   ? 2                                                                         \
+                                 : 4)
 
 /* Patches that a block computes before it ends. Measured on H100, 6.4 M DoF: jacvec_elastic of Hex8 is then
  * 1.10 times as fast as with persistent blocks (4 patches: 1.04), that of Tet4 1.02 times (2: 0.99). */
@@ -61,13 +65,13 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
     fe_real x[8][3], u[8][3], y[4][3], f[8][3];
     patch_slot_nodes(p->rest + plan->conn, slot, node);
     FE_UNROLL_FOR (int b = 0; b < 3; b++) {
-        fe_read3((const double *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
-        fe_read3(p->value, node[patch_corner(kind, 0, b)], u[b]);
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = 0.0;
+        fe_read3((const fe_scalar *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
+        patch_read_value(p, node[patch_corner(kind, 0, b)], u[b]);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = 0.0f;
     }
     FE_UNROLL_FOR (int i = 0; i < PATCH_FAN; i++) {
-        fe_read3((const double *)(p->rest + plan->x), node[i + 1], x[3]);
-        fe_read3(p->value, node[i + 1], u[3]);
+        fe_read3((const fe_scalar *)(p->rest + plan->x), node[i + 1], x[3]);
+        patch_read_value(p, node[i + 1], u[3]);
         patch_tet4_forces(kind, op, m, p, slot, i, x, u, f);
         FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             y[0][c] += f[0][c], y[1][c] += f[1][c], y[2][c] += f[2][c], y[3][c] = f[3][c];
@@ -90,11 +94,11 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
                                 fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
 {
     const int fetched = patch_fetches(FE_HEX8, op), rounds = 2 * PATCH_ELEMENTS(FE_HEX8) / PATCH_BLOCK_SIZE;
-    double *at[2] = {patch_plane_place(FE_HEX8, p)};
+    fe_scalar *at[2] = {patch_plane_place(FE_HEX8, p)};
     at[1] = at[0] + FE_N_NUMBER * patch_form_of(FE_HEX8).row;
     const fe_element e = fe_element_open(m, p->elem[slot], 0);
     fe_plane gx[3], gu[3], t[3];
-    const double s = fe_gauss(k);
+    const fe_scalar s = fe_gauss(k);
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         const fe_real xc[8] = {x[0][c], x[1][c], x[2][c], x[3][c], x[4][c], x[5][c], x[6][c], x[7][c]},
                       uc[8] = {u[0][c], u[1][c], u[2][c], u[3][c], u[4][c], u[5][c], u[6][c], u[7][c]};
@@ -107,10 +111,10 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
         fe_gradient_at(FE_HEX8, u, gu, 0, q, G);
         if (!fetched) {
-            fe_point_stress(FE_HEX8, op, 1.0, m, e, q + 4 * k, J, G, A, stress);
+            fe_point_stress(FE_HEX8, op, 1.0f, m, e, q + 4 * k, J, G, A, stress);
         } else {
             __pipeline_wait_prior(round == 0 && q < 2 ? 2 : 1); /* later copies may still be on their way */
-            patch_point_stress(FE_HEX8, op, 1.0, m, at[q & 1], J, G, A, stress);
+            patch_point_stress(FE_HEX8, op, 1.0f, m, at[q & 1], J, G, A, stress);
             const int more = q < 2 ? slot : slot + PATCH_BLOCK_SIZE / 2, there = q < 2 || round + 1 < rounds;
             patch_fetch_point(FE_HEX8, op, m, there ? p->elem[more] : -1, (q + 2) % 4 + 4 * k, at[q & 1]);
         }
@@ -118,12 +122,13 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
         fe_point_force(stress, A, P);
         fe_gradient_close(FE_HEX8, P, 0, q, t, y);
     }
-    const double weight = fe_weight(FE_HEX8);
+    const fe_scalar weight = fe_weight(FE_HEX8);
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real here[4], rise[4], modes[4], corner[4];
         fe_plane_modes(&t[c], here, rise);
         FE_UNROLL_FOR (int i = 0; i < 4; i++) {
-            const double both = 0.5 * weight * fe_mode_scale(i, 0), up = 0.25 * weight * fe_mode_scale(i, 1);
+            const fe_scalar both = 0.5f * weight * fe_mode_scale(i, 0),
+                            up = 0.25f * weight * fe_mode_scale(i, 1);
             fe_real mine = (k ? up : -up) * rise[i], theirs = -mine;
             if (i) mine += FE_NEAR * both * here[i], theirs = both * here[i] - mine;
             modes[i] = mine + __shfl_xor_sync(0xffffffffu, theirs, 1);
@@ -150,8 +155,8 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
         fe_real x[8][3], u[8][3], y[8][3];
         patch_slot_nodes(p->rest + plan->conn, slot, node);
         FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
-            fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
-            fe_read3(p->value, node[b], u[b]);
+            fe_read3((const fe_scalar *)(p->rest + plan->x), node[b], x[b]);
+            patch_read_value(p, node[b], u[b]);
         }
         if (team == 2)
             patch_plane_forces(op, m, p, slot, r / PATCH_BLOCK_SIZE, k, x, u, y);
@@ -179,8 +184,8 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
         fe_real x[8][3], sum[8][3], corner[8][3], d[8][3];
         patch_slot_nodes(p->rest + plan->conn, slot, node);
         FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
-            fe_read3((const double *)(p->rest + plan->x), node[b], x[b]);
-            FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[b][c] = 0.0;
+            fe_read3((const fe_scalar *)(p->rest + plan->x), node[b], x[b]);
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[b][c] = 0.0f;
         }
         FE_UNROLL_FOR (int i = 0; i < form.together; i++) {
             const int elem = p->elem[form.together * slot + i];
@@ -195,7 +200,7 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
     }
 }
 
-FE_BODY void patch_put(int alone, double *to, double sum)
+FE_BODY void patch_put(int alone, fe_number *to, fe_number sum)
 {
     if (alone)
         *to = sum;
@@ -205,7 +210,7 @@ FE_BODY void patch_put(int alone, double *to, double sum)
 
 /* Writes component c of a sum to its place in a row: of a vector, or of a symmetric block, whose off-diagonal
  * entries have two places each. */
-FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, double *to)
+FE_BODY void patch_put_row(int op, int half, int alone, int c, fe_number sum, fe_number *to)
 {
     if (op != PATCH_DIAGONAL) {
         patch_put(alone, to + c, sum);
@@ -221,7 +226,7 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, double sum, doubl
  * Tet4, except for the residual, which needs many registers (H100, 6.4 M DoF, one component per thread:
  * jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
 FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
-FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, double *y)
+FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, fe_number *y)
 {
     const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind, op);
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
@@ -229,21 +234,23 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
     const int *partial = (const int *)(p->rest + plan->partial), width = op == PATCH_DIAGONAL ? 9 : 3;
     for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_BLOCK_SIZE) {
         const int i = t / lanes, from = t % lanes, inner = p->node[i] >= 0, end = first[i + 1];
-        double sum[3] = {0.0, 0.0, 0.0};
+        fe_scalar sum[3] = {0.0f, 0.0f, 0.0f};
         uint2 next = *(const uint2 *)(corner + first[i]);
         for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
             const uint2 four = next;
             next = *(const uint2 *)(corner + k + PATCH_TOGETHER); /* there is one entry after the last */
             FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) {
-                const double *force = p->force + (from + c) * row;
+                const fe_scalar *force = p->force + (from + c) * row;
                 sum[c] += force[four.x & 0xffff] + force[four.x >> 16] +
                           (force[four.y & 0xffff] + force[four.y >> 16]);
             }
         }
-        double *to = plan->ordered && !inner ? plan->partial_sums + (size_t)width * partial[i]
-                                             : y + (size_t)width * patch_node(p->node[i]);
+        fe_number *to = plan->ordered && !inner ? plan->partial_sums + (size_t)width * partial[i]
+                                                : y + (size_t)width * patch_node(p->node[i]);
         if (inner || plan->ordered) {
             FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
+        } else if (FE_PRECISION == FE_SINGLE && lanes == 1 && op != PATCH_DIAGONAL) {
+            fe_atomic_add3(to, sum);
         } else {
             FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 0, from + c, sum[c], to);
         }
@@ -264,31 +271,33 @@ FE_BODY patch_span patch_span_of(int kind, int block, patch_span all)
 }
 
 FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *plan, patch_span span,
-                        const double *displacement, double *y)
+                        const fe_number *displacement, fe_number *y)
 {
     const patch_memory s = patch_memory_open(kind, plan);
     const int halves = op == PATCH_DIAGONAL ? 2 : 1, fetched = patch_fetches(kind, op);
     const int step = span.step, last = span.last;
     int ahead[PATCH_FAN], patch = span.first;
+    fe_number first[3]; /* mixed precision: the input at the first node of the patch */
     patch_clear_padding(kind, &s);
     patch_fetch_head(&s, plan, 0, patch, last);
     __pipeline_commit();
     patch_fetch_head(&s, plan, 1, patch + step, last);
     patch_fetch_rest(&s, plan, 0, patch, last);
     __pipeline_commit();
-    fe_wait_for_last_kernel(); /* until here only what set-up wrote was read */
     __pipeline_wait_prior(1);
     __syncthreads();
-    if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, displacement);
+    if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, 0, patch, last, displacement, first);
     __pipeline_commit();
     patch_here here = patch_open(&s, plan, 0);
     if (fetched && patch < last) patch_look_ahead(kind, op, m, &here, ahead);
     for (int i = 0; patch < last; i++, patch += step) {
         __pipeline_wait_prior(0);
+        if (FE_PRECISION == FE_MIXED && op != PATCH_DIAGONAL) patch_round_values(&s, plan, i, first);
         __syncthreads();
         here = patch_open(&s, plan, i);
         if (fetched) patch_fetch_start(kind, op, m, &here, ahead);
-        if (op != PATCH_DIAGONAL) patch_fetch_values(&s, plan, i + 1, patch + step, last, displacement);
+        if (op != PATCH_DIAGONAL)
+            patch_fetch_values(&s, plan, i + 1, patch + step, last, displacement, first);
         patch_fetch_rest(&s, plan, i + 1, patch + step, last);
         patch_fetch_head(&s, plan, i + 2, patch + 2 * step, last);
         __pipeline_commit();
@@ -312,7 +321,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
 
 #define BODY(KIND, OP, kernel)                                                                               \
     __global__ void __launch_bounds__(PATCH_BLOCK_SIZE, PATCH_BLOCKS(KIND, OP))                              \
-        kernel(fe_view m, patch_plan plan, patch_span span, const double *displacement, double *y)           \
+        kernel(fe_view m, patch_plan plan, patch_span span, const fe_number *displacement, fe_number *y)     \
     {                                                                                                        \
         patch_body(KIND, OP, &m, &plan, patch_span_of(KIND, blockIdx.x, span), displacement, y);             \
     }
@@ -325,7 +334,7 @@ FE_EACH_KIND(KERNEL)
 #undef OPERATION
 #undef BODY
 
-typedef void patch_kernel(fe_view, patch_plan, patch_span, const double *, double *);
+typedef void patch_kernel(fe_view, patch_plan, patch_span, const fe_number *, fe_number *);
 typedef struct patch_work {
     patch_plan plan;
     patch_kernel *kernel[PATCH_N_OPERATION];
@@ -353,7 +362,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
     patch_work *w = (patch_work *)*work;
     w->plan.ordered = ordered, w->plan.x_row = 3, w->plan.group = 1;
-    FE_TRY(patch_plan_open(p, &w->plan));
+    FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
     choose_kernels(p->kind, w);
     w->shared = patch_shared_bytes(p->kind, &w->plan);
     int device = 0, processors = 0, most = 0;
@@ -374,40 +383,40 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 }
 
 static fe_status launch(const fe_problem *p, const patch_work *w, int operation, int first, int last,
-                        const double *displacement, double *y)
+                        const fe_number *displacement, fe_number *y)
 {
     const int n = last - first, step = n < w->blocks[operation] ? n : w->blocks[operation];
     if (n == 0) return FE_OK;
     const patch_span span = {first, last, step};
     const int group = step * patch_rounds(p->kind), rest = n % group;
     const int blocks = n / group * step + (rest < step ? rest : step);
-    CUDA_TRY(fe_launch_overlapped(p->device, blocks, PATCH_BLOCK_SIZE, w->shared, w->kernel[operation],
-                                  p->view, w->plan, span, displacement, y));
+    w->kernel[operation]<<<blocks, PATCH_BLOCK_SIZE, w->shared, fe_cuda_stream(p->device)>>>(
+        p->view, w->plan, span, displacement, y);
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
 /* The second pass: one number of a border row per thread. */
-__global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
-    patch_add_partial_sums(patch_plan plan, int width, double *y)
+static __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
+    patch_add_partial_sums(patch_plan plan, int width, fe_number *y)
 {
     const int i = (blockIdx.x * blockDim.x + threadIdx.x) / width,
               c = (blockIdx.x * blockDim.x + threadIdx.x) % width;
-    double sum = 0.0;
-    fe_wait_for_last_kernel();
+    fe_number sum = 0.0f;
     if (i >= plan.n_border) return;
     for (int k = plan.partial_first[i]; k < plan.partial_first[i + 1]; k++)
         sum += plan.partial_sums[(size_t)width * plan.partial_row[k] + c];
     y[(size_t)width * plan.border[i] + c] = sum;
 }
-static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, double *y)
+static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, fe_number *y)
 {
-    FE_LAUNCH_OVERLAPPED(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums,
-                         *plan, width, y);
+    FE_LAUNCH(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums, *plan,
+              width, y);
     return FE_OK;
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const patch_work *w = (const patch_work *)work;
     const patch_plan *plan = &w->plan;
@@ -418,8 +427,9 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
+    fe_number *d = (fe_number *)blocks;
     const patch_work *w = (const patch_work *)work;
     FE_TRY(launch(p, w, PATCH_DIAGONAL, 0, w->plan.n_patch, NULL, d));
     return w->plan.ordered ? add_partial_sums(p, &w->plan, 9, d) : FE_OK;
@@ -427,15 +437,7 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-extern "C" const fe_assembly patch_cuda = {.setup = setup,
-                                           .residual = residual,
-                                           .material = fe_material_cuda,
-                                           .jacvec = jacvec,
-                                           .diagonal = diagonal,
-                                           .traits = FE_INDEPENDENT | FE_PIECES};
-extern "C" const fe_assembly patch_ordered_cuda = {.setup = setup_ordered,
-                                                   .residual = residual,
-                                                   .material = fe_material_cuda,
-                                                   .jacvec = jacvec,
-                                                   .diagonal = diagonal,
-                                                   .traits = FE_STORES | FE_PIECES};
+FE_TABLE(patch_cuda, .setup = setup, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_INDEPENDENT | FE_PIECES)
+FE_TABLE(patch_ordered_cuda, .setup = setup_ordered, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES | FE_PIECES)

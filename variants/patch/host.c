@@ -9,8 +9,8 @@
  * last add. */
 enum { ROW = 4, ROWS = PATCH_MOST_NODES + 1, LINE = 64 }; /* LINE: bytes of a cache line */
 typedef struct patch_nodes {
-    const double *x;
-    _Alignas(64) double u[ROW * ROWS], y[ROW * ROWS];
+    const fe_scalar *x;
+    _Alignas(64) fe_scalar u[ROW * ROWS], y[ROW * ROWS];
 } patch_nodes;
 
 /* Nodes of the slots from s on, one per lane: the starts of their rows of `row` numbers. */
@@ -54,13 +54,14 @@ FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int 
 /* Adds the patch's sums to rows of y with `width` numbers each; in `sum` the rows are `apart` numbers apart.
  * Rows of inner nodes are zero before. So where no other thread adds, one addition without a branch serves
  * all rows. */
-FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const double *sum, double *y)
+FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
+                      fe_number *y)
 {
     int n;
     const int *node = patch_nodes_of(&work->plan, work->plan.record, patch, &n);
     for (int i = 0; i < n; i++) {
         const int at = patch_node(node[i]);
-        double *restrict to = y + (size_t)width * at;
+        fe_number *restrict to = y + (size_t)width * at;
         if (work->careful[patch] && work->contested[at])
             for (int c = 0; c < width; c++) _Pragma("omp atomic") to[c] += sum[apart * i + c];
         else
@@ -69,19 +70,21 @@ FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, c
 }
 
 /* The same, where a second pass adds partial sums. */
-FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const double *sum, double *y)
+FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const fe_scalar *sum,
+                        fe_number *y)
 {
     int n;
     const int *node = patch_nodes_of(plan, plan->record, patch, &n),
               *partial = (const int *)(plan->record + (size_t)patch * plan->stride + plan->partial);
     for (int i = 0; i < n; i++) {
-        double *restrict to =
+        fe_number *restrict to =
             node[i] < 0 ? plan->partial_sums + (size_t)width * partial[i] : y + (size_t)width * node[i];
         for (int c = 0; c < width; c++) to[c] = sum[apart * i + c];
     }
 }
 
-FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const double *sum, double *y)
+FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
+                        fe_number *y)
 {
     if (work->plan.ordered)
         store_rows(&work->plan, patch, width, apart, sum, y);
@@ -90,11 +93,11 @@ FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart,
 }
 
 /* The second pass. */
-static void add_partial_sums(const patch_plan *plan, int width, int threads, double *y)
+static void add_partial_sums(const patch_plan *plan, int width, int threads, fe_number *y)
 {
     FE_PARALLEL_FOR (i, 0, plan->n_border, 1, threads)
         for (int c = 0; c < width; c++) {
-            double sum = 0.0;
+            fe_number sum = 0.0f;
             for (int k = plan->partial_first[i]; k < plan->partial_first[i + 1]; k++)
                 sum += plan->partial_sums[(size_t)width * plan->partial_row[k] + c];
             y[(size_t)width * plan->border[i] + c] = sum;
@@ -123,7 +126,7 @@ FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, i
 FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, int s, const fe_index at[8],
                          patch_nodes *p)
 {
-    const fe_real none = fe_splat(0.0);
+    const fe_real none = fe_splat(0.0f);
     fe_mask here;
     fe_real x[8][3], u[8][3], y[4][3], f[8][3];
     FE_UNROLL_FOR (int b = 0; b < 3; b++) {
@@ -164,16 +167,17 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     if (op == FE_JACVEC_ELASTIC) return;
     const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
     const int *elem = (const int *)(next + plan->elem) + s * form.together;
+    const int bytes = op == FE_RESIDUAL ? sizeof(double) : sizeof(fe_tangent_number);
     for (int i = 0, e = -1; i < FE_LANES * form.together; i++) {
         const int follows = patch_fanned(kind) || elem[i] == e + 1; /* most likely in another's line */
         e = elem[i];
-        if (e < 0 || (follows && e % (LINE / (int)sizeof(double)) > 0)) continue;
+        if (e < 0 || (follows && e % (LINE / bytes) > 0)) continue;
         if (!(flags[e] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED))) continue;
         for (int c = 0; c < FE_N_NUMBER; c++)
             for (int q = 0; q < fe_points(kind); q++) {
                 const size_t at = fe_point_index(kind, c, q, e);
                 const void *number =
-                    op == FE_RESIDUAL ? (const void *)(m->committed.point + at) : m->tangent + at;
+                    op == FE_RESIDUAL ? (const void *)(m->committed.point + at) : fe_tangents(m) + at;
                 __builtin_prefetch(number, 0, 2);
             }
     }
@@ -182,7 +186,7 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
 /* Prefetches the rows of displacement and y at the nodes of `next`. Each vector of slots in the second half
  * of n prefetches some of them; by then the list of nodes has arrived. */
 FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int n,
-                            const double *displacement, const double *y)
+                            const fe_number *displacement, const fe_number *y)
 {
     int n_node;
     const int *node = patch_nodes_of(plan, next, 0, &n_node);
@@ -193,8 +197,16 @@ FE_BODY void prefetch_nodes(const patch_plan *plan, const char *next, int s, int
     }
 }
 
+/* A row of the input; in mixed precision minus that of the patch's first node, as fe_element_read. */
+FE_BODY fe_four input_row(const fe_number *displacement, int node, int first)
+{
+    const fe_number *row = displacement + 3 * (size_t)node;
+    if (FE_PRECISION != FE_MIXED) return fe_load_four(row);
+    return fe_load_four_from(row, displacement + 3 * (size_t)first);
+}
+
 FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *work, int patch, int last,
-                          const double *displacement, double *y)
+                          const fe_number *displacement, fe_number *y)
 {
     const patch_plan *plan = &work->plan;
     const char *record = plan->record + (size_t)patch * plan->stride;
@@ -203,10 +215,10 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
     const int *node = (const int *)(record + plan->node), *elem = (const int *)(record + plan->elem);
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
     patch_nodes p;
-    p.x = (const double *)(record + plan->x);
+    p.x = (const fe_scalar *)(record + plan->x);
     /* rows of three are read as four: the vector is padded */
     for (int i = 0; i < head->n_node; i++) {
-        fe_store_four(p.u + ROW * i, fe_load_four(displacement + 3 * (size_t)patch_node(node[i])));
+        fe_store_four(p.u + ROW * i, input_row(displacement, patch_node(node[i]), patch_node(node[0])));
         fe_store_four(p.y + ROW * i, (fe_four){0});
     }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
@@ -225,15 +237,15 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
     write_rows(work, patch, 3, ROW, p.y, y);
 }
 
-FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, int patch, double *d)
+FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, int patch, fe_number *d)
 {
     const patch_plan *plan = &work->plan;
     const char *record = plan->record + (size_t)patch * plan->stride;
     const patch_head *head = (const patch_head *)record;
     const int *elem = (const int *)(record + plan->elem);
     const uint16_t *conn = (const uint16_t *)(record + plan->conn);
-    double sum[9 * ROWS];
-    for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0;
+    fe_scalar sum[9 * ROWS];
+    for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0f;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
         fe_index slot[8];
         slots_at(kind, conn, s, 1, slot);
@@ -243,12 +255,12 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
             fe_real x[8][3], block[6], rows[3][3];
             FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
             FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
-                fe_read_rows((const double *)(record + plan->x), ROW, at[b], x[b]);
+                fe_read_rows((const fe_scalar *)(record + plan->x), ROW, at[b], x[b]);
             const fe_element e = slots_element(kind, m, elem, s, i, &here);
             if (!fe_any(here)) break; /* the shortest fans are the last */
             FE_UNROLL_LARGE_FOR (int b = 0; b < fe_corners(kind); b++) {
                 fe_element_diagonal(kind, m, e, x, b, block);
-                FE_UNROLL_FOR (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0));
+                FE_UNROLL_FOR (int c = 0; c < 6; c++) block[c] = fe_select(here, block[c], fe_splat(0.0f));
                 fe_block_rows(block, rows);
                 FE_UNROLL_FOR (int j = 0; j < 3; j++)
                     fe_add3(sum, fe_times3(at[b], j), head->n_slot - s, 0, rows[j]);
@@ -259,7 +271,7 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
 }
 
 FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work *work, fe_part part,
-                           int thread, int threads, const double *displacement, double *y)
+                           int thread, int threads, const fe_number *displacement, fe_number *y)
 {
     int from, to;
     thread_range(&work->plan, part, thread, threads, &from, &to);
@@ -267,15 +279,15 @@ FE_BODY void thread_forces(int kind, int op, const fe_view *m, const patch_work 
 }
 
 FE_BODY void thread_diagonal(int kind, const fe_view *m, const patch_work *work, fe_part part, int thread,
-                             int threads, double *d)
+                             int threads, fe_number *d)
 {
     int from, to;
     thread_range(&work->plan, part, thread, threads, &from, &to);
     for (int i = from; i < to; i++) patch_diagonal(kind, m, work, i, d);
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const patch_work *w = work;
     const fe_view *m = &p->view;
@@ -292,8 +304,9 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
+    fe_number *d = blocks;
     const patch_work *w = work;
     const fe_view *m = &p->view;
     const int threads = p->device->threads;
@@ -338,7 +351,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     FE_TRY(fe_device_keep(p->device, sizeof *w, "patches", work));
     w = *work;
     w->plan.ordered = ordered, w->plan.x_row = ROW, w->plan.group = FE_LANES;
-    FE_TRY(patch_plan_open(p, &w->plan));
+    FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
     if (ordered) return FE_OK;
     const size_t n = (size_t)p->view.n_local, n_patch = (size_t)w->plan.n_patch;
     FE_TRY(fe_device_allocate(p->device, n, sizeof *w->contested, "patches", (void **)&w->contested));
@@ -350,15 +363,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
 }
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-const fe_assembly patch_host = {.setup = setup,
-                                .residual = residual,
-                                .material = fe_material_host,
-                                .jacvec = jacvec,
-                                .diagonal = diagonal,
-                                .traits = FE_PIECES};
-const fe_assembly patch_ordered_host = {.setup = setup_ordered,
-                                        .residual = residual,
-                                        .material = fe_material_host,
-                                        .jacvec = jacvec,
-                                        .diagonal = diagonal,
-                                        .traits = FE_STORES | FE_PIECES};
+FE_TABLE(patch_host, .setup = setup, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal, .traits = FE_PIECES)
+FE_TABLE(patch_ordered_host, .setup = setup_ordered, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES | FE_PIECES)

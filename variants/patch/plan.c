@@ -15,6 +15,7 @@ _Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches o
 typedef struct draft {
     const fe_view *m;
     int kind, n_corner, threads;
+    size_t scalar, number; /* bytes of a coordinate in records, and of a sum */
     patch_form form;
     patch_plan *plan;
     int *conn;      /* [n_corner][ld] */
@@ -205,6 +206,16 @@ static int in_group(const patch_plan *plan, int width, int slot, int j)
     return (slot / plan->group * width + j) * plan->group + slot % plan->group;
 }
 
+/* Coordinates of a node; floats are those from another one. */
+static void write_coordinates(const draft *k, int from, int node, char *to)
+{
+    const double *x = k->x + 3 * (size_t)node, *start = k->x + 3 * (size_t)from;
+    if (k->scalar == sizeof *x)
+        memcpy(to, x, 3 * sizeof *x);
+    else
+        for (int c = 0; c < 3; c++) ((float *)to)[c] = (float)(x[c] - start[c]);
+}
+
 static void write_record(const draft *k, int patch, char *record)
 {
     const patch_plan *plan = k->plan;
@@ -218,8 +229,7 @@ static void write_record(const draft *k, int patch, char *record)
     *(patch_head *)record = (patch_head){s.n_node, s.n_slot, s.n_elem, 0};
     for (int i = 0; i < s.n_node; i++) {
         node[i] = i < s.n_inner ? s.node[i] : ~s.node[i];
-        memcpy((double *)(record + plan->x) + plan->x_row * i, k->x + 3 * (size_t)s.node[i],
-               3 * sizeof(double));
+        write_coordinates(k, s.node[0], s.node[i], record + plan->x + k->scalar * (size_t)(plan->x_row * i));
     }
     for (int i = 0; i < form.slots; i++) {
         const int from = i < s.n_slot ? i : s.n_slot - 1, behind = from < i && patch_fanned(k->kind);
@@ -247,7 +257,7 @@ static int place(const patch_plan *plan, int *at, size_t bytes)
     *at += (int)((bytes + piece - 1) / piece * piece);
     return here;
 }
-static void lay_out(patch_plan *plan, const patch_form *form)
+static void lay_out(patch_plan *plan, const patch_form *form, size_t scalar)
 {
     const size_t n = (size_t)plan->most_nodes, slots = (size_t)form->slots, together = (size_t)form->together;
     const size_t corners = (size_t)plan->most_corners + PATCH_TOGETHER;
@@ -256,7 +266,7 @@ static void lay_out(patch_plan *plan, const patch_form *form)
     plan->node = place(plan, &at, n * sizeof(int));
     plan->elem = place(plan, &at, slots * together * sizeof(int));
     if (ascends(plan, form)) plan->ascending = place(plan, &at, (size_t)form->elements * sizeof(uint16_t));
-    plan->x = place(plan, &at, (size_t)plan->x_row * n * sizeof(double));
+    plan->x = place(plan, &at, (size_t)plan->x_row * n * scalar);
     plan->conn = place(plan, &at, slots * PATCH_WIDTH * sizeof(uint16_t));
     if (gathers(plan)) plan->first = place(plan, &at, (n + 1) * sizeof(uint16_t));
     if (gathers(plan)) plan->corner = place(plan, &at, corners * sizeof(uint16_t));
@@ -328,8 +338,8 @@ static fe_status upload_border(const draft *k, fe_device *d, char *record, borde
                             (void **)&plan->partial_first));
     FE_TRY(fe_device_upload(d, (size_t)b->n_row, sizeof *b->row, b->row, "patches",
                             (void **)&plan->partial_row));
-    return fe_device_allocate(d, 9 * (size_t)b->n_row, sizeof *plan->partial_sums,
-                              "patches: partial sums of border nodes", (void **)&plan->partial_sums);
+    return fe_device_allocate(d, 9 * (size_t)b->n_row, k->number, "patches: partial sums of border nodes",
+                              (void **)&plan->partial_sums);
 }
 
 static fe_status write_records(const draft *k, fe_device *d)
@@ -371,16 +381,18 @@ static fe_status build(draft *k, fe_device *d)
         }
     plan->n_patch_interior = cut_part(k, 0, 0, m->n_elem_interior);
     plan->n_patch = cut_part(k, plan->n_patch_interior, m->n_elem_interior, m->n_elem);
-    lay_out(plan, &k->form);
+    lay_out(plan, &k->form, k->scalar);
     return write_records(k, d);
 }
 
-fe_status patch_plan_open(fe_problem *p, patch_plan *plan)
+fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
 {
     draft k = {.m = &p->view,
                .kind = p->kind,
                .n_corner = fe_corners(p->kind),
                .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores(),
+               .scalar = precision == FE_DOUBLE ? sizeof(double) : sizeof(float),
+               .number = precision == FE_SINGLE ? sizeof(float) : sizeof(double),
                .form = patch_form_of(p->kind),
                .plan = plan};
     const fe_status status = build(&k, p->device);

@@ -15,26 +15,33 @@ enum { PATCH_BLOCK_SIZE = 128 };
 /* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
  * records. */
 typedef struct patch_memory {
-    double *force, *value;
+    fe_scalar *force;
+    fe_number *value;
     char *head, *rest;
 } patch_memory;
-FE_BOTH int patch_values(const patch_plan *plan) { return 3 * plan->most_nodes + (plan->most_nodes & 1); }
+/* Numbers of a set, whole pieces of 16 bytes. */
+FE_BOTH int patch_whole(int n, int bytes) { return (n + 16 / bytes - 1) / (16 / bytes) * (16 / bytes); }
+FE_BOTH int patch_values(const patch_plan *plan)
+{
+    return sizeof(fe_number) == 8 ? 3 * plan->most_nodes + (plan->most_nodes & 1)
+                                  : patch_whole(3 * plan->most_nodes, sizeof(fe_number));
+}
 FE_BOTH int patch_forces(int kind)
 {
     const patch_form form = patch_form_of(kind);
-    return (3 * form.nodes * form.row + 1) / 2 * 2;
+    return patch_whole(3 * form.nodes * form.row, sizeof(fe_scalar));
 }
 static size_t patch_shared_bytes(int kind, const patch_plan *plan)
 {
-    return (patch_forces(kind) + 2 * patch_values(plan)) * sizeof(double) + 3 * (size_t)plan->x +
-           2 * (size_t)(plan->stride - plan->x);
+    return patch_forces(kind) * sizeof(fe_scalar) + 2 * patch_values(plan) * sizeof(fe_number) +
+           3 * (size_t)plan->x + 2 * (size_t)(plan->stride - plan->x);
 }
 FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 {
     extern __shared__ double2 shared[]; /* aligned to 16 bytes */
     patch_memory s;
-    s.force = (double *)shared;
-    s.value = s.force + patch_forces(kind);
+    s.force = (fe_scalar *)shared;
+    s.value = (fe_number *)(s.force + patch_forces(kind));
     s.head = (char *)(s.value + 2 * patch_values(plan));
     s.rest = s.head + 3 * plan->x;
     return s;
@@ -45,7 +52,7 @@ FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
 {
     const patch_form form = patch_form_of(kind);
     for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_BLOCK_SIZE)
-        s->force[i * form.row + form.slots] = 0.0;
+        s->force[i * form.row + form.slots] = 0.0f;
 }
 
 /* A patch in shared memory. */
@@ -55,8 +62,8 @@ typedef struct patch_here {
     int *elem;
     const uint16_t *ascending;
     const char *rest; /* x and what follows, minus its offset in the record */
-    const double *value;
-    double *force;
+    const fe_number *value;
+    fe_scalar *force;
 } patch_here;
 
 /* Copies of patch number i of a block: where they go, and functions that start them. */
@@ -68,7 +75,7 @@ FE_BODY char *patch_rest_place(const patch_memory *s, const patch_plan *plan, in
 {
     return s->rest + (i & 1) * (plan->stride - plan->x);
 }
-FE_BODY double *patch_value_place(const patch_memory *s, const patch_plan *plan, int i)
+FE_BODY fe_number *patch_value_place(const patch_memory *s, const patch_plan *plan, int i)
 {
     return s->value + (i & 1) * patch_values(plan);
 }
@@ -88,16 +95,32 @@ FE_BODY void patch_fetch_rest(const patch_memory *s, const patch_plan *plan, int
         patch_copy(plan->record + (size_t)patch * plan->stride + plan->x, plan->stride - plan->x,
                    patch_rest_place(s, plan, i));
 }
+/* In mixed precision `first` becomes the value at the first node of the patch, for patch_round_values. */
 FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, int i, int patch, int last,
-                                const double *displacement)
+                                const fe_number *displacement, fe_number first[3])
 {
     if (patch >= last) return;
     const char *head = patch_head_place(s, plan, i);
     const int n = ((const patch_head *)head)->n_node, *node = (const int *)(head + plan->node);
-    double *to = patch_value_place(s, plan, i);
+    fe_number *to = patch_value_place(s, plan, i);
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
-        const double *from = displacement + 3 * (size_t)patch_node(node[k]);
-        for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, 8);
+        const fe_number *from = displacement + 3 * (size_t)patch_node(node[k]);
+        for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, sizeof(fe_number));
+    }
+    if (FE_PRECISION == FE_MIXED)
+        for (int c = 0; c < 3; c++) first[c] = displacement[3 * (size_t)patch_node(node[0]) + c];
+}
+/* Mixed precision: rows of values that this thread copied become floats, differences from the first node's,
+ * at the start of their places. */
+FE_BODY void patch_round_values(const patch_memory *s, const patch_plan *plan, int i,
+                                const fe_number first[3])
+{
+    const int n = ((const patch_head *)patch_head_place(s, plan, i))->n_node;
+    fe_number *value = patch_value_place(s, plan, i);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        float rounded[3];
+        for (int c = 0; c < 3; c++) rounded[c] = (float)(value[3 * k + c] - first[c]);
+        for (int c = 0; c < 3; c++) ((float *)(value + 3 * k))[c] = rounded[c];
     }
 }
 FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int i)
@@ -114,6 +137,15 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
     return here;
 }
 
+/* The value at a node of the patch. */
+FE_BODY void patch_read_value(const patch_here *p, int node, fe_real value[3])
+{
+    if (FE_PRECISION == FE_MIXED)
+        fe_read3((const float *)p->value, 2 * node, value);
+    else
+        fe_read3(p->value, node, value);
+}
+
 /* --- point data: states or tangents ----------------------------------------------------------------
  *
  * They are copied to shared memory before they are needed. They need no room of their own, because they stand
@@ -126,7 +158,8 @@ FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int
  * elements of a fan are scattered in memory. They stand in the fan's own places. An element has read its
  * numbers before forces are stored over them.
  *
- * Whether an element has numbers is known one patch ahead. */
+ * Whether an element has numbers is known one patch ahead. In mixed and single precision the states, which
+ * are doubles, have no room where forces are floats: the residual reads them when it needs them. */
 static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
 static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
@@ -134,8 +167,8 @@ static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
-    return (kind == FE_HEX8 || kind == FE_TET4) &&
-           (op == FE_RESIDUAL || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
+    return (kind == FE_HEX8 || kind == FE_TET4) && ((op == FE_RESIDUAL && FE_PRECISION == FE_DOUBLE) ||
+                                                    (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
 /* The entry of elem whose point data a thread fetches, or -1. Tet4: that of element number threadIdx + i
@@ -159,11 +192,11 @@ FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_he
 }
 
 /* Where the point data of a Tet4 go, and those of a thread's next two points of a Hex8. */
-FE_BODY double *patch_fan_place(int kind, const patch_here *p, int slot, int i)
+FE_BODY fe_scalar *patch_fan_place(int kind, const patch_here *p, int slot, int i)
 {
     return p->force + FE_N_NUMBER * patch_form_of(kind).row * i + slot;
 }
-FE_BODY double *patch_plane_place(int kind, const patch_here *p)
+FE_BODY fe_scalar *patch_plane_place(int kind, const patch_here *p)
 {
     const patch_form form = patch_form_of(kind);
     const int team = patch_team(kind), last = form.slots * team - PATCH_BLOCK_SIZE + threadIdx.x;
@@ -173,11 +206,12 @@ FE_BODY int patch_number_bytes(int op)
 {
     return op == FE_RESIDUAL ? sizeof(double) : sizeof(fe_tangent_number);
 }
-FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, double *to)
+FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, fe_scalar *to)
 {
     const int row = patch_form_of(kind).row, bytes = patch_number_bytes(op);
     if (e >= 0) {
-        const char *from = op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)m->tangent;
+        const char *from =
+            op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)fe_tangents(m);
         from += bytes * fe_point_index(kind, 0, q, e);
         FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
             __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
@@ -206,7 +240,7 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
         return;
     }
     const int row = patch_form_of(kind).row, slot = threadIdx.x / patch_team(kind);
-    double *to = patch_plane_place(kind, p);
+    fe_scalar *to = patch_plane_place(kind, p);
     p->elem[patch_entry(kind, p, 0)] = ahead[0];
     __syncwarp();
     FE_UNROLL_FOR (int i = 0; i < 2; i++)
@@ -216,7 +250,7 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
 
 /* fe_point_stress of a point whose numbers are in shared memory, at `at`; those of an elastic one are there
  * too. */
-FE_BODY void patch_point_stress(int kind, int op, double weight, const fe_view *m, const double *at,
+FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_view *m, const fe_scalar *at,
                                 fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     const int row = patch_form_of(kind).row;

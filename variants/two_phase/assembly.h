@@ -7,6 +7,7 @@
 #ifndef TWO_PHASE_ASSEMBLY_H
 #define TWO_PHASE_ASSEMBLY_H
 
+#include "common/backend/device.h"
 #include "common/physics/lanes.h"
 #include "common/variant.h"
 
@@ -22,14 +23,16 @@ enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
 enum { TWO_PHASE_BLOCK = 32, TWO_PHASE_WIDTH = 9 };
 
 typedef struct two_phase {
-    double *value; /* [ld / 32][9][n_point][32]; the diagonal needs all nine, whatever is stored */
+    fe_scalar *value; /* [ld / 32][9][n_point][32]; the diagonal needs all nine, whatever is stored */
 } two_phase;
 
-#ifdef __cplusplus
-extern "C"
-#endif
-    fe_status
-    two_phase_setup(fe_problem *p, void **work);
+static fe_status two_phase_setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
+    two_phase *w = (two_phase *)*work;
+    return fe_device_allocate(p->device, (size_t)TWO_PHASE_WIDTH * fe_points(p->kind) * p->view.ld,
+                              sizeof *w->value, "two_phase: stresses", (void **)&w->value);
+}
 
 /* Blocks of a part's elements. */
 FE_BOTH void two_phase_part_blocks(const fe_view *m, fe_part part, int *first, int *last)
@@ -137,7 +140,7 @@ FE_BODY void two_phase_point(int kind, int op, const fe_view *m, const two_phase
 /* Reference gradient at point 0 of the shape function of corner b. */
 FE_BODY void two_phase_shape(int kind, fe_index b, fe_real g[3])
 {
-    const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
+    const fe_real zero = fe_splat(0.0f), one = fe_splat(1.0f);
     const fe_mask bit[3] = {fe_has_bit(b, 1), fe_has_bit(b, 2), fe_has_bit(b, 4)};
     if (fe_corners(kind) == 8) {
         fe_real s[3];
@@ -158,7 +161,7 @@ FE_BODY void two_phase_add_force(int kind, const two_phase *w, fe_index e, fe_in
     two_phase_shape(kind, fe_turn_more(corner, q), g);
     FE_UNROLL_FOR (int j = 0; j < 3; j++) {
         /* Three of four corners of Tet4 need one column alone. */
-        if (fe_corners(kind) == 8 || fe_any(g[j] != fe_splat(0.0)))
+        if (fe_corners(kind) == 8 || fe_any(g[j] != fe_splat(0.0f)))
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
                 force[c] += g[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
     }
@@ -171,7 +174,7 @@ FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_
     fe_index node[8];
     fe_real x[8][3];
     fe_element_load(kind, m, e, turn, node, x);
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) force[c] = fe_splat(0.0);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) force[c] = fe_splat(0.0f);
     FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
@@ -195,11 +198,11 @@ FE_BODY void two_phase_add_block(int kind, const fe_view *m, const two_phase *w,
     fe_real shape[3], g[3];
     two_phase_shape(kind, fe_turn_more(corner, q), shape);
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        g[c] = fe_splat(0.0);
+        g[c] = fe_splat(0.0f);
         FE_UNROLL_FOR (int j = 0; j < 3; j++)
             g[c] += shape[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
     }
-    fe_point_block(kind, m, fe_element_open(m, e, fe_no_turn()), q, g, fe_splat(1.0), block);
+    fe_point_block(kind, m, fe_element_open(m, e, fe_no_turn()), q, g, fe_splat(1.0f), block);
 }
 
 #endif

@@ -13,15 +13,19 @@ enum { COLUMN_CORNERS = 16 };
 /* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
  * its own number, instead of all eight. */
 FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q,
-                           const double *displacement, fe_real x[8][3], fe_real f[8][3])
+                           const fe_number *displacement, fe_real x[8][3], fe_real f[8][3])
 {
-    __shared__ double shared[2][3][8][BLOCK];
+    __shared__ fe_scalar shared[2][3][8][BLOCK];
     const int lane = threadIdx.x % BLOCK;
     const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
-    const double *const field[2] = {m->x, displacement};
+    const fe_index from = fe_read_index(m->conn, e, 0);
+    const fe_number *const field[2] = {fe_coordinates(m), displacement};
     FE_UNROLL_FOR (int i = 0; i < n_field; i++) {
-        double at[3];
-        fe_read3(field[i], node, at);
+        fe_real at[3];
+        if (FE_PRECISION == FE_MIXED)
+            fe_read3_from(field[i], node, from, at); /* as fe_element_read */
+        else
+            fe_read3(field[i], node, at);
         for (int c = 0; c < 3; c++) shared[i][c][q][lane] = at[c];
     }
     __syncthreads();
@@ -33,13 +37,13 @@ FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, 
 }
 
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
-                        const double *displacement)
+                        const fe_number *displacement)
 {
     fe_real x[8][3], f[8][3];
     if (fe_points(kind) == 1) {
         /* Each thread stores nine neighbouring numbers here; then the block writes all of them as one
          * contiguous range. */
-        __shared__ double out[POINT_BLOCK_SIZE(FE_TET4) * TWO_PHASE_WIDTH];
+        __shared__ fe_scalar out[POINT_BLOCK_SIZE(FE_TET4) * TWO_PHASE_WIDTH];
         const int start = first + blockIdx.x * blockDim.x, e = start + threadIdx.x;
         const int n = (last - start < (int)blockDim.x ? last - start : blockDim.x) * TWO_PHASE_WIDTH;
         const two_phase block = {out - (size_t)TWO_PHASE_WIDTH * start};
@@ -62,9 +66,10 @@ FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, 
 
 /* Corners are taken ROW_CORNERS at a time, and for them one point after the other: nodes side by side have
  * elements in common, which they then find in the cache. */
-FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, double *y)
+FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
 {
-    double sum[3] = {0.0, 0.0, 0.0};
+    fe_real sum[3] = {0.0f, 0.0f, 0.0f};
+    fe_number total[3] = {0.0f, 0.0f, 0.0f}; /* in mixed precision */
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
         int corner[ROW_CORNERS];
@@ -73,20 +78,23 @@ FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row,
         for (int q = 0; q < fe_points(kind); q++)
             FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
                 if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
+        if (FE_PRECISION == FE_MIXED)
+            for (int c = 0; c < 3; c++) total[c] += (fe_number)sum[c], sum[c] = 0.0f;
     }
-    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+    for (int c = 0; c < 3; c++)
+        y[3 * (size_t)row + c] = FE_PRECISION == FE_MIXED ? total[c] : (fe_number)sum[c];
 }
 
-FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, double *y)
+FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, fe_number *y)
 {
-    double sum = 0.0;
+    fe_number sum = 0.0f;
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += COLUMN_CORNERS) {
         int corner[COLUMN_CORNERS];
         FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
         FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++)
             if (corner[i] >= 0) {
-                const double *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
+                const fe_scalar *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
                 const int b =
                     corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
                 sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
@@ -95,35 +103,35 @@ FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c,
     y[3 * (size_t)row + c] = sum;
 }
 
-FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, double *y)
+FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
 {
-    double sum[3] = {0.0, 0.0, 0.0};
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-        double force[3];
+        fe_real force[3];
         two_phase_force(kind, m, w, corner >> 3, corner & 7, force);
         for (int c = 0; c < 3; c++) sum[c] += force[c];
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
-FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int row, double *d)
+FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int row, fe_number *d)
 {
-    double sum[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+    fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
 #pragma unroll 2
         for (int q = 0; q < fe_points(kind); q++)
             two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
     }
-    double rows[3][3];
+    fe_real rows[3][3];
     fe_block_rows(sum, rows);
     for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
 }
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND)) two_phase_##operation##_##name(                \
-        fe_view m, two_phase w, int first, int last, const double *displacement)                             \
+        fe_view m, two_phase w, int first, int last, const fe_number *displacement)                          \
     {                                                                                                        \
         point_body(KIND, OP, &m, &w, first, last, displacement);                                             \
     }
@@ -131,7 +139,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
     FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
     POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, double *y)                        \
+        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                     \
     {                                                                                                        \
         const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
         if (row >= last) return;                                                                             \
@@ -143,7 +151,7 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
             row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_diagonal_##name(fe_view m, two_phase w, double *d)                                         \
+        two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                      \
     {                                                                                                        \
         const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
         if (row < m.n_owned) row_diagonal(KIND, &m, &w, row, d);                                             \
@@ -152,8 +160,8 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef POINTS
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const two_phase *w = (const two_phase *)work;
     int first, last;
@@ -169,19 +177,15 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     const two_phase *w = (const two_phase *)work;
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
     const size_t points = (size_t)last * fe_points(p->kind);
     FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL);
-    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, d);
+    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, (fe_number *)d);
     return FE_OK;
 }
 
-extern "C" const fe_assembly two_phase_cuda = {.setup = two_phase_setup,
-                                               .residual = residual,
-                                               .material = fe_material_cuda,
-                                               .jacvec = jacvec,
-                                               .diagonal = diagonal,
-                                               .traits = FE_STORES};
+FE_TABLE(two_phase_cuda, .setup = two_phase_setup, .residual = residual, .material = fe_material_cuda,
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

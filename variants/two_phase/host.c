@@ -5,7 +5,7 @@
 
 /* Phase 1 for some elements: their corners are read once and turned for each point. */
 FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e,
-                    const double *displacement)
+                    const fe_number *displacement)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], turned_x[8][3], turned_f[8][3];
@@ -21,19 +21,19 @@ FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_i
 }
 
 FE_BODY void block_points(int kind, int op, const fe_view *m, const two_phase *w, int block,
-                          const double *displacement)
+                          const fe_number *displacement)
 {
     for (int i = 0; i < TWO_PHASE_BLOCK; i += FE_LANES)
         points(kind, op, m, w, fe_lanes_from(TWO_PHASE_BLOCK * block + i), displacement);
 }
 
 /* Phase 2: y rows [first, last) += forces on their corners. */
-FE_BODY void rows_forces(int kind, const fe_view *m, const two_phase *w, int first, int last, double *y)
+FE_BODY void rows_forces(int kind, const fe_view *m, const two_phase *w, int first, int last, fe_number *y)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
-        fe_real force[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+        fe_real force[3] = {fe_splat(0.0f), fe_splat(0.0f), fe_splat(0.0f)};
         if (TWO_PHASE_STORE == 9) {
             for (int q = 0; q < fe_points(kind); q++) two_phase_add_force(kind, w, c.e, c.corner, q, force);
         } else {
@@ -43,20 +43,20 @@ FE_BODY void rows_forces(int kind, const fe_view *m, const two_phase *w, int fir
     }
 }
 
-FE_BODY void rows_diagonal(int kind, const fe_view *m, const two_phase *w, int first, int last, double *d)
+FE_BODY void rows_diagonal(int kind, const fe_view *m, const two_phase *w, int first, int last, fe_number *d)
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_real block[6];
-        for (int i = 0; i < 6; i++) block[i] = fe_splat(0.0);
+        for (int i = 0; i < 6; i++) block[i] = fe_splat(0.0f);
         for (int q = 0; q < fe_points(kind); q++) two_phase_add_block(kind, m, w, c.e, c.corner, q, block);
         fe_add_blocks(d, &c, block);
     }
 }
 
-static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const double *displacement,
-                        double *y)
+static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
+                        fe_number *y)
 {
     const fe_view *m = &p->view;
     const two_phase *w = work;
@@ -78,8 +78,9 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 }
 FE_FORCE_OPERATIONS(forces)
 
-static fe_status diagonal(const fe_problem *p, void *work, double *d)
+static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
+    fe_number *d = blocks;
     const fe_view *m = &p->view;
     const two_phase *w = work;
     const int threads = p->device->threads, last = m->n_owned;
@@ -96,8 +97,5 @@ static fe_status diagonal(const fe_problem *p, void *work, double *d)
     return FE_OK;
 }
 
-const fe_assembly two_phase_host = {.setup = two_phase_setup,
-                                    .residual = residual,
-                                    .material = fe_material_host,
-                                    .jacvec = jacvec,
-                                    .diagonal = diagonal};
+FE_TABLE(two_phase_host, .setup = two_phase_setup, .residual = residual, .material = fe_material_host,
+         .jacvec = jacvec, .diagonal = diagonal)

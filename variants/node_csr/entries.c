@@ -1,6 +1,7 @@
-/* Set-up of the lists. Runs once, on the host. */
-#include "variants/node_csr/lists.h"
+/* The lists that the Tet4 kernel reads on the device. They hold what it would otherwise look up corner by
+ * corner. */
 #include "common/backend/device.h"
+#include "variants/node_csr/assembly.h"
 
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ typedef struct draft {
     node_csr_entry *entry;
     double *x; /* [n_local][3] */
     double *component;
+    float *rounded; /* of component, in single precision */
     size_t n_entry;
     int n_slice;
 } draft;
@@ -45,7 +47,19 @@ static void fill_slices(draft *k, const fe_view *m)
         }
 }
 
-static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
+/* The coordinates by component, in single precision those from the first node. */
+static fe_status upload_coordinates(draft *k, fe_device *d, int precision, node_csr_lists *w)
+{
+    const size_t n = 3 * w->n;
+    if (precision != FE_SINGLE)
+        return fe_device_upload(d, n, sizeof *k->component, k->component, "node_csr: coordinates",
+                                (void **)&w->x);
+    FE_ALLOCATE(k->rounded, n, "node_csr: coordinates");
+    for (size_t i = 0; i < n; i++) k->rounded[i] = (float)(k->component[i] - k->component[i / w->n * w->n]);
+    return fe_device_upload(d, n, sizeof *k->rounded, k->rounded, "node_csr: coordinates", (void **)&w->x);
+}
+
+static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w)
 {
     const fe_view *m = &p->view;
     fe_device *d = p->device;
@@ -71,19 +85,19 @@ static fe_status build(draft *k, fe_problem *p, node_csr_lists *w)
                             (void **)&w->slice));
     FE_TRY(
         fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists", (void **)&w->entry));
-    FE_TRY(fe_device_upload(d, 3 * w->n, sizeof *k->component, k->component, "node_csr: coordinates",
-                            (void **)&w->x));
-    FE_TRY(fe_device_allocate(d, 3 * w->n, sizeof *w->displacement, "node_csr: input by component",
-                              (void **)&w->displacement));
+    FE_TRY(upload_coordinates(k, d, precision, w));
+    FE_TRY(fe_device_allocate(d, 3 * w->n, precision == FE_SINGLE ? sizeof(float) : sizeof(double),
+                              "node_csr: input by component", (void **)&w->displacement));
     return d->ops->wait(d);
 }
 
-fe_status node_csr_setup(fe_problem *p, void **work)
+fe_status node_csr_open(fe_problem *p, int precision, void **work)
 {
     draft k = {0};
     if (p->kind != FE_TET4) return FE_OK;
     FE_TRY(fe_device_keep(p->device, sizeof(node_csr_lists), "node_csr", work));
-    const fe_status status = build(&k, p, *work);
+    const fe_status status = build(&k, p, precision, *work);
     free(k.first), free(k.corner), free(k.conn), free(k.slice), free(k.entry), free(k.x), free(k.component);
+    free(k.rounded);
     return status;
 }
