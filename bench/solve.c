@@ -360,7 +360,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
-    if (done) return FE_OK;
+    if (done) return first ? output_open(out) : FE_OK; /* removes what killed runs left beside it */
     fe_identity_inputs(&out->identity, result->inputs);
     if (a->options.order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(mesh, a->options.order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
