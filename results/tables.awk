@@ -9,7 +9,7 @@ BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal
 function fault(text) { print "results/tables.sh: " document ": " text >"/dev/stderr"; failed = 1; exit 1 }
 # Rows up to schema 2 call element_only bound.
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
-FNR == 1 && file ~ /\.csv$/ { for (i = 1; i <= NF; i++) column[$i] = i; next }
+FNR == 1 && file ~ /\.csv$/ { split("", column); for (i = 1; i <= NF; i++) column[$i] = i; next }
 
 # --- inputs ---------------------------------------------------------------------------------------------------
 file == "variants" && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); variant[++n_variant] = $0; next }
@@ -29,6 +29,12 @@ file == "kernels.csv" {
     if (!((run, b) in has_backend)) { has_backend[run, b] = 1 }
     n_rows[run]++; n_samples[run, get("repetitions") + 0]++
     if (get("status") == "ok") n_ok[run]++
+    if (((run, "precision") in has_word) && (p == "jacvec" || p == "jacvec_elastic") && get("status") == "ok") {
+        at = "precision" SUBSEP run SUBSEP e SUBSEP v SUBSEP p SUBSEP get("precision")
+        mid[at] = 1e-9 * d / get("median_s"); low[at] = 1e-9 * d / get("ci95_high_s"); high[at] = 1e-9 * d / get("ci95_low_s")
+        if (get("precision") != "double") has_floats[run, e, v] = 1
+        precision_about[run] = "order `" o "`, " millions(d) " degrees of freedom"
+    }
     if (("precision" in column) && get("precision") != "double") next
     if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")
     if (get("plastic") + 0 != 1 || ("plastic_pattern" in column) && get("plastic_pattern") != "clustered") next
@@ -685,6 +691,28 @@ function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
     }
     if (!any) out("No current run holds several orders.")
 }
+# Products in three precisions; an empty cell: no row.
+function precisions(    r, e, v, w, n, kind, op, i, j, text, at, any) {
+    n = split("double mixed single", kind, " "); split("jacvec_elastic jacvec", op, " ")
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "precision") in has_word)) continue
+        wrap("GDoF/s on an " short(r) ", " precision_about[r] ", commit " commit[r] " ([rows](" up folder[r] "/kernels.csv)):", ""); out("")
+        out("| element | strategy | `jacvec_elastic` double | mixed | single | `jacvec` double | mixed | single |")
+        out("|---|---|---:|---:|---:|---:|---:|---:|")
+        for (e = 1; e <= 2; e++) for (v = 1; v <= n_variant + 1; v++) {
+            w = v > n_variant ? "element_only" : variant[v]
+            if (!((r, elements[e], w) in has_floats)) continue
+            text = "| " title(elements[e]) " | `" w "` |"
+            for (i = 1; i <= 2; i++) for (j = 1; j <= n; j++) {
+                at = "precision" SUBSEP r SUBSEP elements[e] SUBSEP w SUBSEP op[i] SUBSEP kind[j]
+                text = text " " (at in mid ? interval(at) : "") " |"
+            }
+            out(text)
+        }
+        any = 1
+    }
+    if (!any) out("No current run holds several precisions.")
+}
 function storages(    r, e, v, s, text, at, any) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "storage") in has_word)) continue
@@ -758,6 +786,7 @@ function block(spec,    w, n) {
     else if (w[1] == "sizes") over_sizes()
     else if (w[1] == "orders") over_orders()
     else if (w[1] == "storage") storages()
+    else if (w[1] == "precision") precisions()
     else if (w[1] == "scaling") scalings()
     else if (w[1] == "largest") largest_run()
     else fault("there is no generated part '" spec "'")

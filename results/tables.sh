@@ -18,6 +18,7 @@ esac
 files_of() {
     case $1 in
     kernels | sizes | orders) echo kernels.csv samples.csv machine.csv table.md ;;
+    precision) echo kernels.csv ;;
     storage) echo storage.csv storage.md ;;
     anderson) echo anderson.csv anderson-history.csv anderson-host.svg ;;
     orthogonality) echo orthogonality.csv orthogonality-host.svg ;;
