@@ -9,10 +9,11 @@
 #include <string.h>
 
 /* Pieces of the finest level: 27 nodes, and 12 where bodies are thin, cells long or the material nearly
- * incompressible; pieces of coarser levels. The dense level has so many aggregates at most: coarsening past
- * the thickness of a part ruins a cycle. Measured on bending boxes, brackets, plates: tests/test_multigrid.c
+ * incompressible; pieces of coarser levels. Where those have MANY aggregates, set-up costs more than the few
+ * iterations that smaller pieces save. The dense level has so many aggregates at most: coarsening past the
+ * thickness of a part ruins a cycle. Measured on bending boxes, brackets, plates: tests/test_multigrid.c
  */
-enum { PIECE = 27, SMALL_PIECE = 12, COARSE_PIECE = 10, MOST_DENSE = 256, LEAST = 4 };
+enum { PIECE = 27, SMALL_PIECE = 12, COARSE_PIECE = 10, MANY = 4000, MOST_DENSE = 256, LEAST = 4 };
 /* Sweeps damp the spectrum from lambda over this number on; without coarser levels they have to reach deeper.
  */
 enum { COARSER_RATIO = 8, ALONE_RATIO = 30 };
@@ -164,7 +165,9 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
     double count[2] = {entries(k), entries(k)}; /* of the finest matrix, of all */
     while (coarser && k->level + 1 < FE_MOST_LEVELS) {
         const int first = k->level == 0;
-        const fe_cut cut = {first ? m->report.most : COARSE_PIECE, first ? LEAST : 2, first};
+        const int most =
+            first || (k->n_all > MANY && m->report.most == PIECE) ? m->report.most : COARSE_PIECE;
+        const fe_cut cut = {most, first ? LEAST : 2, first};
         FE_TRY(k->steps->aggregate(k, cut));
         FE_TRY(fe_ranks_number(k));
         const int total = k->numbering.total;
