@@ -433,12 +433,16 @@ static void states_belong_to_one_run(void **state)
     says(2, RESUME, "k.json.state: was written by version 0123456789ab; this is ");
     shell("mv kept k.json.state");
     child_must(0, RESUME " --output k");
-    const pid_t gone = child_start("true");
+    const pid_t gone = child_start("true"), zombie = child_start("true");
+    siginfo_t end;
     assert_int_equal(child_finish(gone), 0);
+    assert_int_equal(waitid(P_PID, (id_t)zombie, &end, WEXITED | WNOWAIT), 0);
     char text[128];
-    snprintf(text, sizeof text, "touch k.json.%d.tmp k/cube.pvd.%d.tmp", (int)gone, (int)gone);
-    shell(text);                         /* as a killed run leaves them */
+    snprintf(text, sizeof text, "touch k.json.%d.tmp k/cube.pvd.%d.tmp k.json.%d.tmp", (int)gone, (int)gone,
+             (int)zombie);
+    shell(text);                         /* as killed runs leave them */
     child_must(0, RESUME " --output k"); /* done: nothing is computed again */
+    assert_int_equal(child_finish(zombie), 0);
     assert_int_equal(child_left_behind("k.json*.tmp") + child_left_behind("k/*.tmp"), 0);
     child_must(0, RESUME); /* whatever the flags */
     read_into("out", sizeof text, text);

@@ -113,6 +113,21 @@ void fe_file_forget(char *temporary)
     free(temporary);
 }
 
+/* Whether no process has this number, or one that has ended and that its parent has not waited for: the first
+ * process of a container, which inherits those of killed launchers, may do so late or never. */
+static int has_ended(pid_t pid)
+{
+    char path[64], text[256];
+    if (kill(pid, 0)) return errno == ESRCH;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid); /* PID (NAME) STATE ... */
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[n > 0 ? n : 0] = 0;
+    const char *name_end = strrchr(text, ')');
+    return name_end && strlen(name_end) > 2 && strchr("ZX", name_end[2]);
+}
+
 /* Whether a name is PREFIX*.PID.tmp of a process of this machine that is gone. */
 static int is_stale(const char *name, const char *prefix)
 {
@@ -123,7 +138,7 @@ static int is_stale(const char *name, const char *prefix)
     if (digits == name + n - 4 || digits == name || digits[-1] != '.') return 0;
     errno = 0;
     const long pid = strtol(digits, NULL, 10);
-    return !errno && pid > 0 && pid == (pid_t)pid && kill((pid_t)pid, 0) && errno == ESRCH;
+    return !errno && pid > 0 && pid == (pid_t)pid && has_ended((pid_t)pid);
 }
 
 /* A process of another machine or container cannot be seen, but it locks what it writes. */
