@@ -153,6 +153,20 @@ static void write_named(const char *names)
                names);
 }
 
+/* 0x9b alone begins a control sequence on an 8-bit terminal; as the end of a letter of UTF-8 it does not. */
+static void bytes_that_are_no_text_are_hidden(void **state)
+{
+    (void)state;
+    char text[4096];
+    write_named("3\n2 1 \"a\x9b[31m\"\n2 2 \"\xc5\x9b\xe2\x82\xac\"\n3 5 \"b\xe2\x82\"\n");
+    says(2, "solve p.json --mesh named.msh", "solve",
+         "\"x0\" is not in named.msh; its groups are: a?[31m, \xc5\x9b\xe2\x82\xac, b??\n");
+    child_must(0, "meshgen info named.msh");
+    read_into("out", sizeof text, text);
+    assert_holds(text, "\"a?[31m\": 1 face");
+    assert_holds(text, "\"b??\": 1 element");
+}
+
 static void groups_of_one_name_are_ambiguous(void **state)
 {
     (void)state;
@@ -458,14 +472,23 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_are_not_replaced),          cmocka_unit_test(only_regular_files_are_read),
-        cmocka_unit_test(long_texts_have_limits),           cmocka_unit_test(messages_are_one_plain_line),
-        cmocka_unit_test(groups_of_one_name_are_ambiguous), cmocka_unit_test(rigid_motions_are_refused),
-        cmocka_unit_test(contradictions_are_told),          cmocka_unit_test(running_results_are_complete),
-        cmocka_unit_test(file_limits_are_errors),           cmocka_unit_test(stale_files_are_removed),
-        cmocka_unit_test(killed_runs_leave_whole_files),    cmocka_unit_test(memory_that_runs_out),
-        cmocka_unit_test(memory_of_ranks_that_runs_out),    cmocka_unit_test(disks_that_fail),
-        cmocka_unit_test(threads_are_those_asked_for),      cmocka_unit_test(kernels_refuses_in_one_line),
+        cmocka_unit_test(inputs_are_not_replaced),
+        cmocka_unit_test(only_regular_files_are_read),
+        cmocka_unit_test(long_texts_have_limits),
+        cmocka_unit_test(messages_are_one_plain_line),
+        cmocka_unit_test(bytes_that_are_no_text_are_hidden),
+        cmocka_unit_test(groups_of_one_name_are_ambiguous),
+        cmocka_unit_test(rigid_motions_are_refused),
+        cmocka_unit_test(contradictions_are_told),
+        cmocka_unit_test(running_results_are_complete),
+        cmocka_unit_test(file_limits_are_errors),
+        cmocka_unit_test(stale_files_are_removed),
+        cmocka_unit_test(killed_runs_leave_whole_files),
+        cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(memory_of_ranks_that_runs_out),
+        cmocka_unit_test(disks_that_fail),
+        cmocka_unit_test(threads_are_those_asked_for),
+        cmocka_unit_test(kernels_refuses_in_one_line),
     };
     return cmocka_run_group_tests(tests, child_open, child_close);
 }

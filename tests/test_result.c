@@ -5,6 +5,7 @@
 #include "tests/common.h"
 #include "tests/result.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,6 +343,26 @@ static void versions_that_are_held_stay(void **state)
     assert_int_equal(folder_remove(folder), 0);
 }
 
+/* A record of 2^31 load factors, with 4 GB at most: what was allocated for it is given back. */
+static void records_without_memory_leave_nothing(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_if("AddressSanitizer ends the program", "a record without memory");
+#endif
+    const fe_case problem = {.n_path = INT_MAX};
+    const fe_boundary boundary = {0};
+    fe_result r = {.problem = &problem, .boundary = &boundary};
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+    struct rlimit less = {(rlim_t)1 << 32, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+    const fe_step_result *step = fe_result_add_step(&r);
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    assert_null(step);
+    assert_null(r.step); /* a rank that only computes closes no result without steps */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +371,7 @@ int main(void)
         cmocka_unit_test(result_says_where_it_cannot_write),
         cmocka_unit_test(long_results_cost_the_same_each_step),
         cmocka_unit_test(versions_that_are_held_stay),
+        cmocka_unit_test(records_without_memory_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

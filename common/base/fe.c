@@ -13,12 +13,24 @@
 
 static _Thread_local char message[FE_MESSAGE_LENGTH];
 
-/* C0 controls and DEL, and the C1 controls of UTF-8. */
+/* Bytes of the UTF-8 character at p; 0 where there is none: a byte from 0x80 to 0x9f alone is a control
+ * character of an 8-bit terminal. */
+static int character_bytes(const unsigned char *p)
+{
+    const int n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    for (int i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    return n;
+}
+
+/* C0 controls and DEL, C1 controls of UTF-8, and bytes that are no UTF-8. */
 char *fe_printable(char *text)
 {
-    for (unsigned char *p = (unsigned char *)text; *p; p++) {
-        if (*p < ' ' || *p == 127) *p = '?';
-        if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) p[0] = p[1] = '?';
+    for (unsigned char *p = (unsigned char *)text; *p;) {
+        const int n = character_bytes(p);
+        if (!n || *p < ' ' || *p == 127) *p = '?';
+        if (p[0] == 0xc2 && p[1] < 0xa0) p[0] = p[1] = '?';
+        p += n ? n : 1;
     }
     return text;
 }
@@ -61,8 +73,8 @@ fe_status fe_fail(fe_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    shorten(fe_printable(text), sizeof message);
-    strcpy(message, text);
+    shorten(text, sizeof message); /* may cut a character of several bytes */
+    strcpy(message, fe_printable(text));
     return status;
 }
 

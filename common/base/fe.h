@@ -32,8 +32,8 @@ const char *fe_message(void);
 /* "note: text" as one line on stderr. */
 void fe_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Makes control characters of a text '?', so that names from files cannot steer a terminal. Returns the text.
- */
+/* Makes control characters of a text, and bytes that are not UTF-8, '?', so that names from files cannot
+ * steer a terminal. Returns the text. */
 char *fe_printable(char *text);
 
 /* The exit code of a program that ends with this status; "program: message" on stderr where it is not 0, or
