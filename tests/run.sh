@@ -46,8 +46,9 @@ if [ "$1" = --one ]; then
 fi
 
 rm -f "$logs"/*.sum
-jobs=${TEST_JOBS:-$(($(nproc) / 4))}
+jobs=$(($(nproc) / 4))
 [ "$jobs" -ge 2 ] || jobs=$(($(nproc) < 2 ? 1 : 2))
+jobs=${TEST_JOBS:-$jobs}
 printf '%s\n' "$@" | xargs -I{} -P "$jobs" sh "$0" --one {}
 # A piece without numbers did not even start.
 for piece in "$@"; do
