@@ -23,7 +23,7 @@ pid_t child_start(const char *command)
     if (child) return child;
     char line[4096];
     snprintf(line, sizeof line, "exec %s", command);
-    alarm(child_seconds);
+    alarm(PATIENCE * child_seconds);
     if (freopen("out", "w", stdout) && freopen("err", "w", stderr))
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
     _exit(127);

@@ -13,7 +13,7 @@ int child_open(void **state);
 int child_close(void **state);
 
 /* Runs a shell command, with its output in the files out and err; SIGALRM ends it after child_seconds
- * (60). */
+ * (60), times PATIENCE. */
 extern unsigned child_seconds;
 pid_t child_start(const char *command);
 /* Its exit code, or minus the signal that ended it; child_said is its stderr. Fails if a temporary file is

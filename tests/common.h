@@ -15,6 +15,13 @@
 #include "common/base/fe.h"
 #include "common/mesh/mesh.h"
 
+/* How many times as long as usual something may take: a sanitizer is slow. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { PATIENCE = 5 };
+#else
+enum { PATIENCE = 1 };
+#endif
+
 /* Fails with fe_message() unless all went well. */
 void must(fe_status status);
 /* Skips the test where there is a reason, which is printed with the name of what is skipped. */

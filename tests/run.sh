@@ -1,20 +1,27 @@
 #!/bin/sh
 # Runs test programs (cmocka) and scripts that print TAP, and sums them up: failures and reasons for skips are
-# printed, the rest is kept in FE_BUILD/tests/NAME.log. The last line reads "N passed, N failed, N skipped".
-#   tests/run.sh PROGRAM...
+# printed, the rest is kept in FE_BUILD/tests/PIECE.log. The last line reads "N passed, N failed, N skipped".
+#   tests/run.sh PIECE...    a program, or 'PROGRAM FILTER' in one argument: the tests that cmocka's filter matches
+# LIMIT=SECONDS ends a piece that lasts longer, which then has failed.
 # Several run at a time: one per 4 cores, and two where there are 2 to 8, since tests also wait. TEST_JOBS=1 runs one
 # after the other.
 logs=${FE_BUILD:-build}/tests
 
-# One program: prints its lines, and keeps its three numbers in NAME.sum.
+# The name of a piece's files: program and filter, with _ for what such a name should not have.
+name_of() { printf '%s' "${1##*/}" | tr -c 'A-Za-z0-9.-' _; }
+
+# One piece: prints its lines, and keeps its three numbers in NAME.sum.
 if [ "$1" = --one ]; then
-    program=$2 name=$(basename "$2") start=$(date +%s)
+    program=${2%% *} name=$(name_of "$2") said_as=${2##*/} start=$(date +%s)
     log=$logs/$name.log
-    case $program in
-    *.sh) sh "$program" >"$log" 2>&1 ;;
-    *) CMOCKA_MESSAGE_OUTPUT=TAP "$program" >"$log" 2>&1 ;;
+    case $2 in
+    *.sh) set -- sh "$program" ;;
+    *' '*) set -- "$program" "${2#* }" ;;
+    *) set -- "$program" ;;
     esac
+    CMOCKA_MESSAGE_OUTPUT=TAP ${LIMIT:+timeout "$LIMIT"} "$@" >"$log" 2>&1
     code=$?
+    [ $code -ne 124 ] || echo "$said_as: ended after its limit of $LIMIT s"
     skips=$(grep -c '# SKIP' "$log")
     oks=$(grep '^ok ' "$log" | grep -vc '# SKIP')
     fails=$(grep '^not ok ' "$log" | grep -vc '# SKIP')
@@ -30,7 +37,7 @@ if [ "$1" = --one ]; then
         [ -z "$early" ] || echo "$early"
         [ "$fails" -eq 0 ] || grep -v '^ok ' "$log" | head -60
         [ "$skips" -eq 0 ] || grep -i '^skipped: \|^# skipped' "$log" | sort -u
-        printf '%s: %d passed, %d failed, %d skipped (%d s)\n' "$name" "$oks" "$fails" "$skips" \
+        printf '%s: %d passed, %d failed, %d skipped (%d s)\n' "$said_as" "$oks" "$fails" "$skips" \
             $(($(date +%s) - start))
     )
     printf '%s\n' "$said"
@@ -39,11 +46,12 @@ if [ "$1" = --one ]; then
 fi
 
 rm -f "$logs"/*.sum
-jobs=${TEST_JOBS:-$(($(nproc) / 4))}
+jobs=$(($(nproc) / 4))
 [ "$jobs" -ge 2 ] || jobs=$(($(nproc) < 2 ? 1 : 2))
+jobs=${TEST_JOBS:-$jobs}
 printf '%s\n' "$@" | xargs -I{} -P "$jobs" sh "$0" --one {}
-# A program without numbers did not even start.
-for program in "$@"; do
-    cat "$logs/$(basename "$program").sum" 2>/dev/null || echo 0 1 0
+# A piece without numbers did not even start.
+for piece in "$@"; do
+    cat "$logs/$(name_of "$piece").sum" 2>/dev/null || echo 0 1 0
 done | awk '{passed += $1; failed += $2; skipped += $3}
     END {printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0}'

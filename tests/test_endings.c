@@ -139,7 +139,7 @@ static int interrupt(const char *command, int signal_number, size_t n_step)
 {
     unlink("r.json");
     const pid_t child = child_start(command);
-    for (int i = 0; i < 6000; i++, usleep(5000))
+    for (int i = 0; i < PATIENCE * 6000; i++, usleep(5000))
         if (access("r.json", R_OK) == 0 && result_steps("r.json") >= n_step) break;
     kill(child, signal_number);
     return child_finish(child);
@@ -185,7 +185,8 @@ static void long_solves_speak(void **state)
         child_start("solve slow.json --mesh large.msh --threads 1 --krylov gmres --restart 1000 "
                     "--krylov-tolerance 1e-15 --precondition none --progress 1");
     char out[1024] = "", err[1024] = "";
-    for (int i = 0; i < 6000 && !(strstr(out, "plastic gp") && strstr(err, "so far")); i++, usleep(5000)) {
+    for (int i = 0; i < PATIENCE * 6000 && !(strstr(out, "plastic gp") && strstr(err, "so far"));
+         i++, usleep(5000)) {
         read_into("out", sizeof out, out);
         read_into("err", sizeof err, err);
     }

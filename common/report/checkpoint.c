@@ -70,6 +70,7 @@ static int is_finite(const array *a)
 
 static void put(FILE *stream, fe_hash *hash, size_t n, const void *bytes)
 {
+    if (n == 0) return; /* `bytes` may be NULL then, which fwrite must not get */
     fe_hash_add(hash, n, bytes);
     fwrite(bytes, 1, n, stream); /* fe_file_commit sees what failed */
 }
