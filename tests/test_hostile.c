@@ -201,17 +201,25 @@ static void contradictions_are_told(void **state)
 
 /* --- output ------------------------------------------------------------------------------------------ */
 
+/* Whether a child has ended; child_finish is still to be called. */
+static int has_ended(pid_t child)
+{
+    siginfo_t ended = {0};
+    return waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid;
+}
+
 /* A reader who looks all the time finds a complete result, whose status is "running" until the end. */
 static void running_results_are_complete(void **state)
 {
     (void)state;
-    int n_look = 0;
+    int n_look = 0, over = 0;
     size_t last = 0;
     child_write_long_problem("many.json", NULL);
     unlink("many.r.json");
     const pid_t child = child_start("solve many.json --threads 1 --no-state --result many.r.json");
-    while (access("many.r.json", R_OK)) usleep(1000);
-    for (; last < LONG_PROBLEM; n_look++) {
+    while (access("many.r.json", R_OK) && !has_ended(child)) usleep(1000);
+    for (; last < LONG_PROBLEM && !over; n_look++) {
+        over = has_ended(child); /* before this look, which then is the last one */
         json_t *root = result_load("many.r.json");
         const size_t n = json_array_size(result_at(root, "steps"));
         assert_true(n >= last);
@@ -297,7 +305,7 @@ static void killed_runs_leave_whole_files(void **state)
     for (int i = 0; i < 25; i++) {
         unlink("killed.json");
         const pid_t child = child_start("solve long.json --threads 1 --result killed.json --output killed");
-        usleep((useconds_t)(150000 * (1 + uniform())));
+        usleep((useconds_t)(PATIENCE * 150000 * (1 + uniform())));
         kill(child, SIGKILL);
         assert_int_equal(waitpid(child, NULL, 0), child);
         if (access("killed.json", F_OK)) continue;
