@@ -28,22 +28,28 @@ __global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare
     if (count > found[1]) atomicMax(found + 1, count);
 }
 
-/* A warp per row. An item is an element at the row's node with one of its corners as column: a lane computes
- * that block, then lanes add the blocks to the row in the order of items. The items of an element are
- * neighbours, and share its geometry. */
-enum { SHORT = 32 }; /* blocks of a row that is summed in shared memory */
+/* A warp per row, CHUNK of its blocks at a time, each summed by a lane. An item is an element at the row's
+ * node with one of its corners as column: a lane computes that block, then those who own a block of the row
+ * add it. The items of an element are neighbours, and share its geometry. */
+enum { CHUNK = WARP, NONE = 255 };
 
 /* Points that differ in their gradients: a Tet4 has one, with all of its volume. */
 FE_BODY constexpr int distinct_points(int kind) { return FE_CORNERS(kind) == 8 ? 8 : 1; }
 
-/* det J grad N of an element's corners at each point, and w / |J|. Two Hex8 differ by half of all banks. */
+/* det J grad N of an element's corners at each point, and w / |J|. Numbers without use keep the points of two
+ * elements in different banks. */
 template <int KIND> struct shared_element {
-    double gradient[distinct_points(KIND)][FE_CORNERS(KIND)][3], scale[distinct_points(KIND)];
+    enum { PAD = distinct_points(KIND) > 1 };
+    struct {
+        double gradient[FE_CORNERS(KIND)][3], unused[PAD];
+    } point[distinct_points(KIND)];
+    double scale[distinct_points(KIND)], unused[PAD];
 };
 template <int KIND> struct row_items {
-    double sum[SHORT][9], block[WARP][9];
-    shared_element<KIND> element[WARP / FE_CORNERS(KIND)];
-    int place[WARP]; /* among the row's blocks, -1: none */
+    enum { ELEMENTS = WARP / FE_CORNERS(KIND) };
+    double block[WARP][9];
+    shared_element<KIND> element[ELEMENTS];
+    uint8_t corner[ELEMENTS][CHUNK]; /* of an element, whose column the chunk's block has */
 };
 
 /* Point q of an element turned so that the row's node is corner 0. */
@@ -63,7 +69,7 @@ template <int KIND> FE_BODY void share_point(const fe_view *m, int corner, int q
         }
     out->scale[q] = weight * fe_turn_sign(KIND, e.turn) / fe_cofactor(J, A);
 #pragma unroll
-    for (int b = 0; b < FE_CORNERS(KIND); b++) fe_corner_gradient(KIND, A, b, q, out->gradient[q][b]);
+    for (int b = 0; b < FE_CORNERS(KIND); b++) fe_corner_gradient(KIND, A, b, q, out->point[q].gradient[b]);
 }
 
 /* The block of corners 0 and b. With M the sum over points of scale g h^T, g and h the gradients of the two,
@@ -75,7 +81,7 @@ FE_BODY void compute_block(const fe_j2 *material, const shared_element<KIND> *e,
     double M[3][3] = {{0.0}};
 #pragma unroll 2
     for (int q = 0; q < distinct_points(KIND); q++) {
-        const double *g = e->gradient[q][0], *h = e->gradient[q][b], scale = e->scale[q];
+        const double *g = e->point[q].gradient[0], *h = e->point[q].gradient[b], scale = e->scale[q];
 #pragma unroll
         for (int i = 0; i < 3; i++)
 #pragma unroll
@@ -89,51 +95,65 @@ FE_BODY void compute_block(const fe_j2 *material, const shared_element<KIND> *e,
             block[3 * i + j] = bulk * M[i][j] + shear * M[j][i] + (i == j ? shear * trace : 0.0);
 }
 
-/* n items of row i, the first of which is the first of an element. */
+/* n items of row i, the first of which is the first of an element; for the row's blocks from the `start`-th
+ * on. */
 template <int KIND>
-FE_BODY void compute_items(const fe_view *m, const fe_sparse *A, int i, int first_item, int n,
+FE_BODY void compute_items(const fe_view *m, const fe_sparse *A, int i, int first_item, int n, int start,
                            row_items<KIND> *items)
 {
     enum { CORNERS = FE_CORNERS(KIND) };
     const int lane = threadIdx.x % WARP, own = lane / CORNERS, b = lane % CORNERS, first = A->first[i];
     const int corner = lane < n ? m->corner[m->corner_first[i] + first_item / CORNERS + own] : 0;
     if (lane < n && b < distinct_points(KIND)) share_point<KIND>(m, corner, b, &items->element[own]);
+    for (int t = lane; t < row_items<KIND>::ELEMENTS * CHUNK; t += WARP) (&items->corner[0][0])[t] = NONE;
     __syncwarp();
     if (lane < n) {
         const int column = m->conn[fe_corner_place(b, corner & 7, m->ld, corner >> 3)];
-        items->place[lane] = fe_find_column(A->column + first, A->first[i + 1] - first, column);
+        const int place = fe_find_column(A->column + first, A->first[i + 1] - first, column) - start;
+        if (place >= 0 && place < CHUNK) items->corner[own][place] = (uint8_t)b;
         compute_block<KIND>(&m->material, &items->element[own], b, items->block[lane]);
     }
     __syncwarp();
 }
 
-/* Lane c + 9 g adds number c of the blocks whose place leaves the remainder g. */
-template <int KIND> FE_BODY void add_items(const row_items<KIND> *items, int n, double *row)
+/* Adds the blocks of the items to the one of this lane. */
+template <int KIND> FE_BODY void add_items(const row_items<KIND> *items, double sum[9])
 {
-    enum { GROUPS = WARP / 9 };
-    const int lane = threadIdx.x % WARP, c = lane % 9, group = lane / 9;
-    for (int t = 0; t < n && group < GROUPS; t++)
-        if (items->place[t] % GROUPS == group) row[9 * (size_t)items->place[t] + c] += items->block[t][c];
+#pragma unroll
+    for (int own = 0; own < row_items<KIND>::ELEMENTS; own++) {
+        const int b = items->corner[own][threadIdx.x % WARP];
+        if (b == NONE) continue;
+        const double *block = items->block[own * FE_CORNERS(KIND) + b];
+#pragma unroll
+        for (int c = 0; c < 9; c++) sum[c] += block[c];
+    }
 }
 
 template <int KIND>
 FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_sparse *A, int i,
                           row_items<KIND> *items)
 {
-    const int lane = threadIdx.x % WARP, first = A->first[i], n = 9 * (A->first[i + 1] - first),
+    const int first = A->first[i], n = A->first[i + 1] - first,
               n_item = (m->corner_first[i + 1] - m->corner_first[i]) * FE_CORNERS(KIND);
-    double *const row = A->value + 9 * (size_t)first, *const sum = n <= 9 * SHORT ? items->sum[0] : row;
-    for (int t = lane; t < n; t += WARP) sum[t] = 0.0;
-    for (int from = 0; from < n_item; from += WARP) {
-        const int left = n_item - from, together = left < WARP ? left : WARP;
-        compute_items<KIND>(m, A, i, from, together, items);
-        add_items<KIND>(items, together, sum);
+    for (int start = 0; start < n; start += CHUNK) {
+        double sum[9] = {0.0};
+        for (int from = 0; from < n_item; from += WARP) {
+            const int left = n_item - from;
+            compute_items<KIND>(m, A, i, from, left < WARP ? left : WARP, start, items);
+            add_items<KIND>(items, sum);
+            __syncwarp();
+        }
+        double *const own = items->block[threadIdx.x % WARP], *const value =
+                                                                  A->value + 9 * (size_t)(first + start);
+#pragma unroll
+        for (int c = 0; c < 9; c++) own[c] = sum[c]; /* to write the row without gaps */
         __syncwarp();
-    }
-    for (int t = lane; t < n; t += WARP) {
-        const bool held =
-            fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)A->column[first + t / 9] + t % 3];
-        row[t] = held ? 0.0 : sum[t];
+        for (int t = threadIdx.x % WARP; t < 9 * (n - start) && t < 9 * CHUNK; t += WARP) {
+            const int column = A->column[first + start + t / 9];
+            const bool held = fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)column + t % 3];
+            value[t] = held ? 0.0 : items->block[t / 9][t % 9];
+        }
+        __syncwarp();
     }
 }
 
@@ -154,7 +174,7 @@ FE_BODY double2 look_at_node(int kind, const fe_view *m, const fe_sparse *A, int
 }
 
 #define KERNELS(KIND, name)                                                                                  \
-    __global__ void __launch_bounds__(THREADS)                                                               \
+    __global__ void __launch_bounds__(THREADS, 4)                                                            \
         elastic_assemble_##name(fe_view m, const uint8_t *fixed, fe_sparse A)                                \
     {                                                                                                        \
         __shared__ row_items<KIND> items[THREADS / WARP];                                                    \

@@ -2,7 +2,7 @@
 #include "common/solver/multigrid_ranks.h"
 #include "common/solver/setup_cuda.h"
 
-enum { THREADS = 128, WARP = 32 };
+enum { THREADS = 128, WARP = 32, TEAM = 192 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -58,16 +58,15 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
 
 #define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
 
-/* What a team of threads has of its row of C in shared memory: CHUNK of its blocks, and WARP blocks of A's
- * row. A row of B has a block of C's columns once at most: at [block of C][block of A] is its place in B's
- * row, where `has` has a bit. B's blocks have K rows and 6 columns. */
+/* What a team of threads has of its row of C in shared memory: the columns of CHUNK blocks, and WARP blocks
+ * of A's row. A row of B has a block of C's columns once at most: at [block of A][block of C] is its place in
+ * B's row, where `has` has a bit. B's blocks have K rows and 6 columns. */
 template <int R, int K, int CHUNK> struct __align__(16) product_row
 {
-    double2 sum[CHUNK][R][3];
-    double a[WARP][R][K];
+    double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
     int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
     unsigned has[CHUNK];
-    short at[CHUNK][WARP];
+    short at[WARP][CHUNK];
 };
 
 /* Opens `count` blocks of A's row from the k0-th on. */
@@ -76,7 +75,7 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
 {
     for (int t = member; t < n; t += TEAM) w->has[t] = 0;
     for (int t = member; t < count * R * K; t += TEAM)
-        (&w->a[0][0][0])[t] = A.value[(size_t)k0 * (R * K) + t];
+        w->a[t / (R * K)][t % (R * K)] = A.value[(size_t)k0 * (R * K) + t];
     if (member < count) {
         const int *const row = B.first + A.column[k0 + member];
         w->first[member] = row[0], w->n[member] = row[1] - row[0];
@@ -87,45 +86,46 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
         const int column = B.column[w->first[k] + l]; /* of a ghost's row, in no order */
         if (column < w->columns[0] || column > w->columns[n - 1]) continue; /* of another chunk */
         const int place = fe_find_column(w->columns, n, column);
-        w->at[place][k] = (short)l;
+        w->at[k][place] = (short)l;
         atomicOr(w->has + place, 1u << k);
     }
     WAIT(TEAM);
 }
 
-/* sum + a row of A_ik times two columns of B_k. */
-template <int K> FE_BODY double2 add_times(const double *a, const double2 b[K], double2 sum)
+/* Adds A_ik times two columns of B_k to those of a block of C. */
+template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
 {
 #pragma unroll
-    for (int i = 0; i < K; i++) sum.x += a[i] * b[i].x, sum.y += a[i] * b[i].y;
-    return sum;
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int i = 0; i < K; i++) sum[r].x += a[r * K + i] * b[i].x, sum[r].y += a[r * K + i] * b[i].y;
 }
 
-/* sum + what the batch adds to two numbers of row r of C's block p; two blocks of B are under way. */
-template <int K, typename Row>
-FE_BODY double2 add_batch(const Row *w, const double2 *B, int p, int r, int column, double2 sum)
+/* Adds what the batch adds to two columns of C's block p; two blocks of B are under way. */
+template <int R, int K, typename Row>
+FE_BODY void add_batch(const Row *w, const double2 *B, int p, int column, double2 sum[R])
 {
     for (unsigned has = w->has[p]; has;) {
         const int k = __ffs(has) - 1;
         has &= has - 1;
         const int next = has ? __ffs(has) - 1 : k;
-        const double2 *const from = B + (size_t)(w->first[k] + w->at[p][k]) * (3 * K) + column,
-                             *const then = B + (size_t)(w->first[next] + w->at[p][next]) * (3 * K) + column;
+        const double2 *const from = B + (size_t)(w->first[k] + w->at[k][p]) * (3 * K) + column,
+                             *const then = B + (size_t)(w->first[next] + w->at[next][p]) * (3 * K) + column;
         double2 b[2][K];
 #pragma unroll
         for (int i = 0; i < K; i++) b[0][i] = from[3 * i], b[1][i] = then[3 * i];
-        sum = add_times<K>(w->a[k][r], b[0], sum);
-        if (has) sum = add_times<K>(w->a[next][r], b[1], sum);
+        add_times<R, K>(w->a[k], b[0], sum);
+        if (has) add_times<R, K>(w->a[next], b[1], sum);
         has &= has - 1;
     }
-    return sum;
 }
 
-/* C = A B: a team of threads takes CHUNK blocks of a row of C, the chunk blockIdx.y, and goes through A's row
- * in its order. A thread sums two neighbouring numbers at a time. */
-template <int R, int K, int TEAM, int TEAMS, int CHUNK>
+/* C = A B: a team of threads takes the chunk blockIdx.y of a row of C, and goes through A's row in its order.
+ * A thread sums two neighbouring columns of OWN blocks. */
+template <int R, int K, int TEAM, int TEAMS, int OWN>
 __global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
 {
+    enum { CHUNK = TEAM * OWN / 3 };
     __shared__ product_row<R, K, CHUNK> rows[TEAMS];
     product_row<R, K, CHUNK> *const w = rows + threadIdx.x / TEAM;
     const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
@@ -133,19 +133,24 @@ __global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sp
     const int from = C.first[row] + blockIdx.y * CHUNK, left = C.first[row + 1] - from;
     const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
-    double2 *const out = (double2 *)C.value + (size_t)from * (3 * R), *const sum = &w->sum[0][0][0];
+    double2 sum[OWN][R] = {};
     for (int t = member; t < n; t += TEAM) w->columns[t] = C.column[from + t];
-    for (int t = member; t < n * R * 3 && begin == end; t += TEAM) out[t] = make_double2(0.0, 0.0);
     for (int k0 = begin; k0 < end; k0 += WARP) {
-        const int count = end - k0 < WARP ? end - k0 : WARP;
         WAIT(TEAM);
-        open_batch<R, K, TEAM>(w, A, B, k0, count, n, member);
-        for (int t = member; t < n * R * 3; t += TEAM) {
-            const double2 start = k0 == begin ? make_double2(0.0, 0.0) : sum[t],
-                          total =
-                              add_batch<K>(w, (const double2 *)B.value, t / (3 * R), t / 3 % R, t % 3, start);
-            (k0 + WARP < end ? sum : out)[t] = total;
+        open_batch<R, K, TEAM>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
+#pragma unroll
+        for (int own = 0; own < OWN; own++) {
+            const int t = member + own * TEAM;
+            if (t < 3 * n) add_batch<R, K>(w, (const double2 *)B.value, t / 3, t % 3, sum[own]);
         }
+    }
+    double2 *const out = (double2 *)C.value + (size_t)from * (3 * R);
+#pragma unroll
+    for (int own = 0; own < OWN; own++) {
+        const int t = member + own * TEAM;
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            if (t < 3 * n) out[t / 3 * (3 * R) + 3 * r + t % 3] = sum[own][r];
     }
 }
 
@@ -186,10 +191,10 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     else
         FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
     if (A->rows == 3)
-        return launch(d, product_values<3, 3, WARP, 4, 32>, 4, 4 * WARP, 32, longest, A, B, &own);
+        return launch(d, product_values<3, 3, WARP, 4, 2>, 4, 4 * WARP, 2 * WARP / 3, longest, A, B, &own);
     if (A->columns == 3)
-        return launch(d, product_values<6, 3, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, &own);
-    return launch(d, product_values<6, 6, 2 * THREADS, 1, 64>, 1, 2 * THREADS, 64, longest, A, B, &own);
+        return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
+    return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
