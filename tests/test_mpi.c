@@ -3,6 +3,7 @@
  * processes started here must end. */
 #include "have/metis.h"
 #include "have/mpi.h"
+#include "have/nccl.h"
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/fields.h"
@@ -156,6 +157,29 @@ static void processes_agree(void **state)
         compare_with_threads(s->number, s->ranks, s->partition, result);
     }
     json_decref(result);
+}
+
+/* One process, and two that share the GPU, through NCCL, which has to take them for two hosts. */
+static void processes_share_a_gpu(void **state)
+{
+    static const char *const preconditions[] = {"block-jacobi", "multigrid"};
+    (void)state;
+    need_mpi();
+    skip_if(!FE_HAVE_NCCL            ? "this build has no NCCL"
+            : fe_cuda_devices() <= 0 ? "no CUDA device found"
+                                     : NULL,
+            "processes share a GPU");
+    for (int i = 0; i < 2 * 2 * N_CASE; i++) {
+        const int number = i / 4, ranks = 1 + i / 2 % 2;
+        const json_t *reference = result_alone(number);
+        start("mpirun -n %d sh own_host solve %s --backend cuda --precondition %s", ranks, flags_of(number),
+              preconditions[i % 2]);
+        const int code = finish(LONG);
+        if (code) fail_msg("%d ranks, %s: exit code %d: %s", ranks, preconditions[i % 2], code, child_said);
+        json_t *result = result_load_checked("r.json", "converged", 2);
+        result_assert_close(preconditions[i % 2], result, reference, 1e-8);
+        json_decref(result);
+    }
 }
 
 /* --- faults ------------------------------------------------------------------------------------------ */
@@ -426,6 +450,8 @@ static int open_group(void **state)
     /* RANK COMMAND OTHERS: mpirun's own "A : B" ends Open MPI 5.0.7 of Debian 13 by a signal. */
     write_file("one_other", "rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}\n"
                             "[ \"$rank\" = \"$1\" ] && exec $2\nexec $3\n");
+    write_file("own_host", "export NCCL_HOSTID=rank${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}\n"
+                           "export NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_DISABLE=1\nexec \"$@\"\n");
     child_write_long_problem("long.json", elastic);
     return 0;
 }
@@ -439,6 +465,7 @@ static int close_group(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest faults[] = {
+        cmocka_unit_test_teardown(processes_share_a_gpu, clean_up),
         cmocka_unit_test_teardown(stopped_rank_is_named, clean_up),
         cmocka_unit_test_teardown(late_rank_does_no_harm, clean_up),
         cmocka_unit_test_teardown(killed_rank_ends_all, clean_up),

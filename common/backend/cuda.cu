@@ -42,6 +42,19 @@ static void cuda_close(fe_device *d)
     free(c);
 }
 
+/* Sums over blocks have their memory from the beginning: who allocates later may wait for the device, which
+ * may wait for another rank. */
+static fe_status reserve(cuda_device *c)
+{
+    fe_device *d = &c->base;
+    const size_t panels = FE_SUM_PANELS;
+    FE_TRY(fe_device_allocate(d, panels * FE_SUM_BLOCKS * 32, sizeof(double), "partial sums",
+                              (void **)&c->partial));
+    FE_TRY(fe_device_allocate(d, panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
+    FE_TRY(fe_device_allocate(d, 2 * FE_CG_BLOCKS, sizeof(double), "partial sums", (void **)&c->cg_partial));
+    return fe_device_allocate(d, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
+}
+
 static fe_status cuda_start(cuda_device *c)
 {
     static const double constants[3] = {1.0, -1.0, 0.0};
@@ -62,7 +75,7 @@ static fe_status cuda_start(cuda_device *c)
     for (int i = 0; i < N_EVENT; i++) CUDA_TRY(cudaEventCreate(&c->event[i]));
     CUDA_TRY(cudaEventRecord(c->event[0], c->stream));
     c->phase[0] = FE_PHASE_OTHER, c->n_event = 1;
-    return FE_OK;
+    return reserve(c);
 }
 
 static fe_status cuda_open(int ordinal, int threads, fe_device **out)

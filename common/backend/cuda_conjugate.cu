@@ -89,14 +89,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);
 }
 
-static fe_status reserve(cuda_device *c)
-{
-    if (c->cg_finished) return FE_OK;
-    FE_TRY(fe_device_allocate(&c->base, 2 * FE_CG_BLOCKS, sizeof(double), "partial sums",
-                              (void **)&c->cg_partial));
-    return fe_device_allocate(&c->base, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
-}
-
 static unsigned blocks_of(size_t n)
 {
     const unsigned chunks = fe_grid(n, THREADS);
@@ -107,7 +99,6 @@ extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, co
                                      const double *w, double *out)
 {
     cuda_device *c = self(d);
-    FE_TRY(reserve(c));
     cg_sums<<<blocks_of(n), THREADS, 0, c->stream>>>(n, r, u, w, c->cg_partial, c->cg_finished, out);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
@@ -118,7 +109,6 @@ extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *fro
                                        double *to)
 {
     cuda_device *c = self(d);
-    FE_TRY(reserve(c));
     cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, p, s, x, r, c->cg_partial,
                                                        c->cg_finished, to);
     CUDA_TRY(cudaGetLastError());

@@ -6,9 +6,9 @@
 
 #include <cublas_v2.h>
 
-/* FE_CG_BLOCKS: largest number of blocks in a kernel of conjugate gradients, four per multiprocessor of an
- * H100. */
-enum { N_EVENT = 1024, FE_CG_BLOCKS = 528 };
+/* Largest numbers of blocks in kernels of conjugate gradients, four per multiprocessor of an H100, and in a
+ * panel of sums with columns, two; and of panels in a launch. */
+enum { N_EVENT = 1024, FE_CG_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
 
 struct allocation {
     allocation *next;
@@ -25,9 +25,8 @@ struct cuda_device {
     allocation *memory;
     double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
     double *pinned;     /* [64] landing place of scalars */
-    double *partial;    /* [panels][PAIR_BLOCKS][32] sums of blocks */
-    unsigned *finished; /* [panels] blocks that have stored theirs */
-    int panels;
+    double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
+    unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
     double *cg_partial; /* [2][FE_CG_BLOCKS] sums of blocks */
     unsigned *cg_finished;
     cudaEvent_t event[N_EVENT];

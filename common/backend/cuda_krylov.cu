@@ -5,7 +5,7 @@
 enum { BLOCK_SIZE = 256 };
 /* Sums of pairs: columns of a panel, blocks that a multiprocessor should hold, largest number of blocks of a
  * panel (all that an H100 holds). */
-enum { PANEL = 16, PAIR_RESIDENT = 2, PAIR_BLOCKS = 264 };
+enum { PANEL = 16, PAIR_RESIDENT = 2 };
 
 /* N = 2, 4, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of
  * the values go to the other half of the lanes, so N - 1 values are exchanged instead of 5 N. */
@@ -71,22 +71,23 @@ __device__ double add_warps(double value, double shared[BLOCK_SIZE / 32][32])
     return sum;
 }
 
-/* Block (x, y): rows x, x + gridDim.x, … of panel y. The block of a panel that ends last adds the sums of all
- * blocks, partial [panel][block][lane], in the order of blocks. */
+/* Block (x, y): rows x, x + gridDim.x, … of panel y, counted from `panel`. The block of a panel that ends
+ * last adds the sums of all blocks, partial [y][block][lane], in the order of blocks. */
 template <int N, typename T>
 __global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
-    column_sums(const operands<T> a, double *partial, unsigned *finished, double *out)
+    column_sums(const operands<T> a, int panel, double *partial, unsigned *finished, double *out)
 {
     __shared__ double shared[BLOCK_SIZE / 32][32];
     __shared__ bool last;
-    const int first = PANEL * blockIdx.y, columns = min(PANEL, a.k - first), lane = threadIdx.x % 32;
+    const int first = PANEL * (panel + blockIdx.y), columns = min(PANEL, a.k - first),
+              lane = threadIdx.x % 32;
     const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4, share = 32 / (N * width);
-    double *panel = partial + (size_t)blockIdx.y * gridDim.x * 32;
+    double *own = partial + (size_t)blockIdx.y * gridDim.x * 32;
     double sum = width == 16  ? lanes<N, 16>(a, first)
                  : width == 8 ? lanes<N, 8>(a, first)
                               : lanes<N, 4>(a, first);
     sum = add_warps(sum, shared);
-    if (threadIdx.x < 32) __stcg(panel + blockIdx.x * 32 + lane, sum), __threadfence();
+    if (threadIdx.x < 32) __stcg(own + blockIdx.x * 32 + lane, sum), __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last = atomicAdd(finished + blockIdx.y, 1u) == gridDim.x - 1;
     __syncthreads();
@@ -94,7 +95,7 @@ __global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
     __threadfence();
     sum = 0.0;
 #pragma unroll 8
-    for (int i = threadIdx.x / 32; i < gridDim.x; i += BLOCK_SIZE / 32) sum += __ldcg(panel + i * 32 + lane);
+    for (int i = threadIdx.x / 32; i < gridDim.x; i += BLOCK_SIZE / 32) sum += __ldcg(own + i * 32 + lane);
     sum = add_warps(sum, shared);
     if (threadIdx.x == 0) finished[blockIdx.y] = 0;
     const int vector = lane / share / width, j = lane / share % width;
@@ -105,20 +106,13 @@ template <int N, typename T> static fe_status sum_columns(fe_device *d, const op
 {
     cuda_device *c = self(d);
     const int panels = (a.k + PANEL - 1) / PANEL;
-    const unsigned chunks = fe_grid(a.n, BLOCK_SIZE);
-    const dim3 grid(chunks < PAIR_BLOCKS ? chunks : PAIR_BLOCKS, panels);
-    if (c->panels < panels) {
-        c->panels = 0; /* older buffers stay, because recordings may use them */
-        FE_TRY(fe_device_allocate(d, (size_t)panels * PAIR_BLOCKS * 32, sizeof(double), "partial sums",
-                                  (void **)&c->partial));
-        FE_TRY(
-            fe_device_allocate(d, (size_t)panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
-        c->panels = panels;
+    const unsigned chunks = fe_grid(a.n, BLOCK_SIZE),
+                   blocks = chunks < FE_SUM_BLOCKS ? chunks : FE_SUM_BLOCKS;
+    if (a.n == 0) return d->ops->memory.zero(d, N * (size_t)a.k * sizeof *out, out);
+    for (int panel = 0; panel < panels; panel += FE_SUM_PANELS) {
+        const dim3 grid(blocks, panels - panel < FE_SUM_PANELS ? panels - panel : FE_SUM_PANELS);
+        column_sums<N><<<grid, BLOCK_SIZE, 0, c->stream>>>(a, panel, c->partial, c->finished, out);
     }
-    if (a.n > 0)
-        column_sums<N><<<grid, BLOCK_SIZE, 0, c->stream>>>(a, c->partial, c->finished, out);
-    else
-        FE_TRY(d->ops->memory.zero(d, N * (size_t)a.k * sizeof *out, out));
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }

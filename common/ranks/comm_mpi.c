@@ -211,6 +211,7 @@ static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n,
     (void)d;
     comm_mpi *m = self(c);
     MPI_Request request;
+    if (world.size == 1) return FE_OK; /* x may be a device's, which MPI cannot read */
     if (n > m->n_gathered) {
         free(m->gathered);
         m->gathered = NULL, m->n_gathered = 0;

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Faults of a GPU in a small solve: each call that allocates device memory fails once, the device is lost, a kernel gives
-# NaN, NCCL fails (with two GPUs). The run has to end with one line and exit code 1, keep its accepted load steps, and
+# NaN, NCCL fails between two ranks. The run has to end with one line and exit code 1, keep its accepted load steps, and
 # go on with --resume to the right answer. Where NaN hits what is not used, the answer is right and the code 0.
 #   sh tests/faults/device.sh [KIND...]    from the root of the repository, after `make build/tests/solve-faulty build/meshgen`;
 #                                          kinds: memory lost nan nccl
+# With one GPU the two ranks are processes of MPI that share it, each with a host name of its own for NCCL, which refuses
+# two ranks on one GPU of one host; the odd calls fail on rank 0, the even ones on rank 1.
 #   FE_BUILD=build  JOBS=8 runs at a time  SAMPLES=40 calls of lost, nan, nccl  STRIDE=1 of memory  LIMIT=150 seconds, after
 #                                          which no run begins
 # The last line reads "device faults: N passed, N failed, N skipped".
@@ -17,9 +19,28 @@ flags_of() {
     case $1 in
     patch) echo '--variant patch --precondition multigrid --output fields' ;;
     bsr) echo '--variant assembled_cusparse --precondition block-jacobi --krylov gmres --no-graphs' ;;
-    ranks) echo '--variant patch --precondition block-jacobi --ranks 2' ;;
+    ranks) echo '--variant patch --precondition block-jacobi' ;;
+    levels) echo '--variant patch --precondition multigrid' ;;
     esac
 }
+
+# A run of a program: CASE KIND:N PROGRAM ARGUMENTS..., KIND:N may be empty
+launch() {
+    scene=$1 fault=$2
+    shift 2
+    case $scene in
+    ranks | levels)
+        if [ "$gpus" -gt 1 ]; then
+            FE_DEVICE_FAULT=$fault timeout 60 "$@" --ranks 2
+        else
+            FAULT=$fault timeout 90 mpirun -q -n 2 sh "$work/rank" "$@"
+        fi
+        ;;
+    *) FE_DEVICE_FAULT=$fault timeout 60 "$@" ;;
+    esac
+}
+# What the program said, without what mpirun adds.
+said() { if [ "$gpus" = 1 ] && { [ "$1" = ranks ] || [ "$1" = levels ]; }; then grep '^solve: \|^note: ' err; else cat err; fi; }
 
 # The numbers of the last load step in a result.
 answer() { awk '/"(norm_u|max_peeq|elastic_energy|plastic_work)":/ { sub(/,$/, ""); v[$1] = $2 }
@@ -40,8 +61,9 @@ one() {
     [ $(($(date +%s) - begin)) -lt "$LIMIT" ] || { echo "skip $3 $1:$2"; return; }
     flags=$(flags_of "$3")
     start=$(date +%s)
-    FE_DEVICE_FAULT=$1:$2 timeout 60 "$build/tests/solve-faulty" ../p.json --backend cuda $flags --result r.json >out 2>err
+    launch "$3" "$1:$2" "$build/tests/solve-faulty" ../p.json --backend cuda $flags --result r.json >out 2>err
     code=$?
+    said "$3" >said
     took=$(($(date +%s) - start))
     why=
     shown=$(grep -c '^ *[0-9][0-9]*  ' out)
@@ -51,9 +73,9 @@ one() {
         agrees r.json "../$3.json" || why='another answer, and exit code 0'
         ;;
     1)
-        [ "$(tail -n 1 err | grep -c '^solve: ')" = 1 ] || why='no message'
-        [ "$1" = nan ] || [ "$(wc -l <err)" = 1 ] || why="$(wc -l <err) lines"
-        [ "$(grep -vc '^solve: \|^note: ' err)" = 0 ] || why='a line that is not ours'
+        [ "$(tail -n 1 said | grep -c '^solve: ')" = 1 ] || why='no message'
+        [ "$1" = nan ] || [ "$(wc -l <said)" = 1 ] || why="$(wc -l <said) lines"
+        [ "$(grep -vc '^solve: \|^note: ' said)" = 0 ] || why='a line that is not ours'
         ;;
     *) why="exit code $code" ;;
     esac
@@ -64,19 +86,19 @@ one() {
         [ "$kept" -ge "$shown" ] || why="$kept of $shown load steps kept"
     fi
     if [ -z "$why" ] && [ $code = 1 ] && [ -e r.json.state ]; then
-        timeout 60 "$build/solve" ../p.json --backend cuda $flags --resume r.json >>out 2>again || why="not resumed: $(cat again)"
+        launch "$3" '' "$build/solve" ../p.json --backend cuda $flags --resume r.json >>out 2>again || why="not resumed: $(cat again)"
         [ -n "$why" ] || agrees r.json "../$3.json" || why='another answer after it was resumed'
     fi
-    if [ -z "$why" ]; then echo "ok $3 $1:$2 (code $code, $took s) $(tail -n 1 err)"; else echo "FAILED $3 $1:$2: $why: $(tail -n 2 err | tr '\n' ' ')"; fi
+    if [ -z "$why" ]; then echo "ok $3 $1:$2 (code $code, $took s) $(tail -n 1 said)"; else echo "FAILED $3 $1:$2: $why: $(tail -n 2 said | tr '\n' ' ')"; fi
 }
 
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
 if [ "${1:-}" = --one ]; then
     work=$FE_FAULT_WORK begin=$FE_FAULT_BEGIN
     one "$2" "$3" "$4"
     exit 0
 fi
 
-gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
 [ "$gpus" -gt 0 ] || { echo 'device faults: skipped, no GPU'; exit 0; }
 for program in tests/solve-faulty solve meshgen; do
     [ -x "$build/$program" ] || { echo "device faults: $build/$program is missing: make $build/$program" >&2; exit 2; }
@@ -94,16 +116,29 @@ cat >p.json <<'END'
  "dirichlet": [{"group": "x0", "u": {"x": 0, "y": 0, "z": 0}}], "neumann": [{"group": "x1", "traction": [60, 0, 40]}],
  "paths": {"load": [1, 1.6, 2.2, 1.4]}}
 END
+# PROGRAM ARGUMENTS... as one of two processes that share a GPU; FAULT=KIND:N hits the one or the other.
+cat >rank <<'END'
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+export NCCL_HOSTID=host-of-rank-$rank NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_DISABLE=1
+[ "$rank" = 0 ] || unset FE_DEVICE_COUNT
+n=${FAULT##*:}
+if [ -n "$FAULT" ] && { [ "$n" = 0 ] || [ $(((n + 1) % 2)) = "$rank" ]; }; then export FE_DEVICE_FAULT="$FAULT"; fi
+exec "$@"
+END
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy=none
 
 # Lines "KIND N CASE" for all runs of a kind in a case.
 plan() { # KIND CASE
-    FE_DEVICE_FAULT=$1:0 FE_DEVICE_COUNT=$work/count timeout 60 "$build/tests/solve-faulty" p.json --backend cuda \
-        $(flags_of "$2") --result "$2.json" >log 2>&1 ||
+    export FE_DEVICE_COUNT="$work/count"
+    launch "$2" "$1:0" "$build/tests/solve-faulty" p.json --backend cuda $(flags_of "$2") --result "$2.json" >log 2>&1 ||
         { echo "device faults: the run without a fault failed: $(tail -n 1 log)" >&2; exit 1; }
+    unset FE_DEVICE_COUNT
     calls=$(cat count)
     [ "$calls" -gt 0 ] || { echo "device faults: no call of kind $1 was seen" >&2; exit 1; }
     step=$STRIDE
-    [ "$1" = memory ] || step=$((calls / SAMPLES + 1))
+    [ "$1" = memory ] || step=$((calls / SAMPLES / 2 * 2 + 1)) # odd, so that both ranks have their turn
     echo "$2, $1: $calls calls, one in $step" >&2
     awk -v kind="$1" -v n="$calls" -v step="$step" -v name="$2" 'BEGIN { for (i = 1; i <= n; i += step) print kind, i, name }'
 }
@@ -112,8 +147,11 @@ for kind; do
     case $kind in
     memory | lost | nan) plan "$kind" patch && plan "$kind" bsr || exit 1 ;;
     nccl)
-        if [ "$gpus" -gt 1 ]; then plan nccl ranks && plan memory ranks && plan lost ranks || exit 1; else
-            echo 'nccl: skipped, it takes two GPUs' >&2; fi ;;
+        if [ "$gpus" = 1 ] && ! command -v mpirun >/dev/null; then
+            echo 'nccl: skipped, it takes two GPUs, or one and mpirun' >&2
+        else
+            for name in ranks levels; do plan nccl $name && plan memory $name && plan lost $name || exit 1; done
+        fi ;;
     *) echo "device faults: $kind is none of memory, lost, nan, nccl" >&2; exit 2 ;;
     esac
 done >plan || exit 1
