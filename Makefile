@@ -292,7 +292,7 @@ run-tests: tests
 # a build without one.
 STRATEGIES := $(shell sed -n 's/^FE_VARIANT(\(.*\))$$/\1/p' variants/variants.def)
 WHOLE := $(filter-out %/test_assembly %/test_validation %/test_new_variant,$(TESTS))
-PIECES = $(WHOLE) '$(BUILD)/tests/test_assembly test_*' $(foreach s,$(STRATEGIES),'$(BUILD)/tests/test_assembly $s *' \
+PIECES = $(WHOLE) '$(BUILD)/tests/test_assembly scenes' $(foreach s,$(STRATEGIES),'$(BUILD)/tests/test_assembly $s *' \
     '$(BUILD)/tests/test_validation * $s host*')
 
 # Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over whole solves and over
