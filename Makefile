@@ -117,7 +117,8 @@ PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROG
 
 .PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device format clean deps tests programs
 all: info programs
-programs: $(PROGRAMS)
+# The longest of what the programs need beside the library first, so that no core is left alone with it.
+programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
 
 help:
