@@ -226,7 +226,7 @@ FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, f
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
@@ -273,7 +273,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_v
         }
     }
     yielded = yielded | softened;
-    FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
+    FE_UNROLL_LARGE_FOR (int q = 0; q < fe_points(kind); q++) {
         if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
         if (mode == FE_LINEARIZATION_CONSISTENT && fe_any(softened & active)) {
             fe_tangent_write(kind, fe_tangents(m), e, q, softened & active, tangent[q]);

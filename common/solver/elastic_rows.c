@@ -103,7 +103,7 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, int 
         fe_real x[8][3], K[8][9];
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(0.0);
-        FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++)
+        FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++)
             fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
         for (int l = 0; l < c.active; l++) {
             const int i = c.row.lane[l];

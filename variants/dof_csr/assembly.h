@@ -45,7 +45,7 @@ FE_BODY fe_real dof_csr_force(int kind, int op, const fe_view *m, fe_index e, fe
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, f, k, gu);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6], row[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, f, gu, k, p, G);

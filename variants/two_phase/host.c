@@ -11,7 +11,7 @@ FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_i
     fe_real x[8][3], f[8][3], turned_x[8][3], turned_f[8][3];
     fe_element_load(kind, m, e, fe_no_turn(), node, x);
     if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, displacement, f);
-    FE_UNROLL_FOR (int q = 0; q < fe_points(kind); q++) {
+    FE_UNROLL_LARGE_FOR (int q = 0; q < fe_points(kind); q++) {
         FE_UNROLL_FOR (int i = 0; i < 3 * fe_corners(kind); i++) {
             turned_x[i / 3][i % 3] = x[i / 3 ^ q][i % 3];
             if (op != TWO_PHASE_DIAGONAL) turned_f[i / 3][i % 3] = f[i / 3 ^ q][i % 3];
