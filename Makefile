@@ -69,11 +69,13 @@ SHORT_SEARCH := $(if $(HAVE_COMPILER),$(shell echo 'int x;' | $(CC) -Werror $(SH
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 C_FLAGS := -std=gnu11 -g1 $(OPT) $(SHORT_SEARCH) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
     $(DEFINES) $(SANITIZE_FLAGS) $(CFLAGS)
-CXX_FLAGS := -std=c++17 -g1 $(OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)
+# C++ starts what C and kernels compute: the harness, and the host's part of CUDA files. (nvcc's -O is for that part.)
+CXX_OPT := $(if $(filter -O3,$(OPT)),-O1,$(OPT))
+CXX_FLAGS := -std=c++17 -g1 $(CXX_OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)
 ifneq ($(SANITIZE),)
 CXX_FLAGS += -fno-sanitize=vptr # its runtime is of C++, and the C compiler links
 endif
-NVCC_FLAGS := -std=c++17 $(OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
+NVCC_FLAGS := -std=c++17 $(CXX_OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS := $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
