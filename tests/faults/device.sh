@@ -89,7 +89,9 @@ one() {
         launch "$3" '' "$build/solve" ../p.json --backend cuda $flags --resume r.json >>out 2>again || why="not resumed: $(cat again)"
         [ -n "$why" ] || agrees r.json "../$3.json" || why='another answer after it was resumed'
     fi
-    if [ -z "$why" ]; then echo "ok $3 $1:$2 (code $code, $took s) $(tail -n 1 said)"; else echo "FAILED $3 $1:$2: $why: $(tail -n 2 said | tr '\n' ' ')"; fi
+    [ -n "$why" ] || { echo "ok $3 $1:$2 (code $code, $took s) $(tail -n 1 said)"; return; }
+    [ -s said ] || cp err said # it crashed
+    echo "FAILED $3 $1:$2: $why: $(tail -n 30 said | tr '\n' ' ')"
 }
 
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
