@@ -159,15 +159,28 @@ static void processes_agree(void **state)
     json_decref(result);
 }
 
+static int n_gpu;
+
+/* COMMAND: on the GPUs that child_open hides, with a host's name of each rank's own for NCCL. */
+static void write_own_host(const char *visible)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "%s%s\nexport NCCL_HOSTID=rank${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}\n"
+             "export NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_DISABLE=1\nexec \"$@\"\n",
+             visible ? "export CUDA_VISIBLE_DEVICES=" : "unset CUDA_VISIBLE_DEVICES", visible ? visible : "");
+    write_file("own_host", text);
+}
+
 /* One process, and two that share the GPU, through NCCL, which has to take them for two hosts. */
 static void processes_share_a_gpu(void **state)
 {
     static const char *const preconditions[] = {"block-jacobi", "multigrid"};
     (void)state;
     need_mpi();
-    skip_if(!FE_HAVE_NCCL            ? "this build has no NCCL"
-            : fe_cuda_devices() <= 0 ? "no CUDA device found"
-                                     : NULL,
+    skip_if(!FE_HAVE_NCCL ? "this build has no NCCL"
+            : n_gpu <= 0  ? "no CUDA device found"
+                          : NULL,
             "processes share a GPU");
     for (int i = 0; i < 2 * 2 * N_CASE; i++) {
         const int number = i / 4, ranks = 1 + i / 2 % 2;
@@ -443,6 +456,10 @@ static void killed_processes_go_on(void **state)
 
 static int open_group(void **state)
 {
+    const char *gpus = getenv("CUDA_VISIBLE_DEVICES");
+    char visible[512];
+    snprintf(visible, sizeof visible, "%s", gpus ? gpus : "");
+    n_gpu = fe_cuda_devices();
     if (!getcwd(root, sizeof root) || child_open(state)) return -1;
     missing = processes_missing();
     child_seconds = 2 * LONG;
@@ -450,8 +467,7 @@ static int open_group(void **state)
     /* RANK COMMAND OTHERS: mpirun's own "A : B" ends Open MPI 5.0.7 of Debian 13 by a signal. */
     write_file("one_other", "rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}\n"
                             "[ \"$rank\" = \"$1\" ] && exec $2\nexec $3\n");
-    write_file("own_host", "export NCCL_HOSTID=rank${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}\n"
-                           "export NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_DISABLE=1\nexec \"$@\"\n");
+    write_own_host(*visible ? visible : NULL);
     child_write_long_problem("long.json", elastic);
     return 0;
 }

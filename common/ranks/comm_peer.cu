@@ -12,7 +12,6 @@
 #if FE_HAVE_NCCL
 #include "common/backend/cuda.h"
 
-#include <cuda/atomic>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,16 +57,24 @@ typedef struct comm_peer {
 
 static comm_peer *self(fe_comm *c) { return (comm_peer *)c; }
 
+/* What cuda::atomic_ref of the whole system compiles to; its header takes longer to compile than this file.
+ */
 __device__ static void announce(unsigned *flag, unsigned turn)
 {
-    cuda::atomic_ref<unsigned, cuda::thread_scope_system>(*flag).store(turn, cuda::memory_order_release);
+    asm volatile("st.release.sys.b32 [%0], %1;" ::"l"(flag), "r"(turn) : "memory");
+}
+
+__device__ static unsigned announced(const unsigned *flag)
+{
+    unsigned turn;
+    asm volatile("ld.acquire.sys.b32 %0, [%1];" : "=r"(turn) : "l"(flag) : "memory");
+    return turn;
 }
 
 /* False where the host has given up. */
 __device__ static bool await(const unsigned *flag, unsigned turn, const volatile int *stop)
 {
-    cuda::atomic_ref<unsigned, cuda::thread_scope_system> there(*const_cast<unsigned *>(flag));
-    for (unsigned i = 1; (int)(there.load(cuda::memory_order_acquire) - turn) < 0; i++)
+    for (unsigned i = 1; (int)(announced(flag) - turn) < 0; i++)
         if (i % 1024 == 0 && *stop) return false;
     return true;
 }

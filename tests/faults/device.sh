@@ -79,7 +79,7 @@ one() {
         ;;
     *) why="exit code $code" ;;
     esac
-    [ $took -le 30 ] || why="$took s"
+    [ $took -le "$([ "$gpus" = 1 ] && echo 80 || echo 30)" ] || why="$took s" # processes that share a GPU have it in turns
     if [ -z "$why" ] && [ $code = 1 ] && [ -e r.json ]; then
         kept=$(steps_of r.json)
         case $(status_of r.json) in fault | not_converged) ;; *) why="status $(status_of r.json)" ;; esac
