@@ -286,7 +286,7 @@ deps:
 test:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory info
-	@$(MAKE) --no-print-directory -j"$$(nproc)" tests
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
 	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh $(TESTS))
@@ -348,7 +348,7 @@ faults: tests
 # The budget of time begins here.
 bench:
 	@start=$$(date +%s); $(MAKE) --no-print-directory deps; \
-	$(MAKE) --no-print-directory -j"$$(nproc)" programs && \
+	$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) programs && \
 	    BENCH_START=$$start BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).

@@ -49,7 +49,7 @@ static const char help[] =
     "  --precondition KIND       auto (default: multigrid from 1000 nodes on; on several GPUs after 4000 "
     "iterations),\n"
     "                            none, block-jacobi, chebyshev (four sweeps on block-jacobi), multigrid\n"
-    "                            (smoothed aggregation; its set-up on several GPUs was not run yet)\n"
+    "                            (smoothed aggregation; on several GPUs it was not timed yet)\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
     "  --krylov-iterations N     limit of iterations of one linear solve (20000)\n"
     "  --graphs, --no-graphs     Krylov iterations as CUDA graphs; default: on one GPU. Their time is then "

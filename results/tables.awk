@@ -538,7 +538,7 @@ function orthogonality(    r, i, j, k, c, text, kind, method, basis, columns) {
     out("No current run holds bases of GMRES.")
 }
 # Whole solves of patch, and how the other strategies' compare.
-function solves(    r, i, j, w, at, text, v, any) {
+function solves(    r, i, j, w, at, text, any, several) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "solves") in has_word)) continue
         wrap("Milliseconds, `patch`, " short(r) ", commit " commit[r] ", medians of " (solve_least[r] == solve_most[r] ? "" : solve_least[r] " to ") solve_most[r] " solves" \
@@ -563,12 +563,12 @@ function solves(    r, i, j, w, at, text, v, any) {
         for (j = 1; j <= n_solver[r]; j++) { text = text " `" solver[r, j] "` |"; any = any "---:|" }
         out(text); out(any)
         for (i = 1; i <= n_solve[r]; i++) {
-            split(solve[r, i], w, SUBSEP); text = "| " w[1] " | " title(w[2]) " | " w[3] " |"
+            split(solve[r, i], w, SUBSEP); text = "| " w[1] " | " title(w[2]) " | " w[3] " |"; several = 0
             for (j = 1; j <= n_solver[r]; j++) {
-                at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
+                at = r SUBSEP solve[r, i] SUBSEP solver[r, j]; several += (at, "solve") in mid
                 text = text ((at, "solve") in mid ? " " digits(mid[at, "solve"]) ", " sprintf("%.0f", 100 * share[at] / mid[at, "solve"]) " % |" : " |")
             }
-            out(text)
+            if (several > 1) out(text)
         }
         out("")
         out("![Where the time of a Newton iteration goes](" up folder[r] "/breakdown-cuda.svg)"); out("")
