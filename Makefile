@@ -66,12 +66,12 @@ DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(C
 SHORT_SEARCH := --param sccvn-max-alias-queries-per-access=40 -fno-gcse-after-reload
 SHORT_SEARCH := $(if $(HAVE_COMPILER),$(shell echo 'int x;' | $(CC) -Werror $(SHORT_SEARCH) -x c -c -o /dev/null - 2>/dev/null && \
     echo '$(SHORT_SEARCH)'))
-SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-C_FLAGS := -std=gnu11 -g1 $(OPT) $(SHORT_SEARCH) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
+SANITIZE_FLAGS := $(if $(SANITIZE),-g1 -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+C_FLAGS := -std=gnu11 $(OPT) $(SHORT_SEARCH) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
     $(DEFINES) $(SANITIZE_FLAGS) $(CFLAGS)
 # C++ starts what C and kernels compute: the harness, and the host's part of CUDA files. (nvcc's -O is for that part.)
 CXX_OPT := $(if $(filter -O3,$(OPT)),-O1,$(OPT))
-CXX_FLAGS := -std=c++17 -g1 $(CXX_OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)
+CXX_FLAGS := -std=c++17 $(CXX_OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)
 ifneq ($(SANITIZE),)
 CXX_FLAGS += -fno-sanitize=vptr # its runtime is of C++, and the C compiler links
 endif
@@ -286,7 +286,7 @@ deps:
 test:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory info
-	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) tests
+	@$(MAKE) --no-print-directory -j"$$(nproc)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
 	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh $(TESTS))
@@ -348,7 +348,7 @@ faults: tests
 # The budget of time begins here.
 bench:
 	@start=$$(date +%s); $(MAKE) --no-print-directory deps; \
-	$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) programs && \
+	$(MAKE) --no-print-directory -j"$$(nproc)" programs && \
 	    BENCH_START=$$start BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).

@@ -1,6 +1,7 @@
 /* Ranks as processes of MPI, host memory. All waits poll, so that a failure elsewhere, or a rank that no
  * longer answers, ends them. Small control messages on a separate communicator report this. */
 #include "common/ranks/comm.h"
+#include "common/ranks/ranks.h"
 #include "have/mpi.h"
 
 #include <stdio.h>
@@ -49,7 +50,8 @@ static struct {
     int open, rank, size;
     MPI_Comm data, control;
     notice abort;   /* that has been sent or received; status 0: none */
-    int stranded;   /* a request was abandoned: MPI cannot be finalized */
+    int stranded;   /* 1: a request was abandoned, MPI cannot be finalized; 2: a rank no longer answers */
+    int leaving[2]; /* whether this rank, and whether any, is stranded; an abandoned request may write it */
     double asked;   /* when all ranks were asked for an answer; 0: not now */
     char *answered; /* [size] */
 } world;
@@ -306,15 +308,29 @@ int fe_mpi_meet(fe_status status)
     int met = 0;
     if (!world.open) return 1;
     if (status != FE_OK) abort_all(NULL, status, fe_message());
-    if (MPI_Ibarrier(world.control, &request) != MPI_SUCCESS) return 1;
+    world.leaving[0] = world.stranded || fe_ranks_stranded();
+    if (MPI_Iallreduce(&world.leaving[0], &world.leaving[1], 1, MPI_INT, MPI_MAX, world.control, &request) !=
+        MPI_SUCCESS)
+        return 1;
     /* After a success there is no limit: rank 0 may need long to write. */
     for (double failed = 0.0; !met && (failed == 0.0 || fe_seconds() - failed < patience); usleep(1000)) {
         if (MPI_Test(&request, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 1;
         if (listen() != FE_OK) return 1;
         if (world.abort.status && failed == 0.0) failed = fe_seconds();
     }
-    world.stranded |= met ? 0 : 2;
+    world.stranded |= met ? world.leaving[1] : 2;
     return !met || world.rank == 0;
+}
+
+/* The launcher ends all processes when one leaves without MPI_Finalize: rank 0 shall have printed by then. */
+static void await_print(void)
+{
+    MPI_Request request;
+    const double since = fe_seconds();
+    int done = 0;
+    if (MPI_Ibarrier(world.control, &request) != MPI_SUCCESS) return;
+    while (!done && fe_seconds() - since < 1.0 && MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+        usleep(1000);
 }
 
 void fe_mpi_close(int exit_code)
@@ -322,7 +338,10 @@ void fe_mpi_close(int exit_code)
     if (!world.open) return;
     fflush(NULL);
     if (world.stranded & 2) MPI_Abort(MPI_COMM_WORLD, exit_code); /* a rank no longer answers */
-    if (world.stranded) _exit(exit_code);
+    if (world.stranded) { /* all leave alike: Open MPI has trouble where some finalize and some do not */
+        await_print();
+        _exit(exit_code);
+    }
     MPI_Comm_free(&world.data);
     MPI_Comm_free(&world.control);
     MPI_Finalize();

@@ -356,19 +356,22 @@ static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 {
     run *r = context;
-    fe_share share = {0};
+    fe_share *share = NULL;
+    FE_ALLOCATE(share, 1, "share of a rank");
     fe_solver s = {.options = r->options,
                    .problem_file = r->problem,
                    .boundary = r->boundary,
-                   .share = &share,
+                   .share = share,
                    .comm = comm,
                    .device = device,
                    .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
-    const fe_status status = run_solver(r, &s, &share);
+    const fe_status status = run_solver(r, &s, share);
+    if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
     fe_krylov_close(&s.krylov);
     free(s.by_path), free(s.moving), free(s.factor), free(s.change);
     free(s.load), free(s.reaction), free(s.n_reaction);
-    fe_share_close(&share);
+    fe_share_close(share);
+    free(share);
     return status;
 }
 
