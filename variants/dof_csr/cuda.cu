@@ -9,8 +9,9 @@ FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, 
 {
     fe_number sum = 0.0f;
     fe_real own[2][3];
-    fe_read3(fe_coordinates(m), row, own[0]);
-    fe_read3(displacement, row, own[1]);
+    const int from = dof_csr_turns(kind, op) ? axis : 0;
+    dof_csr_read3(fe_coordinates(m), row, from, own[0]);
+    dof_csr_read3(displacement, row, from, own[1]);
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, displacement, own);
