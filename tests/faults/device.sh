@@ -33,7 +33,7 @@ launch() {
         if [ "$gpus" -gt 1 ]; then
             FE_DEVICE_FAULT=$fault timeout 60 "$@" --ranks 2
         else
-            FAULT=$fault timeout 90 mpirun -q -n 2 sh "$work/rank" "$@"
+            FAULT=$fault TMPDIR=$PWD timeout 90 mpirun -q -n 2 sh "$work/rank" "$@"
         fi
         ;;
     *) FE_DEVICE_FAULT=$fault timeout 60 "$@" ;;
@@ -125,7 +125,10 @@ export NCCL_HOSTID=host-of-rank-$rank NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL
 [ "$rank" = 0 ] || unset FE_DEVICE_COUNT
 n=${FAULT##*:}
 if [ -n "$FAULT" ] && { [ "$n" = 0 ] || [ $(((n + 1) % 2)) = "$rank" ]; }; then export FE_DEVICE_FAULT="$FAULT"; fi
-exec "$@"
+"$@"
+code=$?
+[ $code -lt 128 ] || echo "rank $rank, $1: ended by signal $((code - 128))" >&2 # else mpirun itself did
+exit $code
 END
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
