@@ -575,6 +575,28 @@ function solves(    r, i, j, w, at, text, any, several) {
     }
 }
 
+# PETSc beside whole solves, on the same cores.
+function peers(    r, i, j, w, at) {
+    for (r = 1; r <= n_run; r++) {
+        if (!((r, "peers") in has_word)) continue
+        wrap("Milliseconds, " short(r) ", commit " commit[r] ", medians of " solve_least[r] (solve_least[r] == solve_most[r] ? "" : " to " solve_most[r]) " solves with their range" \
+            " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
+        out("| case | element | DoF | solver | preconditioner | iterations | preconditioner's set-up | solve | both |")
+        out("|---|---|---:|---|---|---:|---:|---:|---:|")
+        for (i = 1; i <= n_solve[r]; i++) {
+            split(solve[r, i], w, SUBSEP)
+            for (j = 1; j <= n_solver[r]; j++) {
+                at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
+                if (!((at, "solve") in mid)) continue
+                out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | `" solver[r, j] "` | " w[3] " | " krylov[at] " | " digits(mid[at, "precondition_setup"]) \
+                    " | " interval(at SUBSEP "solve") " | " digits(mid[at, "precondition_setup"] + mid[at, "solve"]) " |")
+            }
+        }
+        return
+    }
+    out("No current run has solves of PETSc.")
+}
+
 function bracket(    r, f, k) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "bracket") in has_word)) continue
@@ -778,6 +800,7 @@ function block(spec,    w, n) {
     else if (w[1] == "anderson") anderson()
     else if (w[1] == "orthogonality") orthogonality()
     else if (w[1] == "solves") solves()
+    else if (w[1] == "peers") peers()
     else if (w[1] == "variant") variant_table(substr(spec, 9))
     else if (w[1] == "profile") profile_table(substr(spec, 9))
     else if (w[1] == "baseline") baseline()

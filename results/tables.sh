@@ -25,7 +25,7 @@ files_of() {
     profile) echo profile.md ;;
     tests) echo checks.txt ;;
     validation) echo validation.md machine.csv ;;
-    solves) echo solves.csv solves.md ;;
+    solves | peers) echo solves.csv solves.md ;;
     scaling) echo scaling.csv scaling.md topology.txt ;;
     hosts) echo two-hosts.txt topology.txt ;;
     bracket) echo bracket-hex8.json bracket-tet4.json ;;
