@@ -55,6 +55,12 @@ int child_finish(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+int child_has_ended(pid_t child)
+{
+    siginfo_t ended = {0};
+    return waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid;
+}
+
 int child_run(const char *format, ...)
 {
     char command[4000];

@@ -19,6 +19,8 @@ pid_t child_start(const char *command);
 /* Its exit code, or minus the signal that ended it; child_said is its stderr. Fails if a temporary file is
  * left. */
 int child_finish(pid_t child);
+/* Whether a child has ended; child_finish is still to be called. */
+int child_has_ended(pid_t child);
 /* How many temporary files that fit a pattern are of processes that are gone. (The number of a killed process
  * may be another's by now: then its file waits for the next run.) */
 int child_left_behind(const char *pattern);

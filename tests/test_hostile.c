@@ -215,13 +215,6 @@ static void contradictions_are_told(void **state)
 
 /* --- output ------------------------------------------------------------------------------------------ */
 
-/* Whether a child has ended; child_finish is still to be called. */
-static int has_ended(pid_t child)
-{
-    siginfo_t ended = {0};
-    return waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid;
-}
-
 /* A reader who looks all the time finds a complete result, whose status is "running" until the end. */
 static void running_results_are_complete(void **state)
 {
@@ -231,9 +224,9 @@ static void running_results_are_complete(void **state)
     child_write_long_problem("many.json", NULL);
     unlink("many.r.json");
     const pid_t child = child_start("solve many.json --threads 1 --no-state --result many.r.json");
-    while (access("many.r.json", R_OK) && !has_ended(child)) usleep(1000);
+    while (access("many.r.json", R_OK) && !child_has_ended(child)) usleep(1000);
     for (; last < LONG_PROBLEM && !over; n_look++) {
-        over = has_ended(child); /* before this look, which then is the last one */
+        over = child_has_ended(child); /* before this look, which then is the last one */
         json_t *root = result_load("many.r.json");
         const size_t n = json_array_size(result_at(root, "steps"));
         assert_true(n >= last);
@@ -325,7 +318,7 @@ static void killed_runs_leave_whole_files(void **state)
         if (i) {
             usleep((useconds_t)(2e6 * step_seconds * (1 + uniform())));
         } else {
-            while (!result_steps("killed.json") && !has_ended(child)) usleep(500);
+            while (!result_steps("killed.json") && !child_has_ended(child)) usleep(500);
             step_seconds = fe_seconds() - begin;
         }
         kill(child, SIGKILL);

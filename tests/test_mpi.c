@@ -28,14 +28,13 @@ static void need_mpi(void) { skip_if(missing, "ranks as processes"); }
 static size_t wait_for_steps(void)
 {
     const double begin = fe_seconds();
-    siginfo_t ended = {0};
     for (;; usleep(5000)) {
         const size_t n = result_steps("r.json");
         if (n >= 2) return n;
-        waitid(P_PID, (id_t)running, &ended, WEXITED | WNOHANG | WNOWAIT);
-        if (ended.si_pid || fe_seconds() - begin > LONG) {
+        const int ended = child_has_ended(running);
+        if (ended || fe_seconds() - begin > LONG) {
             read_into("err", sizeof child_said, child_said);
-            fail_msg("%s before the second load step: %s", ended.si_pid ? "ended" : "hangs", child_said);
+            fail_msg("%s before the second load step: %s", ended ? "ended" : "hangs", child_said);
         }
     }
 }

@@ -3,8 +3,7 @@
 #include "common/backend/cuda_device.h"
 
 enum { BLOCK_SIZE = 256 };
-/* Sums of pairs: columns of a panel, blocks that a multiprocessor should hold, largest number of blocks of a
- * panel (all that an H100 holds). */
+/* Sums with columns: columns of a panel, blocks that a multiprocessor should hold. */
 enum { PANEL = 16, PAIR_RESIDENT = 2 };
 
 /* N = 2, 4, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of

@@ -13,8 +13,8 @@
 
 static _Thread_local char message[FE_MESSAGE_LENGTH];
 
-/* Bytes of the UTF-8 character at p; 0 where there is none: a byte from 0x80 to 0x9f alone is a control
- * character of an 8-bit terminal. */
+/* Number of bytes of the UTF-8 character at p, 0 if these bytes are none. (An 8-bit terminal takes a single
+ * byte from 0x80 to 0x9f for a control character.) */
 static int character_bytes(const unsigned char *p)
 {
     const int n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;

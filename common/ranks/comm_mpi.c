@@ -51,7 +51,7 @@ static struct {
     MPI_Comm data, control;
     notice abort;   /* that has been sent or received; status 0: none */
     int stranded;   /* 1: a request was abandoned, MPI cannot be finalized; 2: a rank no longer answers */
-    int leaving[2]; /* whether this rank, and whether any, is stranded; an abandoned request may write it */
+    int leaving;    /* whether any rank is stranded; an abandoned request may still write it */
     double asked;   /* when all ranks were asked for an answer; 0: not now */
     char *answered; /* [size] */
 } world;
@@ -308,8 +308,8 @@ int fe_mpi_meet(fe_status status)
     int met = 0;
     if (!world.open) return 1;
     if (status != FE_OK) abort_all(NULL, status, fe_message());
-    world.leaving[0] = world.stranded || fe_ranks_stranded();
-    if (MPI_Iallreduce(&world.leaving[0], &world.leaving[1], 1, MPI_INT, MPI_MAX, world.control, &request) !=
+    world.leaving = world.stranded || fe_ranks_stranded();
+    if (MPI_Iallreduce(MPI_IN_PLACE, &world.leaving, 1, MPI_INT, MPI_MAX, world.control, &request) !=
         MPI_SUCCESS)
         return 1;
     /* After a success there is no limit: rank 0 may need long to write. */
@@ -318,7 +318,7 @@ int fe_mpi_meet(fe_status status)
         if (listen() != FE_OK) return 1;
         if (world.abort.status && failed == 0.0) failed = fe_seconds();
     }
-    world.stranded |= met ? world.leaving[1] : 2;
+    world.stranded |= met ? world.leaving : 2;
     return !met || world.rank == 0;
 }
 

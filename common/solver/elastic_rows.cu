@@ -143,8 +143,8 @@ FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_spars
             add_items<KIND>(items, sum);
             __syncwarp();
         }
-        double *const own = items->block[threadIdx.x % WARP], *const value =
-                                                                  A->value + 9 * (size_t)(first + start);
+        double *const own = items->block[threadIdx.x % WARP];
+        double *const value = A->value + 9 * (size_t)(first + start);
 #pragma unroll
         for (int c = 0; c < 9; c++) own[c] = sum[c]; /* to write the row without gaps */
         __syncwarp();

@@ -24,23 +24,24 @@ flags_of() {
     esac
 }
 
+has_ranks() { [ "$1" = ranks ] || [ "$1" = levels ]; }
+# Whether a case has two processes of mpirun, which have the one GPU in turns.
+shares_gpu() { [ "$gpus" = 1 ] && has_ranks "$1"; }
+
 # A run of a program: CASE KIND:N PROGRAM ARGUMENTS..., KIND:N may be empty
 launch() {
     scene=$1 fault=$2
     shift 2
-    case $scene in
-    ranks | levels)
-        if [ "$gpus" -gt 1 ]; then
-            FE_DEVICE_FAULT=$fault timeout 60 "$@" --ranks 2
-        else
-            FAULT=$fault TMPDIR=$PWD timeout 90 mpirun -q -n 2 sh "$work/rank" "$@"
-        fi
-        ;;
-    *) FE_DEVICE_FAULT=$fault timeout 60 "$@" ;;
-    esac
+    if shares_gpu "$scene"; then
+        FAULT=$fault TMPDIR=$PWD timeout 90 mpirun -q -n 2 sh "$work/rank" "$@"
+    elif has_ranks "$scene"; then
+        FE_DEVICE_FAULT=$fault timeout 60 "$@" --ranks 2
+    else
+        FE_DEVICE_FAULT=$fault timeout 60 "$@"
+    fi
 }
 # What the program said, without what mpirun adds.
-said() { if [ "$gpus" = 1 ] && { [ "$1" = ranks ] || [ "$1" = levels ]; }; then grep '^solve: \|^note: ' err; else cat err; fi; }
+said() { if shares_gpu "$1"; then grep '^solve: \|^note: ' err; else cat err; fi; }
 
 # The numbers of the last load step in a result.
 answer() { awk '/"(norm_u|max_peeq|elastic_energy|plastic_work)":/ { sub(/,$/, ""); v[$1] = $2 }
@@ -79,7 +80,7 @@ one() {
         ;;
     *) why="exit code $code" ;;
     esac
-    [ $took -le "$([ "$gpus" = 1 ] && echo 80 || echo 30)" ] || why="$took s" # processes that share a GPU have it in turns
+    [ $took -le "$(shares_gpu "$3" && echo 80 || echo 30)" ] || why="$took s"
     if [ -z "$why" ] && [ $code = 1 ] && [ -e r.json ]; then
         kept=$(steps_of r.json)
         case $(status_of r.json) in fault | not_converged) ;; *) why="status $(status_of r.json)" ;; esac
