@@ -176,12 +176,12 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
     const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = fe_splat(FE_EMPTY);
-    FE_UNROLL_FOR (int k = 0; k < n_plane; k++) {
+    FE_UNROLL_LARGE_FOR (int k = 0; k < n_plane; k++) {
         fe_plane gx[3], gu[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
         fe_gradient_start(back, t);
-        FE_UNROLL_FOR (int p = 0; p < n_point; p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < n_point; p++) {
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
@@ -258,7 +258,7 @@ FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_v
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_N_STATE];
             fe_return mapped;
             const int q = p + 4 * k;

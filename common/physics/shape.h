@@ -21,19 +21,36 @@ FE_BODY fe_scalar fe_weight(int kind)
 }
 
 /* Position of the point with index bit 0 or 1 along one edge. */
-FE_BODY fe_scalar fe_gauss(int bit) { return bit ? FE_NEAR : FE_FAR; }
+#define FE_POSITION(bit) ((bit) ? FE_NEAR : FE_FAR)
+FE_BODY fe_scalar fe_gauss(int bit) { return FE_POSITION(bit); }
 
-/* Derivative along axis j of Hex8's shape function of corner a at point q. */
-FE_BODY fe_scalar fe_hex8_gradient(int a, int q, int j)
-{
-    fe_scalar value = 1.0f;
-    for (int i = 0; i < 3; i++) {
-        const int side = a >> i & 1;
-        const fe_scalar s = fe_gauss(q >> i & 1);
-        value *= i == j ? (side ? 1.0f : -1.0f) : (side ? s : 1.0f - s);
+/* Derivative along axis j of Hex8's shape function of corner a at point q: a product over the axes i. A
+ * device unrolls its loops over points and finds constants; a host reads them from a table [q][a][j]. */
+#define FE_SIDE(index, axis) ((index) >> (axis)&1)
+#define FE_HEX8_FACTOR(a, q, j, i)                                                                           \
+    ((i) == (j)      ? 2 * FE_SIDE(a, i) - 1                                                                 \
+     : FE_SIDE(a, i) ? FE_POSITION(FE_SIDE(q, i))                                                            \
+                     : 1 - FE_POSITION(FE_SIDE(q, i)))
+#define FE_HEX8_GRADIENT(a, q, j)                                                                            \
+    (FE_HEX8_FACTOR(a, q, j, 0) * FE_HEX8_FACTOR(a, q, j, 1) * FE_HEX8_FACTOR(a, q, j, 2))
+#ifdef __CUDACC__
+FE_BODY fe_scalar fe_hex8_gradient(int a, int q, int j) { return FE_HEX8_GRADIENT(a, q, j); }
+#else
+#define FE_CORNER(q, a)                                                                                      \
+    {                                                                                                        \
+        FE_HEX8_GRADIENT(a, q, 0), FE_HEX8_GRADIENT(a, q, 1), FE_HEX8_GRADIENT(a, q, 2)                      \
     }
-    return value;
-}
+#define FE_POINT(q)                                                                                          \
+    {                                                                                                        \
+        FE_CORNER(q, 0), FE_CORNER(q, 1), FE_CORNER(q, 2), FE_CORNER(q, 3), FE_CORNER(q, 4),                 \
+            FE_CORNER(q, 5), FE_CORNER(q, 6), FE_CORNER(q, 7)                                                \
+    }
+static const fe_scalar fe_hex8_gradients[8][8][3] = {FE_POINT(0), FE_POINT(1), FE_POINT(2), FE_POINT(3),
+                                                     FE_POINT(4), FE_POINT(5), FE_POINT(6), FE_POINT(7)};
+#undef FE_CORNER
+#undef FE_POINT
+FE_BODY fe_scalar fe_hex8_gradient(int a, int q, int j) { return fe_hex8_gradients[q][a][j]; }
+#endif
 FE_BODY fe_scalar fe_tet4_gradient(int a, int j) { return a == 0 ? -1.0f : a == j + 1 ? 1.0f : 0.0f; }
 FE_BODY fe_scalar fe_shape_gradient(int kind, int a, int q, int j)
 {
