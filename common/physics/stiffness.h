@@ -48,7 +48,7 @@ FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, int k, f
 {
     fe_plane gx[3];
     fe_gradient_plane(kind, x, k, gx);
-    FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+    FE_UNROLL_LARGE_FOR (int p = 0; p < fe_plane_points(kind); p++) {
         fe_real J[3][3], A[3][3];
         fe_gradient_at(kind, x, gx, k, p, J);
         const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
@@ -66,10 +66,10 @@ FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, int k, f
  * elements of a node it vanishes, unless the node is on the surface. */
 FE_BODY void fe_add_volume_gradient(int kind, fe_element e, fe_real x[8][3], fe_real g[3])
 {
-    FE_UNROLL_FOR (int k = 0; k < fe_planes(kind); k++) {
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_plane_points(kind); p++) {
             fe_real J[3][3], A[3][3], h[3];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_cofactor(J, A);
