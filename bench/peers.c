@@ -449,6 +449,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
 int main(int argc, char **argv)
 {
     arguments a = {.choice = {.element = FE_HEX8, .load = WHOLE_LINEAR}, .repetitions = 7};
+    fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     if (status == FE_OK && !a.done) {
         int rank = 0, size = 1;

@@ -449,6 +449,7 @@ int main(int argc, char **argv)
                    .ranks = 1,
                    .repetitions = 7,
                    .most_error = 1e-6};
+    fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     if (status == FE_OK && !a.done) status = run(&a);
     const int code = option_exit("solves", status);

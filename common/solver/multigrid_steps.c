@@ -197,20 +197,36 @@ static void tentative(const fe_setup *k, int i, double *T)
                    k->next_x + 3 * a, k->next_size[a], T);
 }
 
+/* G[a] = sum of T_i^T T_i over the nodes i of a, for the aggregates from `first` to `last` - 1. */
+static void add_gram(const fe_setup *k, int first, int last, double (*G)[6][6])
+{
+    for (int i = 0; i < k->n; i++) {
+        const int a = k->of[i];
+        double t[36];
+        if (a < first || a >= last) continue;
+        tentative(k, i, t);
+        for (int l = 0; l < k->block; l++)
+            for (int r = 0; r < 6; r++)
+                for (int c = 0; c <= r; c++) G[a][r][c] += t[6 * l + r] * t[6 * l + c];
+    }
+    for (int a = first; a < last; a++)
+        for (int i = 0; i < 36; i++)
+            if (i % 6 > i / 6) G[a][i / 6][i % 6] = G[a][i % 6][i / 6];
+}
+
 /* The modes that this rank's aggregates do not have. */
 static fe_status find_absent(fe_setup *k)
 {
     double(*G)[6][6] = NULL;
     FE_ALLOCATE(k->next_absent, 6 * (size_t)k->n_own, "aggregates");
     FE_ALLOCATE(G, k->n_own, "aggregates");
-    for (int i = 0; i < k->n; i++) {
-        double t[36];
-        if (k->of[i] < 0) continue;
-        tentative(k, i, t);
-        for (int r = 0; r < k->block; r++)
-            for (int c = 0; c < 36; c++) G[k->of[i]][c / 6][c % 6] += t[6 * r + c / 6] * t[6 * r + c % 6];
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int t = 0; t < k->threads; t++) {
+        const int first = (int)((int64_t)k->n_own * t / k->threads),
+                  last = (int)((int64_t)k->n_own * (t + 1) / k->threads);
+        add_gram(k, first, last, G);
+        for (int a = first; a < last; a++) fe_rigid_absent(G[a], k->next_absent + 6 * (size_t)a);
     }
-    for (int a = 0; a < k->n_own; a++) fe_rigid_absent(G[a], k->next_absent + 6 * (size_t)a);
     free(G);
     return FE_OK;
 }
@@ -313,11 +329,18 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
 
 static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **out)
 {
+    fe_device *d = k->d;
+    const int here = d->ops == &fe_backend_host;
     float *single = NULL;
-    FE_TRY(fe_allocate_large(n, sizeof *single, k->threads, what, (void **)&single));
+    FE_TRY(fe_device_allocate(d, n, sizeof **out, what, (void **)out));
+    if (here)
+        single = *out;
+    else
+        FE_TRY(fe_allocate_large(n, sizeof *single, k->threads, what, (void **)&single));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++) single[i] = (float)x[i];
-    const fe_status status = fe_device_upload(k->d, n, sizeof *single, single, what, (void **)out);
+    if (here) return FE_OK;
+    const fe_status status = d->ops->memory.upload(d, n * sizeof *single, single, *out);
     free(single);
     return status;
 }
