@@ -187,7 +187,7 @@ const char *dense_backend(void **state)
     skip_if(strcmp(backend, "cuda") || fe_cuda_devices() > 0 ? NULL
             : FE_HAVE_CUDA                                   ? "no CUDA device found"
                                                              : "built without CUDA",
-            "krylov on cuda");
+            "small systems on cuda");
     return backend;
 }
 

@@ -90,7 +90,7 @@ static fe_status check_level(bench *t, int at)
     for (size_t i = 0; i < n; i++)
         error = fmax(error, fabs((double)p[i] - (double)q[i])), size = fmax(size, fabs((double)q[i]));
     free(p), free(q);
-    return error <= 2e-5 * size
+    return error <= 1e-4 * size
                ? FE_OK
                : fe_fail(FE_FAILED, "level %d of %d: A and R A P differ by %.2e of the largest", at + 1,
                          t->m.n_coarse, error / size);

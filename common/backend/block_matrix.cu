@@ -10,8 +10,25 @@ template <int R, int TEAM> struct team {
     enum { PARTS = TEAM / R, BUSY = PARTS * R };
 };
 
-/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. C is even or 3. Of `teams`
- * that share the block row this is the one of number `own`. */
+/* A row of a block times x, before the block's scale. C is even or 3: pairs of numbers are read together. */
+template <int C> __device__ float times(const int16_t *value, const float x[C])
+{
+    float sum = 0.0f;
+    if (C % 2 == 0) {
+#pragma unroll
+        for (int c = 0; c < C; c += 2) {
+            const short2 two = *(const short2 *)(value + c);
+            sum += (float)two.x * x[c] + (float)two.y * x[c + 1];
+        }
+    } else {
+#pragma unroll
+        for (int c = 0; c < C; c++) sum += (float)value[c] * x[c];
+    }
+    return sum;
+}
+
+/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. Of `teams` that share the
+ * block row this is the one of number `own`. */
 template <int R, int C, int TEAM>
 __device__ float row_times(const fe_block_matrix &M, int i, const float *x, int own = 0, int teams = 1)
 {
@@ -20,9 +37,11 @@ __device__ float row_times(const fe_block_matrix &M, int i, const float *x, int 
     if (lane < team<R, TEAM>::BUSY)
 #pragma unroll 4
         for (int k = M.first[i] + part; k < M.first[i + 1]; k += teams * team<R, TEAM>::PARTS) {
-            const float *value = M.value + ((size_t)k * R + r) * C, *xk = x + (size_t)C * M.column[k];
+            const float *from = x + (size_t)C * M.column[k];
+            float xk[C];
 #pragma unroll
-            for (int c = 0; c < C; c++) sum += value[c] * xk[c];
+            for (int c = 0; c < C; c++) xk[c] = from[c];
+            sum += M.scale[k] * times<C>(M.value + ((size_t)k * R + r) * C, xk);
         }
     return sum;
 }
@@ -98,10 +117,11 @@ __global__ void __launch_bounds__(THREADS)
     if (lane < team<6, WARP>::BUSY)
 #pragma unroll 4
         for (int k = R.first[i] + lane / 6 + warp * PARTS; k < R.first[i + 1]; k += PARTS * WARPS) {
-            const float *value = R.value + 18 * (size_t)k + 3 * r;
             const size_t at = 3 * (size_t)R.column[k];
+            float left[3];
 #pragma unroll
-            for (int c = 0; c < 3; c++) sum += value[c] * (float)(b[at + c] - Ax[at + c]);
+            for (int c = 0; c < 3; c++) left[c] = (float)(b[at + c] - Ax[at + c]);
+            sum += R.scale[k] * times<3>(R.value + 18 * (size_t)k + 3 * r, left);
         }
     sum = add_warps<WARPS>(add_parts<6, WARP>(sum));
     if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + r] = sum;

@@ -1,5 +1,10 @@
-/* Sparse matrices of dense blocks in single precision, in backend memory, and the operations on them that a
+/* Sparse matrices of dense blocks of 16-bit numbers, in backend memory, and the operations on them that a
  * cycle of the multigrid preconditioner is made of.
+ *
+ * A cycle waits for the memory that its matrices are read from. So a block is stored as one float, its scale,
+ * and whole numbers of 16 bits: fe_round_block. An entry is off by at most 1/65534 of the largest of its
+ * block, and sums are in single precision. A matrix that is symmetric stays so, and P stays the transpose of
+ * R, so the cycle is as symmetric and positive as with the entries that were given (docs/preconditioner.md).
  *
  * The finest level is not stored: its vectors are those of the solver, [n][3] doubles, its products come from
  * a strategy. Coarser levels have 6 unknowns a node and vectors of floats. A smoothing sweep is
@@ -14,16 +19,19 @@
 #include "common/backend/device.h"
 #include "have/cuda.h"
 
+#include <math.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct fe_block_matrix {
-    int n_row;          /* in blocks */
-    int rows, columns;  /* of a block: 3 × 6, 6 × 3 or 6 × 6 */
-    const int *first;   /* [n_row + 1] */
-    const int *column;  /* [first[n_row]] */
-    const float *value; /* [first[n_row]][rows][columns] */
+    int n_row;            /* in blocks */
+    int rows, columns;    /* of a block: 3 × 6, 6 × 3 or 6 × 6 */
+    const int *first;     /* [n_row + 1] */
+    const int *column;    /* [first[n_row]] */
+    const float *scale;   /* [first[n_row]] */
+    const int16_t *value; /* [first[n_row]][rows][columns], to be multiplied by the scale of their block */
 } fe_block_matrix;
 
 typedef struct fe_sweep {
@@ -72,6 +80,17 @@ static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
 
 /* The same number in [-1, 1) for the same i, without any pattern. */
 FE_BOTH double fe_noise(uint64_t i) { return 0x1p-52 * (double)(fe_mix(i) >> 11) - 1.0; }
+
+/* The scale and the numbers that stand for a block of n entries, one body for both backends. */
+FE_BOTH void fe_round_block(int n, const double *entry, float *scale, int16_t *value)
+{
+    const double most = 32767.0;
+    double largest = 0.0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(entry[i]));
+    *scale = (float)(largest / most);
+    const double inverse = *scale > 0.0f ? 1.0 / *scale : 0.0;
+    for (int i = 0; i < n; i++) value[i] = (int16_t)fmin(fmax(rint(inverse * entry[i]), -most), most);
+}
 
 /* y = D^-1 r of one node of the finest level, one body for both backends. */
 FE_BOTH void fe_apply_six(const float *D, const float r[3], float y[3])

@@ -4,15 +4,75 @@
 #include <cblas.h>
 #include <string.h>
 
-/* sum += row i of M times x; constants where it is inlined. */
-static inline __attribute__((always_inline)) void add_row(int rows, int columns, const fe_block_matrix *M,
-                                                          int i, const float *x, float sum[6])
+/* Blocks are multiplied eight numbers at a time, each with its own sum: numbers 8 m + l of all blocks of a
+ * row with the entries of x that belong to them. A block's last eight overlap the eight before: there an
+ * empty entry of x stands for those that are counted already. */
+typedef float eight __attribute__((vector_size(32)));
+typedef int16_t eight_short __attribute__((vector_size(16)));
+typedef int32_t eight_int __attribute__((vector_size(32)));
+#if defined __clang__ || __GNUC__ >= 12
+#define SHUFFLE(x, ...) __builtin_shufflevector(x, x, __VA_ARGS__)
+#else
+#define SHUFFLE(x, ...) __builtin_shuffle(x, (eight_int){__VA_ARGS__})
+#endif
+enum { EMPTY = 7, MOST_EIGHTS = 5 };
+
+static inline __attribute__((always_inline)) void add_eight(const int16_t *value, eight x, eight *sum)
 {
-    for (int k = M->first[i]; k < M->first[i + 1]; k++) {
-        const float *value = M->value + (size_t)k * rows * columns, *xk = x + (size_t)columns * M->column[k];
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++) sum[r] += value[r * columns + c] * xk[c];
+    eight_short number;
+    memcpy(&number, value, sizeof number);
+    *sum += __builtin_convertvector(number, eight) * x;
+}
+
+/* sum += a block; x: its entries, times the block's scale, and zeros. */
+static inline __attribute__((always_inline)) void add_block(int rows, int columns, const int16_t *value,
+                                                            eight x, eight sum[MOST_EIGHTS])
+{
+    if (columns == 3) {
+        add_eight(value, SHUFFLE(x, 0, 1, 2, 0, 1, 2, 0, 1), &sum[0]);
+        add_eight(value + 8, SHUFFLE(x, 2, 0, 1, 2, 0, 1, 2, 0), &sum[1]);
+        add_eight(value + 10, SHUFFLE(x, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 1, 2), &sum[2]);
+        return;
     }
+    add_eight(value, SHUFFLE(x, 0, 1, 2, 3, 4, 5, 0, 1), &sum[0]);
+    add_eight(value + 8, SHUFFLE(x, 2, 3, 4, 5, 0, 1, 2, 3), &sum[1]);
+    if (rows == 3) {
+        add_eight(value + 10, SHUFFLE(x, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 4, 5), &sum[2]);
+        return;
+    }
+    add_eight(value + 16, SHUFFLE(x, 4, 5, 0, 1, 2, 3, 4, 5), &sum[2]);
+    add_eight(value + 24, SHUFFLE(x, 0, 1, 2, 3, 4, 5, 0, 1), &sum[3]);
+    add_eight(value + 28, SHUFFLE(x, EMPTY, EMPTY, EMPTY, EMPTY, 2, 3, 4, 5), &sum[4]);
+}
+
+/* The sums of the rows of a block. */
+static inline __attribute__((always_inline)) void add_up(int rows, int columns, const eight sum[MOST_EIGHTS],
+                                                         float row[6])
+{
+    const int n = rows * columns;
+    float each[36];
+    for (int m = 0; 8 * m < n; m++)
+        for (int l = 0; l < 8; l++) {
+            const int first = 8 * m + 8 <= n ? 8 * m : n - 8;
+            if (first + l >= 8 * m) each[first + l] = sum[m][l];
+        }
+    for (int r = 0; r < rows; r++) {
+        row[r] = 0.0f;
+        for (int c = 0; c < columns; c++) row[r] += each[columns * r + c];
+    }
+}
+
+/* Row i of M times x, [rows]; M has blocks of 3 × 6 or 6 × 6. Constants where it is inlined. */
+static inline __attribute__((always_inline)) void times_row(int rows, const fe_block_matrix *M, int i,
+                                                            const float *x, float row[6])
+{
+    eight sum[MOST_EIGHTS] = {{0}};
+    for (int k = M->first[i]; k < M->first[i + 1]; k++) {
+        const float *from = x + 6 * (size_t)M->column[k];
+        const eight xk = {from[0], from[1], from[2], from[3], from[4], from[5]};
+        add_block(rows, 6, M->value + (size_t)k * rows * 6, M->scale[k] * xk, sum);
+    }
+    add_up(rows, 6, sum, row);
 }
 
 static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
@@ -37,16 +97,14 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const dou
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < R->n_row; i++) {
-        float sum[6] = {0};
+        eight sum[MOST_EIGHTS] = {{0}};
         for (int k = R->first[i]; k < R->first[i + 1]; k++) {
-            const float *value = R->value + 18 * (size_t)k;
             const size_t j = 3 * (size_t)R->column[k];
-            for (int c = 0; c < 3; c++) {
-                const float r = (float)(b[j + (size_t)c] - Ax[j + (size_t)c]);
-                for (int row = 0; row < 6; row++) sum[row] += value[3 * row + c] * r;
-            }
+            const eight left = {(float)(b[j] - Ax[j]), (float)(b[j + 1] - Ax[j + 1]),
+                                (float)(b[j + 2] - Ax[j + 2])};
+            add_block(6, 3, R->value + 18 * (size_t)k, R->scale[k] * left, sum);
         }
-        memcpy(coarse + 6 * (size_t)i, sum, sizeof sum);
+        add_up(6, 3, sum, coarse + 6 * (size_t)i);
     }
     return FE_OK;
 }
@@ -56,8 +114,8 @@ static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const floa
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < P->n_row; i++) {
-        float sum[6] = {0};
-        add_row(3, 6, P, i, coarse, sum);
+        float sum[6];
+        times_row(3, P, i, coarse, sum);
         for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) {
             x[j] += (double)sum[c];
             if (clear) clear[j] = 0.0;
@@ -73,7 +131,7 @@ static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const floa
     for (int i = 0; i < A->n_row; i++) {
         const size_t at = 6 * (size_t)i;
         float product[6] = {0}, r[6];
-        if (x) add_row(6, 6, A, i, x, product);
+        if (x) times_row(6, A, i, x, product);
         for (int c = 0; c < 6; c++) r[c] = b[at + (size_t)c] - product[c];
         for (int c = 0; c < 6; c++) {
             const float *row = inverse + 6 * at + 6 * c;
@@ -91,8 +149,8 @@ static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < A->n_row; i++) {
-        float sum[6] = {0};
-        add_row(6, 6, A, i, x, sum);
+        float sum[6];
+        times_row(6, A, i, x, sum);
         for (size_t j = 6 * (size_t)i, c = 0; c < 6; j++, c++) r[j] = b[j] - sum[c];
     }
     return FE_OK;
@@ -101,11 +159,7 @@ static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b
 static fe_status product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (int i = 0; i < M->n_row; i++) {
-        float sum[6] = {0};
-        add_row(6, 6, M, i, x, sum);
-        memcpy(y + 6 * (size_t)i, sum, sizeof sum);
-    }
+    for (int i = 0; i < M->n_row; i++) { times_row(6, M, i, x, y + 6 * (size_t)i); }
     return FE_OK;
 }
 
@@ -113,8 +167,8 @@ static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < M->n_row; i++) {
-        float sum[6] = {0};
-        add_row(6, 6, M, i, x, sum);
+        float sum[6];
+        times_row(6, M, i, x, sum);
         for (size_t j = 6 * (size_t)i, c = 0; c < 6; j++, c++) y[j] += sum[c];
     }
     return FE_OK;

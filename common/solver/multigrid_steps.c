@@ -291,14 +291,10 @@ static fe_status build_prolongator(fe_setup *k)
     return status == FE_OK ? fe_ghost_rows(k, &k->P) : status;
 }
 
-/* Unknowns that do not exist get a one on the diagonal. */
 static void complete_diagonal(const uint8_t *absent, fe_sparse *A)
 {
-    for (int i = 0; i < A->n_row; i++) {
-        double *D = fe_sparse_block(A, fe_sparse_find(A, i, i));
-        for (int c = 0; c < 6; c++)
-            if (absent[6 * (size_t)i + (size_t)c]) D[7 * c] = 1.0;
-    }
+    for (int i = 0; i < A->n_row; i++)
+        fe_complete_diagonal(absent + 6 * (size_t)i, fe_sparse_block(A, fe_sparse_find(A, i, i)));
 }
 
 static fe_status galerkin(fe_setup *k, fe_sparse *next)
@@ -327,34 +323,59 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
 
 /* --- what stays -------------------------------------------------------------------------------------- */
 
-static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **out)
+/* n items that stay on the device, set at `here`: there at once if that is this host, else sent by
+ * close_kept. */
+static fe_status open_kept(const fe_setup *k, size_t n, size_t size, const char *what, void **kept,
+                           void **here)
 {
-    fe_device *d = k->d;
-    const int here = d->ops == &fe_backend_host;
-    float *single = NULL;
-    FE_TRY(fe_device_allocate(d, n, sizeof **out, what, (void **)out));
-    if (here)
-        single = *out;
-    else
-        FE_TRY(fe_allocate_large(n, sizeof *single, k->threads, what, (void **)&single));
-#pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (size_t i = 0; i < n; i++) single[i] = (float)x[i];
-    if (here) return FE_OK;
-    const fe_status status = d->ops->memory.upload(d, n * sizeof *single, single, *out);
-    free(single);
+    FE_TRY(fe_device_allocate(k->d, n, size, what, kept));
+    *here = *kept;
+    return k->d->ops == &fe_backend_host ? FE_OK : fe_allocate_large(n, size, k->threads, what, here);
+}
+static fe_status close_kept(const fe_setup *k, size_t n, size_t size, void *kept, void *here)
+{
+    if (here == kept) return FE_OK;
+    const fe_status status = k->d->ops->memory.upload(k->d, n * size, here, kept);
+    free(here);
     return status;
+}
+
+static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **kept)
+{
+    float *here;
+    FE_TRY(open_kept(k, n, sizeof *here, what, (void **)kept, (void **)&here));
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (size_t i = 0; i < n; i++) here[i] = (float)x[i];
+    return close_kept(k, n, sizeof *here, *kept, here);
+}
+
+static fe_status keep_blocks(const fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
+{
+    const size_t n = (size_t)A->n_block, size = (size_t)(A->rows * A->columns);
+    float *scale;
+    int16_t *value;
+    FE_TRY(open_kept(k, n, sizeof *scale, "multigrid matrix", (void **)&B->scale, (void **)&scale));
+    const fe_status status =
+        open_kept(k, n * size, sizeof *value, "multigrid matrix", (void **)&B->value, (void **)&value);
+    const int rounded = status == FE_OK ? A->n_block : 0;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < rounded; i++)
+        fe_round_block((int)size, fe_sparse_block(A, i), scale + i, value + size * (size_t)i);
+    const fe_status sent = close_kept(k, n, sizeof *scale, (void *)B->scale, scale);
+    FE_TRY(status);
+    FE_TRY(close_kept(k, n * size, sizeof *value, (void *)B->value, value));
+    return sent;
 }
 
 static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
 {
     fe_device *d = k->d;
-    const size_t n = (size_t)A->n_block;
     *B = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
     FE_TRY(fe_device_upload(d, (size_t)A->n_row + 1, sizeof(int), A->first, "multigrid matrix",
                             (void **)&B->first));
-    FE_TRY(fe_device_upload(d, n, sizeof(int), A->column, "multigrid matrix", (void **)&B->column));
-    return keep_floats(k, n * (size_t)(A->rows * A->columns), A->value, "multigrid matrix",
-                       (float **)&B->value);
+    FE_TRY(fe_device_upload(d, (size_t)A->n_block, sizeof(int), A->column, "multigrid matrix",
+                            (void **)&B->column));
+    return keep_blocks(k, A, B);
 }
 
 static fe_status keep_inverse(fe_setup *k, float **kept)

@@ -259,13 +259,12 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(level l, double lambda, f
                          t % 6, P.value + (size_t)(t / 6) * (6 * BLOCK));
 }
 
-/* Unknowns that do not exist get a one on the diagonal. */
 __global__ void complete_diagonal(fe_sparse A, const uint8_t *absent)
 {
-    const int t = blockIdx.x * THREADS + threadIdx.x, i = t / 6, c = t % 6;
-    if (i >= A.n_row || !absent[t]) return;
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= A.n_row) return;
     const int first = A.first[i], place = fe_find_column(A.column + first, A.first[i + 1] - first, i);
-    A.value[36 * (size_t)(first + place) + 7 * c] = 1.0;
+    fe_complete_diagonal(absent + 6 * (size_t)i, A.value + 36 * (size_t)(first + place));
 }
 
 static fe_status build_tentative(fe_setup *k, fe_sparse *T)
@@ -304,7 +303,7 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, k, &AP));
     FE_TRY(fe_ghost_rows(k, &AP));
     FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, NULL, next));
-    FE_LAUNCH(d, 6 * (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
+    FE_LAUNCH(d, (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
     FE_TRY(fe_ranks_settle(k, next));
     if (!k->shared || k->next_shared) return FE_OK;
     return fe_sparse_transpose_cuda(s, &k->P, &k->R); /* all aggregates, of its own nodes */
@@ -326,14 +325,32 @@ static fe_status keep_ints(const fe_setup *k, size_t n, const int *x, const int 
     return FE_OK;
 }
 
+template <int N>
+__global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, float *scale, int16_t *value)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < A.n_block) fe_round_block(N, A.value + (size_t)N * i, scale + i, value + (size_t)N * i);
+}
+
 static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
 {
     const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
+    const size_t n = (size_t)A->n_block;
+    float *scale;
+    int16_t *value;
     *kept = empty;
     FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
-    FE_TRY(keep_ints(k, (size_t)A->n_block, A->column, &kept->column));
-    return keep_floats(k, (size_t)A->n_block * (size_t)(A->rows * A->columns), A->value, "multigrid matrix",
-                       (float **)&kept->value);
+    FE_TRY(keep_ints(k, n, A->column, &kept->column));
+    FE_TRY(fe_device_allocate(k->d, n, sizeof *scale, "multigrid matrix", (void **)&scale));
+    kept->scale = scale;
+    FE_TRY(fe_device_allocate(k->d, n * (size_t)(A->rows * A->columns), sizeof *value, "multigrid matrix",
+                              (void **)&value));
+    kept->value = value;
+    if (A->rows * A->columns == 18)
+        FE_LAUNCH(k->d, n, THREADS, round_blocks<18>, *A, scale, value);
+    else
+        FE_LAUNCH(k->d, n, THREADS, round_blocks<36>, *A, scale, value);
+    return FE_OK;
 }
 
 static fe_status keep_inverse(fe_setup *k, float **kept)

@@ -39,6 +39,16 @@ FE_BOTH void fe_rigid_absent(double G[6][6], uint8_t absent[6])
     }
 }
 
+/* Unknowns that a node does not have get the largest number on the diagonal block D [6][6] of those that it
+ * has, one if it has none: a block is rounded against its largest entry. */
+FE_BOTH void fe_complete_diagonal(const uint8_t absent[6], double *D)
+{
+    double largest = 0.0;
+    for (int c = 0; c < 6; c++) largest = fmax(largest, absent[c] ? 0.0 : D[7 * c]);
+    for (int c = 0; c < 6; c++)
+        if (absent[c]) D[7 * c] = largest > 0.0 ? largest : 1.0;
+}
+
 /* Column c of one block of a row of P = (I - 4 / (3 lambda) D^-1 A) T, in place of that of A T: D^-1
  * [block][block] of the row's node, and T the node's own block where this column is its aggregate, else NULL.
  */

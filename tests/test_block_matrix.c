@@ -1,0 +1,227 @@
+/* Matrices of blocks of 16-bit numbers: their rounding, and every operation of a cycle against sums in double
+ * precision, through the table of functions that the preconditioner sees. */
+#include "common/backend/block_matrix.h"
+#include "tests/dense.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A random matrix: host copies of what is on the device, and the entries that were given. */
+typedef struct blocks {
+    fe_device *d;
+    fe_block_matrix M;
+    int n_block, n_column, *first, *column;
+    float *scale;
+    int16_t *value;
+    double *entry;
+} blocks;
+
+static void *upload(fe_device *d, size_t count, size_t size, const void *host)
+{
+    void *memory;
+    must(fe_device_upload(d, count, size, host, "test", &memory));
+    return memory;
+}
+
+static void *room(size_t count, size_t size)
+{
+    void *memory;
+    must(fe_allocate(count + 1, size, "test", &memory));
+    return memory;
+}
+
+/* Rows of 0 to 40 blocks, whose sizes differ by twelve orders, as units make them; some blocks are empty. */
+static blocks draw(fe_device *d, int n_row, int n_column, int rows, int columns)
+{
+    const int size = rows * columns;
+    blocks b = {.d = d, .n_column = n_column, .M = {.n_row = n_row, .rows = rows, .columns = columns}};
+    b.first = room((size_t)n_row + 1, sizeof *b.first);
+    for (int i = 0; i < n_row; i++)
+        b.first[i + 1] = b.first[i] + (i % 7 == 3 ? 0 : (int)(20.0 * (uniform() + 1.0)));
+    b.n_block = b.first[n_row];
+    b.column = room((size_t)b.n_block, sizeof *b.column);
+    b.scale = room((size_t)b.n_block, sizeof *b.scale);
+    b.value = room((size_t)(b.n_block * size), sizeof *b.value);
+    b.entry = room((size_t)(b.n_block * size), sizeof *b.entry);
+    for (int k = 0; k < b.n_block; k++) {
+        const double unit = k % 11 == 5 ? 0.0 : pow(10.0, 6.0 * uniform());
+        b.column[k] = (int)(0.5 * (uniform() + 1.0) * n_column);
+        for (int c = 0; c < size; c++) b.entry[size * k + c] = unit * uniform();
+        fe_round_block(size, b.entry + (size_t)(size * k), b.scale + k, b.value + (size_t)(size * k));
+    }
+    b.M.first = upload(d, (size_t)n_row + 1, sizeof *b.first, b.first);
+    b.M.column = upload(d, (size_t)b.n_block, sizeof *b.column, b.column);
+    b.M.scale = upload(d, (size_t)b.n_block, sizeof *b.scale, b.scale);
+    b.M.value = upload(d, (size_t)(b.n_block * size), sizeof *b.value, b.value);
+    return b;
+}
+
+static void give_back(blocks *b)
+{
+    const void *memory[] = {b->M.first, b->M.column, b->M.scale, b->M.value};
+    for (int i = 0; i < 4; i++) b->d->ops->memory.release(b->d, (void *)memory[i]);
+    free(b->first), free(b->column), free(b->scale), free(b->value), free(b->entry);
+}
+
+/* Entry c of block k as it is stored, or as it was given. */
+static double stored(const blocks *b, int k, int c)
+{
+    return (double)b->scale[k] * b->value[b->M.rows * b->M.columns * k + c];
+}
+
+/* An entry is off by at most half the scale; the largest of a block is met to a float's rounding. */
+static void test_rounding(void **state)
+{
+    const char *backend = dense_backend(state);
+    dense_run *t = dense_open(backend, 1, 1, 0);
+    blocks b = draw(t->device, 50, 30, 6, 6);
+    for (int k = 0; k < b.n_block; k++) {
+        double largest = 0.0, kept = 0.0, error = 0.0;
+        for (int c = 0; c < 36; c++) {
+            largest = fmax(largest, fabs(b.entry[36 * k + c])), kept = fmax(kept, fabs(stored(&b, k, c)));
+            error = fmax(error, fabs(b.entry[36 * k + c] - stored(&b, k, c)));
+        }
+        assert_true(error <= 0.5001 * largest / 32767.0);
+        assert_true(fabs(kept - largest) <= 1e-6 * largest);
+    }
+    give_back(&b);
+    dense_close(t);
+}
+
+/* What M x must be, with the sum of the products' sizes. */
+static void multiply(const blocks *b, const double *x, double *y, double *size)
+{
+    const int rows = b->M.rows, columns = b->M.columns;
+    memset(y, 0, (size_t)(rows * b->M.n_row) * sizeof *y),
+        memset(size, 0, (size_t)(rows * b->M.n_row) * sizeof *y);
+    for (int i = 0; i < b->M.n_row; i++)
+        for (int k = b->first[i]; k < b->first[i + 1]; k++)
+            for (int c = 0; c < rows * columns; c++) {
+                const double term = stored(b, k, c) * x[columns * b->column[k] + c % columns];
+                y[rows * i + c / columns] += term, size[rows * i + c / columns] += fabs(term);
+            }
+}
+
+/* Vectors of a check on the host, and of floats and doubles on the device; all hold the same numbers. */
+typedef struct vector {
+    size_t n;
+    double *host, *wide;
+    float *narrow;
+} vector;
+static vector open_vector(fe_device *d, int n)
+{
+    vector v = {.n = (size_t)n, .host = room((size_t)n, sizeof(double))};
+    float *single = room((size_t)n, sizeof *single);
+    for (int i = 0; i < n; i++) v.host[i] = single[i] = (float)uniform();
+    v.narrow = upload(d, v.n + 1, sizeof *single, single);
+    v.wide = upload(d, v.n + 1, sizeof *v.wide, v.host);
+    free(single);
+    return v;
+}
+static void close_vector(fe_device *d, vector *v)
+{
+    d->ops->memory.release(d, v->narrow), d->ops->memory.release(d, v->wide);
+    free(v->host);
+}
+
+/* The device's vector, of floats or of doubles, is what it must be, to the rounding of sums of floats. */
+static void assert_vector(fe_device *d, const vector *v, int wide, const double *right, const double *size)
+{
+    double *found = room(v->n, sizeof *found);
+    float *single = room(v->n, sizeof *single);
+    must(d->ops->memory.download(d, v->n * (wide ? sizeof *found : sizeof *single),
+                                 wide ? (void *)v->wide : (void *)v->narrow,
+                                 wide ? (void *)found : (void *)single));
+    for (size_t i = 0; i < v->n; i++) {
+        const double error = fabs((wide ? found[i] : (double)single[i]) - right[i]);
+        if (!(error <= 2e-6 * (size[i] + 1.0)))
+            fail_msg("entry %zu is off by %.2e of %.2e", i, error, size[i]);
+    }
+    free(found), free(single);
+}
+
+static const int row_counts[] = {1, 2, 63, 2500}; /* few rows have several warps each on a device */
+
+/* y = M x, b - M x and y + M x of 6 × 6 blocks, and a sweep. */
+static void test_coarse(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 4; k++) {
+        dense_run *t = dense_open(backend, 1, 1, 0);
+        fe_device *d = t->device;
+        const fe_block_ops *ops = fe_block_ops_of(d);
+        const int n = row_counts[k];
+        const fe_sweep sweep = {0.25f, 0.75f};
+        blocks A = draw(d, n, n, 6, 6);
+        vector x = open_vector(d, 6 * n), b = open_vector(d, 6 * n), y = open_vector(d, 6 * n),
+               direction = open_vector(d, 6 * n), inverse = open_vector(d, 36 * n);
+        double *Ax = room((size_t)(6 * n), sizeof *Ax), *size = room((size_t)(6 * n), sizeof *size),
+               *right = room((size_t)(6 * n), sizeof *right), *bound = room((size_t)(6 * n), sizeof *bound);
+        multiply(&A, x.host, Ax, size);
+        for (int i = 0; i < 6 * n; i++) right[i] = y.host[i] + Ax[i];
+        must(ops->add_product(d, &A.M, x.narrow, y.narrow));
+        assert_vector(d, &y, 0, right, size);
+        must(ops->product(d, &A.M, x.narrow, y.narrow));
+        assert_vector(d, &y, 0, Ax, size);
+        for (int i = 0; i < 6 * n; i++) right[i] = b.host[i] - Ax[i];
+        must(ops->residual(d, &A.M, b.narrow, x.narrow, y.narrow));
+        assert_vector(d, &y, 0, right, size);
+        for (int i = 0; i < 6 * n; i++) {
+            Ax[i] = x.host[i] + 0.25 * direction.host[i], bound[i] = 0.0;
+            for (int j = 0; j < 6; j++) {
+                Ax[i] += 0.75 * inverse.host[6 * i + j] * right[i / 6 * 6 + j];
+                bound[i] += size[i / 6 * 6 + j];
+            }
+        }
+        must(ops->sweep(d, &A.M, inverse.narrow, sweep, b.narrow, x.narrow, direction.narrow, y.narrow));
+        assert_vector(d, &y, 0, Ax, bound);
+        free(Ax), free(size), free(right), free(bound);
+        close_vector(d, &x), close_vector(d, &b), close_vector(d, &y);
+        close_vector(d, &direction), close_vector(d, &inverse);
+        give_back(&A);
+        dense_close(t);
+    }
+}
+
+/* Between the finest level and the next: R (b - A x) and x + P y. */
+static void test_transfer(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 4; k++) {
+        dense_run *t = dense_open(backend, 1, 1, 0);
+        fe_device *d = t->device;
+        const fe_block_ops *ops = fe_block_ops_of(d);
+        const int n = row_counts[k], fine = 900;
+        blocks R = draw(d, n, fine, 6, 3), P = draw(d, n, fine, 3, 6);
+        vector b = open_vector(d, 3 * fine), Ax = open_vector(d, 3 * fine), coarse = open_vector(d, 6 * n),
+               from = open_vector(d, 6 * fine), x = open_vector(d, 3 * n), clear = open_vector(d, 3 * n);
+        double *right = room((size_t)(6 * n), sizeof *right), *size = room((size_t)(6 * n), sizeof *size),
+               *zero = room((size_t)(6 * n), sizeof *zero);
+        must(ops->fine_restrict(d, &R.M, b.wide, Ax.wide, coarse.narrow));
+        for (int i = 0; i < 3 * fine; i++) b.host[i] = (float)(b.host[i] - Ax.host[i]);
+        multiply(&R, b.host, right, size);
+        assert_vector(d, &coarse, 0, right, size);
+        must(ops->fine_prolong(d, &P.M, from.narrow, x.wide, clear.wide));
+        multiply(&P, from.host, right, size);
+        for (int i = 0; i < 3 * n; i++) right[i] += x.host[i];
+        assert_vector(d, &x, 1, right, size);
+        memset(right, 0, (size_t)(3 * n) * sizeof *right);
+        must(d->ops->memory.download(d, clear.n * sizeof *zero, clear.wide, zero));
+        assert_memory_equal(zero, right, clear.n * sizeof *zero);
+        free(right), free(size), free(zero);
+        vector *all[] = {&b, &Ax, &coarse, &from, &x, &clear};
+        for (int i = 0; i < 6; i++) close_vector(d, all[i]);
+        give_back(&R), give_back(&P);
+        dense_close(t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const subject subjects[] = {
+        {"rounding", test_rounding},
+        {"coarse", test_coarse},
+        {"transfer", test_transfer},
+    };
+    return dense_main("block matrix", NULL, sizeof subjects / sizeof *subjects, subjects, argc, argv);
+}
