@@ -11,7 +11,6 @@ typedef struct blocks {
     fe_device *d;
     fe_block_matrix M;
     int n_block, n_column, *first, *column;
-    float *scale;
     int16_t *value;
     double *entry;
 } blocks;
@@ -33,40 +32,42 @@ static void *room(size_t count, size_t size)
 /* Rows of 0 to 40 blocks, whose sizes differ by twelve orders, as units make them; some blocks are empty. */
 static blocks draw(fe_device *d, int n_row, int n_column, int rows, int columns)
 {
-    const int size = rows * columns;
+    const int size = rows * columns, stride = fe_block_stride(size);
     blocks b = {.d = d, .n_column = n_column, .M = {.n_row = n_row, .rows = rows, .columns = columns}};
     b.first = room((size_t)n_row + 1, sizeof *b.first);
     for (int i = 0; i < n_row; i++)
         b.first[i + 1] = b.first[i] + (i % 7 == 3 ? 0 : (int)(20.0 * (uniform() + 1.0)));
     b.n_block = b.first[n_row];
     b.column = room((size_t)b.n_block, sizeof *b.column);
-    b.scale = room((size_t)b.n_block, sizeof *b.scale);
-    b.value = room((size_t)(b.n_block * size), sizeof *b.value);
+    b.value = room((size_t)(b.n_block * stride), sizeof *b.value);
     b.entry = room((size_t)(b.n_block * size), sizeof *b.entry);
     for (int k = 0; k < b.n_block; k++) {
         const double unit = k % 11 == 5 ? 0.0 : pow(10.0, 6.0 * uniform());
         b.column[k] = (int)(0.5 * (uniform() + 1.0) * n_column);
         for (int c = 0; c < size; c++) b.entry[size * k + c] = unit * uniform();
-        fe_round_block(size, b.entry + (size_t)(size * k), b.scale + k, b.value + (size_t)(size * k));
+        fe_round_block(size, b.entry + (size_t)(size * k), b.value + (size_t)(stride * k));
     }
     b.M.first = upload(d, (size_t)n_row + 1, sizeof *b.first, b.first);
     b.M.column = upload(d, (size_t)b.n_block, sizeof *b.column, b.column);
-    b.M.scale = upload(d, (size_t)b.n_block, sizeof *b.scale, b.scale);
-    b.M.value = upload(d, (size_t)(b.n_block * size), sizeof *b.value, b.value);
+    b.M.value = upload(d, (size_t)(b.n_block * stride), sizeof *b.value, b.value);
     return b;
 }
 
 static void give_back(blocks *b)
 {
-    const void *memory[] = {b->M.first, b->M.column, b->M.scale, b->M.value};
-    for (int i = 0; i < 4; i++) b->d->ops->memory.release(b->d, (void *)memory[i]);
-    free(b->first), free(b->column), free(b->scale), free(b->value), free(b->entry);
+    const void *memory[] = {b->M.first, b->M.column, b->M.value};
+    for (int i = 0; i < 3; i++) b->d->ops->memory.release(b->d, (void *)memory[i]);
+    free(b->first), free(b->column), free(b->value), free(b->entry);
 }
 
-/* Entry c of block k as it is stored, or as it was given. */
+/* What stands for entry c of block k. */
 static double stored(const blocks *b, int k, int c)
 {
-    return (double)b->scale[k] * b->value[b->M.rows * b->M.columns * k + c];
+    const int size = b->M.rows * b->M.columns;
+    const int16_t *value = b->value + (size_t)(fe_block_stride(size) * k);
+    float scale;
+    memcpy(&scale, value + size, sizeof scale);
+    return (double)scale * value[c];
 }
 
 /* An entry is off by at most half the scale; the largest of a block is met to a float's rounding. */
@@ -193,11 +194,13 @@ static void test_transfer(void **state)
         const fe_block_ops *ops = fe_block_ops_of(d);
         const int n = row_counts[k], fine = 900;
         blocks R = draw(d, n, fine, 6, 3), P = draw(d, n, fine, 3, 6);
-        vector b = open_vector(d, 3 * fine), Ax = open_vector(d, 3 * fine), coarse = open_vector(d, 6 * n),
-               from = open_vector(d, 6 * fine), x = open_vector(d, 3 * n), clear = open_vector(d, 3 * n);
+        vector b = open_vector(d, 3 * fine), Ax = open_vector(d, 3 * fine), left = open_vector(d, 3 * fine),
+               coarse = open_vector(d, 6 * n), from = open_vector(d, 6 * fine), x = open_vector(d, 3 * n),
+               clear = open_vector(d, 3 * n);
         double *right = room((size_t)(6 * n), sizeof *right), *size = room((size_t)(6 * n), sizeof *size),
                *zero = room((size_t)(6 * n), sizeof *zero);
-        must(ops->fine_restrict(d, &R.M, b.wide, Ax.wide, coarse.narrow));
+        must(ops->fine_residual(d, fine, b.wide, Ax.wide, left.narrow));
+        must(ops->fine_restrict(d, &R.M, left.narrow, coarse.narrow));
         for (int i = 0; i < 3 * fine; i++) b.host[i] = (float)(b.host[i] - Ax.host[i]);
         multiply(&R, b.host, right, size);
         assert_vector(d, &coarse, 0, right, size);
@@ -209,8 +212,8 @@ static void test_transfer(void **state)
         must(d->ops->memory.download(d, clear.n * sizeof *zero, clear.wide, zero));
         assert_memory_equal(zero, right, clear.n * sizeof *zero);
         free(right), free(size), free(zero);
-        vector *all[] = {&b, &Ax, &coarse, &from, &x, &clear};
-        for (int i = 0; i < 6; i++) close_vector(d, all[i]);
+        vector *all[] = {&b, &Ax, &left, &coarse, &from, &x, &clear};
+        for (int i = 0; i < 7; i++) close_vector(d, all[i]);
         give_back(&R), give_back(&P);
         dense_close(t);
     }

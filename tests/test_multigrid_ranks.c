@@ -50,14 +50,12 @@ static fe_status by_the_finer_level(bench *t, int at)
     fe_coarse_level *l = &t->m.coarse[at], *finer = l - 1;
     FE_TRY(refresh(t, l, l->x));
     if (at == 0) {
-        double *zero = NULL;
-        FE_TRY(fe_device_vector(d, t->share.n_local, "test", &zero));
         FE_TRY(d->ops->memory.zero(d, t->n * sizeof *t->x, t->x));
         FE_TRY(ops->fine_prolong(d, &l->P, l->x, t->x, NULL));
         FE_TRY(apply_elastic(t, t->x, t->y));
         if (l->halo) FE_TRY(fe_comm_exchange(t->comm, FE_HALO_NODES, t->y));
-        FE_TRY(ops->fine_restrict(d, &l->R, t->y, zero, l->b));
-        d->ops->memory.release(d, zero);
+        FE_TRY(ops->narrow(d, 3 * (size_t)t->share.n_local, t->y, t->m.direction));
+        FE_TRY(ops->fine_restrict(d, &l->R, t->m.direction, l->b));
     } else {
         FE_TRY(ops->product(d, &l->P, l->x, finer->x));
         FE_TRY(refresh(t, finer, finer->x));

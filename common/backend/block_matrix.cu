@@ -1,60 +1,75 @@
-/* Block matrices on the device: a team of lanes owns a block row. A lane takes one of its rows, and every so
- * manieth block; then the lanes of a row add up. */
+/* Block matrices on the device: a team of lanes owns a block row. A lane takes every so manieth block; then
+ * the lanes add up. */
 #include "common/backend/block_matrix.h"
 #include "common/backend/cuda.h"
 
 enum { THREADS = 128, WARP = 32 };
 
-/* A team of TEAM lanes computes R rows: PARTS lanes a row; the last lanes may have none. */
-template <int R, int TEAM> struct team {
-    enum { PARTS = TEAM / R, BUSY = PARTS * R };
-};
-
-/* A row of a block times x, before the block's scale. C is even or 3: pairs of numbers are read together. */
-template <int C> __device__ float times(const int16_t *value, const float x[C])
+/* sum += block k of M times x[0 … C - 1]. A lane reads the whole block, by pieces as wide as its place
+ * allows. */
+template <int R, int C>
+__device__ void add_block(const fe_block_matrix &M, int k, const float *x, float sum[R])
 {
-    float sum = 0.0f;
-    if (C % 2 == 0) {
+    enum { N = R * C, WORDS = N == 18 ? 10 : 20 };
+    unsigned word[WORDS];
+    const int16_t *block = M.value + (size_t)(2 * WORDS) * k;
+    if (N == 18) {
 #pragma unroll
-        for (int c = 0; c < C; c += 2) {
-            const short2 two = *(const short2 *)(value + c);
-            sum += (float)two.x * x[c] + (float)two.y * x[c + 1];
+        for (int i = 0; i < WORDS / 2; i++) {
+            const uint2 two = ((const uint2 *)block)[i];
+            word[2 * i] = two.x, word[2 * i + 1] = two.y;
         }
     } else {
 #pragma unroll
-        for (int c = 0; c < C; c++) sum += (float)value[c] * x[c];
-    }
-    return sum;
-}
-
-/* Row threadIdx % TEAM % R of block row i of M times x, in all lanes of that row. Of `teams` that share the
- * block row this is the one of number `own`. */
-template <int R, int C, int TEAM>
-__device__ float row_times(const fe_block_matrix &M, int i, const float *x, int own = 0, int teams = 1)
-{
-    const int lane = threadIdx.x % TEAM, r = lane % R, part = lane / R + own * team<R, TEAM>::PARTS;
-    float sum = 0.0f;
-    if (lane < team<R, TEAM>::BUSY)
-#pragma unroll 4
-        for (int k = M.first[i] + part; k < M.first[i + 1]; k += teams * team<R, TEAM>::PARTS) {
-            const float *from = x + (size_t)C * M.column[k];
-            float xk[C];
-#pragma unroll
-            for (int c = 0; c < C; c++) xk[c] = from[c];
-            sum += M.scale[k] * times<C>(M.value + ((size_t)k * R + r) * C, xk);
+        for (int i = 0; i < WORDS / 4; i++) {
+            const uint4 four = ((const uint4 *)block)[i];
+            word[4 * i] = four.x, word[4 * i + 1] = four.y, word[4 * i + 2] = four.z,
+                     word[4 * i + 3] = four.w;
         }
-    return sum;
+    }
+    const float scale = __uint_as_float(word[N / 2]);
+    float xk[C];
+    if (C % 2 == 0) {
+#pragma unroll
+        for (int c = 0; c < C; c += 2) {
+            const float2 two = *(const float2 *)(x + c);
+            xk[c] = scale * two.x, xk[c + 1] = scale * two.y;
+        }
+    } else {
+#pragma unroll
+        for (int c = 0; c < C; c++) xk[c] = scale * x[c];
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        const int number = j % 2 ? (int)word[j / 2] >> 16 : (int)(word[j / 2] << 16) >> 16;
+        sum[j / C] += (float)number * xk[j % C];
+    }
 }
 
-/* Adds the parts of each row, in their order: the sum is in the lanes of part 0. */
-template <int R, int TEAM> __device__ float add_parts(float value)
+/* Block row i of M times x, in all lanes of a team. Of `teams` that share the row this is the one of number
+ * `own`. */
+template <int R, int C, int TEAM>
+__device__ void times_row(const fe_block_matrix &M, int i, const float *x, float sum[R], int own = 0,
+                          int teams = 1)
 {
-    const int lane = threadIdx.x % TEAM, r = lane % R;
-    float sum = 0.0f;
 #pragma unroll
-    for (int part = 0; part < team<R, TEAM>::PARTS; part++)
-        sum += __shfl_sync(0xffffffffu, value, part * R + r, TEAM);
-    return sum;
+    for (int r = 0; r < R; r++) sum[r] = 0.0f;
+    for (int k = M.first[i] + threadIdx.x % TEAM + own * TEAM; k < M.first[i + 1]; k += teams * TEAM)
+        add_block<R, C>(M, k, x + (size_t)C * M.column[k], sum);
+#pragma unroll
+    for (int apart = TEAM / 2; apart > 0; apart /= 2)
+#pragma unroll
+        for (int r = 0; r < R; r++) sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], apart);
+}
+
+/* sum[at]; 0 where there is none. */
+template <int R> __device__ float entry_of(const float sum[R], int at)
+{
+    float entry = 0.0f;
+#pragma unroll
+    for (int r = 0; r < R; r++)
+        if (at == r) entry = sum[r];
+    return entry;
 }
 
 /* Where all WARPS warps of a block of threads have the same row of 6: their sums, in their order, in lanes 0
@@ -72,7 +87,7 @@ template <int WARPS> __device__ float add_warps(float value)
 }
 
 /* Few rows leave multiprocessors idle: then four warps share a row. */
-enum { FEW_ROWS = 2048, MANY_WARPS = THREADS / WARP };
+enum { FEW_ROWS = 2048, MANY_WARPS = THREADS / WARP, HALF_WARP = WARP / 2 };
 
 /* A team's row; teams beyond the last repeat it, so that warps stay whole. */
 template <int TEAM> __device__ int team_row(int n_row, bool *owner)
@@ -104,58 +119,57 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+__global__ void __launch_bounds__(THREADS)
+    block_fine_residual(size_t n, const double *__restrict__ b, const double *__restrict__ Ax,
+                        float *__restrict__ r)
+{
+    const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < n) r[i] = (float)(b[i] - Ax[i]);
+}
+
 template <int WARPS>
 __global__ void __launch_bounds__(THREADS)
-    block_fine_restrict(fe_block_matrix R, const double *__restrict__ b, const double *__restrict__ Ax,
-                        float *__restrict__ coarse)
+    block_fine_restrict(fe_block_matrix R, const float *__restrict__ r, float *__restrict__ coarse)
 {
-    enum { PARTS = team<6, WARP>::PARTS };
     bool owner;
-    const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP, r = lane % 6,
+    const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP,
               warp = threadIdx.x / WARP % WARPS;
-    float sum = 0.0f;
-    if (lane < team<6, WARP>::BUSY)
-#pragma unroll 4
-        for (int k = R.first[i] + lane / 6 + warp * PARTS; k < R.first[i + 1]; k += PARTS * WARPS) {
-            const size_t at = 3 * (size_t)R.column[k];
-            float left[3];
-#pragma unroll
-            for (int c = 0; c < 3; c++) left[c] = (float)(b[at + c] - Ax[at + c]);
-            sum += R.scale[k] * times<3>(R.value + 18 * (size_t)k + 3 * r, left);
-        }
-    sum = add_warps<WARPS>(add_parts<6, WARP>(sum));
-    if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + r] = sum;
+    float sum[6];
+    times_row<6, 3, WARP>(R, i, r, sum, warp, WARPS);
+    const float own = add_warps<WARPS>(entry_of<6>(sum, lane));
+    if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + lane] = own;
 }
 
 __global__ void __launch_bounds__(THREADS)
     block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, double *__restrict__ x,
                        double *__restrict__ clear)
 {
-    enum { TEAM = 16 };
+    enum { TEAM = 8 };
     bool owner;
     const int i = team_row<TEAM>(P.n_row, &owner), lane = threadIdx.x % TEAM;
-    const float sum = add_parts<3, TEAM>(row_times<3, 6, TEAM>(P, i, coarse));
+    float sum[3];
+    times_row<3, 6, TEAM>(P, i, coarse, sum);
     if (!owner || lane >= 3) return;
-    x[3 * (size_t)i + lane] += (double)sum;
+    x[3 * (size_t)i + lane] += (double)entry_of<3>(sum, lane);
     if (clear) clear[3 * (size_t)i + lane] = 0.0;
 }
 
-/* r = b - A x of a row, then D^-1 r: the six numbers of the block row go around the team. */
+/* r = b - A x of a row, then D^-1 r. */
+template <int TEAM>
 __global__ void __launch_bounds__(THREADS)
     block_sweep(fe_block_matrix A, const float *__restrict__ inverse, fe_sweep sweep,
                 const float *__restrict__ b, const float *__restrict__ x, float *__restrict__ direction,
                 float *__restrict__ out)
 {
-    enum { TEAM = 32 };
     bool owner;
-    const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM, c = lane % 6;
-    const size_t at = 6 * (size_t)i + c;
-    const float product = x ? add_parts<6, TEAM>(row_times<6, 6, TEAM>(A, i, x)) : 0.0f;
-    const float r = b[at] - product;
+    const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM;
+    float product[6] = {0.0f};
+    if (x) times_row<6, 6, TEAM>(A, i, x, product);
+    if (!owner || lane >= 6) return;
+    const size_t at = 6 * (size_t)i + lane;
     float y = 0.0f;
 #pragma unroll
-    for (int j = 0; j < 6; j++) y += inverse[6 * at + j] * __shfl_sync(0xffffffffu, r, j);
-    if (!owner || lane >= 6) return;
+    for (int j = 0; j < 6; j++) y += inverse[6 * at + j] * (b[6 * (size_t)i + j] - product[j]);
     const float d = sweep.new_factor * y + (x ? sweep.old_factor * direction[at] : 0.0f);
     direction[at] = d;
     out[at] = (x ? x[at] : 0.0f) + d;
@@ -163,16 +177,18 @@ __global__ void __launch_bounds__(THREADS)
 
 enum { RESIDUAL, PRODUCT, ADD_PRODUCT };
 
-template <int WHAT, int WARPS>
+template <int WHAT, int TEAM, int TEAMS>
 __global__ void __launch_bounds__(THREADS) block_product(fe_block_matrix A, const float *__restrict__ b,
                                                          const float *__restrict__ x, float *__restrict__ y)
 {
     bool owner;
-    const int i = team_row<WARP * WARPS>(A.n_row, &owner), lane = threadIdx.x % WARP,
-              warp = threadIdx.x / WARP % WARPS;
-    const float product = add_warps<WARPS>(add_parts<6, WARP>(row_times<6, 6, WARP>(A, i, x, warp, WARPS)));
+    const int i = team_row<TEAM * TEAMS>(A.n_row, &owner), lane = threadIdx.x % TEAM,
+              team = threadIdx.x / TEAM % TEAMS;
+    float sum[6];
+    times_row<6, 6, TEAM>(A, i, x, sum, team, TEAMS);
+    const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
     const size_t at = 6 * (size_t)i + lane;
-    if (!owner || warp > 0 || lane >= 6) return;
+    if (!owner || team > 0 || lane >= 6) return;
     y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
 }
 
@@ -182,9 +198,9 @@ static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const fl
 {
     const size_t n = (size_t)A->n_row;
     if (n < FEW_ROWS)
-        FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, MANY_WARPS>), *A, b, x, y);
+        FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, WARP, MANY_WARPS>), *A, b, x, y);
     else
-        FE_LAUNCH(d, WARP * n, THREADS, (block_product<WHAT, 1>), *A, b, x, y);
+        FE_LAUNCH(d, HALF_WARP * n, THREADS, (block_product<WHAT, HALF_WARP, 1>), *A, b, x, y);
     return FE_OK;
 }
 
@@ -227,28 +243,38 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
     return FE_OK;
 }
 
-static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
-                               float *coarse)
+static fe_status fine_residual(fe_device *d, int n, const double *b, const double *Ax, float *r)
+{
+    FE_LAUNCH(d, 3 * (size_t)n, THREADS, block_fine_residual, 3 * (size_t)n, b, Ax, r);
+    return FE_OK;
+}
+
+static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, float *coarse)
 {
     const size_t n = (size_t)R->n_row;
     if (n < FEW_ROWS)
-        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, b, Ax, coarse);
+        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, coarse);
     else
-        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, b, Ax, coarse);
+        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, r, coarse);
     return FE_OK;
 }
 
 static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
                               double *clear)
 {
-    FE_LAUNCH(d, 16 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
+    FE_LAUNCH(d, 8 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
     return FE_OK;
 }
 
 static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                               const float *b, const float *x, float *direction, float *out)
 {
-    FE_LAUNCH(d, 32 * (size_t)A->n_row, THREADS, block_sweep, *A, inverse, sweep, b, x, direction, out);
+    const size_t n = (size_t)A->n_row;
+    if (n < FEW_ROWS)
+        FE_LAUNCH(d, WARP * n, THREADS, block_sweep<WARP>, *A, inverse, sweep, b, x, direction, out);
+    else
+        FE_LAUNCH(d, HALF_WARP * n, THREADS, block_sweep<HALF_WARP>, *A, inverse, sweep, b, x, direction,
+                  out);
     return FE_OK;
 }
 
@@ -293,6 +319,7 @@ static fe_status noise(fe_device *d, size_t n, double *x)
 
 extern "C" const fe_block_ops fe_block_ops_cuda = {
     .fine_sweep = fine_sweep,
+    .fine_residual = fine_residual,
     .fine_restrict = fine_restrict,
     .fine_prolong = fine_prolong,
     .sweep = sweep_coarse,

@@ -1,8 +1,8 @@
 /* Sparse matrices of dense blocks of 16-bit numbers, in backend memory, and the operations on them that a
  * cycle of the multigrid preconditioner is made of.
  *
- * A cycle waits for the memory that its matrices are read from. So a block is stored as one float, its scale,
- * and whole numbers of 16 bits: fe_round_block. An entry is off by at most 1/65534 of the largest of its
+ * A cycle waits for the memory that its matrices are read from. So a block is stored as whole numbers of 16
+ * bits and one float, its scale: fe_round_block. An entry is off by at most 1/65534 of the largest of its
  * block, and sums are in single precision. A matrix that is symmetric stays so, and P stays the transpose of
  * R, so the cycle is as symmetric and positive as with the entries that were given (docs/preconditioner.md).
  *
@@ -20,6 +20,7 @@
 #include "have/cuda.h"
 
 #include <math.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,9 +31,12 @@ typedef struct fe_block_matrix {
     int rows, columns;    /* of a block: 3 × 6, 6 × 3 or 6 × 6 */
     const int *first;     /* [n_row + 1] */
     const int *column;    /* [first[n_row]] */
-    const float *scale;   /* [first[n_row]] */
-    const int16_t *value; /* [first[n_row]][rows][columns], to be multiplied by the scale of their block */
+    const int16_t *value; /* [first[n_row]][fe_block_stride]: numbers of a block by rows, then its scale */
 } fe_block_matrix;
+
+/* Numbers of 16 bits from one block of n = 18 or 36 entries to the next, so that a device reads blocks by
+ * pieces of 8 and 16 bytes. */
+FE_BOTH int fe_block_stride(int n) { return n == 18 ? 20 : 40; }
 
 typedef struct fe_sweep {
     float old_factor, new_factor;
@@ -44,8 +48,10 @@ typedef struct fe_block_ops {
      * product. */
     fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
                             const double *Ax, float *direction, double *x, double *clear);
-    fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
-                               float *coarse); /* R (b - A x) */
+    fe_status (*fine_residual)(fe_device *d, int n, const double *b, const double *Ax,
+                               float *r); /* r = b - A x of n nodes */
+    fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const float *r,
+                               float *coarse); /* R r */
     fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
                               double *clear); /* x += P coarse */
     /* Coarser levels: D^-1 is [n][6][6]; x NULL: zero. `out` must not be x. */
@@ -81,15 +87,22 @@ static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
 /* The same number in [-1, 1) for the same i, without any pattern. */
 FE_BOTH double fe_noise(uint64_t i) { return 0x1p-52 * (double)(fe_mix(i) >> 11) - 1.0; }
 
-/* The scale and the numbers that stand for a block of n entries, one body for both backends. */
-FE_BOTH void fe_round_block(int n, const double *entry, float *scale, int16_t *value)
+/* The scale of a block whose largest entry has this size, and the number that stands for an entry. */
+FE_BOTH float fe_block_scale(double largest) { return (float)(largest / 32767.0); }
+FE_BOTH int16_t fe_block_number(double entry, float scale)
 {
-    const double most = 32767.0;
+    const double most = 32767.0, number = scale > 0.0f ? rint(entry / scale) : 0.0;
+    return (int16_t)fmin(fmax(number, -most), most);
+}
+
+/* A block of n entries as it is stored. */
+static inline void fe_round_block(int n, const double *entry, int16_t *value)
+{
     double largest = 0.0;
     for (int i = 0; i < n; i++) largest = fmax(largest, fabs(entry[i]));
-    *scale = (float)(largest / most);
-    const double inverse = *scale > 0.0f ? 1.0 / *scale : 0.0;
-    for (int i = 0; i < n; i++) value[i] = (int16_t)fmin(fmax(rint(inverse * entry[i]), -most), most);
+    const float scale = fe_block_scale(largest);
+    for (int i = 0; i < n; i++) value[i] = fe_block_number(entry[i], scale);
+    memcpy(value + n, &scale, sizeof scale);
 }
 
 /* y = D^-1 r of one node of the finest level, one body for both backends. */

@@ -62,6 +62,15 @@ static inline __attribute__((always_inline)) void add_up(int rows, int columns, 
     }
 }
 
+/* The numbers of block k of M; *scale: what they are to be multiplied by. */
+static inline __attribute__((always_inline)) const int16_t *block_at(const fe_block_matrix *M, int n, int k,
+                                                                     float *scale)
+{
+    const int16_t *value = M->value + (size_t)fe_block_stride(n) * (size_t)k;
+    memcpy(scale, value + n, sizeof *scale);
+    return value;
+}
+
 /* Row i of M times x, [rows]; M has blocks of 3 × 6 or 6 × 6. Constants where it is inlined. */
 static inline __attribute__((always_inline)) void times_row(int rows, const fe_block_matrix *M, int i,
                                                             const float *x, float row[6])
@@ -70,7 +79,9 @@ static inline __attribute__((always_inline)) void times_row(int rows, const fe_b
     for (int k = M->first[i]; k < M->first[i + 1]; k++) {
         const float *from = x + 6 * (size_t)M->column[k];
         const eight xk = {from[0], from[1], from[2], from[3], from[4], from[5]};
-        add_block(rows, 6, M->value + (size_t)k * rows * 6, M->scale[k] * xk, sum);
+        float scale;
+        const int16_t *value = block_at(M, 6 * rows, k, &scale);
+        add_block(rows, 6, value, scale * xk, sum);
     }
     add_up(rows, 6, sum, row);
 }
@@ -92,17 +103,24 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
     return FE_OK;
 }
 
-static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const double *b, const double *Ax,
-                               float *coarse)
+static fe_status fine_residual(fe_device *d, int n, const double *b, const double *Ax, float *r)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < 3 * (size_t)n; i++) r[i] = (float)(b[i] - Ax[i]);
+    return FE_OK;
+}
+
+static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, float *coarse)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < R->n_row; i++) {
         eight sum[MOST_EIGHTS] = {{0}};
         for (int k = R->first[i]; k < R->first[i + 1]; k++) {
-            const size_t j = 3 * (size_t)R->column[k];
-            const eight left = {(float)(b[j] - Ax[j]), (float)(b[j + 1] - Ax[j + 1]),
-                                (float)(b[j + 2] - Ax[j + 2])};
-            add_block(6, 3, R->value + 18 * (size_t)k, R->scale[k] * left, sum);
+            const float *from = r + 3 * (size_t)R->column[k];
+            const eight rk = {from[0], from[1], from[2]};
+            float scale;
+            const int16_t *value = block_at(R, 18, k, &scale);
+            add_block(6, 3, value, scale * rk, sum);
         }
         add_up(6, 3, sum, coarse + 6 * (size_t)i);
     }
@@ -204,6 +222,7 @@ static fe_status noise(fe_device *d, size_t n, double *x)
 
 const fe_block_ops fe_block_ops_host = {
     .fine_sweep = fine_sweep,
+    .fine_residual = fine_residual,
     .fine_restrict = fine_restrict,
     .fine_prolong = fine_prolong,
     .sweep = sweep_coarse,

@@ -130,6 +130,7 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     fe_multigrid *m = context;
     fe_device *d = m->device;
     const fe_block_ops *ops = fe_block_ops_of(d);
+    const fe_view *v = &m->problem->view;
     fe_coarse_level *next = m->coarse;
     float *coarse;
     for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
@@ -140,7 +141,9 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
         FE_TRY(exchange(m, FE_HALO_NODES, r, FE_PHASE_PRECONDITION_TRANSFER));
         FE_TRY(exchange(m, FE_HALO_NODES, m->product, FE_PHASE_PRECONDITION_TRANSFER));
     }
-    FE_TRY(ops->fine_restrict(d, &next->R, r, m->product, next->b));
+    /* the next sweep begins anew, so the residual has room in `direction` */
+    FE_TRY(ops->fine_residual(d, next->halo ? v->n_local : v->n_owned, r, m->product, m->direction));
+    FE_TRY(ops->fine_restrict(d, &next->R, m->direction, next->b));
     FE_TRY(gather(m, next));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));

@@ -53,7 +53,7 @@ typedef struct fe_multigrid {
     int degree, n_coarse;
     int tells_levels; /* time counts for transfers and each level, not for all coarser levels together */
     float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
-    float *direction; /* [n_owned][3] */
+    float *direction; /* [n_local][3]; also the residual that goes to the next level */
     double *product;  /* [n_local][3], owned rows zero between products if the strategy adds to them */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];

@@ -96,7 +96,7 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
                        "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
                        "--precondition block-jacobi",
                        1.0 / beyond);
-    FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_owned, sizeof(float), "multigrid vector",
+    FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_local, sizeof(float), "multigrid vector",
                               (void **)&m->direction));
     FE_TRY(fe_device_vector(k->d, v->n_local, "multigrid vector", &m->product));
     return bound_spectrum(k, coarser);
@@ -248,8 +248,8 @@ static void release(fe_multigrid *m)
         void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense, l->gathered};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
-                             (void *)matrices[i]->scale, (void *)matrices[i]->value};
-            for (int j = 0; j < 4; j++)
+                             (void *)matrices[i]->value};
+            for (int j = 0; j < 3; j++)
                 if (parts[j]) give(m->device, parts[j]);
         }
         for (int i = 0; i < 8; i++)

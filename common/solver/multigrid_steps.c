@@ -349,33 +349,22 @@ static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const
     return close_kept(k, n, sizeof *here, *kept, here);
 }
 
-static fe_status keep_blocks(const fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
-{
-    const size_t n = (size_t)A->n_block, size = (size_t)(A->rows * A->columns);
-    float *scale;
-    int16_t *value;
-    FE_TRY(open_kept(k, n, sizeof *scale, "multigrid matrix", (void **)&B->scale, (void **)&scale));
-    const fe_status status =
-        open_kept(k, n * size, sizeof *value, "multigrid matrix", (void **)&B->value, (void **)&value);
-    const int rounded = status == FE_OK ? A->n_block : 0;
-#pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < rounded; i++)
-        fe_round_block((int)size, fe_sparse_block(A, i), scale + i, value + size * (size_t)i);
-    const fe_status sent = close_kept(k, n, sizeof *scale, (void *)B->scale, scale);
-    FE_TRY(status);
-    FE_TRY(close_kept(k, n * size, sizeof *value, (void *)B->value, value));
-    return sent;
-}
-
 static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
 {
     fe_device *d = k->d;
+    const int size = A->rows * A->columns;
+    const size_t stride = (size_t)fe_block_stride(size), n = stride * (size_t)A->n_block;
+    int16_t *value;
     *B = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
     FE_TRY(fe_device_upload(d, (size_t)A->n_row + 1, sizeof(int), A->first, "multigrid matrix",
                             (void **)&B->first));
     FE_TRY(fe_device_upload(d, (size_t)A->n_block, sizeof(int), A->column, "multigrid matrix",
                             (void **)&B->column));
-    return keep_blocks(k, A, B);
+    FE_TRY(open_kept(k, n, sizeof *value, "multigrid matrix", (void **)&B->value, (void **)&value));
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < A->n_block; i++)
+        fe_round_block(size, fe_sparse_block(A, i), value + stride * (size_t)i);
+    return close_kept(k, n, sizeof *value, (void *)B->value, value);
 }
 
 static fe_status keep_inverse(fe_setup *k, float **kept)

@@ -325,31 +325,51 @@ static fe_status keep_ints(const fe_setup *k, size_t n, const int *x, const int 
     return FE_OK;
 }
 
-template <int N>
-__global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, float *scale, int16_t *value)
+/* As fe_round_block. Blocks of entries and of numbers are neighbours in memory, which a block of threads
+ * reads and writes side by side; a thread finds the largest entry of one block in shared memory. */
+enum { TOGETHER = THREADS / 2 };
+template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, int16_t *value)
 {
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < A.n_block) fe_round_block(N, A.value + (size_t)N * i, scale + i, value + (size_t)N * i);
+    enum { WORDS = N == 18 ? 10 : 20 }; /* of a block, two numbers each */
+    __shared__ double entry[TOGETHER][N + 1];
+    __shared__ float scale[TOGETHER];
+    const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, A.n_block - first);
+    for (int t = threadIdx.x; t < N * n; t += THREADS) entry[t / N][t % N] = A.value[(size_t)N * first + t];
+    __syncthreads();
+    if (threadIdx.x < n) {
+        double largest = 0.0;
+        for (int i = 0; i < N; i++) largest = fmax(largest, fabs(entry[threadIdx.x][i]));
+        scale[threadIdx.x] = fe_block_scale(largest);
+    }
+    __syncthreads();
+    unsigned *out = (unsigned *)value + (size_t)WORDS * first;
+    for (int t = threadIdx.x; t < WORDS * n; t += THREADS) {
+        const double *two = entry[t / WORDS] + 2 * (t % WORDS);
+        const float own = scale[t / WORDS];
+        if (t % WORDS < N / 2)
+            out[t] = (uint16_t)fe_block_number(two[0], own) | (unsigned)(uint16_t)fe_block_number(two[1], own)
+                                                                  << 16;
+        else
+            out[t] = t % WORDS == N / 2 ? __float_as_uint(own) : 0;
+    }
 }
 
 static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
 {
     const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
+    const int size = A->rows * A->columns;
     const size_t n = (size_t)A->n_block;
-    float *scale;
     int16_t *value;
     *kept = empty;
     FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
     FE_TRY(keep_ints(k, n, A->column, &kept->column));
-    FE_TRY(fe_device_allocate(k->d, n, sizeof *scale, "multigrid matrix", (void **)&scale));
-    kept->scale = scale;
-    FE_TRY(fe_device_allocate(k->d, n * (size_t)(A->rows * A->columns), sizeof *value, "multigrid matrix",
+    FE_TRY(fe_device_allocate(k->d, n * (size_t)fe_block_stride(size), sizeof *value, "multigrid matrix",
                               (void **)&value));
     kept->value = value;
-    if (A->rows * A->columns == 18)
-        FE_LAUNCH(k->d, n, THREADS, round_blocks<18>, *A, scale, value);
+    if (size == 18)
+        FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<18>, *A, value);
     else
-        FE_LAUNCH(k->d, n, THREADS, round_blocks<36>, *A, scale, value);
+        FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<36>, *A, value);
     return FE_OK;
 }
 
