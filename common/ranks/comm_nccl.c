@@ -194,12 +194,14 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return self(c)->host->ops->collect(self(c)->host, n, x);
 }
 
-/* Aborting NCCL's communicator ends kernels that wait for a peer. */
+/* Aborting NCCL's communicator ends kernels that wait for a peer. An abandoned thread still reads it where
+ * ncclCommInitRank was told to put it. */
 static void abort_nccl(fe_comm *c, fe_status status, const char *message)
 {
     comm_nccl *n = self(c);
     n->host->ops->abort(n->host, status, message);
-    if (n->nccl && !n->base.stranded) ncclCommAbort(n->nccl);
+    if (n->base.stranded) return;
+    if (n->nccl) ncclCommAbort(n->nccl);
     n->nccl = NULL;
 }
 
