@@ -1,8 +1,10 @@
 /* What results are made of: statistics, rows, machine records, tables, and documents that link to them. */
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/backend/device.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
 #include "common/report/version.h"
@@ -206,14 +208,37 @@ static void test_machine_record_comes_back(void **state)
     char path[FOLDER_LENGTH + 16];
     fe_machine m, back;
     snprintf(path, sizeof path, "%s/machine.csv", test_folder);
-    must(fe_machine_find(&m));
+    must(fe_machine_find(0, &m));
     assert_true(m.slug[0] && m.cpu[0] && m.cores > 0 && m.memory > 1e8 && m.host_copy == 0.0);
     m.host_copy = 12.34e9, m.host_flop = 56.78e9;
     must(fe_machine_write(&m, path));
-    must(fe_machine_find(&back));
+    must(fe_machine_find(0, &back));
     must(fe_machine_read(path, &back));
     assert_true(fabs(back.host_copy - 12.34e9) < 1 && fabs(back.host_flop - 56.78e9) < 1 &&
                 back.cuda_copy == 0.0);
+}
+
+/* A process that its launcher bound to one core names the same machine as one that is not bound, and stays
+ * bound. */
+static void test_bound_process_names_the_machine(void **state)
+{
+    (void)state;
+    fe_machine free_one, bound;
+    cpu_set_t all, one, after;
+    skip_if(fe_host_cores() < 2 ? "there is one core" : NULL, "bound process");
+    must(fe_machine_find(0, &free_one));
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    const fe_status status = fe_machine_find(1, &bound);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    must(status);
+    assert_string_equal(bound.slug, free_one.slug);
+    assert_int_equal(bound.cores, free_one.cores);
+    assert_true(CPU_EQUAL(&one, &after));
 }
 
 static void test_record_of_another_machine_is_refused(void **state)
@@ -222,12 +247,12 @@ static void test_record_of_another_machine_is_refused(void **state)
     char path[FOLDER_LENGTH + 16];
     fe_machine m;
     snprintf(path, sizeof path, "%s/other.csv", test_folder);
-    must(fe_machine_find(&m));
+    must(fe_machine_find(0, &m));
     must(fe_machine_write(&m, path));
     m.host_threads++;
     assert_int_equal(fe_machine_read(path, &m), FE_BAD_INPUT);
     assert_holds(fe_message(), "host_threads is ");
-    must(fe_machine_find(&m));
+    must(fe_machine_find(0, &m));
     strcpy(m.slug, "another");
     assert_int_equal(fe_machine_read(path, &m), FE_BAD_INPUT);
     assert_holds(fe_message(), path);
@@ -403,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_samples_stand_in_their_order),
         cmocka_unit_test(test_slug),
         cmocka_unit_test(test_machine_record_comes_back),
+        cmocka_unit_test(test_bound_process_names_the_machine),
         cmocka_unit_test(test_record_of_another_machine_is_refused),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
         cmocka_unit_test(test_table_compares_precisions),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/backend/device.h"
+#include "common/report/machine.h"
 #include "common/variant.h"
 #include "tests/common.h"
 
@@ -293,34 +294,40 @@ static void test_wrong_answer_has_no_time(void **state)
     free(text);
 }
 
-/* PETSc solves our system to our answer, with one process and with two, and has rows beside ours. */
+/* PETSc solves our system to our answer, with one process and with two, and has rows beside ours: of the same
+ * machine, also where mpirun binds each process to a core. */
 static void test_peers_agree(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"gamg", "boomeramg"};
-    char part[160];
+    char part[240];
+    fe_machine machine;
+    must(fe_machine_find(0, &machine));
     skip_without("solves", "peers");
     skip_without("peers", "peers");
     skip_if(system("command -v mpirun >/dev/null") ? "there is no mpirun" : NULL, "peers");
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1), setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
     setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
+    setenv("OMPI_MCA_hwloc_base_binding_policy", "core", 1);
     for (int k = 0; k < 2; k++) {
         free(read_success("mpirun -n %d %s/peers meshgen/bracket/bracket_coarse.json --mesh "
                           "meshgen/bracket/bracket_tet4_coarse.msh --precondition %s --repetitions 2 --rows "
                           "'%s/peers.csv' 2>&1",
                           k + 1, build_folder(), kinds[k], test_folder));
         char *text = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print "
-                                  "$c[\"variant\"], $c[\"case\"], "
+                                  "$c[\"machine\"], $c[\"variant\"], $c[\"case\"], "
                                   "$c[\"ranks\"], $c[\"operation\"], ($c[\"error\"] < 1e-6), "
                                   "($c[\"median_s\"] * $c[\"setup_s\"] > 0), $c[\"status\"] }' "
                                   "'%s/peers.csv'",
                                   test_folder);
-        snprintf(part, sizeof part, "petsc_%s bracket_tet4_coarse-linear %d solve 1 1 ok\n", kinds[k], k + 1);
+        snprintf(part, sizeof part, "%s petsc_%s bracket_tet4_coarse-linear %d solve 1 1 ok\n", machine.slug,
+                 kinds[k], k + 1);
         assert_holds(text, part);
         assert_int_equal(count(text, " 1 1 ok\n"), 3);
         free(text);
     }
+    unsetenv("OMPI_MCA_hwloc_base_binding_policy");
     char *text = read_success("LC_ALL=C awk -f bench/solves.awk '%s/peers.csv'", test_folder);
     assert_holds(text, "## bracket_tet4_coarse-linear, tet4 on host\n");
     assert_holds(text, "| `petsc_boomeramg` | boomeramg | 2 | 1 | ");
