@@ -334,10 +334,59 @@ static void test_table_compares_precisions(void **state)
     fclose(file);
     char *table = read_success("LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
     assert_holds(table, "| `v` |  |  |  | 0.250 (0.227–0.278) |  | 4 | 0 | 500.00 | 1.0e-15 |");
-    assert_holds(table, "## tet4 on host, 1000 DoF: precisions, MDoF/s");
-    assert_holds(table,
-                 " 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 3.0e-06 | 4.0e-06 |");
+    assert_holds(table, "## tet4 on host, 1000 DoF: jacvec in each precision, MDoF/s");
+    assert_holds(
+        table, "| `v` | 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 2.00 (1.64–2.44) | "
+               "4.00 (3.27–4.89) | 3.0e-06 | 4.0e-06 |");
     assert_null(strstr(table, "over meshes"));
+    free(table);
+}
+
+/* Meshes that are no cubes have a table for each size, with the ratio to the box of nearest size; their
+ * orders, shares of plastic elements and precisions have tables as those of boxes do. */
+static void test_table_has_all_meshes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh, *order, *precision;
+        double dof, median, plastic;
+    } rows[] = {{"box5-distorted", "auto", "double", 1000, 1e-3, 1},
+                {"box9-distorted", "auto", "double", 3000, 1e-3, 1},
+                {"irregular", "auto", "double", 2500, 1e-3, 1},
+                {"irregular", "auto", "double", 1200, 2e-3, 1},
+                {"irregular", "random", "double", 1200, 4e-3, 1},
+                {"irregular", "auto", "double", 1200, 1e-3, 0.5},
+                {"irregular", "auto", "mixed", 1200, 1e-3, 1},
+                {"box5x6x9-distorted", "auto", "double", 1100, 1e-3, 1}};
+    char path[FOLDER_LENGTH + 16];
+    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fe_row row = some_row();
+        const double median = rows[i].median;
+        row.precision = rows[i].precision, row.mesh = rows[i].mesh, row.n_dof = (int64_t)rows[i].dof;
+        row.order = rows[i].order, row.plastic = rows[i].plastic, row.plastic_pattern = "clustered";
+        row.seconds = (fe_statistics){9, median, median, median, median};
+        fe_row_write(file, &row);
+    }
+    fclose(file);
+    char *table = read_success("LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
+    assert_holds(table, "## tet4 on host, irregular, 1200 DoF, and the box of 1000 DoF: MDoF/s");
+    assert_holds(
+        table,
+        "| variant | residual | material | jacvec_elastic | of the box | jacvec | of the box | diagonal |");
+    assert_holds(table, "| `v` |  |  |  |  | 0.600 (0.600–0.600) | 0.60 (0.60–0.60) |  |");
+    assert_holds(table, "## tet4 on host, irregular, 2500 DoF, and the box of 3000 DoF: MDoF/s");
+    assert_holds(table, "| `v` |  |  |  |  | 2.500 (2.500–2.500) | 0.83 (0.83–0.83) |  |");
+    assert_holds(table, "## tet4 on host, box5x6x9-distorted, 1100 DoF, and the box of 1000 DoF: MDoF/s");
+    assert_holds(table, "## tet4 on host, irregular, 1200 DoF: jacvec over node orders, MDoF/s");
+    assert_holds(
+        table,
+        "## tet4 on host, irregular, 1200 DoF: jacvec over shares of plastic elements, clustered, MDoF/s");
+    assert_holds(table, "## tet4 on host, irregular, 1200 DoF: jacvec in each precision, MDoF/s");
+    assert_holds(table, "| `v` | 0.600 (0.600–0.600) | 1.200 (1.200–1.200) | 2.00 (2.00–2.00) |");
     free(table);
 }
 
@@ -432,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_record_of_another_machine_is_refused),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
         cmocka_unit_test(test_table_compares_precisions),
+        cmocka_unit_test(test_table_has_all_meshes),
         cmocka_unit_test(test_scaling_table_compares_with_one_rank),
         cmocka_unit_test(test_links_of_documents_lead_to_files),
     };
