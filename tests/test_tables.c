@@ -206,12 +206,57 @@ static void test_the_fastest_is_a_strategy(void **state)
     assert_string_not_equal(text, alone);
 }
 
+/* What an awk program of plots/ makes of rows of `patch`; a row is "backend,case,precision,size,seconds". */
+static void draw(char text[2000], const char *program, const char *rows)
+{
+    if (run(text,
+            "for r in %s; do echo $r; done | awk -F, -v OFS=, 'BEGIN { print "
+            "\"case,backend,device,threads,element,order,plastic,variant,operation,status,n_dof,median_s,"
+            "ci95_low_s,ci95_high_s,precision,commit\" } { print $2, $1, $1, 1, \"hex8\", \"auto\", 1, "
+            "\"patch\", \"jacvec\", ($5 ? \"ok\" : \"failed\"), $4, $5, $5, $5, $3, 0 }' | "
+            "awk %s variants/variants.def - 2>&1",
+            rows, program))
+        fail_msg("%s", text);
+}
+
+/* Meshes that are no cubes are in figures: beside the cube of nearest size, in each precision, and on the GPU
+ * beside its host. Without such rows nothing is drawn. */
+static void test_figures_show_all_meshes(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "cuda,box9-distorted,double,3000,3e-6 cuda,box99-distorted,double,3000000,1e-3 "
+        "cuda,irregular,double,2000000,1e-3 cuda,irregular,single,2000000,5e-4 "
+        "cuda,box3x4x5-distorted,double,2000,0 host,irregular,double,2000,1e-3";
+    static const char few[] = "cuda,box9-distorted,double,3000,3e-6 host,box9-distorted,double,3000,1e-3";
+    char text[2000];
+    draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", rows);
+    assert_says(text, "hex8 jacvec patch 1 3 3 3 1 1 1\n"); /* the large box */
+    assert_says(text, "hex8 jacvec patch 2 2 2 2 0.666667 0.666667 0.666667\n");
+    assert_says(text, "hex8 jacvec patch 3 1 1 1 1 1 1\n"); /* the small box, for the one that failed */
+    assert_says(text, "$lost << EOD\nhex8 jacvec patch 4\n");
+    assert_says(text, "group_hex8_2 = \"irregular\\n2.0 M\"\n");
+    draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", rows);
+    assert_says(text, "hex8 jacvec patch 1 2 2 2 1 1 1\nhex8 jacvec patch 2 4 4 4 2 2 2\nEOD\n");
+    draw(text, "-f plots/crossover.awk", rows);
+    assert_says(text, "hex8@irregular jacvec fastest_on_GPU 2000000 2000 ");
+    assert_says(text, "hex8@irregular jacvec patch_on_host 2000 2 ");
+    assert_says(text, "swept = 'hex8@irregular'");
+    draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", few);
+    assert_string_equal(text, "");
+    draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", few);
+    assert_string_equal(text, "");
+    draw(text, "-f plots/crossover.awk", few);
+    assert_says(text, "swept = 'hex8'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
                                        cmocka_unit_test(test_changed_number_is_named_and_mended),
                                        cmocka_unit_test(test_all_meshes_and_precisions_are_shown),
                                        cmocka_unit_test(test_missing_rows_and_files_are_named),
-                                       cmocka_unit_test(test_the_fastest_is_a_strategy)};
+                                       cmocka_unit_test(test_the_fastest_is_a_strategy),
+                                       cmocka_unit_test(test_figures_show_all_meshes)};
     return cmocka_run_group_tests(tests, copy_tree, remove_tree);
 }
