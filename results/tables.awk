@@ -108,9 +108,9 @@ file == "scaling.csv" {
     if (get("status") != "ok") next
     split(get("case"), part, "-")
     d = part[1] == "weak" ? sprintf("%d", get("n_dof") / get("ranks") + 0.5) : get("n_dof")
-    box = part[4] # of weak boxes the cells of all ranks: told apart by the cells of one rank
+    box = get("case"); sub(/^[^-]*-[^-]*-[^-]*-/, "", box) # of weak boxes the cells of all ranks: told apart by the cells of one rank
     if (part[1] == "weak") { split(part[2], grid, "x"); sub(/^box/, "", box); split(box, side, "x"); box = side[1] / grid[1] "x" side[2] / grid[2] "x" side[3] / grid[3] }
-    s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box
+    s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box SUBSEP (part[1] == "weak" ? "" : d)
     if (!(s in n_ranks)) { scene[++n_scene] = s; scene_dof[s] = d }
     span("rank_dof" s, get("n_dof") / get("ranks") / 1e6)
     if (!((s, get("ranks")) in has_ranks)) { has_ranks[s, get("ranks")] = 1; ranks[s, ++n_ranks[s]] = get("ranks") }
@@ -390,6 +390,7 @@ function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, d
         digits(least) " (" low_name ") to " digits(most) " (" high_name ").", "")
     else out("No current run holds two orders.")
 }
+function is_box(mesh) { return mesh ~ /^(box)?[0-9.]+x/ }
 # The run and box of most ranks of a kind.
 function widest(e, kind,    i, w, best, most) {
     for (i = 1; i <= n_scene; i++) {
@@ -412,7 +413,7 @@ function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
     }
     for (i = 1; i <= n_scene; i++) {
         split(scene[i], a, SUBSEP)
-        if (a[1] != w[1] || a[3] != "strong" || !((scene[i], 1) in has_ranks) || top(scene[i]) != top(s)) continue
+        if (a[1] != w[1] || a[3] != "strong" || !((scene[i], 1) in has_ranks) || top(scene[i]) != top(s) || !is_box(a[4])) continue
         for (k = 1; k <= n; k++) efficiency(scene[i], list[k], "strong" scene_dof[scene[i]])
         if (!small || scene_dof[scene[i]] < small) small = scene_dof[scene[i]]
         if (scene_dof[scene[i]] > large) large = scene_dof[scene[i]]
@@ -828,7 +829,7 @@ function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
     for (i = 1; i <= n_scene; i++) {
         s = scene[i]; split(s, w, SUBSEP); r = w[1]
         if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
-        out(""); wrap("**" title(w[2]) ", " w[3] ", " millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
+        out(""); wrap("**" title(w[2]) ", " w[3] ", " (is_box(w[4]) ? "" : w[4] ", ") millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
         text = "| `patch` |"; a = "|---|"
         for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] (ranks[s, j] == 1 ? " GPU" : " GPUs") ", ms |"; a = a "---:|" }
         for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { text = text (w[3] == "weak" ? " efficiency on " : " speed-up on ") ranks[s, j] " |"; a = a "---:|" }

@@ -452,6 +452,52 @@ static void test_scaling_table_compares_with_one_rank(void **state)
     free(table);
 }
 
+/* Meshes that are no boxes, and sizes of them, are told apart, in the table and in the figure. */
+static void test_scaling_tells_meshes_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh;
+        int64_t n_dof;
+        double one, two;
+    } rows[] = {{"irregular", 5000, 8e-3, 4e-3},
+                {"irregular", 9000, 9e-3, 6e-3},
+                {"bracket_tet4_coarse-refined1", 7000, 5e-3, 4e-3},
+                {"box4x4x4", 375, 3e-3, 2e-3}};
+    char path[FOLDER_LENGTH + 16], mesh[96];
+    snprintf(path, sizeof path, "%s/scaling.csv", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int ranks = 1; ranks <= 2; ranks++) {
+            fe_row row = some_row();
+            const double t = ranks == 1 ? rows[i].one : rows[i].two;
+            snprintf(mesh, sizeof mesh, "strong-1x1x%d-threads-%s", ranks, rows[i].mesh);
+            row.ranks = ranks, row.variant = "a", row.operation = "gmres_cgs2", row.mesh = mesh;
+            row.n_dof = rows[i].n_dof, row.seconds = (fe_statistics){9, t, t, t, t};
+            fe_row_write(file, &row);
+        }
+    fclose(file);
+    char *table = read_success("LC_ALL=C awk -f bench/scaling.awk '%s' 2>&1", path);
+    assert_holds(table, "## tet4 on host, strong: irregular, 5000 DoF in all\n");
+    assert_holds(table, "| `gmres_cgs2` | 8.000 (8.000–8.000) | 4.000 (4.000–4.000) | 2.00 (2.00–2.00) |");
+    assert_holds(table, "## tet4 on host, strong: irregular, 9000 DoF in all\n");
+    assert_holds(table, "| `gmres_cgs2` | 9.000 (9.000–9.000) | 6.000 (6.000–6.000) | 1.50 (1.50–1.50) |");
+    assert_holds(table, "strong: bracket_tet4_coarse-refined1, 7000 DoF in all\n");
+    assert_holds(table, "strong: 375 DoF in all\n");
+    free(table);
+    char *figure = read_success(
+        "LC_ALL=C awk -v backend=host -f plots/scaling.awk variants/variants.def '%s' 2>&1", path);
+    assert_holds(figure, "kinds = 'strong strong strong strong'");
+    assert_holds(figure,
+                 "mesh_1 = ''\nsize_1_tet4 = 375\nmesh_2 = 'irregular, '\nsize_2_tet4 = 5000\n"
+                 "mesh_3 = 'bracket_coarse-refined1, '\nsize_3_tet4 = 7000\nmesh_4 = 'irregular, '\n");
+    assert_holds(figure, "\ntet4 2 a 2 2 2 2\n");
+    assert_holds(figure, "\ntet4 4 a 2 1.5 1.5 1.5\n");
+    free(figure);
+}
+
 /* --- documents ------------------------------------------------------------------------------------- */
 
 /* Links in documents lead to files: figures and rows move to new folders with each sweep. */
@@ -483,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_table_compares_precisions),
         cmocka_unit_test(test_table_has_all_meshes),
         cmocka_unit_test(test_scaling_table_compares_with_one_rank),
+        cmocka_unit_test(test_scaling_tells_meshes_apart),
         cmocka_unit_test(test_links_of_documents_lead_to_files),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
