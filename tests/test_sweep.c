@@ -11,9 +11,9 @@
 #include "common/variant.h"
 #include "tests/common.h"
 
-/* Starts bench/sweep.sh over three small boxes, over whole solves of `problems`, and with `ranks` over two
- * more boxes on each number of ranks of that list ("0": none; "late": none, and the budget of time is spent),
- * its output in `log`. */
+/* Starts bench/sweep.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
+ * of `problems`, and with `ranks` over two more boxes on each number of ranks of that list ("0": none;
+ * "late": none, and the budget of time is spent), its output in `log`. */
 static pid_t start_sweep(const char *log, const char *problems, const char *ranks)
 {
     const pid_t child = fork();
@@ -27,12 +27,12 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     setenv("BACKENDS", "host", 1);
     setenv("ELEMENTS", "tet4", 1);
     setenv("SIZES_host", "300 1000 2000", 1);
-    setenv("MESHES_host", "0", 1);
+    setenv("MESHES_host", "irregular@600 bracket0", 1);
     setenv("VARIANTS", fe_variant_at(0)->name, 1);
     setenv("THREADS", "1", 1);
     setenv("SOLVES_host", problems, 1);
     setenv("RANKS_host", ranks, 1);
-    setenv("STRONG_host", "300", 1);
+    setenv("STRONG_host", "300 irregular@600", 1);
     setenv("WEAK_host", "300", 1);
     setenv("PASSES", "first solves host precision", 1);
     setenv("REPETITIONS", "5", 1);
@@ -44,6 +44,10 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     execlp("sh", "sh", "bench/sweep.sh", (char *)NULL);
     _exit(99);
 }
+
+/* Of kernels.csv: a header, all operations of three boxes and two meshes, and all but material of a box and a
+ * mesh in two precisions. */
+enum { N_ROW = 1 + 5 * 5 + 2 * 2 * 4 };
 
 static int end_sweep(pid_t child)
 {
@@ -109,11 +113,18 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(first), free(again);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1); /* one folder */
     text = read_file(path, NULL);
-    assert_int_equal(count(text, "\n"), 1 + 3 * 5 + 2 * 4); /* a header, all operations of all sizes, and of
-                                                                two precisions all but material */
+    assert_int_equal(count(text, "\n"), N_ROW);
     assert_null(strstr(text, "failed"));
     free(text);
-    assert_int_equal(find("table.md", 0, NULL), 1);
+    assert_int_equal(find("table.md", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_holds(text, "## tet4 on host, bracket_tet4_coarse, 5106 DoF, and the box of ");
+    assert_holds(text, "## tet4 on host, irregular, ");
+    assert_holds(text, ": jacvec in each precision, ");
+    free(text);
+    const int drawn = system("command -v gnuplot >/dev/null") == 0;
+    assert_int_equal(find("meshes-host.svg", 0, NULL), drawn);
+    assert_int_equal(find("precisions-host.png", 0, NULL), drawn);
 
     assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(log, NULL);
@@ -133,15 +144,18 @@ static void test_spent_budget_leaves_points_out(void **state)
     skip_without("solves", "sweep");
     assert_int_equal(end_sweep(start_sweep(log, "stretched3", "late")), 0);
     char *text = read_file(log, NULL);
-    assert_holds(text, "bench: 5 points were left out for time");
+    assert_holds(text, "bench: 9 points were left out for time");
     free(text);
     assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
     text = read_file(path, NULL);
     for (char *c = text; *c; c++)
         if (*c == '\n') *c = ' '; /* the list is wrapped */
-    assert_holds(text, "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
-                       "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF");
+    assert_holds(
+        text,
+        "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
+        "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF, auto, "
+        "plastic 1 clustered; host tet4, irregular@600, auto, plastic 1 clustered; host tet4, bracket0");
     free(text);
     assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(path, NULL);
@@ -150,11 +164,11 @@ static void test_spent_budget_leaves_points_out(void **state)
     assert_int_equal(find("left-out.txt", 0, NULL), 0);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1);
     text = read_file(path, NULL);
-    assert_int_equal(count(text, "\n"), 1 + 3 * 5 + 2 * 4);
+    assert_int_equal(count(text, "\n"), N_ROW);
     free(text);
 }
 
-/* The same with points on ranks: 1 and 2, one box for all and one for each. */
+/* The same with points on ranks: 1 and 2, one box and one irregular mesh for all, and a box for each. */
 static void test_interrupted_sweep_of_ranks_goes_on(void **state)
 {
     (void)state;
@@ -179,15 +193,17 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
     assert_int_equal(find("scaling.csv", sizeof path, path), 1); /* one folder */
     text = read_file(path, NULL);
     assert_int_equal(count(text, "schema"), 1);
-    assert_int_equal(count(text, ",exchange,"), 4);
-    assert_int_equal(count(text, ",gmres_cgs2,"), 4);
+    assert_int_equal(count(text, ",exchange,"), 6);
+    assert_int_equal(count(text, ",gmres_cgs2,"), 6);
     assert_int_equal(count(text, ",ok\n") + 1, count(text, "\n"));
     assert_holds(text, ",weak-1x1x2-threads-box");
+    assert_holds(text, ",strong-1x1x2-threads-irregular,");
     free(text);
     assert_int_equal(find("scaling.md", sizeof path, path), 1);
     text = read_file(path, NULL);
     assert_holds(text, " speed-up on 2 |");
     assert_holds(text, " efficiency on 2 |");
+    assert_holds(text, "strong: irregular, ");
     free(text);
     const int drawn = system("command -v gnuplot >/dev/null") == 0;
     assert_int_equal(find("scaling-host.svg", 0, NULL), drawn);
