@@ -105,7 +105,7 @@ fe_status measure_ceilings(const fe_backend *backend, int threads, double *copy,
 fe_status know_machine(const arguments &a, fe_machine *m)
 {
     const int threads = threads_of(a);
-    FE_TRY(fe_machine_find(m));
+    FE_TRY(fe_machine_find(0, m));
     m->host_threads = threads;
     if (a.slug || !a.give_up.empty() || a.machine.empty()) return FE_OK;
     if (std::ifstream(a.machine).good()) return fe_machine_read(a.machine.c_str(), m);

@@ -312,7 +312,7 @@ static fe_status check_answer(bench *b, double *error)
 static fe_status open_row(bench *b)
 {
     fe_machine machine;
-    FE_TRY(fe_machine_find(&machine));
+    FE_TRY(fe_machine_find(1, &machine));
     static char slug[sizeof machine.slug];
     memcpy(slug, machine.slug, sizeof slug);
     whole_row_open(&b->whole, slug, machine.cpu, &b->row);

@@ -7,16 +7,19 @@
 BEGIN { FS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
+# The mesh of a case strong-1x1x2-threads-box14x14x14 or strong-1x1x2-threads-irregular, whose name may have hyphens.
+function mesh_of(text) { sub(/^[^-]*-[^-]*-[^-]*-/, "", text); return text }
 function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
 }
 {
-    split(get("case"), part, "-") # strong-1x1x2-threads-box14x14x14
-    split(substr(part[4], 4), cells, "x")
+    split(get("case"), part, "-")
+    mesh = mesh_of(get("case"))
     ranks = get("ranks") + 0
-    volume = cells[1] * cells[2] * cells[3] / (part[1] == "weak" ? ranks : 1)
-    group = get("backend") SUBSEP get("element") SUBSEP part[1] SUBSEP volume
+    # weak boxes are told apart by the cells of one rank
+    if (part[1] == "weak") { split(substr(mesh, 4), cells, "x"); mesh = cells[1] * cells[2] * cells[3] / ranks }
+    group = get("backend") SUBSEP get("element") SUBSEP part[1] SUBSEP mesh SUBSEP (part[1] == "weak" ? "" : get("n_dof"))
     variant = get("variant"); op = get("operation")
     machine = get("machine"); note("commits", get("commit"))
     note("groups", group)
@@ -128,7 +131,7 @@ END {
             count_of[k] = item[group, "ranks", i]
         }
         printf "\n## %s on %s, %s: %s\n\n%s%s repetitions.\n\n", name[2], name[1], name[3], \
-            name[3] == "strong" ? dof[group, count_of[1]] " DoF in all" \
+            name[3] == "strong" ? (name[4] ~ /^box[0-9x]+$/ ? "" : name[4] ", ") dof[group, count_of[1]] " DoF in all" \
                 : sprintf("%.0f DoF per rank", dof[group, count_of[1]] / count_of[1]), about[group], repetitions[group]
         operations(group, name[3], n, count_of)
         collectives(group, n, count_of)

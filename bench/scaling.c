@@ -66,7 +66,7 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
     FE_TRY(fe_backend_find(a->backend, &ranks.backend));
     FE_TRY(option_ranks(a->ranks, mpi, &ranks.n_rank));
     FE_TRY(fe_ranks_check(&ranks));
-    FE_TRY(fe_machine_find(&machine));
+    FE_TRY(fe_machine_find(mpi->size > 0, &machine));
     t.machine = machine.slug;
     if (a->rows && mpi->rank == 0) {
         t.rows = fopen(a->rows, "w");

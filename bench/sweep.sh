@@ -14,7 +14,9 @@
 #   ranks        several GPUs
 #   samples      again, with more samples, what has few of them or wide intervals
 #   host         the host's solves, sizes and ranks; a fifth of the budget is kept for them where there is a GPU
-#   precision    mixed and single precision at one size: the largest on the GPU, the first on the host
+#   precision    mixed and single precision: on the GPU at the largest and the first size, on the host at the first, and
+#                on irregular meshes
+#   meshes       on the GPU: an unstructured mesh of 20 M degrees of freedom, a slender one, one with odd sides
 #   rest         larger solves, orders, shares of plastic elements, redundant element forms, further sizes and meshes
 # A point that would not end within the budget is left out, and said so in the table's foot.
 #
@@ -28,15 +30,16 @@
 #   VARIANTS=               strategies, all (of solves and scaling: five); kernels --fe_list prints them
 #   SIZES_host= SIZES_cuda= degrees of freedom of boxes, "25000 100000": the first is that of the first look
 #   MESHES_host= MESHES_cuda=  other meshes: irregular@5000000 and slender@1000000 (about so many degrees of freedom),
-#                           119x119x119 (cells), bracket (the fine one, each element in 64; where Gmsh is installed);
-#                           0: none
+#                           119x119x119 (cells), bracket3 (the coarse one of the repository, each element made eight
+#                           3 times), bracket (5 million degrees of freedom by Gmsh and two such refinements; 12 million,
+#                           bracket4, where Gmsh is not installed); 0: none
 #   SOLVES_host= SOLVES_cuda=  problems: bracket (the fine mesh where Gmsh is installed, with its coarse one),
 #                           bending32 (cube of 32 cells, elastic), stretched46 (the reference workload); 0: none
 #   PRECONDITION="block-jacobi multigrid"
 #   THREADS=                of the host backend, all cores; of each rank on the host, 1
 #   REPETITIONS=            samples, 15 (first look 5); of solves, and of ranks on the host, 7
 #   RANKS_host= RANKS_cuda= "1 2 4 8": powers of two up to what cores and GPUs hold, none where that is one; 0: none
-#   STRONG_host= STRONG_cuda=  degrees of freedom of all ranks together, 0: none
+#   STRONG_host= STRONG_cuda=  degrees of freedom of all ranks together, or meshes as above, 0: none
 #   WEAK_host= WEAK_cuda=   of each rank, 0: none
 #   BENCH_START=            when make bench began, seconds since 1970
 #
@@ -95,11 +98,11 @@ doubled() { # BACKEND, THREADS of a rank: 1 2 4 ... ranks
 RANKS_host=${RANKS_host:-$(doubled host "${THREADS:-1}")}
 RANKS_cuda=${RANKS_cuda:-$(doubled cuda 1)}
 if [ "$cores" -ge 16 ]; then
-    STRONG_host=${STRONG_host:-100000} WEAK_host=${WEAK_host:-50000} SOLVES_host=${SOLVES_host:-bracket bending32 stretched46}
+    STRONG_host=${STRONG_host:-100000 irregular@100000} WEAK_host=${WEAK_host:-50000} SOLVES_host=${SOLVES_host:-bracket bending32 stretched46}
 else
-    STRONG_host=${STRONG_host:-25000} WEAK_host=${WEAK_host:-12000} SOLVES_host=${SOLVES_host:-bracket bending20 stretched16}
+    STRONG_host=${STRONG_host:-25000 irregular@25000} WEAK_host=${WEAK_host:-12000} SOLVES_host=${SOLVES_host:-bracket bending20 stretched16}
 fi
-STRONG_cuda=${STRONG_cuda:-300000 50000000} WEAK_cuda=${WEAK_cuda:-6000000}
+STRONG_cuda=${STRONG_cuda:-300000 irregular@6000000 50000000} WEAK_cuda=${WEAK_cuda:-6000000}
 SOLVES_cuda=${SOLVES_cuda:-stretched46 bracket bending64}
 has() { case " $BACKENDS " in *" $1 "*) ;; *) false ;; esac; }
 has cuda || SOLVES_cuda=0
@@ -147,12 +150,12 @@ interrupted() {
 trap interrupted INT TERM HUP
 
 # --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN [PRECISION] (SIZE: degrees of freedom of a
-# box, or a mesh as in MESHES_cuda), solves BACKEND ELEMENT PROBLEM
+# box, or a mesh as in MESHES_cuda; the same of scaling), solves BACKEND ELEMENT PROBLEM
 # PRECONDITION RANKS, the same of peers, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
-    SIZES_host=${SIZES_host:-100000 1000 10000 300000 800000 3200000} MESHES_host=${MESHES_host:-irregular@300000}
+    SIZES_host=${SIZES_host:-100000 1000 10000 300000 800000 3200000} MESHES_host=${MESHES_host:-irregular@300000 bracket2}
 else
-    SIZES_host=${SIZES_host:-25000 1000 5000 100000} MESHES_host=${MESHES_host:-irregular@100000}
+    SIZES_host=${SIZES_host:-25000 1000 5000 100000} MESHES_host=${MESHES_host:-irregular@25000 bracket1 irregular@100000}
 fi
 SIZES_cuda=${SIZES_cuda:-1000000 6400000 300000 100000 30000 10000 3000 1000}
 if has cuda; then MESHES_cuda=${MESHES_cuda:-irregular@5000000 119x119x119 bracket}; else MESHES_cuda=0; fi
@@ -161,7 +164,7 @@ first_of() { echo "${1%% *}"; }
 others_of() { echo "$1" | cut -s -d' ' -f2-; }
 largest_of() { echo "$1" | tr ' ' '\n' | sort -n | tail -n 1; }
 kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN [PRECISION]]
-    [ "$4" != 0 ] && { [ "$4" != bracket ] || [ -n "$fine" ]; } || return 0
+    [ "$4" != 0 ] || return 0
     for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 ${6:-1} ${7:-clustered}${8:+ $8}"; done
 }
 # The reference workload on all numbers of ranks, other problems on one; the bracket on its two meshes.
@@ -215,7 +218,7 @@ peer_points() { # PASS PROBLEM...
 rank_points() { # PASS BACKEND
     [ "$2" = host ] && strong=$STRONG_host weak=$WEAK_host counts=$RANKS_host repetitions=$repetitions_host ||
         strong=$STRONG_cuda weak=$WEAK_cuda counts=$RANKS_cuda repetitions=$repetitions_cuda
-    # the first size of all ranks together, then sizes of each rank, then larger ones of all, which take long
+    # the first size of all ranks together, then sizes of each rank, then other meshes and larger sizes of all, which take long
     for kind in strong weak larger; do
         case $kind in
         strong) sizes=${strong%% *} ;;
@@ -233,7 +236,7 @@ rank_points() { # PASS BACKEND
 }
 rest_points() { # BACKEND: at a reference size orders, shares of plastic elements, and the redundant forms; further sizes
     [ "$1" = host ] && reference=$(first_of "$SIZES_host") further='10000 50000 200000 400000 1600000 slender@100000' ||
-        reference=300000 further='600000 2000000 3000000 10000000 slender@6000000 127x128x129 irregular@20000000 irregular@1000000'
+        reference=300000 further='600000 2000000 3000000 10000000 irregular@1000000'
     [ "$1" = host ] && there=$SOLVES_host more='bending32 stretched46' || there=$SOLVES_cuda more='bending32 bending96'
     for problem in $more; do
         case " $there " in *" 0 "* | *" $problem "*) ;; *) solve_points rest "$1" "$problem" ;; esac
@@ -250,12 +253,15 @@ rest_points() { # BACKEND: at a reference size orders, shares of plastic element
     for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" auto; done
     for order in bisection random; do kernel_points rest "$repetitions_kernels" "$1" "irregular@$reference" $order; done
 }
-# The size of double precision that these are compared with is in an earlier pass.
+# The rows of double precision that these are compared with are in an earlier pass.
 precision_points() { # BACKEND
-    [ "$1" = host ] && size=$(first_of "$SIZES_host") || size=$(largest_of "$SIZES_cuda")
-    for precision in mixed single; do
-        kernel_points precision "$repetitions_kernels" "$1" "$size" auto 1 clustered $precision | grep ' tet4 \| hex8 ' || true
-    done
+    [ "$1" = host ] && sizes=$(first_of "$SIZES_host") meshes=$MESHES_host ||
+        sizes="$(largest_of "$SIZES_cuda") $(first_of "$SIZES_cuda")" meshes=$MESHES_cuda
+    for size in $sizes $(echo "$meshes" | tr ' ' '\n' | grep '^irregular@' || true); do
+        for precision in mixed single; do
+            kernel_points precision "$repetitions_kernels" "$1" "$size" auto 1 clustered $precision | grep ' tet4 \| hex8 ' || true
+        done
+    done | awk '!seen[$0]++'
 }
 all_points() {
     kernel_points first "$repetitions_first" $first_backend "$(first_of "$(sizes_of $first_backend)")" auto
@@ -276,13 +282,14 @@ all_points() {
         rank_points host host
     fi
     for backend in $BACKENDS; do precision_points "$backend"; done
+    ! has cuda || for size in irregular@20000000 slender@6000000 127x128x129; do kernel_points meshes "$repetitions_kernels" cuda "$size" auto; done
     for backend in $BACKENDS; do rest_points "$backend"; done
 }
 
 # Seconds that a point will take: a guess for two cores or one GPU, times what points of its kind took beyond their
 # guesses so far (the guess counts like 10 s that were seen). In $scratch/seen: KIND GUESS SECONDS.
 predict() {
-    echo "$1" | awk -v n="$n_variant" -v few="$n_few" -v seen="$scratch/seen" '
+    echo "$1" | awk -v n="$n_variant" -v few="$n_few" -v fine="$fine" -v seen="$scratch/seen" '
     # Twice the iterations with what one takes; a cycle of multigrid counts as three iterations.
     function solve_size() { return $6 ~ /^bracket_fine/ ? 70000 : $6 ~ /^bracket/ ? 5000 : 3 * cells ^ 3 }
     function solve_seconds(iterations, one) {
@@ -295,13 +302,17 @@ predict() {
     {
         cells = $6; gsub(/[a-z_]/, "", cells)
         shape = $5 == "tet4" ? 1 : $5 == "hex8_naive" ? 5 : 2
-        if ($3 == "kernels" && $6 == "bracket") $6 = 4000000
-        else if ($3 == "kernels" && split($6, part, "x") == 3) $6 = 3 * part[1] * part[2] * part[3]
-        else if ($3 == "kernels") sub(/.*@/, "", $6)
+        whole = $3 == "scaling" && $6 ~ /[^0-9]/ # each process holds and cuts the mesh
+        if ($3 == "kernels" || $3 == "scaling") {
+            if ($6 == "bracket") $6 = fine ? 5500000 : 12000000
+            else if ($6 ~ /^bracket[0-9]$/) $6 = 3000 * 8 ^ substr($6, 8)
+            else if (split($6, part, "x") == 3) $6 = 3 * part[1] * part[2] * part[3]
+            else sub(/.*@/, "", $6)
+        }
         size = $3 == "scaling" && $7 == "strong" ? $6 / $8 : $6 # of a rank
         if ($3 == "solves") guess = few * solve_seconds()
         else if ($3 == "peers") guess = 1 + ($2 + 1) * solve_size() / 20000
-        else if ($3 == "scaling") guess = few * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000)
+        else if ($3 == "scaling") guess = few * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000) + (whole ? $6 / 400000 : 0)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
         else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
         took = from = 10
@@ -330,6 +341,17 @@ gather() {
         gather_one scaling.csv "-k4,4 -k9,9 -k10.1,10.4 -k15,15n -k6,6n" $(finished 'scaling-*.rows.csv') $(finished 'scaling-*.killed.csv') || full_disk
 }
 
+# mesh_flags PREFIX: the flags of kernels and scaling that make the mesh `size`.
+mesh_flags() {
+    coarse=meshgen/bracket/bracket_${element%%_*}_coarse.msh
+    case $size in
+    *@*) echo "$1mesh=${size%@*} $1dofs=${size#*@}" ;;
+    *x*x*) echo "$1mesh=$size" ;;
+    bracket) [ -n "$fine" ] && echo "$1mesh=$scratch/bracket_${element%%_*}_finer.msh $1refine=2" || echo "$1mesh=$coarse $1refine=4" ;;
+    bracket[0-9]) echo "$1mesh=$coarse $1refine=${size#bracket}" ;;
+    *) echo "$1dofs=$size" ;;
+    esac
+}
 # measure ROWS [FLAG...]: one point's rows into the file ROWS. The program runs beside the shell, which so hears
 # an interruption at once.
 measure() {
@@ -337,13 +359,7 @@ measure() {
     shift
     case $program in
     kernels)
-        case $size in
-        *@*) set -- --fe_mesh="${size%@*}" --fe_dofs="${size#*@}" "$@" ;;
-        *x*x*) set -- --fe_mesh="$size" "$@" ;;
-        bracket) set -- --fe_mesh="$scratch/bracket_$element.msh" --fe_refine=2 "$@" ;;
-        *) set -- --fe_dofs="$size" "$@" ;;
-        esac
-        set -- --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \
+        set -- $(mesh_flags --fe_) --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \
             --fe_plastic="$plastic" --fe_pattern="$pattern" ${precision:+--fe_precision="$precision"} ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
@@ -369,7 +385,7 @@ measure() {
     scaling)
         [ "$kind" = strong ] || set -- --weak "$@"
         [ "$backend" = cuda ] || set -- --threads "${THREADS:-1}" "$@"
-        set -- --repetitions "$repetitions" --backend "$backend" --elements "$element" --dofs "$size" --ranks "$ranks" \
+        set -- --repetitions "$repetitions" --backend "$backend" --elements "$element" $(mesh_flags --) --ranks "$ranks" \
             --variants "$few" --rows "$rows" "$@"
         ;;
     esac
@@ -384,12 +400,17 @@ beside() {
     wait "$child" || code=$?
     child=
 }
-# The fine mesh of the bracket, made when the first point needs it.
-bracket_mesh() {
-    mesh=$scratch/bracket_$element.msh fineness=1.75
-    [ "$element" = hex8 ] || fineness=1.45
+# The fine mesh of the bracket, made when the first point needs it; for kernels and ranks a finer one.
+bracket_mesh() { # [_finer]
+    shape=${element%%_*} mesh=$scratch/bracket_${element%%_*}${1:-}.msh
     [ ! -f "$mesh" ] || return 0
-    beside "$scratch/gmsh.log" "$python" meshgen/bracket/bracket.py --element "$element" --size "$fineness" --binary -o "$scratch/new.msh"
+    case $shape${1:-} in
+    hex8) fineness=1.75 ;;
+    tet4) fineness=1.45 ;;
+    hex8_finer) fineness=1.5 ;;
+    tet4_finer) fineness=1.25 ;;
+    esac
+    beside "$scratch/gmsh.log" "$python" meshgen/bracket/bracket.py --element "$shape" --size "$fineness" --binary -o "$scratch/new.msh"
     if [ $code -ne 0 ] || ! mv "$scratch/new.msh" "$mesh"; then
         echo "bench: $name cannot be measured: Gmsh made no mesh of the bracket: $(tail -n 1 "$scratch/gmsh.log")" >&2
         refused=$((refused + 1))
@@ -423,7 +444,10 @@ clock() { echo "$1" | awk '{ printf "%d:%02d", $1 / 60, $1 % 60 }'; } # seconds 
 
 # attempt: measures the point that program, backend, element, size, first, second, third, fourth and repetitions say.
 attempt() {
-    case $program-$size in *-bracket_fine* | kernels-bracket) bracket_mesh || return 0 ;; esac
+    case $program-$size in
+    *-bracket_fine*) bracket_mesh || return 0 ;;
+    kernels-bracket | scaling-bracket) [ -z "$fine" ] || bracket_mesh _finer || return 0 ;;
+    esac
     begin=$(now)
     case $program in
     kernels)
@@ -473,10 +497,11 @@ attempt() {
 # A point of the plan: measured, kept, or left out for time.
 visit() {
     name=$program-$backend-$element-$size-$first-$second${third:+-$third}${fourth:+-$fourth} at=$scratch/$name
+    case $size in *[!0-9]*) unit= ;; *) unit=' DoF' ;; esac
     case $program in
-    kernels) order=$first plastic=$second pattern=$third precision=$fourth about="$size$(case $size in *[!0-9]*) ;; *) echo ' DoF' ;; esac), $order, plastic $plastic $pattern${precision:+, $precision}" ;;
+    kernels) order=$first plastic=$second pattern=$third precision=$fourth about="$size$unit, $order, plastic $plastic $pattern${precision:+, $precision}" ;;
     solves | peers) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
-    scaling) kind=$first ranks=$second about="$size DoF$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
+    scaling) kind=$first ranks=$second about="$size$unit$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
     if [ -f "$at.rows.csv" ] && [ "$(cat "$at.done" 2>/dev/null || echo 0)" -ge "$repetitions" ]; then
         kept=$((kept + 1))
@@ -505,12 +530,12 @@ visit() {
 
 # Can Gmsh make the bracket's fine meshes? Its Python module may be the distribution's alone.
 fine= python=python3
-case " $SOLVES_cuda $SOLVES_host $MESHES_cuda $MESHES_host " in
+case " $SOLVES_cuda $SOLVES_host $MESHES_cuda $MESHES_host $STRONG_cuda $STRONG_host " in
 *" bracket "*)
     for python in python3 /usr/bin/python3; do
         [ -n "$fine" ] || ! "$python" -c 'import gmsh' 2>/dev/null || { fine=yes && break; }
     done
-    [ -n "$fine" ] || echo "bench: Gmsh's Python interface is not there (apt-get install python3-gmsh): the bracket's coarse meshes alone" >&2
+    [ -n "$fine" ] || echo "bench: Gmsh's Python interface is not there (apt-get install python3-gmsh): the bracket's coarse meshes, refined, alone" >&2
     ;;
 esac
 

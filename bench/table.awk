@@ -1,12 +1,13 @@
 # Markdown tables of a kernels.csv.
 #
 # For each backend and element: the largest size that has times, with one line per variant, one column per
-# operation, and the limit that the machine's ceilings set. If the sweep holds several orders, shares of plastic
-# elements or meshes, jacvec over these. A cell is the median throughput and its 95 % interval. Bold is
+# operation, and the limit that the machine's ceilings set. If the sweep holds several orders or shares of plastic
+# elements, jacvec over these; of meshes that are no cubes, each size, compared with the box of nearest size; and each
+# operation over precisions. A cell is the median throughput and its 95 % interval. Bold is
 # the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
 # The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
 # all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere. Rows of mixed and
-# single precision have a table of their own.
+# single precision have tables of their own.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 # Rows up to schema 2 call element_only bound.
@@ -15,7 +16,8 @@ function kind_of(op) { return op == "material" ? "points" : "sums" }
 function pattern() { return "plastic_pattern" in column ? get("plastic_pattern") : "clustered" } # schema 1 knew one
 # Cubes of all sizes are one mesh.
 function precision() { return "precision" in column ? get("precision") : "double" } # up to schema 3
-function mesh() { return (get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case")) (precision() == "double" ? "" : ", " precision()) }
+function shape() { return get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case") }
+function mesh() { return shape() (precision() == "double" ? "" : ", " precision()) }
 function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
@@ -27,7 +29,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     at = group SUBSEP get("operation") SUBSEP variant
     note("groups", backend SUBSEP element)
     note("variants", variant)
-    note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
+    note("all meshes", shape()); note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
     if (get("plastic") + 0 == 1 && pattern() == "clustered" && precision() == "double") note("meshes", mesh())
     if (get("order") == "auto" && get("numbering") != "") numbering[group, variant] = get("numbering")
     has[group, variant] = 1
@@ -140,9 +142,9 @@ function operations(backend, element, setting,    part, dof, group, o, v, varian
 }
 # jacvec over all orders (plastic 1) or over all plastic shares of a pattern (lexicographic), at the largest
 # common size.
-function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
+function over(list, backend, element, how, prefix, base,    n, i, v, k, key, dof, part, group, names, keys, variant, text, common, rows) {
     for (i = 1; i <= count[list]; i++) {
-        key = (list == "orders" ? item[list, i] SUBSEP 1 : usual_order SUBSEP item[list, i]) SUBSEP how SUBSEP "box"
+        key = (list == "orders" ? item[list, i] SUBSEP 1 : usual_order SUBSEP item[list, i]) SUBSEP how SUBSEP base
         if (sizes[backend, element, key] == "") continue
         names[++n] = item[list, i]; keys[n] = key
     }
@@ -154,7 +156,7 @@ function over(list, backend, element, how, prefix,    n, i, v, k, key, dof, part
         if (common && part[v] + 0 > dof + 0) dof = part[v]
     }
     if (!dof) return
-    printf "\n## %s on %s, %d DoF: jacvec over %s, %s\n\n", element, backend, dof,
+    printf "\n## %s on %s, %s%d DoF: jacvec over %s, %s\n\n", element, backend, base == "box" ? "" : base ", ", dof,
         list == "orders" ? "node orders" : "shares of plastic elements, " how, unit_name(backend)
     header("variant", names, n, prefix, "")
     for (v = 1; v <= count["variants"]; v++) {
@@ -187,38 +189,84 @@ function over_meshes(backend, element, op,    n, i, v, key, names, groups, varia
         if (rows) print text
     }
 }
-# residual and products in each precision, at the largest size that all have.
-function over_precisions(backend, element,    n, i, v, k, dof, key, part, common, variant, text, rows, names, groups, o, worst, column_op) {
-    split("box;box, mixed;box, single", part, ";")
-    for (i = 1; i <= 3; i++) {
-        key[i] = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP part[i]
-        if (sizes[backend, element, key[i]] == "") return
+# Sizes in a list, each once, ascending; their number.
+function sorted(list, to,    part, n, i, k, m) {
+    n = split(list, part, " ")
+    for (i = 1; i <= n; i++) {
+        for (k = 1; k <= m && to[k] + 0 < part[i] + 0; k++) continue
+        if (k <= m && to[k] + 0 == part[i] + 0) continue
+        for (m++; k < m; k++) { listed = to[k]; to[k] = part[i]; part[i] = listed }
+        to[m] = part[i]
     }
-    k = split(sizes[backend, element, key[2]], part, " ")
-    for (v = 1; v <= k; v++) {
-        common = 1
-        for (i = 1; i <= 3; i++) if (!timed[backend, element, key[i], part[v]]) common = 0
-        if (common && part[v] + 0 > dof + 0) dof = part[v]
+    return m
+}
+# The throughput of a variant over that of another group; "" where one of the two has no times.
+function gain(group, other, op, variant,    a, b) {
+    a = group SUBSEP op SUBSEP variant; b = other SUBSEP op SUBSEP variant
+    if (status[a] != "ok" || status[b] != "ok") return ""
+    return sprintf("%.2f (%.2f–%.2f)", median[a] / median[b], low[a] / high[b], high[a] / low[b])
+}
+# The size of a list that has the smallest ratio to another one.
+function nearest(list, dof,    part, n, i, ratio, least, best) {
+    n = split(list, part, " ")
+    for (i = 1; i <= n; i++) {
+        ratio = part[i] > dof ? part[i] / dof : dof / part[i]
+        if (best == "" || ratio < least) { least = ratio; best = part[i] }
     }
-    if (!dof) return
-    split("double mixed single", part, " ")
-    k = split("residual jacvec_elastic jacvec", column_op, " ")
-    for (o = 1; o <= k; o++)
-        for (i = 1; i <= 3; i++) { names[++n] = column_op[o] " " part[i]; groups[n] = backend SUBSEP element SUBSEP key[i] SUBSEP dof }
-    printf "\n## %s on %s, %d DoF: precisions, %s\n\nThe last two columns are the largest errors against the oracle, which is in double precision.\n\n", element, backend, dof, unit_name(backend)
-    names[++n] = "error mixed"; names[++n] = "error single"
-    header("variant", names, n, "", "")
-    for (v = 1; v <= count["variants"]; v++) {
-        variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
-        for (i = 1; i <= 3 * k; i++) {
-            if (i % 3 != 1 && has[groups[i], variant]) rows = 1
-            text = text " " cell(groups[i], column_op[int((i + 2) / 3)], variant) " |"
+    return best
+}
+# All operations on a mesh that is no cube, and products compared with the box of nearest size.
+function on_mesh(backend, element, base,    key, box, list, n, i, o, v, variant, group, other, text, head, rule) {
+    key = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP base; box = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP "box"
+    n = sorted(sizes[backend, element, key], list)
+    for (i = 1; i <= n; i++) {
+        group = backend SUBSEP element SUBSEP key SUBSEP list[i]
+        other = nearest(sizes[backend, element, box], list[i])
+        printf "\n## %s on %s, %s, %d DoF%s: %s\n\n%s, %s.\n\n", element, backend, base, list[i], other == "" ? "" : ", and the box of " other " DoF", \
+            unit_name(backend), about[group], order_of(group, usual_order)
+        if (other != "") other = backend SUBSEP element SUBSEP box SUBSEP other
+        head = "| variant |"; rule = "|---|"
+        for (o = 1; o <= n_op; o++) { head = head " " ops[o] " |" (other != "" && ops[o] ~ /^jacvec/ ? " of the box |" : ""); rule = rule "---:|" (other != "" && ops[o] ~ /^jacvec/ ? "---:|" : "") }
+        print head; print rule
+        for (v = 1; v <= count["variants"]; v++) {
+            variant = item["variants", v]; text = "| `" variant "` |"
+            if (!has[group, variant]) continue
+            for (o = 1; o <= n_op; o++)
+                text = text " " cell(group, ops[o], variant) " |" (other != "" && ops[o] ~ /^jacvec/ ? " " gain(group, other, ops[o], variant) " |" : "")
+            print text
         }
-        for (i = 2; i <= 3; i++) {
-            worst = error[groups[i], variant]
-            text = text " " (worst == "" ? "" : sprintf("%.1e", worst)) " |"
+    }
+}
+# An operation in each precision on a mesh, at each size that has floats.
+function over_precisions(backend, element, base, op,    n, m, i, k, kind, list, n_list, all, group, names, present, v, variant, text, rows) {
+    split("double mixed single", kind, " ")
+    for (i = 1; i <= 3; i++) all = all " " sizes[backend, element, usual_order, 1, "clustered", base (i == 1 ? "" : ", " kind[i])]
+    n_list = sorted(all, list)
+    for (k = 1; k <= n_list; k++) {
+        n = 0
+        for (i = 1; i <= 3; i++) {
+            group[i] = backend SUBSEP element SUBSEP usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP base (i == 1 ? "" : ", " kind[i]) SUBSEP list[k]
+            if (timed[group[i]]) present[++n] = i
         }
-        if (rows) print text
+        if (!n || present[n] == 1) continue
+        m = 0
+        for (i = 1; i <= n; i++) names[++m] = kind[present[i]]
+        for (i = 1; i <= n; i++) if (present[i] > 1) names[++m] = kind[present[i]] " / double"
+        for (i = 1; i <= n; i++) if (present[i] > 1) names[++m] = "error " kind[present[i]]
+        printf "\n## %s on %s, %s%d DoF: %s in each precision, %s\n\n", element, backend, base == "box" ? "" : base ", ", list[k], op, unit_name(backend)
+        print "Errors are the largest of all operations against the oracle, which is in double precision.\n"
+        header("variant", names, m, "", "")
+        for (v = 1; v <= count["variants"]; v++) {
+            variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
+            for (i = 1; i <= n; i++) {
+                if (present[i] > 1 && has[group[present[i]], variant]) rows = 1
+                text = text " " cell(group[present[i]], op, variant) " |"
+            }
+            for (i = 1; i <= n; i++) if (present[i] > 1) text = text " " gain(group[present[i]], group[1], op, variant) " |"
+            for (i = 1; i <= n; i++)
+                if (present[i] > 1) text = text " " (error[group[present[i]], variant] == "" ? "" : sprintf("%.1e", error[group[present[i]], variant])) " |"
+            if (rows) print text
+        }
     }
 }
 END {
@@ -241,13 +289,20 @@ END {
     }
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
-        over("orders", name[1], name[2], "clustered", "")
-        over("plastics", name[1], name[2], "clustered", "plastic ")
-        over("plastics", name[1], name[2], "scattered", "plastic ")
-        over("plastics", name[1], name[2], "zones", "plastic ")
+        for (i = 1; i <= count["all meshes"]; i++) {
+            over("orders", name[1], name[2], "clustered", "", item["all meshes", i])
+            over("plastics", name[1], name[2], "clustered", "plastic ", item["all meshes", i])
+            over("plastics", name[1], name[2], "scattered", "plastic ", item["all meshes", i])
+            over("plastics", name[1], name[2], "zones", "plastic ", item["all meshes", i])
+        }
         over_meshes(name[1], name[2], "jacvec_elastic")
         over_meshes(name[1], name[2], "jacvec")
-        over_precisions(name[1], name[2])
+        for (i = 1; i <= count["meshes"]; i++) if (item["meshes", i] != "box") on_mesh(name[1], name[2], item["meshes", i])
+        for (i = 1; i <= count["all meshes"]; i++) {
+            over_precisions(name[1], name[2], item["all meshes", i], "residual")
+            over_precisions(name[1], name[2], item["all meshes", i], "jacvec_elastic")
+            over_precisions(name[1], name[2], item["all meshes", i], "jacvec")
+        }
     }
     if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were\nmeasured."
     folder = FILENAME

@@ -1,18 +1,24 @@
 # What throughput.gp draws of host and GPU together, as a gnuplot script: jacvec over size, of the fastest strategy at each
-# size and of patch. Nothing where one of the two has no rows.
+# size and of patch. Nothing where one of the two has no rows. Cubes of all sizes are one mesh; each other mesh that both
+# have, in any size, has a panel of its own (tet4@irregular).
 #   awk -f plots/crossover.awk machine.csv kernels.csv
-# Rows are taken as figures.awk takes them: cubes, all elements plastic, order auto (older results: lexicographic).
+# Rows have all elements plastic, order auto (older results: lexicographic), double precision.
 BEGIN { FS = ","; n_line = split("fastest_on_GPU fastest_on_host patch_on_GPU patch_on_host", lines, " ") }
 FNR == 1 { file++ }
 file == 1 { machine[$1] = $2; next }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 # Rows up to schema 2 call element_only bound.
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
-get("case") !~ /^box[0-9]+-distorted$/ || get("plastic") + 0 != 1 || get("status") != "ok" { next }
+get("plastic") + 0 != 1 || get("status") != "ok" { next }
 ("plastic_pattern" in column) && get("plastic_pattern") != "clustered" { next }
 ("precision" in column) && get("precision") != "double" { next }
 get("variant") == "element_only" || get("operation") !~ /^jacvec/ || get("element") !~ /^(tet4|hex8)$/ { next }
 { row[++n_row] = $0; if (get("order") == "auto") order = "auto" }
+function panel(    mesh) {
+    mesh = get("case")
+    sub(/-distorted$/, "", mesh); sub(/-refined[0-9]+$/, "", mesh)
+    return get("element") (mesh ~ /^box[0-9]+$/ ? "" : "@" mesh)
+}
 function take(line, at,    rate) { # throughput in MDoF/s, the larger one of a line and place
     rate = 1e-6 * get("n_dof")
     if (rate / get("median_s") <= middle[line, at] + 0) return
@@ -25,18 +31,26 @@ END {
     for (i = 1; i <= n_row; i++) {
         $0 = row[i]
         if (get("order") != order) continue
-        b = get("backend") == "host" ? "host" : "GPU"; e = get("element"); dof = get("n_dof") + 0
+        b = get("backend") == "host" ? "host" : "GPU"; e = panel(); dof = get("n_dof") + 0
         device[b] = get("device") (b == "host" ? ", " get("threads") " threads" : ""); commit = get("commit")
         at = e SUBSEP get("operation") SUBSEP dof
         if (!(at in seen)) { seen[at] = 1; place[++n] = at }
+        if (!(e in known)) { known[e] = 1; panels[++n_panel] = e }
         has[b, e] = 1
         take("fastest_on_" b, at)
         if (get("variant") == "patch") take("patch_on_" b, at)
-        if (dof > last) last = dof
-        if (!first || dof < first) first = dof
     }
-    for (k = 1; k <= 2; k++) { e = k == 1 ? "tet4" : "hex8"; if (has["host", e] && has["GPU", e]) swept = swept (swept == "" ? "" : " ") e }
+    for (b = 0; b < 2; b++) for (o = 1; o <= 2; o++) for (k = 1; k <= n_panel; k++) { # cubes first, Tet4 first
+        e = panels[k]
+        if ((e ~ /@/) == b && (e ~ (o == 1 ? "^tet4" : "^hex8")) && has["host", e] && has["GPU", e]) swept = swept (swept == "" ? "" : " ") e
+    }
     if (swept == "") exit
+    for (i = 1; i <= n; i++) {
+        split(place[i], part, SUBSEP)
+        if (!index(" " swept " ", " " part[1] " ")) continue
+        if (part[3] + 0 > last) last = part[3] + 0
+        if (!first || part[3] + 0 < first) first = part[3] + 0
+    }
     print "$sizes << EOD"
     for (l = 1; l <= n_line; l++) for (i = 1; i <= n; i++) {
         split(place[i], part, SUBSEP)

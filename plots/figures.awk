@@ -1,6 +1,6 @@
 # What the .gp files of this folder draw of one backend, as a gnuplot script: lists, ranges and data blocks.
 #   awk -v backend=host -f plots/figures.awk variants/variants.def machine.csv kernels.csv
-# Rows of cubes of one order, share and pattern of plastic elements are taken: auto (older results: lexicographic), 1
+# Rows of cubes (groups.awk has the other meshes and precisions) of one order, share and pattern of plastic elements are taken: auto (older results: lexicographic), 1
 # and clustered if there are any. $plastic has all shares and patterns of that order, at the size of an element that
 # has most.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }

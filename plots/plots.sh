@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, crossover, operations, ceiling, breakdown, scaling, Anderson
-# acceleration and orthogonality, for each backend that has rows, as SVG and PNG.
+# Draws all figures of result folders: throughput, crossover, operations, ceiling, meshes, precisions, breakdown,
+# scaling, Anderson acceleration and orthogonality, for each backend that has rows, as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
 export LC_ALL=C.UTF-8
@@ -46,6 +46,11 @@ for folder in "$@"; do
             grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
             for figure in $figures; do draw "$folder" "$figure" $backend; done
         fi
+        for figure in meshes precisions; do # where there are several
+            [ -f "$folder/kernels.csv" ] || continue
+            awk -v backend=$backend -v what=$figure -f plots/groups.awk variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
+            [ ! -s "$work/data.gp" ] || draw "$folder" $figure $backend groups
+        done
         if [ -f "$folder/solves.csv" ]; then
             awk -v backend=$backend -f plots/breakdown.awk variants/variants.def "$folder/solves.csv" >"$work/data.gp"
             [ ! -s "$work/data.gp" ] || draw "$folder" breakdown $backend

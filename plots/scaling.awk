@@ -9,18 +9,29 @@ file == 1 && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); know($
 file == 1 { next }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
+# The mesh of a case strong-1x1x2-threads-box14x14x14 or strong-1x1x2-threads-irregular, whose name may have hyphens.
+function mesh_of(text) { sub(/^[^-]*-[^-]*-[^-]*-/, "", text); return text }
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
 get("backend") == backend && get("status") == "ok" {
     op = get("operation")
     for (w = n_way; w && way[w] != op; w--) continue
     if (!w) next
     measured[op] = 1
-    split(get("case"), part, "-") # strong-1x1x2-threads-box14x14x14
-    split(substr(part[4], 4), cells, "x")
+    split(get("case"), part, "-")
+    mesh = mesh_of(get("case")); e = get("element")
     ranks = get("ranks") + 0
-    volume = cells[1] * cells[2] * cells[3] / (part[1] == "weak" ? ranks : 1) # elements differ in their number of cells
-    at = part[1] SUBSEP volume
-    if (!(at in dof) || ranks < least_ranks[at]) { dof[at] = get("n_dof") / (part[1] == "weak" ? ranks : 1); least_ranks[at] = ranks }
+    if (mesh ~ /^box[0-9x]+$/) {
+        split(substr(mesh, 4), cells, "x")
+        at = part[1] SUBSEP cells[1] * cells[2] * cells[3] / (part[1] == "weak" ? ranks : 1)
+        shape[at] = ""
+    } else { # elements have sizes of their own; the first of each share a column
+        sub("_" e, "", mesh)
+        if (!((e, mesh, get("n_dof")) in nth)) nth[e, mesh, get("n_dof")] = ++n_nth[e, mesh]
+        at = part[1] SUBSEP mesh SUBSEP nth[e, mesh, get("n_dof")]
+        shape[at] = mesh ", "
+    }
+    if (!((at, e) in dof) || ranks < least_ranks[at, e]) { dof[at, e] = get("n_dof") / (part[1] == "weak" ? ranks : 1); least_ranks[at, e] = ranks }
+    if (!(at in size) || dof[at, e] < size[at]) size[at] = dof[at, e]
     if (ranks == 1) { one[op, at, get("element"), get("variant")] = get("median_s") " " get("ci95_low_s") " " get("ci95_high_s") }
     know(get("variant"))
     row[++n_row] = $0; panel[n_row] = at
@@ -28,10 +39,10 @@ get("backend") == backend && get("status") == "ok" {
 # Ascending sizes of a kind after those that are there.
 function columns_of(kind,    at, part, i, k, first) {
     first = n_column + 1
-    for (at in dof) {
+    for (at in shape) {
         split(at, part, SUBSEP)
         if (part[1] != kind || !(at in drawn)) continue
-        for (k = ++n_column; k > first && dof[list[k - 1]] > dof[at]; k--) list[k] = list[k - 1]
+        for (k = ++n_column; k > first && size[list[k - 1]] > size[at]; k--) list[k] = list[k - 1]
         list[k] = at
     }
     for (i = first; i <= n_column; i++) index_of[list[i]] = i
@@ -74,7 +85,8 @@ END {
     for (i = 1; i <= n_column; i++) {
         split(list[i], part, SUBSEP)
         kinds = kinds " " part[1]
-        printf "size_%d = %.0f\n", i, dof[list[i]]
+        printf "mesh_%d = '%s'\n", i, shape[list[i]]
+        for (e in has) if ((list[i], e) in dof) printf "size_%d_%s = %.0f\n", i, e, dof[list[i], e]
     }
     for (i = 1; i <= n_variant; i++)
         if (name[i] in shown) {

@@ -28,7 +28,7 @@ do for [row = 1:words(elements)] {
             set rmargin at screen X(5 + c * panel_width)
             set tmargin at screen Y(34 + (row - 1) * step)
             set bmargin at screen Y(34 + (row - 1) * step + panel_height)
-            set title element_name(e).", ".word(kinds, c).": ".count(value("size_".c))." degrees of freedom".(strong ? "" : " a ".one_name) \
+            set title element_name(e).", ".word(kinds, c).": ".value("mesh_".c).count(value("size_".c."_".e))." degrees of freedom".(strong ? "" : " a ".one_name) \
                 offset 0,-0.5 textcolor rgb ink
             set label 1 (strong ? "speed-up" : "efficiency, %") at screen X(24 + (c - 1) * panel_width), \
                 Y(34 + (row - 1) * step + 0.5 * panel_height) center rotate textcolor rgb ink

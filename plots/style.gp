@@ -16,7 +16,9 @@ type(i) = int(word(types, i))
 hatch(i) = type(i) > 9 ? 4 : 3 # fill patterns: diagonal lines, solid
 place(name) = value("place_".name)
 
-element_name(e) = e eq "tet4" ? "Tet4" : e eq "hex8" ? "Hex8" : e eq "tet4_p4" ? "Tet4, four points" : \
+# tet4@irregular: on that mesh
+element_name(e) = strstrt(e, "@") ? element_name(e[1 : strstrt(e, "@") - 1]).", ".e[strstrt(e, "@") + 1 : *] : \
+    e eq "tet4" ? "Tet4" : e eq "hex8" ? "Hex8" : e eq "tet4_p4" ? "Tet4, four points" : \
     e eq "hex8_naive" ? "Hex8, naive gradients" : e
 operation_name(o) = o eq "jacvec_elastic" ? "jacvec, elastic" : o eq "jacvec" ? "jacvec, tangent read" : o
 count(n) = n >= 1e6 ? sprintf("%.1f M", 1e-6 * n) : sprintf("%.0f k", 1e-3 * n)

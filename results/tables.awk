@@ -11,12 +11,25 @@ function fault(text) { print "results/tables.sh: " document ": " text >"/dev/std
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 FNR == 1 && file ~ /\.csv$/ { split("", column); for (i = 1; i <= NF; i++) column[$i] = i; next }
 
+# Products on meshes of all kinds, in all precisions; cubes of all sizes are one mesh.
+function take_product(b, e, v, p, d,    m, at, unit, precision) {
+    m = get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case"); at = run SUBSEP b SUBSEP e
+    precision = ("precision" in column) ? get("precision") : "double"
+    if (!((at, m, d) in has_mesh)) { has_mesh[at, m, d] = 1; mesh[at, ++n_mesh[at]] = m; mesh_dof[at, n_mesh[at]] = d }
+    if (precision != "double" && p ~ /^jacvec/) has_floats[at, m, d, v] = 1
+    at = "product" SUBSEP at SUBSEP m SUBSEP d SUBSEP v SUBSEP p SUBSEP precision
+    state[at] = get("status")
+    if (state[at] != "ok") return
+    unit = b == "host" ? 1e-6 : 1e-9
+    mid[at] = unit * d / get("median_s"); low[at] = unit * d / get("ci95_high_s"); high[at] = unit * d / get("ci95_low_s")
+}
+
 # --- inputs ---------------------------------------------------------------------------------------------------
 file == "variants" && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); variant[++n_variant] = $0; next }
 file == "variants" { next }
 file == "current" {
     if (FNR == 1) next
-    machine[++n_run] = $1; folder[n_run] = "results/" $1 "/" $2; commit[n_run] = $3; proves[n_run] = $4
+    machine[++n_run] = $1; folder[n_run] = "results/" $1 "/" $2; commit[n_run] = $3; proves[n_run] = $4; lacks[n_run] = $5
     n = split($4, word, " ")
     for (i = 1; i <= n; i++) has_word[n_run, word[i]] = 1
     if (!headline && (n_run, "kernels") in has_word) headline = n_run
@@ -29,12 +42,7 @@ file == "kernels.csv" {
     if (!((run, b) in has_backend)) { has_backend[run, b] = 1 }
     n_rows[run]++; n_samples[run, get("repetitions") + 0]++
     if (get("status") == "ok") n_ok[run]++
-    if (((run, "precision") in has_word) && (p == "jacvec" || p == "jacvec_elastic") && get("status") == "ok") {
-        at = "precision" SUBSEP run SUBSEP e SUBSEP v SUBSEP p SUBSEP get("precision")
-        mid[at] = 1e-9 * d / get("median_s"); low[at] = 1e-9 * d / get("ci95_high_s"); high[at] = 1e-9 * d / get("ci95_low_s")
-        if (get("precision") != "double") has_floats[run, e, v] = 1
-        precision_about[run] = "order `" o "`, " millions(d) " degrees of freedom"
-    }
+    if (o == "auto" && get("plastic") + 0 == 1 && get("plastic_pattern") == "clustered") take_product(b, e, v, p, d)
     if (("precision" in column) && get("precision") != "double") next
     if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")
     if (get("plastic") + 0 != 1 || ("plastic_pattern" in column) && get("plastic_pattern") != "clustered") next
@@ -100,9 +108,9 @@ file == "scaling.csv" {
     if (get("status") != "ok") next
     split(get("case"), part, "-")
     d = part[1] == "weak" ? sprintf("%d", get("n_dof") / get("ranks") + 0.5) : get("n_dof")
-    box = part[4] # of weak boxes the cells of all ranks: told apart by the cells of one rank
+    box = get("case"); sub(/^[^-]*-[^-]*-[^-]*-/, "", box) # of weak boxes the cells of all ranks: told apart by the cells of one rank
     if (part[1] == "weak") { split(part[2], grid, "x"); sub(/^box/, "", box); split(box, side, "x"); box = side[1] / grid[1] "x" side[2] / grid[2] "x" side[3] / grid[3] }
-    s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box
+    s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box SUBSEP (part[1] == "weak" ? "" : d)
     if (!(s in n_ranks)) { scene[++n_scene] = s; scene_dof[s] = d }
     span("rank_dof" s, get("n_dof") / get("ranks") / 1e6)
     if (!((s, get("ranks")) in has_ranks)) { has_ranks[s, get("ranks")] = 1; ranks[s, ++n_ranks[s]] = get("ranks") }
@@ -382,6 +390,7 @@ function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, d
         digits(least) " (" low_name ") to " digits(most) " (" high_name ").", "")
     else out("No current run holds two orders.")
 }
+function is_box(mesh) { return mesh ~ /^(box)?[0-9.]+x/ }
 # The run and box of most ranks of a kind.
 function widest(e, kind,    i, w, best, most) {
     for (i = 1; i <= n_scene; i++) {
@@ -404,7 +413,7 @@ function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
     }
     for (i = 1; i <= n_scene; i++) {
         split(scene[i], a, SUBSEP)
-        if (a[1] != w[1] || a[3] != "strong" || !((scene[i], 1) in has_ranks) || top(scene[i]) != top(s)) continue
+        if (a[1] != w[1] || a[3] != "strong" || !((scene[i], 1) in has_ranks) || top(scene[i]) != top(s) || !is_box(a[4])) continue
         for (k = 1; k <= n; k++) efficiency(scene[i], list[k], "strong" scene_dof[scene[i]])
         if (!small || scene_dof[scene[i]] < small) small = scene_dof[scene[i]]
         if (scene_dof[scene[i]] > large) large = scene_dof[scene[i]]
@@ -713,27 +722,86 @@ function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
     }
     if (!any) out("No current run holds several orders.")
 }
-# Products in three precisions; an empty cell: no row.
-function precisions(    r, e, v, w, n, kind, op, i, j, text, at, any) {
-    n = split("double mixed single", kind, " "); split("jacvec_elastic jacvec", op, " ")
-    for (r = 1; r <= n_run; r++) {
+function product(r, b, e, m, d, v, p, precision) {
+    return "product" SUBSEP r SUBSEP b SUBSEP e SUBSEP m SUBSEP d SUBSEP v SUBSEP p SUBSEP (precision == "" ? "double" : precision)
+}
+function quotient(a, b) { return state[a] == "ok" && state[b] == "ok" ? ratio(a, b) : "" }
+function any_name(i) { return i > n_variant ? "element_only" : variant[i] }
+function unit_of(b) { return b == "host" ? "MDoF/s" : "GDoF/s" }
+# Products on meshes that are no cubes: throughput, and its ratio to that on the box of nearest size.
+function meshes(    r, k, e, p, b, i, j, n, v, at, box, text, rule, any, drawn, backends) {
+    split("cuda host", backends, " ")
+    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
+        b = backends[k]; drawn = 0
+        if (!((r, "meshes") in has_word)) continue
+        for (e = 1; e <= 2; e++) for (p = 3; p <= 4; p++) {
+            at = r SUBSEP b SUBSEP elements[e]; n = 0
+            text = "| strategy |"; rule = "|---|"; split("", box)
+            for (i = 1; i <= n_mesh[at]; i++) {
+                if (mesh[at, i] == "box") continue
+                for (j = 1; j <= n_mesh[at]; j++)
+                    if (mesh[at, j] == "box" && (!(i in box) || apart(at, i, j) < apart(at, i, box[i]))) box[i] = j
+                text = text " " mesh[at, i] ", " millions(mesh_dof[at, i]) " |" (i in box ? " of the box, " millions(mesh_dof[at, box[i]]) " |" : "")
+                rule = rule "---:|" (i in box ? "---:|" : ""); n++
+            }
+            if (!n) continue
+            if (!drawn) {
+                drawn = any = 1
+                out(""); out("![Tangent products on all meshes](" up folder[r] "/meshes-" b ".svg)")
+            }
+            out(""); wrap(title(elements[e]) ", `" ops[p] "`, " unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " place(r, b)) ", order `auto`, commit " commit[r] " (" table_link(r) "):", ""); out("")
+            out(text); out(rule)
+            for (v = 1; v <= n_variant + 1; v++) {
+                text = "| `" any_name(v) "` |"
+                for (i = 1; i <= n_mesh[at]; i++) {
+                    if (mesh[at, i] == "box") continue
+                    j = product(r, b, elements[e], mesh[at, i], mesh_dof[at, i], any_name(v), ops[p])
+                    text = text " " cell(j) " |"
+                    if (i in box) text = text " " quotient(j, product(r, b, elements[e], "box", mesh_dof[at, box[i]], any_name(v), ops[p])) " |"
+                }
+                out(text)
+            }
+        }
+    }
+    if (!any) out("No current run holds meshes that are no cubes.")
+}
+# How far the sizes of two meshes are apart.
+function apart(at, i, j,    x) { x = mesh_dof[at, i] / mesh_dof[at, j]; return x > 1 ? x : 1 / x }
+# Products in three precisions, on all meshes; an empty cell: no row.
+function precisions(    r, k, b, e, v, i, j, m, n, kind, op, backends, text, at, any, begun) {
+    n = split("double mixed single", kind, " "); split("jacvec_elastic jacvec", op, " "); split("cuda host", backends, " ")
+    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
+        b = backends[k]; begun = 0
         if (!((r, "precision") in has_word)) continue
-        wrap("GDoF/s on an " short(r) ", " precision_about[r] ", commit " commit[r] " ([rows](" up folder[r] "/kernels.csv)):", ""); out("")
-        out("| element | strategy | `jacvec_elastic` double | mixed | single | `jacvec` double | mixed | single |")
-        out("|---|---|---:|---:|---:|---:|---:|---:|")
-        for (e = 1; e <= 2; e++) for (v = 1; v <= n_variant + 1; v++) {
-            w = v > n_variant ? "element_only" : variant[v]
-            if (!((r, elements[e], w) in has_floats)) continue
-            text = "| " title(elements[e]) " | `" w "` |"
-            for (i = 1; i <= 2; i++) for (j = 1; j <= n; j++) {
-                at = "precision" SUBSEP r SUBSEP elements[e] SUBSEP w SUBSEP op[i] SUBSEP kind[j]
-                text = text " " (at in mid ? interval(at) : "") " |"
+        for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
+            at = r SUBSEP b SUBSEP elements[e]
+            if (!((at, mesh[at, m], mesh_dof[at, m], any_name(v)) in has_floats)) continue
+            if (!begun) {
+                begun = 1
+                if (any) out("")
+                any = 1
+                wrap(unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " short(r)) ", order `auto`, commit " commit[r] " ([rows](" up folder[r] "/kernels.csv))" \
+                    (lacks[r] == "" ? ":" : "; of this run " and_list(lacks[r]) " were not kept:"), ""); out("")
+                out("| element | mesh, DoF | strategy | `jacvec_elastic` double | mixed | single | mixed / double | single / double | `jacvec` double | mixed | single | mixed / double | single / double |")
+                out("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+            }
+            text = "| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |"
+            for (i = 1; i <= 2; i++) {
+                for (j = 1; j <= n; j++) text = text " " cell(product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i], kind[j])) " |"
+                for (j = 2; j <= n; j++)
+                    text = text " " quotient(product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i], kind[j]), \
+                        product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i])) " |"
             }
             out(text)
         }
-        any = 1
+        if (begun && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
     }
     if (!any) out("No current run holds several precisions.")
+}
+function and_list(list,    w, n, i, text) {
+    n = split(list, w, " ")
+    for (i = 1; i <= n; i++) text = text (i == 1 ? "" : i == n ? " and " : ", ") "`" w[i] "`"
+    return text
 }
 function storages(    r, e, v, s, text, at, any) {
     for (r = 1; r <= n_run; r++) {
@@ -761,7 +829,7 @@ function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
     for (i = 1; i <= n_scene; i++) {
         s = scene[i]; split(s, w, SUBSEP); r = w[1]
         if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
-        out(""); wrap("**" title(w[2]) ", " w[3] ", " millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
+        out(""); wrap("**" title(w[2]) ", " w[3] ", " (is_box(w[4]) ? "" : w[4] ", ") millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
         text = "| `patch` |"; a = "|---|"
         for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] (ranks[s, j] == 1 ? " GPU" : " GPUs") ", ms |"; a = a "---:|" }
         for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { text = text (w[3] == "weak" ? " efficiency on " : " speed-up on ") ranks[s, j] " |"; a = a "---:|" }
@@ -809,6 +877,7 @@ function block(spec,    w, n) {
     else if (w[1] == "sizes") over_sizes()
     else if (w[1] == "orders") over_orders()
     else if (w[1] == "storage") storages()
+    else if (w[1] == "meshes") meshes()
     else if (w[1] == "precision") precisions()
     else if (w[1] == "scaling") scalings()
     else if (w[1] == "largest") largest_run()

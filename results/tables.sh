@@ -17,8 +17,7 @@ esac
 # Files that a run needs for each word of its column "proves".
 files_of() {
     case $1 in
-    kernels | sizes | orders) echo kernels.csv samples.csv machine.csv table.md ;;
-    precision) echo kernels.csv ;;
+    kernels | sizes | orders | meshes | precision) echo kernels.csv samples.csv machine.csv table.md ;;
     storage) echo storage.csv storage.md ;;
     anderson) echo anderson.csv anderson-history.csv anderson-host.svg ;;
     orthogonality) echo orthogonality.csv orthogonality-host.svg ;;
@@ -38,7 +37,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fault() { echo "results/tables.sh: $*" >&2; exit 1; }
 inputs= n=0 headline=
-while IFS=, read -r machine folder commit proves; do
+while IFS=, read -r machine folder commit proves lacks; do
     [ "$machine" != machine ] || continue
     n=$((n + 1)) path=results/$machine/$folder
     [ -d "$path" ] || fault "results/current.csv: there is no folder $path"
@@ -48,6 +47,12 @@ while IFS=, read -r machine folder commit proves; do
         # optional: what a budget left out of whole solves
         [ "$word" != solves ] || [ ! -s "$path/left-out.txt" ] || inputs="$inputs run=$n file=left-out.txt $path/left-out.txt"
         for file in $files; do
+            case " $lacks " in
+            *" $file "*)
+                [ ! -e "$path/$file" ] || fault "results/current.csv: $path has the $file that it lacks"
+                continue
+                ;;
+            esac
             [ -s "$path/$file" ] || fault "$path proves '$word', but $file is not there"
             case " $inputs " in *" $path/$file "*) continue ;; esac
             case $file in

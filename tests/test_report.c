@@ -1,8 +1,10 @@
 /* What results are made of: statistics, rows, machine records, tables, and documents that link to them. */
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/backend/device.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
 #include "common/report/version.h"
@@ -206,14 +208,37 @@ static void test_machine_record_comes_back(void **state)
     char path[FOLDER_LENGTH + 16];
     fe_machine m, back;
     snprintf(path, sizeof path, "%s/machine.csv", test_folder);
-    must(fe_machine_find(&m));
+    must(fe_machine_find(0, &m));
     assert_true(m.slug[0] && m.cpu[0] && m.cores > 0 && m.memory > 1e8 && m.host_copy == 0.0);
     m.host_copy = 12.34e9, m.host_flop = 56.78e9;
     must(fe_machine_write(&m, path));
-    must(fe_machine_find(&back));
+    must(fe_machine_find(0, &back));
     must(fe_machine_read(path, &back));
     assert_true(fabs(back.host_copy - 12.34e9) < 1 && fabs(back.host_flop - 56.78e9) < 1 &&
                 back.cuda_copy == 0.0);
+}
+
+/* A process that its launcher bound to one core names the same machine as one that is not bound, and stays
+ * bound. */
+static void test_bound_process_names_the_machine(void **state)
+{
+    (void)state;
+    fe_machine free_one, bound;
+    cpu_set_t all, one, after;
+    skip_if(fe_host_cores() < 2 ? "there is one core" : NULL, "bound process");
+    must(fe_machine_find(0, &free_one));
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    const fe_status status = fe_machine_find(1, &bound);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    must(status);
+    assert_string_equal(bound.slug, free_one.slug);
+    assert_int_equal(bound.cores, free_one.cores);
+    assert_true(CPU_EQUAL(&one, &after));
 }
 
 static void test_record_of_another_machine_is_refused(void **state)
@@ -222,12 +247,12 @@ static void test_record_of_another_machine_is_refused(void **state)
     char path[FOLDER_LENGTH + 16];
     fe_machine m;
     snprintf(path, sizeof path, "%s/other.csv", test_folder);
-    must(fe_machine_find(&m));
+    must(fe_machine_find(0, &m));
     must(fe_machine_write(&m, path));
     m.host_threads++;
     assert_int_equal(fe_machine_read(path, &m), FE_BAD_INPUT);
     assert_holds(fe_message(), "host_threads is ");
-    must(fe_machine_find(&m));
+    must(fe_machine_find(0, &m));
     strcpy(m.slug, "another");
     assert_int_equal(fe_machine_read(path, &m), FE_BAD_INPUT);
     assert_holds(fe_message(), path);
@@ -309,10 +334,59 @@ static void test_table_compares_precisions(void **state)
     fclose(file);
     char *table = read_success("LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
     assert_holds(table, "| `v` |  |  |  | 0.250 (0.227–0.278) |  | 4 | 0 | 500.00 | 1.0e-15 |");
-    assert_holds(table, "## tet4 on host, 1000 DoF: precisions, MDoF/s");
-    assert_holds(table,
-                 " 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 3.0e-06 | 4.0e-06 |");
+    assert_holds(table, "## tet4 on host, 1000 DoF: jacvec in each precision, MDoF/s");
+    assert_holds(
+        table, "| `v` | 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 2.00 (1.64–2.44) | "
+               "4.00 (3.27–4.89) | 3.0e-06 | 4.0e-06 |");
     assert_null(strstr(table, "over meshes"));
+    free(table);
+}
+
+/* Meshes that are no cubes have a table for each size, with the ratio to the box of nearest size; their
+ * orders, shares of plastic elements and precisions have tables as those of boxes do. */
+static void test_table_has_all_meshes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh, *order, *precision;
+        double dof, median, plastic;
+    } rows[] = {{"box5-distorted", "auto", "double", 1000, 1e-3, 1},
+                {"box9-distorted", "auto", "double", 3000, 1e-3, 1},
+                {"irregular", "auto", "double", 2500, 1e-3, 1},
+                {"irregular", "auto", "double", 1200, 2e-3, 1},
+                {"irregular", "random", "double", 1200, 4e-3, 1},
+                {"irregular", "auto", "double", 1200, 1e-3, 0.5},
+                {"irregular", "auto", "mixed", 1200, 1e-3, 1},
+                {"box5x6x9-distorted", "auto", "double", 1100, 1e-3, 1}};
+    char path[FOLDER_LENGTH + 16];
+    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fe_row row = some_row();
+        const double median = rows[i].median;
+        row.precision = rows[i].precision, row.mesh = rows[i].mesh, row.n_dof = (int64_t)rows[i].dof;
+        row.order = rows[i].order, row.plastic = rows[i].plastic, row.plastic_pattern = "clustered";
+        row.seconds = (fe_statistics){9, median, median, median, median};
+        fe_row_write(file, &row);
+    }
+    fclose(file);
+    char *table = read_success("LC_ALL=C awk -f bench/table.awk '%s' 2>&1", path);
+    assert_holds(table, "## tet4 on host, irregular, 1200 DoF, and the box of 1000 DoF: MDoF/s");
+    assert_holds(
+        table,
+        "| variant | residual | material | jacvec_elastic | of the box | jacvec | of the box | diagonal |");
+    assert_holds(table, "| `v` |  |  |  |  | 0.600 (0.600–0.600) | 0.60 (0.60–0.60) |  |");
+    assert_holds(table, "## tet4 on host, irregular, 2500 DoF, and the box of 3000 DoF: MDoF/s");
+    assert_holds(table, "| `v` |  |  |  |  | 2.500 (2.500–2.500) | 0.83 (0.83–0.83) |  |");
+    assert_holds(table, "## tet4 on host, box5x6x9-distorted, 1100 DoF, and the box of 1000 DoF: MDoF/s");
+    assert_holds(table, "## tet4 on host, irregular, 1200 DoF: jacvec over node orders, MDoF/s");
+    assert_holds(
+        table,
+        "## tet4 on host, irregular, 1200 DoF: jacvec over shares of plastic elements, clustered, MDoF/s");
+    assert_holds(table, "## tet4 on host, irregular, 1200 DoF: jacvec in each precision, MDoF/s");
+    assert_holds(table, "| `v` | 0.600 (0.600–0.600) | 1.200 (1.200–1.200) | 2.00 (2.00–2.00) |");
     free(table);
 }
 
@@ -378,6 +452,52 @@ static void test_scaling_table_compares_with_one_rank(void **state)
     free(table);
 }
 
+/* Meshes that are no boxes, and sizes of them, are told apart, in the table and in the figure. */
+static void test_scaling_tells_meshes_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh;
+        int64_t n_dof;
+        double one, two;
+    } rows[] = {{"irregular", 5000, 8e-3, 4e-3},
+                {"irregular", 9000, 9e-3, 6e-3},
+                {"bracket_tet4_coarse-refined1", 7000, 5e-3, 4e-3},
+                {"box4x4x4", 375, 3e-3, 2e-3}};
+    char path[FOLDER_LENGTH + 16], mesh[96];
+    snprintf(path, sizeof path, "%s/scaling.csv", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int ranks = 1; ranks <= 2; ranks++) {
+            fe_row row = some_row();
+            const double t = ranks == 1 ? rows[i].one : rows[i].two;
+            snprintf(mesh, sizeof mesh, "strong-1x1x%d-threads-%s", ranks, rows[i].mesh);
+            row.ranks = ranks, row.variant = "a", row.operation = "gmres_cgs2", row.mesh = mesh;
+            row.n_dof = rows[i].n_dof, row.seconds = (fe_statistics){9, t, t, t, t};
+            fe_row_write(file, &row);
+        }
+    fclose(file);
+    char *table = read_success("LC_ALL=C awk -f bench/scaling.awk '%s' 2>&1", path);
+    assert_holds(table, "## tet4 on host, strong: irregular, 5000 DoF in all\n");
+    assert_holds(table, "| `gmres_cgs2` | 8.000 (8.000–8.000) | 4.000 (4.000–4.000) | 2.00 (2.00–2.00) |");
+    assert_holds(table, "## tet4 on host, strong: irregular, 9000 DoF in all\n");
+    assert_holds(table, "| `gmres_cgs2` | 9.000 (9.000–9.000) | 6.000 (6.000–6.000) | 1.50 (1.50–1.50) |");
+    assert_holds(table, "strong: bracket_tet4_coarse-refined1, 7000 DoF in all\n");
+    assert_holds(table, "strong: 375 DoF in all\n");
+    free(table);
+    char *figure = read_success(
+        "LC_ALL=C awk -v backend=host -f plots/scaling.awk variants/variants.def '%s' 2>&1", path);
+    assert_holds(figure, "kinds = 'strong strong strong strong'");
+    assert_holds(figure,
+                 "mesh_1 = ''\nsize_1_tet4 = 375\nmesh_2 = 'irregular, '\nsize_2_tet4 = 5000\n"
+                 "mesh_3 = 'bracket_coarse-refined1, '\nsize_3_tet4 = 7000\nmesh_4 = 'irregular, '\n");
+    assert_holds(figure, "\ntet4 2 a 2 2 2 2\n");
+    assert_holds(figure, "\ntet4 4 a 2 1.5 1.5 1.5\n");
+    free(figure);
+}
+
 /* --- documents ------------------------------------------------------------------------------------- */
 
 /* Links in documents lead to files: figures and rows move to new folders with each sweep. */
@@ -403,10 +523,13 @@ int main(void)
         cmocka_unit_test(test_samples_stand_in_their_order),
         cmocka_unit_test(test_slug),
         cmocka_unit_test(test_machine_record_comes_back),
+        cmocka_unit_test(test_bound_process_names_the_machine),
         cmocka_unit_test(test_record_of_another_machine_is_refused),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
         cmocka_unit_test(test_table_compares_precisions),
+        cmocka_unit_test(test_table_has_all_meshes),
         cmocka_unit_test(test_scaling_table_compares_with_one_rank),
+        cmocka_unit_test(test_scaling_tells_meshes_apart),
         cmocka_unit_test(test_links_of_documents_lead_to_files),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);

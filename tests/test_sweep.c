@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "common/backend/device.h"
+#include "common/report/machine.h"
 #include "common/variant.h"
 #include "tests/common.h"
 
-/* Starts bench/sweep.sh over three small boxes, over whole solves of `problems`, and with `ranks` over two
- * more boxes on each number of ranks of that list ("0": none; "late": none, and the budget of time is spent),
- * its output in `log`. */
+/* Starts bench/sweep.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
+ * of `problems`, and with `ranks` over two more boxes on each number of ranks of that list ("0": none;
+ * "late": none, and the budget of time is spent), its output in `log`. */
 static pid_t start_sweep(const char *log, const char *problems, const char *ranks)
 {
     const pid_t child = fork();
@@ -26,12 +27,12 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     setenv("BACKENDS", "host", 1);
     setenv("ELEMENTS", "tet4", 1);
     setenv("SIZES_host", "300 1000 2000", 1);
-    setenv("MESHES_host", "0", 1);
+    setenv("MESHES_host", "irregular@600 bracket0", 1);
     setenv("VARIANTS", fe_variant_at(0)->name, 1);
     setenv("THREADS", "1", 1);
     setenv("SOLVES_host", problems, 1);
     setenv("RANKS_host", ranks, 1);
-    setenv("STRONG_host", "300", 1);
+    setenv("STRONG_host", "300 irregular@600", 1);
     setenv("WEAK_host", "300", 1);
     setenv("PASSES", "first solves host precision", 1);
     setenv("REPETITIONS", "5", 1);
@@ -43,6 +44,10 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     execlp("sh", "sh", "bench/sweep.sh", (char *)NULL);
     _exit(99);
 }
+
+/* Of kernels.csv: a header, all operations of three boxes and two meshes, and all but material of a box and a
+ * mesh in two precisions. */
+enum { N_ROW = 1 + 5 * 5 + 2 * 2 * 4 };
 
 static int end_sweep(pid_t child)
 {
@@ -108,11 +113,18 @@ static void test_interrupted_sweep_goes_on(void **state)
     free(first), free(again);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1); /* one folder */
     text = read_file(path, NULL);
-    assert_int_equal(count(text, "\n"), 1 + 3 * 5 + 2 * 4); /* a header, all operations of all sizes, and of
-                                                                two precisions all but material */
+    assert_int_equal(count(text, "\n"), N_ROW);
     assert_null(strstr(text, "failed"));
     free(text);
-    assert_int_equal(find("table.md", 0, NULL), 1);
+    assert_int_equal(find("table.md", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_holds(text, "## tet4 on host, bracket_tet4_coarse, 5106 DoF, and the box of ");
+    assert_holds(text, "## tet4 on host, irregular, ");
+    assert_holds(text, ": jacvec in each precision, ");
+    free(text);
+    const int drawn = system("command -v gnuplot >/dev/null") == 0;
+    assert_int_equal(find("meshes-host.svg", 0, NULL), drawn);
+    assert_int_equal(find("precisions-host.png", 0, NULL), drawn);
 
     assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(log, NULL);
@@ -132,15 +144,18 @@ static void test_spent_budget_leaves_points_out(void **state)
     skip_without("solves", "sweep");
     assert_int_equal(end_sweep(start_sweep(log, "stretched3", "late")), 0);
     char *text = read_file(log, NULL);
-    assert_holds(text, "bench: 5 points were left out for time");
+    assert_holds(text, "bench: 9 points were left out for time");
     free(text);
     assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
     text = read_file(path, NULL);
     for (char *c = text; *c; c++)
         if (*c == '\n') *c = ' '; /* the list is wrapped */
-    assert_holds(text, "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
-                       "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF");
+    assert_holds(
+        text,
+        "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
+        "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF, auto, "
+        "plastic 1 clustered; host tet4, irregular@600, auto, plastic 1 clustered; host tet4, bracket0");
     free(text);
     assert_int_equal(end_sweep(start_sweep(log, "0", "0")), 0);
     text = read_file(path, NULL);
@@ -149,11 +164,11 @@ static void test_spent_budget_leaves_points_out(void **state)
     assert_int_equal(find("left-out.txt", 0, NULL), 0);
     assert_int_equal(find("kernels.csv", sizeof path, path), 1);
     text = read_file(path, NULL);
-    assert_int_equal(count(text, "\n"), 1 + 3 * 5 + 2 * 4);
+    assert_int_equal(count(text, "\n"), N_ROW);
     free(text);
 }
 
-/* The same with points on ranks: 1 and 2, one box for all and one for each. */
+/* The same with points on ranks: 1 and 2, one box and one irregular mesh for all, and a box for each. */
 static void test_interrupted_sweep_of_ranks_goes_on(void **state)
 {
     (void)state;
@@ -178,15 +193,17 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
     assert_int_equal(find("scaling.csv", sizeof path, path), 1); /* one folder */
     text = read_file(path, NULL);
     assert_int_equal(count(text, "schema"), 1);
-    assert_int_equal(count(text, ",exchange,"), 4);
-    assert_int_equal(count(text, ",gmres_cgs2,"), 4);
+    assert_int_equal(count(text, ",exchange,"), 6);
+    assert_int_equal(count(text, ",gmres_cgs2,"), 6);
     assert_int_equal(count(text, ",ok\n") + 1, count(text, "\n"));
     assert_holds(text, ",weak-1x1x2-threads-box");
+    assert_holds(text, ",strong-1x1x2-threads-irregular,");
     free(text);
     assert_int_equal(find("scaling.md", sizeof path, path), 1);
     text = read_file(path, NULL);
     assert_holds(text, " speed-up on 2 |");
     assert_holds(text, " efficiency on 2 |");
+    assert_holds(text, "strong: irregular, ");
     free(text);
     const int drawn = system("command -v gnuplot >/dev/null") == 0;
     assert_int_equal(find("scaling-host.svg", 0, NULL), drawn);
@@ -293,34 +310,40 @@ static void test_wrong_answer_has_no_time(void **state)
     free(text);
 }
 
-/* PETSc solves our system to our answer, with one process and with two, and has rows beside ours. */
+/* PETSc solves our system to our answer, with one process and with two, and has rows beside ours: of the same
+ * machine, also where mpirun binds each process to a core. */
 static void test_peers_agree(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"gamg", "boomeramg"};
-    char part[160];
+    char part[240];
+    fe_machine machine;
+    must(fe_machine_find(0, &machine));
     skip_without("solves", "peers");
     skip_without("peers", "peers");
     skip_if(system("command -v mpirun >/dev/null") ? "there is no mpirun" : NULL, "peers");
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1), setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
     setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
+    setenv("OMPI_MCA_hwloc_base_binding_policy", "core", 1);
     for (int k = 0; k < 2; k++) {
         free(read_success("mpirun -n %d %s/peers meshgen/bracket/bracket_coarse.json --mesh "
                           "meshgen/bracket/bracket_tet4_coarse.msh --precondition %s --repetitions 2 --rows "
                           "'%s/peers.csv' 2>&1",
                           k + 1, build_folder(), kinds[k], test_folder));
         char *text = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print "
-                                  "$c[\"variant\"], $c[\"case\"], "
+                                  "$c[\"machine\"], $c[\"variant\"], $c[\"case\"], "
                                   "$c[\"ranks\"], $c[\"operation\"], ($c[\"error\"] < 1e-6), "
                                   "($c[\"median_s\"] * $c[\"setup_s\"] > 0), $c[\"status\"] }' "
                                   "'%s/peers.csv'",
                                   test_folder);
-        snprintf(part, sizeof part, "petsc_%s bracket_tet4_coarse-linear %d solve 1 1 ok\n", kinds[k], k + 1);
+        snprintf(part, sizeof part, "%s petsc_%s bracket_tet4_coarse-linear %d solve 1 1 ok\n", machine.slug,
+                 kinds[k], k + 1);
         assert_holds(text, part);
         assert_int_equal(count(text, " 1 1 ok\n"), 3);
         free(text);
     }
+    unsetenv("OMPI_MCA_hwloc_base_binding_policy");
     char *text = read_success("LC_ALL=C awk -f bench/solves.awk '%s/peers.csv'", test_folder);
     assert_holds(text, "## bracket_tet4_coarse-linear, tet4 on host\n");
     assert_holds(text, "| `petsc_boomeramg` | boomeramg | 2 | 1 | ");

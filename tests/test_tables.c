@@ -87,6 +87,98 @@ static void test_missing_rows_and_files_are_named(void **state)
     assert_says(text, "proves 'kernels', but kernels.csv is not there");
 }
 
+/* Makes a run of `patch` in the copy: boxes, other meshes, two precisions. Times are chosen so that
+ * throughput is 10 GDoF/s times a factor, with intervals of 5 % to both sides. */
+static void add_run(void)
+{
+    static const char *const rows[] = {
+        "box50-distorted,397953,double,1",
+        "box128-distorted,6440067,double,2",
+        "box128-distorted,6440067,single,4",
+        "irregular,5000000,double,1.5",
+        "irregular,5000000,mixed,3",
+        "irregular,5000000,single,failed",
+        "box119x119x119-distorted,5184000,double,2",
+        "irregular,300000,double,0.5",
+    };
+    static const char program[] =
+        "BEGIN { FS = \",\"; OFS = \",\"; split(\"jacvec_elastic jacvec\", op, \" \") }\n"
+        "{ t = $4 + 0 > 0 ? $2 / (1e10 * $4) : 0\n"
+        "for (i = 1; i <= 2; i++) print 4, \"cuda\", \"NVIDIA H200\", 1, \"patch\", \"hex8\", $1, \"auto\", "
+        "1, "
+        "\"clustered\", 1, $2, op[i], 9, t, 0.95 * t, 1.05 * t, 0, 1, $3, ($4 + 0 > 0 ? \"ok\" : \"failed\") "
+        "}\n";
+    char text[2000], path[300];
+    snprintf(path, sizeof path, "%s/made.awk", folder);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs(program, file) >= 0 && !fclose(file));
+    assert_int_equal(
+        run(text,
+            "cd '%s' && mkdir results/nvidia-h200/made && cd results/nvidia-h200/made && "
+            "echo schema,backend,device,threads,variant,element,case,order,plastic,plastic_pattern,n_elem,"
+            "n_dof,operation,repetitions,median_s,ci95_low_s,ci95_high_s,error,deterministic,precision,"
+            "status "
+            ">kernels.csv && echo key,value | tee samples.csv machine.csv table.md 2>&1",
+            folder),
+        0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (run(text, "cd '%s' && echo '%s' | awk -f made.awk 2>&1 >>results/nvidia-h200/made/kernels.csv",
+                folder, rows[i]))
+            fail_msg("%s", text);
+    assert_int_equal(run(text,
+                         "echo nvidia-h200,made,made,meshes precision, >>'%s/results/current.csv' && "
+                         "sh '%s/results/tables.sh' 2>&1",
+                         folder, folder),
+                     0);
+    assert_says(text, "docs/findings.md\n");
+}
+
+/* Meshes that are no cubes have a table with the ratio to the box of nearest size, each mesh has its lines in
+ * that of precisions, and a missing file of such a run is named, unless current.csv says that it lacks. */
+static void test_all_meshes_and_precisions_are_shown(void **state)
+{
+    (void)state;
+    static char text[400000];
+    char said[2000];
+    add_run();
+    snprintf(said, sizeof said, "%s/docs/findings.md", folder);
+    FILE *file = fopen(said, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_says(
+        text,
+        "| strategy | irregular, 5.00 M | of the box, 6.44 M | box119x119x119-distorted, 5.18 M | of the "
+        "box, 6.44 M | irregular, 0.30 M | of the box, 0.40 M |");
+    assert_says(
+        text, "| `patch` | 15.0 (14.3–15.8) | 0.75 (0.68–0.83) | 20.0 (19.0–21.1) | 1.00 (0.90–1.11) | 5.00 "
+              "(4.76–5.26) | 0.50 (0.45–0.55) |");
+    assert_says(
+        text,
+        "| Hex8 | box, 6.44 M | `patch` | 20.0 (19.0–21.1) |  | 40.0 (38.1–42.1) |  | 2.00 (1.81–2.21) |");
+    assert_says(text,
+                "| Hex8 | irregular, 5.00 M | `patch` | 15.0 (14.3–15.8) | 30.0 (28.6–31.6) | failed | 2.00 "
+                "(1.81–2.21) |  |");
+    assert_says(text, "(../results/nvidia-h200/made/meshes-cuda.svg)");
+    assert_int_equal(
+        run(said, "cd '%s/results' && rm nvidia-h200/made/machine.csv && sh tables.sh 2>&1", folder), 1);
+    assert_says(said, "proves 'meshes', but machine.csv is not there");
+    assert_int_equal(
+        run(said, "cd '%s/results' && sed -i '/,made,/s/$/machine.csv/' current.csv && sh tables.sh 2>&1",
+            folder),
+        0);
+    assert_int_equal(
+        run(said, "cd '%s/results' && echo key >nvidia-h200/made/machine.csv && sh tables.sh 2>&1", folder),
+        1);
+    assert_says(said, "has the machine.csv that it lacks");
+    assert_int_equal(run(said,
+                         "cd '%s/results' && rm -r nvidia-h200/made && sed -i '/,made,/d' current.csv && sh "
+                         "tables.sh 2>&1",
+                         folder),
+                     0);
+    if (run(said, "cmp docs/findings.md '%s/docs/findings.md' 2>&1", folder)) fail_msg("%s", said);
+}
+
 /* What plots/crossover.awk makes of rows of patch, on a GPU and its host, and of faster ones of `other`. */
 static void draw_crossover(char text[2000], const char *other)
 {
@@ -114,11 +206,57 @@ static void test_the_fastest_is_a_strategy(void **state)
     assert_string_not_equal(text, alone);
 }
 
+/* What an awk program of plots/ makes of rows of `patch`; a row is "backend,case,precision,size,seconds". */
+static void draw(char text[2000], const char *program, const char *rows)
+{
+    if (run(text,
+            "for r in %s; do echo $r; done | awk -F, -v OFS=, 'BEGIN { print "
+            "\"case,backend,device,threads,element,order,plastic,variant,operation,status,n_dof,median_s,"
+            "ci95_low_s,ci95_high_s,precision,commit\" } { print $2, $1, $1, 1, \"hex8\", \"auto\", 1, "
+            "\"patch\", \"jacvec\", ($5 ? \"ok\" : \"failed\"), $4, $5, $5, $5, $3, 0 }' | "
+            "awk %s variants/variants.def - 2>&1",
+            rows, program))
+        fail_msg("%s", text);
+}
+
+/* Meshes that are no cubes are in figures: beside the cube of nearest size, in each precision, and on the GPU
+ * beside its host. Without such rows nothing is drawn. */
+static void test_figures_show_all_meshes(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "cuda,box9-distorted,double,3000,3e-6 cuda,box99-distorted,double,3000000,1e-3 "
+        "cuda,irregular,double,2000000,1e-3 cuda,irregular,single,2000000,5e-4 "
+        "cuda,box3x4x5-distorted,double,2000,0 host,irregular,double,2000,1e-3";
+    static const char few[] = "cuda,box9-distorted,double,3000,3e-6 host,box9-distorted,double,3000,1e-3";
+    char text[2000];
+    draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", rows);
+    assert_says(text, "hex8 jacvec patch 1 3 3 3 1 1 1\n"); /* the large box */
+    assert_says(text, "hex8 jacvec patch 2 2 2 2 0.666667 0.666667 0.666667\n");
+    assert_says(text, "hex8 jacvec patch 3 1 1 1 1 1 1\n"); /* the small box, for the one that failed */
+    assert_says(text, "$lost << EOD\nhex8 jacvec patch 4\n");
+    assert_says(text, "group_hex8_2 = \"irregular\\n2.0 M\"\n");
+    draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", rows);
+    assert_says(text, "hex8 jacvec patch 1 2 2 2 1 1 1\nhex8 jacvec patch 2 4 4 4 2 2 2\nEOD\n");
+    draw(text, "-f plots/crossover.awk", rows);
+    assert_says(text, "hex8@irregular jacvec fastest_on_GPU 2000000 2000 ");
+    assert_says(text, "hex8@irregular jacvec patch_on_host 2000 2 ");
+    assert_says(text, "swept = 'hex8@irregular'");
+    draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", few);
+    assert_string_equal(text, "");
+    draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", few);
+    assert_string_equal(text, "");
+    draw(text, "-f plots/crossover.awk", few);
+    assert_says(text, "swept = 'hex8'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
                                        cmocka_unit_test(test_changed_number_is_named_and_mended),
+                                       cmocka_unit_test(test_all_meshes_and_precisions_are_shown),
                                        cmocka_unit_test(test_missing_rows_and_files_are_named),
-                                       cmocka_unit_test(test_the_fastest_is_a_strategy)};
+                                       cmocka_unit_test(test_the_fastest_is_a_strategy),
+                                       cmocka_unit_test(test_figures_show_all_meshes)};
     return cmocka_run_group_tests(tests, copy_tree, remove_tree);
 }

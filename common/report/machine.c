@@ -6,6 +6,7 @@
 #include "have/cuda.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,9 +54,24 @@ static void driver_version(size_t size, char *version)
 }
 #endif
 
-fe_status fe_machine_find(fe_machine *m)
+/* Cores that the system would let this process run on if nobody had bound it: it asks for all, sees what it
+ * gets (containers and control groups give a part), and goes back to where it was. */
+static int unbound_cores(void)
 {
-    *m = (fe_machine){.cores = fe_host_cores(), .host_threads = fe_host_cores()};
+    cpu_set_t own, all;
+    const int cores = fe_host_cores();
+    if (sched_getaffinity(0, sizeof own, &own)) return cores;
+    memset(&all, 0xff, sizeof all);
+    if (sched_setaffinity(0, sizeof all, &all)) return cores;
+    const int found = sched_getaffinity(0, sizeof all, &all) ? cores : CPU_COUNT(&all);
+    sched_setaffinity(0, sizeof own, &own);
+    return found;
+}
+
+fe_status fe_machine_find(int launched, fe_machine *m)
+{
+    const int cores = launched ? unbound_cores() : fe_host_cores();
+    *m = (fe_machine){.cores = cores, .host_threads = cores};
     m->memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     FE_TRY(device_name(&fe_backend_host, sizeof m->cpu, m->cpu));
 #if FE_HAVE_CUDA

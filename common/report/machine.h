@@ -12,15 +12,17 @@ typedef struct fe_machine {
     char slug[64]; /* folder name: "nvidia-h100-80gb-hbm3" from the GPU, else "amd-epyc-7b13-64-cores" */
     char cpu[128], gpu[128]; /* gpu empty where there is none */
     char driver[64];         /* of the GPU */
-    int cores, host_threads; /* that this process may run on; that the host's ceilings were measured with */
+    int cores, host_threads; /* that processes may run on; that the host's ceilings were measured with */
     double memory;           /* bytes of the host */
     /* measured; 0 where not: the fastest copy (bytes read + bytes written) / s or read, and FP64 fused
      * multiply-adds as two operations / s */
     double host_copy, host_flop, cuda_copy, cuda_flop;
 } fe_machine;
 
-/* Names and sizes; the ceilings stay 0, and host_threads is cores. */
-fe_status fe_machine_find(fe_machine *m);
+/* Names and sizes; the ceilings stay 0, and host_threads is cores. `launched`: this process is one of several
+ * that share the machine. Its launcher may have bound it to a few cores; all that it could have been given
+ * then count, so that the name is that of a process that is not bound. */
+fe_status fe_machine_find(int launched, fe_machine *m);
 /* Lower case, with every run of other characters than a-z and 0-9 turned into one hyphen. */
 void fe_machine_slug(const char *name, size_t size, char *slug);
 
