@@ -22,6 +22,8 @@ typedef struct fe_problem {
     fe_view view;
     struct fe_device *device;
     fe_floats floats;
+    int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
+                      want */
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts

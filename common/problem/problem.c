@@ -80,7 +80,7 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
     if (s->n_elem > (INT32_MAX - 64) / 8)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
                        mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
-    *p = (fe_problem){.kind = kind, .device = d};
+    *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
     p->view = (fe_view){.n_owned = s->n_owned,
                         .n_local = s->n_local,
                         .n_node_interior = s->n_node_interior,
