@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, crossover, operations, ceiling, breakdown, scaling, Anderson
+# Draws all figures of result folders: throughput, crossover, operations, ceiling, break-even, breakdown, scaling, Anderson
 # acceleration and orthogonality, for each backend that has rows, as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
@@ -46,6 +46,12 @@ for folder in "$@"; do
             grep -q "^shared = ''" "$work/data.gp" || figures="$figures plastic" # where there are several shares
             for figure in $figures; do draw "$folder" "$figure" $backend; done
         fi
+        for reference in element_atomic assembled_bsr; do
+            [ -f "$folder/kernels.csv" ] || continue
+            awk -v backend=$backend -v reference=$reference -f results/break_even.awk -f plots/break_even.awk \
+                variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
+            [ ! -s "$work/data.gp" ] || draw "$folder" "break-even-$reference" $backend throughput # where a set-up is repaid
+        done
         if [ -f "$folder/solves.csv" ]; then
             awk -v backend=$backend -f plots/breakdown.awk variants/variants.def "$folder/solves.csv" >"$work/data.gp"
             [ ! -s "$work/data.gp" ] || draw "$folder" breakdown $backend
