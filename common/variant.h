@@ -124,6 +124,10 @@ fe_status fe_problem_open_floats(fe_problem *p, int precision);
  * numbers (fe_coordinates, fe_tangents). */
 fe_problem fe_problem_in(const fe_problem *p, int precision);
 
+/* Elements at each local node, [n_local] in host memory, for set-ups: of owned nodes the lengths of the
+ * view's rows, of ghosts counted among the border's elements. conn: the view's, in host memory. */
+fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, int **valence);
+
 /* Makes the floats of the table's precision and calls setup where there is one; *work is NULL otherwise.
  * FE_BAD_INPUT where the precision does not have the element kind. */
 fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work);

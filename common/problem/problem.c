@@ -95,6 +95,27 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
     return status;
 }
 
+fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, int **valence)
+{
+    const fe_view *m = &p->view;
+    int *first = NULL;
+    FE_ALLOCATE(*valence, m->n_local, "elements at nodes");
+    FE_RESERVE(first, m->n_owned + 1, "elements at nodes");
+    const fe_status status = p->device->ops->memory.download(
+        p->device, ((size_t)m->n_owned + 1) * sizeof *first, m->corner_first, first);
+    if (status == FE_OK) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int i = 0; i < m->n_owned; i++) (*valence)[i] = first[i + 1] - first[i];
+    }
+    for (int a = 0; a < fe_corners(p->kind); a++)
+        for (int e = m->n_elem_interior; e < m->n_elem; e++) {
+            const int node = conn[(size_t)a * m->ld + e];
+            (*valence)[node] += node >= m->n_owned;
+        }
+    free(first);
+    return status;
+}
+
 void fe_problem_accept(fe_problem *p)
 {
     const fe_state swap = p->view.committed;

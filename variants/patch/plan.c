@@ -431,36 +431,17 @@ static fe_status write_records(const draft *k, fe_device *d)
     return status;
 }
 
-/* Elements at each node: of owned ones the view's rows, of ghosts counted among the border's elements. */
-static fe_status count_valence(draft *k, fe_device *d)
+static fe_status build(draft *k, const fe_problem *p)
 {
     const fe_view *m = k->m;
-    int *first = NULL;
-    FE_ALLOCATE(k->valence, m->n_local, "patches");
-    FE_RESERVE(first, m->n_owned + 1, "patches");
-    const fe_status status =
-        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *first, m->corner_first, first);
-    if (status == FE_OK) {
-#pragma omp parallel for schedule(static) num_threads(k->threads)
-        for (int i = 0; i < m->n_owned; i++) k->valence[i] = first[i + 1] - first[i];
-    }
-    for (int a = 0; a < k->n_corner; a++)
-        for (int e = m->n_elem_interior; e < m->n_elem; e++)
-            if (node_of(k, e, a) >= m->n_owned) k->valence[node_of(k, e, a)]++;
-    free(first);
-    return status;
-}
-
-static fe_status build(draft *k, fe_device *d)
-{
-    const fe_view *m = k->m;
+    fe_device *d = p->device;
     const size_t corners = (size_t)k->n_corner * m->ld;
     FE_RESERVE(k->conn, corners, "patches");
     FE_RESERVE(k->x, 3 * (size_t)m->n_local, "patches");
     FE_RESERVE(k->order, m->n_elem, "patches");
     FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
-    FE_TRY(count_valence(k, d));
+    FE_TRY(fe_problem_valence(p, k->conn, k->threads, &k->valence));
     FE_TRY(sort_pieces(k, 0, m->n_elem_interior));
     FE_TRY(sort_pieces(k, m->n_elem_interior, m->n_elem));
     FE_ALLOCATE(k->piece, k->n_piece[0] + k->n_piece[1], "patches");
@@ -495,7 +476,7 @@ fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
                .n_piece = {(m->n_elem_interior + most - 1) / most,
                            (m->n_elem - m->n_elem_interior + most - 1) / most},
                .plan = plan};
-    const fe_status status = build(&k, p->device);
+    const fe_status status = build(&k, p);
     close_draft(&k);
     return status;
 }
