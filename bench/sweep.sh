@@ -426,7 +426,7 @@ give_up() {
 }
 
 tabulate() { # SCRIPT ROWS TABLE
-    awk -f "bench/$1" "$folder/$2" >"$scratch/$3" && mv "$scratch/$3" "$folder/$3" || full_disk
+    awk -f results/break_even.awk -f "bench/$1" "$folder/$2" >"$scratch/$3" && mv "$scratch/$3" "$folder/$3" || full_disk
 }
 # Rows, tables and figures of all that is finished.
 publish() {

@@ -6,7 +6,8 @@
 # operation over precisions. A cell is the median throughput and its 95 % interval. Bold is
 # the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
 # The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
-# all. A variant whose sums changed in any row of the backend does not count as reproducible anywhere. Rows of mixed and
+# all. A table of its own holds set-ups and when they are repaid (results/break_even.awk, which is loaded first).
+# A variant whose sums changed in any row of the backend does not count as reproducible anywhere. Rows of mixed and
 # single precision have tables of their own.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -38,7 +39,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     unit = backend == "host" ? 1e-6 : 1e-9
     if (status[at] == "ok") {
         timed[group] = 1
-        median[at] = unit * dof / get("median_s")
+        median[at] = unit * dof / get("median_s"); seconds[at] = get("median_s")
         low[at] = unit * dof / get("ci95_high_s"); high[at] = unit * dof / get("ci95_low_s")
         if (get("ceiling_share") > 0) ceiling[group, get("operation")] = median[at] / get("ceiling_share")
         if (get("ceiling_share") > 1.02) above[at] = 1 # FE_ROW_ABOVE
@@ -47,7 +48,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
         sizes[backend, element, setting] = sizes[backend, element, setting] " " dof
     }
     if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
-    if (get("setup_s") != "") setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s"))
+    if (get("setup_s") != "") { setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s")); setup_s[group, variant] = get("setup_s") }
     if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
     repeats[at] = get("deterministic")
     if (repeats[at] == "0" && precision() == "double") changes[backend, variant, kind_of(get("operation"))] = 1
@@ -139,6 +140,44 @@ function operations(backend, element, setting,    part, dof, group, o, v, varian
     text = ""
     for (o = 1; o <= n_op; o++) text = text " " price(backend, group, ops[o]) " |"
     if (text ~ /[0-9]/) print "| *best reproducible / best of all* |" text " | | | | |"
+}
+# After how many products of an operation a variant's set-up is repaid; empty: never, or not known.
+function repaid(group, op, variant, other,    at, base) {
+    at = group SUBSEP op SUBSEP variant; base = group SUBSEP op SUBSEP other
+    if (variant == other || status[at] != "ok" || status[base] != "ok") return ""
+    if (setup_s[group, variant] == "" || setup_s[group, other] == "") return ""
+    if (variant " " other ~ /assembled_/ && (!((group, "material", variant) in seconds) || !((group, "material", other) in seconds))) return ""
+    return break_even(more_setup(variant, setup_s[group, variant], seconds[group, "material", variant], \
+        other, setup_s[group, other], seconds[group, "material", other]), seconds[base] - seconds[at])
+}
+# Set-ups, and when they are repaid, at the largest size.
+function set_ups(backend, element, setting,    group, v, r, o, variant, text, rows, part) {
+    group = backend SUBSEP element SUBSEP setting SUBSEP largest(sizes[backend, element, setting])
+    split("element_atomic assembled_bsr", references, " "); split("jacvec_elastic jacvec", product, " ")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]
+        if (variant == "element_only" || setup[group, variant] == "") continue
+        text = "| `" variant "` | " setup[group, variant] " |"
+        for (o = 1; o <= 2; o++) {
+            part = seconds[group, product[o], variant]
+            text = text " " (part > 0 ? sprintf("%.0f", setup_s[group, variant] / part) : "") " |"
+        }
+        for (r = 1; r <= 2; r++) for (o = 1; o <= 2; o++) {
+            part = repaid(group, product[o], variant, references[r])
+            if (part != "") rows++
+            text = text " " part " |"
+        }
+        lines[v] = text
+    }
+    if (rows) {
+        printf "\n## %s on %s, %d DoF: set-up and break-even\n\n", element, backend, largest(sizes[backend, element, setting])
+        print "Break-even: products after which the set-up is repaid by faster products; empty: never. With matrices, set-ups are"
+        print "counted with one call of `material`, which assembles.\n"
+        print "| variant | set-up ms | in products of `jacvec_elastic` | of `jacvec` | break-even with `element_atomic`, `jacvec_elastic` | `jacvec` | with `assembled_bsr`, `jacvec_elastic` | `jacvec` |"
+        print "|---|---:|---:|---:|---:|---:|---:|---:|"
+        for (v = 1; v <= count["variants"]; v++) if (v in lines) print lines[v]
+    }
+    for (v in lines) delete lines[v]
 }
 # jacvec over all orders (plastic 1) or over all plastic shares of a pattern (lexicographic), at the largest
 # common size.
@@ -280,10 +319,15 @@ END {
         split(item["groups", g], name, SUBSEP)
         shown = 0
         usual = usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP "box"
-        if (sizes[name[1], name[2], usual] != "") { operations(name[1], name[2], usual); continue }
+        if (sizes[name[1], name[2], usual] != "") {
+            operations(name[1], name[2], usual)
+            set_ups(name[1], name[2], usual)
+            continue
+        }
         for (i = 1; i <= count["settings"]; i++)
             if (!shown && sizes[name[1], name[2], item["settings", i]] != "") {
                 operations(name[1], name[2], item["settings", i])
+                set_ups(name[1], name[2], item["settings", i])
                 shown = 1
             }
     }

@@ -22,6 +22,8 @@ typedef struct fe_problem {
     fe_view view;
     struct fe_device *device;
     fe_floats floats;
+    int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
+                      want */
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
@@ -121,6 +123,10 @@ fe_status fe_problem_open_floats(fe_problem *p, int precision);
 /* The problem as operations of a precision see it: its view has coordinates and tangents in that precision's
  * numbers (fe_coordinates, fe_tangents). */
 fe_problem fe_problem_in(const fe_problem *p, int precision);
+
+/* Elements at each local node, [n_local] in host memory, for set-ups: of owned nodes the lengths of the
+ * view's rows, of ghosts counted among the border's elements. conn: the view's, in host memory. */
+fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, int **valence);
 
 /* Makes the floats of the table's precision and calls setup where there is one; *work is NULL otherwise.
  * FE_BAD_INPUT where the precision does not have the element kind. */

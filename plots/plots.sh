@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws all figures of result folders: throughput, crossover, operations, ceiling, meshes, precisions, breakdown,
-# scaling, Anderson acceleration and orthogonality, for each backend that has rows, as SVG and PNG.
+# Draws all figures of result folders: throughput, crossover, operations, ceiling, meshes, precisions, break-even,
+# breakdown, scaling, Anderson acceleration and orthogonality, for each backend that has rows, as SVG and PNG.
 #   sh plots/plots.sh FOLDER...     from the root of the repository
 set -eu
 export LC_ALL=C.UTF-8
@@ -50,6 +50,12 @@ for folder in "$@"; do
             [ -f "$folder/kernels.csv" ] || continue
             awk -v backend=$backend -v what=$figure -f plots/groups.awk variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
             [ ! -s "$work/data.gp" ] || draw "$folder" $figure $backend groups
+        done
+        for reference in element_atomic assembled_bsr; do
+            [ -f "$folder/kernels.csv" ] || continue
+            awk -v backend=$backend -v reference=$reference -f results/break_even.awk -f plots/break_even.awk \
+                variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
+            [ ! -s "$work/data.gp" ] || draw "$folder" "break-even-$reference" $backend throughput # where a set-up is repaid
         done
         if [ -f "$folder/solves.csv" ]; then
             awk -v backend=$backend -f plots/breakdown.awk variants/variants.def "$folder/solves.csv" >"$work/data.gp"

@@ -619,10 +619,20 @@ function bracket(    r, f, k) {
     }
     out("No current run holds the bracket.")
 }
+# Products after which a strategy's set-up is repaid against element_atomic: results/break_even.awk.
+function repaid(r, b, e, v, op,    o, d, at, base, point, more) {
+    o = main_order(r, b, e); d = largest[r, b, e, o]; point = 1e3 * (b == "host" ? 1e-6 : 1e-9) * d
+    at = row(r, b, e, v, op); base = row(r, b, e, "element_atomic", op)
+    if (v == "element_atomic" || !(at in mid) || !(base in mid)) return ""
+    if (v ~ /^assembled_/ && (!(row(r, b, e, v, "material") in mid) || !(row(r, b, e, "element_atomic", "material") in mid))) return ""
+    more = more_setup(v, setup[r, b, e, o, d, v], v ~ /^assembled_/ ? point / mid[row(r, b, e, v, "material")] : 0, "element_atomic", \
+        setup[r, b, e, o, d, "element_atomic"], v ~ /^assembled_/ ? point / mid[row(r, b, e, "element_atomic", "material")] : 0)
+    return break_even(more, point / mid[base] - point / mid[at])
+}
 # One strategy on all current machines, or two that share a folder.
 function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
     n = split(list, v, " "); split("cuda host", backends, " ")
-    out("| machine | element | strategy | `residual` | `jacvec_elastic` | `jacvec` | `diagonal` | own B/DoF | set-up, ms |"); out("|---|---|---|---:|---:|---:|---:|---:|---:|")
+    out("| machine | element | strategy | `residual` | `jacvec_elastic` | `jacvec` | `diagonal` | own B/DoF | set-up, ms | break-even, elastic | tangents |"); out("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
         b = backends[k]
         if (!((r, "kernels") in has_word) || !((r, b) in has_backend)) continue
@@ -633,11 +643,12 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
             text = "| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
             for (p = 1; p <= n_op; p++) if (ops[p] != "material") text = text " | " cell(row(r, b, elements[e], v[i], ops[p]))
             if (state[row(r, b, elements[e], v[i], "jacvec")] == "") need(row(r, b, elements[e], v[i], "jacvec"))
-            out(text " | " sprintf("%.0f", own[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " digits(setup[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " |")
+            out(text " | " sprintf("%.0f", own[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " digits(setup[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " \
+                repaid(r, b, elements[e], v[i], "jacvec_elastic") " | " repaid(r, b, elements[e], v[i], "jacvec") " |")
         }
     }
     out("")
-    wrap("GDoF/s on GPUs, MDoF/s on hosts: medians with 95 % intervals, all elements plastic, " order_words() ", the largest size of it. The first column links to the run's table.", "")
+    wrap("GDoF/s on GPUs, MDoF/s on hosts: medians with 95 % intervals, all elements plastic, " order_words() ", the largest size of it. The first column links to the run's table. Break-even: products after which the set-up is repaid against `element_atomic`, of matrices with one assembly; empty: never.", "")
 }
 function profile_table(prefix,    r, i, w, c, n, before) {
     before = new

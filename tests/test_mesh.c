@@ -1,4 +1,5 @@
 /* Meshes in memory: boxes, orders, adjacency, parts, the figures of quality. */
+#include "common/base/sort.h"
 #include "common/mesh/bisect.h"
 #include "common/mesh/jacobian.h"
 #include "common/mesh/mesh.h"
@@ -184,6 +185,98 @@ static void bisection_makes_compact_pieces(void **state)
     fe_mesh_close(&mesh);
 }
 
+/* A textbook bisection: each range sorted by the coordinate on its longest axis, then by the order before. */
+typedef struct ranked {
+    double x;
+    int place, item;
+} ranked;
+static int by_rank(const void *p, const void *q)
+{
+    const ranked *a = p, *b = q;
+    return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->place > b->place) - (a->place < b->place);
+}
+static int by_place(const void *p, const void *q)
+{
+    return ((const ranked *)p)->place - ((const ranked *)q)->place;
+}
+static void cut_slowly(const double *x, ranked *r, int n, int most)
+{
+    if (n <= most) return;
+    const int left = (n + most - 1) / most / 2 * most;
+    double longest = -1.0;
+    int axis = 0;
+    for (int c = 2; c >= 0; --c) {
+        double low = INFINITY, high = -INFINITY;
+        for (int i = 0; i < n; ++i) {
+            low = fmin(low, x[3 * (size_t)r[i].item + c]);
+            high = fmax(high, x[3 * (size_t)r[i].item + c]);
+        }
+        if (high - low > longest) longest = high - low, axis = c;
+    }
+    for (int i = 0; i < n; ++i) r[i].x = x[3 * (size_t)r[i].item + axis];
+    qsort(r, (size_t)n, sizeof *r, by_rank);
+    qsort(r, (size_t)left, sizeof *r, by_place);
+    qsort(r + left, (size_t)(n - left), sizeof *r, by_place);
+    cut_slowly(x, r, left, most);
+    cut_slowly(x, r + left, n - left, most);
+}
+
+/* Any number of threads gives what the textbook gives: items at many equal coordinates, so few and so many
+ * that one thread and all of them cut. */
+static void bisection_is_that_of_the_textbook(void **state)
+{
+    (void)state;
+    static const struct {
+        int n, most, values; /* coordinates are whole numbers below this */
+    } cases[] = {
+        {1, 4, 3}, {9, 4, 1}, {500, 7, 5}, {5000, 128, 1000000}, {90000, 360, 40}, {70000, 29999, 1 << 30}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        const int n = cases[k].n, most = cases[k].most;
+        double *x = malloc(3 * (size_t)n * sizeof *x);
+        int *order = malloc((size_t)n * sizeof *order);
+        ranked *r = malloc((size_t)n * sizeof *r);
+        assert_true(x && order && r);
+        for (int i = 0; i < 3 * n; ++i)
+            x[i] = (double)(fe_mix((uint64_t)i + 7) % (uint64_t)cases[k].values) - cases[k].values / 2;
+        for (int i = 0; i < n; ++i) r[i] = (ranked){0.0, i, n - 1 - i};
+        cut_slowly(x, r, n, most);
+        for (int threads = 1; threads < 8; threads += threads) {
+            for (int i = 0; i < n; ++i) order[i] = n - 1 - i;
+            must(fe_bisect(x, order, n, most, threads));
+            for (int i = 0; i < n; ++i)
+                if (order[i] != r[i].item)
+                    fail_msg("case %zu, %d threads: item %d at place %d, not %d", k, threads, order[i], i,
+                             r[i].item);
+        }
+        free(x), free(order), free(r);
+    }
+}
+
+/* Words come sorted by their keys, and equal keys in the order of the items. */
+static void words_are_sorted(void **state)
+{
+    (void)state;
+    static const uint32_t greatest[] = {0, 1, 2000, 3000000, UINT32_MAX};
+    enum { MOST = 60000 };
+    static uint64_t word[MOST];
+    for (size_t k = 0; k < sizeof greatest / sizeof *greatest; ++k)
+        for (int n = 1; n <= MOST; n *= 11)
+            for (int threads = 1; threads < 9; threads += 3) {
+                uint64_t sum = 0;
+                for (int i = 0; i < n; ++i) {
+                    const uint32_t key = (uint32_t)(fe_mix((uint64_t)i) % ((uint64_t)greatest[k] + 1));
+                    word[i] = fe_word_of(key, i);
+                    sum += fe_mix(word[i]);
+                }
+                must(fe_sort_words(word, n, threads));
+                for (int i = 0; i < n; ++i) {
+                    assert_true(i == 0 || word[i - 1] < word[i]);
+                    sum -= fe_mix(word[i]);
+                }
+                assert_true(sum == 0); /* the words are the same */
+            }
+}
+
 /* Six times the volume of element i of a fan; node [..] are the piece's nodes in the mesh. */
 static double fan_volume(const fe_mesh *mesh, const int *node, const patch_fan *fan, int i)
 {
@@ -321,7 +414,7 @@ static void parts_are_found(void **state)
     assert_int_equal(n_part, 1);
     free(part);
     memmove(mesh.conn + 16, mesh.conn + 24, 16 * sizeof *mesh.conn);
-    mesh.n_elem = 4;
+    mesh.n_elem = mesh.group[6].n_facet = 4;
     must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 5));
     must(fe_mesh_components(&mesh, &n_part, &part));
     assert_int_equal(n_part, 2);
@@ -330,7 +423,6 @@ static void parts_are_found(void **state)
     free(part);
     must(fe_mesh_reorder(&mesh, FE_ORDER_RCM, 0));
     assert_true(is_permutation(mesh.node_tag, mesh.n_node));
-    mesh.group[6].n_facet = 4;
     fe_mesh_close(&mesh);
 }
 
@@ -358,10 +450,16 @@ static void quality_of_ideal_elements(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boxes_have_volume_and_sides),     cmocka_unit_test(tetrahedra_fit_together),
-        cmocka_unit_test(bad_boxes_are_refused),           cmocka_unit_test(orders_only_renumber),
-        cmocka_unit_test(bisection_makes_compact_pieces),  cmocka_unit_test(tetrahedra_are_covered_by_fans),
-        cmocka_unit_test(node_elements_are_the_transpose), cmocka_unit_test(parts_are_found),
+        cmocka_unit_test(boxes_have_volume_and_sides),
+        cmocka_unit_test(tetrahedra_fit_together),
+        cmocka_unit_test(bad_boxes_are_refused),
+        cmocka_unit_test(orders_only_renumber),
+        cmocka_unit_test(bisection_makes_compact_pieces),
+        cmocka_unit_test(bisection_is_that_of_the_textbook),
+        cmocka_unit_test(words_are_sorted),
+        cmocka_unit_test(tetrahedra_are_covered_by_fans),
+        cmocka_unit_test(node_elements_are_the_transpose),
+        cmocka_unit_test(parts_are_found),
         cmocka_unit_test(quality_of_ideal_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

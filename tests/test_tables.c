@@ -250,6 +250,44 @@ static void test_figures_show_all_meshes(void **state)
     assert_says(text, "swept = 'hex8'");
 }
 
+/* Rows of three strategies: set-up, product and material in seconds. */
+#define SET_UP_ROWS                                                                                          \
+    "{ echo case,backend,device,threads,element,order,plastic,variant,setup_s,operation,status,n_dof,"       \
+    "median_s,ci95_low_s,ci95_high_s,commit,precision; for v in element_atomic:0:4:1 patch:9:2:1 "           \
+    "element_team:0:3:1 element_warp:1:5:1 assembled_bsr:20:1:8; do echo $v | "                              \
+    "{ IFS=: read -r n s t m; for o in jacvec:$t material:$m; do "                                           \
+    "echo box9-distorted,cuda,G,1,hex8,auto,1,$n,$s,${o%%:*},ok,3000,${o#*:},${o#*:},${o#*:},0,double; "     \
+    "done; }; done; }"
+
+/* 9 / (4 - 2) = 4.5 products against element_atomic; against the matrix, which is faster by one second and
+ * whose set-up and assembly take 20 - 9 + 8 - 1 = 18 s longer, the matrix is repaid after 18. element_team is
+ * at once, element_warp never. */
+static void test_set_ups_are_repaid(void **state)
+{
+    (void)state;
+    char text[2000];
+    if (run(text, SET_UP_ROWS " | awk -v backend=cuda -v reference=element_atomic -f results/break_even.awk "
+                              "-f plots/break_even.awk variants/variants.def - 2>&1"))
+        fail_msg("%s", text);
+    assert_says(text, "hex8 jacvec patch 3000 5 5 5\n");
+    assert_says(text, "hex8 jacvec element_team 3000 1 1 1\n");
+    assert_says(text, "hex8 jacvec assembled_bsr 3000 9 9 9\n");
+    if (strstr(text, "element_warp")) fail_msg("%s", text);
+    if (run(text, SET_UP_ROWS " | awk -v backend=cuda -v reference=patch -f results/break_even.awk "
+                              "-f plots/break_even.awk variants/variants.def - 2>&1"))
+        fail_msg("%s", text);
+    assert_says(text, "hex8 jacvec assembled_bsr 3000 18 18 18\n");
+    if (run(text, SET_UP_ROWS
+            " | awk -f results/break_even.awk -f bench/table.awk 2>&1 | grep '|.*|.*|.*|.*|.*|.*|.*|.*|' "
+            "| grep -v GDoF | tail -5"))
+        fail_msg("%s", text);
+    assert_says(text, "| `element_atomic` | 0.00 |  | 0 |  |  |  |  |\n");
+    assert_says(text, "| `patch` | 9000.00 |  | 4 |  | 5 |  |  |\n");
+    assert_says(text, "| `element_team` | 0.00 |  | 0 |  | 0 |  |  |\n");
+    assert_says(text, "| `element_warp` | 1000.00 |  | 0 |  |  |  |  |\n");
+    assert_says(text, "| `assembled_bsr` | 20000.00 |  | 20 |  | 9 |  |  |\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
@@ -257,6 +295,7 @@ int main(void)
                                        cmocka_unit_test(test_all_meshes_and_precisions_are_shown),
                                        cmocka_unit_test(test_missing_rows_and_files_are_named),
                                        cmocka_unit_test(test_the_fastest_is_a_strategy),
-                                       cmocka_unit_test(test_figures_show_all_meshes)};
+                                       cmocka_unit_test(test_figures_show_all_meshes),
+                                       cmocka_unit_test(test_set_ups_are_repaid)};
     return cmocka_run_group_tests(tests, copy_tree, remove_tree);
 }

@@ -81,17 +81,22 @@ static fe_status host_zero(fe_device *d, size_t bytes, void *memory)
     return FE_OK;
 }
 
+static void copy(fe_device *d, size_t bytes, const void *from, void *to)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads) if (bytes > 64 * BLOCK)
+    for (size_t b = 0; b < n_block(bytes); b++)
+        memcpy((char *)to + b * BLOCK, (const char *)from + b * BLOCK, block_rows(bytes, b));
+}
+
 static fe_status host_upload(fe_device *d, size_t bytes, const void *host, void *memory)
 {
-    (void)d;
-    memcpy(memory, host, bytes);
+    copy(d, bytes, host, memory);
     return FE_OK;
 }
 
 static fe_status host_download(fe_device *d, size_t bytes, const void *memory, void *host)
 {
-    (void)d;
-    memcpy(host, memory, bytes);
+    copy(d, bytes, memory, host);
     return FE_OK;
 }
 

@@ -102,17 +102,21 @@ int fe_exit_code(fe_status status, const char *program)
     return status == FE_BAD_INPUT ? 2 : status == FE_INTERRUPTED ? 130 : 1;
 }
 
-fe_status fe_allocate(size_t count, size_t size, const char *what, void **out)
+fe_status fe_reserve(size_t count, size_t size, const char *what, void **out)
 {
     *out = NULL;
     if (size && count > (SIZE_MAX - 64) / size)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
                        size);
     const size_t bytes = (count * size + 63) / 64 * 64;
-    void *memory = aligned_alloc(64, bytes ? bytes : 64);
-    if (!memory) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
-    memset(memory, 0, bytes ? bytes : 64);
-    *out = memory;
+    *out = aligned_alloc(64, bytes ? bytes : 64);
+    return *out ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
+}
+
+fe_status fe_allocate(size_t count, size_t size, const char *what, void **out)
+{
+    FE_TRY(fe_reserve(count, size, what, out));
+    memset(*out, 0, (count * size + 63) / 64 * 64);
     return FE_OK;
 }
 

@@ -50,8 +50,13 @@ int fe_exit_code(fe_status status, const char *program);
 /* Allocation of count × size bytes of host memory, zeroed and checked for overflow; *out stays NULL on
  * failure. Aligned to 64 bytes. Released by free(). */
 fe_status fe_allocate(size_t count, size_t size, const char *what, void **out);
+/* The same, not zeroed: for large arrays whose entries are all written before they are read. Their pages
+ * become resident where the threads write them. */
+fe_status fe_reserve(size_t count, size_t size, const char *what, void **out);
 #define FE_ALLOCATE(pointer, count, what)                                                                    \
     FE_TRY(fe_allocate((size_t)(count), sizeof *(pointer), (what), (void **)&(pointer)))
+#define FE_RESERVE(pointer, count, what)                                                                     \
+    FE_TRY(fe_reserve((size_t)(count), sizeof *(pointer), (what), (void **)&(pointer)))
 
 /* Seconds of a steady clock. */
 double fe_seconds(void);

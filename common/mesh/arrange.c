@@ -1,72 +1,86 @@
 /* Orders that suit strategies: compact pieces of elements, and rows whose neighbours share nodes. */
+#include "common/base/sort.h"
 #include "common/mesh/bisect.h"
 #include "common/mesh/mesh.h"
 
+#include <limits.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- compact pieces of elements, nodes in the order of pieces ------------------------------------------- */
 
-static int ascending(const void *p, const void *q)
+/* centre [n][3] of elements elem [n]. */
+static void find_centres(const fe_mesh *mesh, const int *elem, int n, int threads, double *centre)
 {
-    const int a = *(const int *)p, b = *(const int *)q;
-    return (a > b) - (a < b);
+    const int nc = fe_corners(mesh->kind);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int k = 0; k < n; ++k) {
+        double sum[3] = {0};
+        for (int a = 0; a < nc; ++a)
+            for (int i = 0; i < 3; ++i)
+                sum[i] += mesh->x[3 * (size_t)mesh->conn[(size_t)elem[k] * nc + a] + i] / nc;
+        memcpy(centre + 3 * (size_t)k, sum, sizeof sum);
+    }
 }
 
 fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
 {
-    const int nc = fe_corners(mesh->kind);
+    const int threads = omp_get_max_threads();
     double *centre = NULL;
     int *order = NULL;
-    FE_ALLOCATE(centre, 3 * (size_t)n, "renumbering");
-    for (int k = 0; k < n; ++k)
-        for (int a = 0; a < nc; ++a)
-            for (int i = 0; i < 3; ++i)
-                centre[3 * (size_t)k + i] +=
-                    mesh->x[3 * (size_t)mesh->conn[(size_t)elem[k] * nc + a] + i] / nc;
-    fe_status status = fe_allocate((size_t)n, sizeof *order, "renumbering", (void **)&order);
+    FE_RESERVE(centre, 3 * (size_t)n, "renumbering");
+    fe_status status = fe_reserve((size_t)n, sizeof *order, "renumbering", (void **)&order);
     if (status == FE_OK) {
+        find_centres(mesh, elem, n, threads, centre);
+#pragma omp parallel for schedule(static) num_threads(threads)
         for (int k = 0; k < n; ++k) order[k] = k;
-        fe_bisect(centre, order, n, fe_piece_elements(mesh->kind), omp_get_max_threads());
+        status = fe_bisect(centre, order, n, fe_piece_elements(mesh->kind), threads);
+    }
+    if (status == FE_OK) {
+#pragma omp parallel for schedule(static) num_threads(threads)
         for (int k = 0; k < n; ++k) order[k] = elem[order[k]];
-        for (int k = 0; k < n; ++k) elem[k] = order[k];
+        memcpy(elem, order, (size_t)n * sizeof *elem);
     }
     free(centre), free(order);
     return status;
 }
 
-/* Piece after piece the places, in node_order, of the nodes that no earlier piece has, in ascending order;
- * nodes without elements last. place [n_node]: where a node is in node_order, -1 once it was taken. */
-static void nodes_by_piece(const fe_mesh *mesh, const int *elem_order, int *place, int *taken)
+/* Makes *lowest the lower one of itself and a number, while other threads do the same. */
+static void lower(int *lowest, int number)
+{
+    int before = __atomic_load_n(lowest, __ATOMIC_RELAXED);
+    while (number < before &&
+           !__atomic_compare_exchange_n(lowest, &before, number, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+/* The first piece that has a node, INT_MAX for nodes without elements. */
+static void find_first_pieces(const fe_mesh *mesh, const int *elem_order, int threads, int *piece)
 {
     const int nc = fe_corners(mesh->kind), most = fe_piece_elements(mesh->kind);
-    int n = 0;
-    for (int first = 0; first < mesh->n_elem; first += most) {
-        const int start = n, end = first + most < mesh->n_elem ? first + most : mesh->n_elem;
-        for (int k = first; k < end; ++k)
-            for (int a = 0; a < nc; ++a) {
-                int *at = &place[mesh->conn[(size_t)elem_order[k] * nc + a]];
-                if (*at >= 0) taken[n++] = *at, *at = -1;
-            }
-        qsort(taken + start, (size_t)(n - start), sizeof *taken, ascending);
-    }
-    for (int i = 0; i < mesh->n_node; ++i)
-        if (place[i] >= 0) taken[n++] = place[i];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < mesh->n_node; ++i) piece[i] = INT_MAX;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int k = 0; k < mesh->n_elem; ++k)
+        for (int a = 0; a < nc; ++a) lower(&piece[mesh->conn[(size_t)elem_order[k] * nc + a]], k / most);
 }
 
 fe_status fe_mesh_order_pieces(const fe_mesh *mesh, int *elem_order, int *node_order)
 {
-    int *place = NULL, *taken = NULL;
+    const int n = mesh->n_node, threads = omp_get_max_threads();
+    int *piece = NULL;
+    uint64_t *word = NULL;
     FE_TRY(fe_mesh_sort_pieces(mesh, mesh->n_elem, elem_order));
-    FE_ALLOCATE(place, mesh->n_node, "renumbering");
-    const fe_status status = fe_allocate((size_t)mesh->n_node, sizeof *taken, "renumbering", (void **)&taken);
-    for (int i = 0; i < mesh->n_node; ++i) place[node_order[i]] = i;
+    FE_RESERVE(piece, n, "renumbering");
+    fe_status status = fe_reserve((size_t)n, sizeof *word, "renumbering", (void **)&word);
     if (status == FE_OK) {
-        nodes_by_piece(mesh, elem_order, place, taken);
-        for (int i = 0; i < mesh->n_node; ++i) taken[i] = node_order[taken[i]];
-        for (int i = 0; i < mesh->n_node; ++i) node_order[i] = taken[i];
+        find_first_pieces(mesh, elem_order, threads, piece);
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int i = 0; i < n; ++i) word[i] = fe_word_of((uint32_t)piece[node_order[i]], node_order[i]);
+        status = fe_sort_words(word, n, threads);
     }
-    free(place), free(taken);
+    for (int i = 0; status == FE_OK && i < n; ++i) node_order[i] = fe_item_of(word[i]);
+    free(piece), free(word);
     return status;
 }
 
@@ -75,17 +89,23 @@ fe_status fe_mesh_order_pieces(const fe_mesh *mesh, int *elem_order, int *node_o
 
 enum { WARP = 32, N_SAMPLE = 2048, NODE_BYTES = 24, SECTOR = 32, LINE = 128, LINE_WEIGHT = 11 };
 
-/* Numbers among n. */
-static int distinct(int *number, int n)
+/* Different numbers among n, at most half of PLACES, by a hash table. */
+static int distinct(const int *number, int n)
 {
-    int count = n > 0;
-    qsort(number, (size_t)n, sizeof *number, ascending);
-    for (int i = 1; i < n; ++i) count += number[i] != number[i - 1];
+    enum { BITS = 10, PLACES = 1 << BITS };
+    int table[PLACES], count = 0;
+    memset(table, -1, sizeof table);
+    for (int i = 0; i < n; ++i) {
+        unsigned at = (unsigned)number[i] * 2654435769u >> (32 - BITS);
+        while (table[at] >= 0 && table[at] != number[i]) at = (at + 1) % PLACES;
+        count += table[at] < 0;
+        table[at] = number[i];
+    }
     return count;
 }
 
-/* Of the warp that starts at element `first`. */
-static double warp_cost(const fe_mesh *mesh, const fe_arrangement *a, const int *place, int first)
+/* Of all elements of the warp that starts at element `first`. */
+static int warp_cost(const fe_mesh *mesh, const fe_arrangement *a, const int *place, int first)
 {
     const int nc = fe_corners(mesh->kind);
     int sector[2 * WARP], line[2 * WARP * 8], n_sector = 0, n_line = 0;
@@ -99,19 +119,21 @@ static double warp_cost(const fe_mesh *mesh, const fe_arrangement *a, const int 
         }
         n_sector += distinct(sector, n);
     }
-    return (n_sector + LINE_WEIGHT * (double)distinct(line, n_line)) / WARP;
+    return n_sector + LINE_WEIGHT * distinct(line, n_line);
 }
 
 fe_status fe_order_cost(const fe_mesh *mesh, const fe_arrangement *a, double *cost)
 {
     const int n_warp = mesh->n_elem / WARP, n = n_warp < N_SAMPLE ? n_warp : N_SAMPLE;
-    int *place = NULL;
-    double sum = 0;
-    FE_ALLOCATE(place, mesh->n_node, "renumbering");
+    const int threads = omp_get_max_threads();
+    int *place = NULL, sum = 0;
+    FE_RESERVE(place, mesh->n_node, "renumbering");
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int i = 0; i < mesh->n_node; ++i) place[a->node[i]] = i;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sum)
     for (int k = 0; k < n; ++k) sum += warp_cost(mesh, a, place, WARP * (int)((int64_t)k * n_warp / n));
     free(place);
-    *cost = n ? sum / n : 0;
+    *cost = n ? (double)sum / WARP / n : 0;
     return FE_OK;
 }
 

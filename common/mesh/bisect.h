@@ -15,8 +15,10 @@ FE_BOTH int fe_piece_elements(int kind) { return FE_PIECE_ELEMENTS(kind); }
 
 /* Sorts order [n], items at centre [item][3], into compact pieces of `most` consecutive items; only the last
  * piece may be smaller. Each cut is across the longest side and leaves whole pieces on both sides (Berger,
- * Bokhari 1987). Within a piece, items are in ascending order. The result does not depend on `threads`. */
-void fe_bisect(const double *centre, int *order, int n, int most, int threads);
+ * Bokhari 1987). Within a piece, items keep their order; of items at the same place the first ones go to the
+ * first piece. Coordinates are compared in steps of at most 2^-31 of the longest side of all items. The
+ * result does not depend on `threads`. */
+fe_status fe_bisect(const double *centre, int *order, int n, int most, int threads);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,9 @@
 /* Renumbering of nodes and elements: by coordinates, along the mesh's graph, along a curve, at random. */
+#include "common/base/sort.h"
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,18 +16,21 @@ const char *const fe_order_names[FE_N_ORDER + 1] = {"as-is",     "lexicographic"
 /* In place: entry i of `size` bytes becomes what entry order[i] was. */
 static fe_status permute(void *array, const int *order, int n, size_t size)
 {
-    char *copy = NULL;
-    FE_ALLOCATE(copy, (size_t)n * size, "renumbering");
-    memcpy(copy, array, (size_t)n * size);
-    for (int i = 0; i < n; ++i)
-        memcpy((char *)array + (size_t)i * size, copy + (size_t)order[i] * size, size);
+    const int threads = omp_get_max_threads();
+    char *copy = NULL, *at = array;
+    FE_TRY(fe_reserve((size_t)n, size, "renumbering", (void **)&copy));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < n; ++i) memcpy(copy + (size_t)i * size, at + (size_t)order[i] * size, size);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < n; ++i) memcpy(at + (size_t)i * size, copy + (size_t)i * size, size);
     free(copy);
     return FE_OK;
 }
 
 static fe_status inverse_of(const int *order, int n, int **inverse)
 {
-    FE_ALLOCATE(*inverse, n, "renumbering");
+    FE_RESERVE(*inverse, n, "renumbering");
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int i = 0; i < n; ++i) (*inverse)[order[i]] = i;
     return FE_OK;
 }
@@ -38,6 +43,7 @@ static fe_status renumber_nodes(fe_mesh *mesh, const int *node_order)
     FE_TRY(permute(mesh->node_tag, node_order, mesh->n_node, sizeof *mesh->node_tag));
     FE_TRY(inverse_of(node_order, mesh->n_node, &number));
     const size_t n_corner = (size_t)mesh->n_elem * fe_corners(mesh->kind);
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (size_t k = 0; k < n_corner; ++k) mesh->conn[k] = number[mesh->conn[k]];
     for (int g = 0; g < mesh->n_group; ++g) {
         int *facet = mesh->group[g].facet;
@@ -72,25 +78,27 @@ static fe_status renumber_elements(fe_mesh *mesh, const int *elem_order)
     return FE_OK;
 }
 
-/* Elements by their lowest node in the order of nodes, those of one node in the order they had: a counting
- * sort. */
+/* Elements by their lowest node in the order of nodes, those of one node in the order they had. */
 static fe_status elements_after_nodes(const fe_mesh *mesh, const int *node_order, int *elem_order)
 {
-    const int nc = fe_corners(mesh->kind);
-    int *first = NULL, *lowest = NULL, *number = NULL;
-    FE_ALLOCATE(first, (size_t)mesh->n_node + 1, "renumbering");
-    fe_status status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&lowest);
-    if (status == FE_OK) status = inverse_of(node_order, mesh->n_node, &number);
-    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) {
-        const int *corner = mesh->conn + (size_t)e * nc;
-        lowest[e] = number[corner[0]];
-        for (int a = 1; a < nc; ++a)
-            if (number[corner[a]] < lowest[e]) lowest[e] = number[corner[a]];
-        ++first[lowest[e] + 1];
+    const int nc = fe_corners(mesh->kind), threads = omp_get_max_threads();
+    uint64_t *word = NULL;
+    int *number = NULL;
+    FE_RESERVE(word, mesh->n_elem, "renumbering");
+    fe_status status = inverse_of(node_order, mesh->n_node, &number);
+    if (status == FE_OK) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int e = 0; e < mesh->n_elem; ++e) {
+            const int *corner = mesh->conn + (size_t)e * nc;
+            int lowest = number[corner[0]];
+            for (int a = 1; a < nc; ++a)
+                if (number[corner[a]] < lowest) lowest = number[corner[a]];
+            word[e] = fe_word_of((uint32_t)lowest, e);
+        }
+        status = fe_sort_words(word, mesh->n_elem, threads);
     }
-    for (int i = 0; i < mesh->n_node; ++i) first[i + 1] += first[i];
-    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) elem_order[first[lowest[e]]++] = e;
-    free(first), free(lowest), free(number);
+    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) elem_order[e] = fe_item_of(word[e]);
+    free(word), free(number);
     return status;
 }
 
@@ -131,42 +139,53 @@ static uint64_t spread_bits(uint64_t v)
     return (v | v << 2) & 0x1249249249249249;
 }
 
-typedef struct place {
-    uint64_t key;
-    int node;
-} place;
-
-static int compare_places(const void *p, const void *q)
+static void morton_keys(const fe_mesh *mesh, uint64_t *key)
 {
-    const place *a = p, *b = q;
-    return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
-                            : (a->node > b->node) - (a->node < b->node);
+    const int n_node = mesh->n_node, threads = omp_get_max_threads();
+    double low[3], size = 0;
+    for (int i = 0; i < 3; ++i) {
+        double least = INFINITY, most = -INFINITY;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : least) reduction(max : most)
+        for (int n = 0; n < n_node; ++n) {
+            least = fmin(least, mesh->x[3 * (size_t)n + i]);
+            most = fmax(most, mesh->x[3 * (size_t)n + i]);
+        }
+        low[i] = least;
+        size = fmax(size, most - least);
+    }
+    const double scale = size > 0 ? 0x1fffff / size : 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int n = 0; n < n_node; ++n) {
+        const double *x = mesh->x + 3 * (size_t)n;
+        key[n] = 0;
+        for (int i = 0; i < 3; ++i) key[n] |= spread_bits((uint64_t)((x[i] - low[i]) * scale)) << i;
+    }
 }
 
-/* Morton's curve over the mesh's bounding cube, 21 bits an axis. */
+/* Morton's curve over the mesh's bounding cube, 21 bits an axis; nodes with the same key by number. The lower
+ * halves of the keys are sorted first. */
+static fe_status sort_along_curve(const fe_mesh *mesh, uint64_t *key, uint64_t *word)
+{
+    const int n_node = mesh->n_node, threads = omp_get_max_threads();
+    morton_keys(mesh, key);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int n = 0; n < n_node; ++n) word[n] = fe_word_of((uint32_t)key[n], n);
+    FE_TRY(fe_sort_words(word, n_node, threads));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < n_node; ++i)
+        word[i] = fe_word_of((uint32_t)(key[fe_item_of(word[i])] >> 32), fe_item_of(word[i]));
+    return fe_sort_words(word, n_node, threads);
+}
+
 static fe_status morton_order(const fe_mesh *mesh, int *order)
 {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, size = 0;
-    for (int i = 0; i < 3; ++i) {
-        double high = -INFINITY;
-        for (int n = 0; n < mesh->n_node; ++n) {
-            low[i] = fmin(low[i], mesh->x[3 * (size_t)n + i]);
-            high = fmax(high, mesh->x[3 * (size_t)n + i]);
-        }
-        size = fmax(size, high - low[i]);
-    }
-    place *places = NULL;
-    FE_ALLOCATE(places, mesh->n_node, "Morton keys");
-    const double scale = size > 0 ? 0x1fffff / size : 0;
-    for (int n = 0; n < mesh->n_node; ++n) {
-        const double *x = mesh->x + 3 * (size_t)n;
-        places[n].node = n;
-        for (int i = 0; i < 3; ++i) places[n].key |= spread_bits((uint64_t)((x[i] - low[i]) * scale)) << i;
-    }
-    qsort(places, (size_t)mesh->n_node, sizeof *places, compare_places);
-    for (int n = 0; n < mesh->n_node; ++n) order[n] = places[n].node;
-    free(places);
-    return FE_OK;
+    uint64_t *key = NULL, *word = NULL;
+    FE_RESERVE(key, mesh->n_node, "Morton keys");
+    fe_status status = fe_reserve((size_t)mesh->n_node, sizeof *word, "Morton keys", (void **)&word);
+    if (status == FE_OK) status = sort_along_curve(mesh, key, word);
+    for (int i = 0; status == FE_OK && i < mesh->n_node; ++i) order[i] = fe_item_of(word[i]);
+    free(key), free(word);
+    return status;
 }
 
 /* --- reverse Cuthill-McKee (Cuthill, McKee 1969; George, Liu 1979) ----------------------------------------

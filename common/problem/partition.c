@@ -3,6 +3,7 @@
 #include "common/problem/share.h"
 #include "have/metis.h"
 
+#include <omp.h>
 #include <stdlib.h>
 
 const char *const fe_partition_names[FE_N_PARTITION] = {"auto", "contiguous", "metis", "bisection"};
@@ -159,10 +160,11 @@ static fe_status bisection_owners(const fe_mesh *mesh, int n_rank, int *owner)
     int *order = NULL;
     FE_ALLOCATE(order, n, "partition");
     for (int i = 0; i < n; i++) order[i] = i;
-    fe_bisect(mesh->x, order, n, most, 1);
-    for (int i = 0; i < n; i++) owner[order[i]] = i / most < n_rank ? i / most : n_rank - 1;
+    const fe_status status = fe_bisect(mesh->x, order, n, most, omp_get_max_threads());
+    for (int i = 0; status == FE_OK && i < n; i++)
+        owner[order[i]] = i / most < n_rank ? i / most : n_rank - 1;
     free(order);
-    return FE_OK;
+    return status;
 }
 
 /* Elements that are computed once more for each further owner of their corners, over elements. */

@@ -80,7 +80,7 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
     if (s->n_elem > (INT32_MAX - 64) / 8)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
                        mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
-    *p = (fe_problem){.kind = kind, .device = d};
+    *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
     p->view = (fe_view){.n_owned = s->n_owned,
                         .n_local = s->n_local,
                         .n_node_interior = s->n_node_interior,
@@ -92,6 +92,27 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
     if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);
     if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);
     free(a.x), free(a.conn), free(a.first), free(a.corner);
+    return status;
+}
+
+fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, int **valence)
+{
+    const fe_view *m = &p->view;
+    int *first = NULL;
+    FE_ALLOCATE(*valence, m->n_local, "elements at nodes");
+    FE_RESERVE(first, m->n_owned + 1, "elements at nodes");
+    const fe_status status = p->device->ops->memory.download(
+        p->device, ((size_t)m->n_owned + 1) * sizeof *first, m->corner_first, first);
+    if (status == FE_OK) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int i = 0; i < m->n_owned; i++) (*valence)[i] = first[i + 1] - first[i];
+    }
+    for (int a = 0; a < fe_corners(p->kind); a++)
+        for (int e = m->n_elem_interior; e < m->n_elem; e++) {
+            const int node = conn[(size_t)a * m->ld + e];
+            (*valence)[node] += node >= m->n_owned;
+        }
+    free(first);
     return status;
 }
 

@@ -41,7 +41,8 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, const
         FE_ALLOCATE(s->elem, s->n_elem, "elements of a rank");
         FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
     }
-    if (a ? a->in_pieces && p->n_rank > 1 : mesh->in_pieces) {
+    s->in_pieces = a ? a->in_pieces : mesh->in_pieces;
+    if (s->in_pieces && (!a || p->n_rank > 1)) { /* all elements of an arrangement are in pieces already */
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
     }

@@ -40,6 +40,7 @@ typedef struct fe_share {
     int *local;       /* [mesh's n_node] local number, -1 where the rank does not hold the node */
     int *elem;        /* [n_elem] element of the mesh, interior first; all that touch an owned node. Each part
                          follows the arrangement, or is in compact pieces if that is */
+    int in_pieces;    /* they are in compact pieces */
     uint8_t *counted; /* [n_elem] set on the lowest rank among the owners of its corners */
     fe_halo halo;
 } fe_share;

@@ -28,7 +28,7 @@ static fe_status bisect(groups *s, int most, int threads)
     FE_ALLOCATE(s->piece, g->n, "aggregates");
     for (int i = 0; i < g->n; i++)
         if (!g->left_out || !g->left_out[i]) s->order[s->n_order++] = i;
-    if (s->n_order > 0) fe_bisect(g->x, s->order, s->n_order, most, threads);
+    if (s->n_order > 0) FE_TRY(fe_bisect(g->x, s->order, s->n_order, most, threads));
     for (int i = 0; i < g->n; i++) s->piece[i] = -1;
     for (int k = 0; k < s->n_order; k++) s->piece[s->order[k]] = k / most;
     return FE_OK;

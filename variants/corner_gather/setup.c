@@ -7,25 +7,23 @@
 enum { SLICE = CORNER_GATHER_SLICE };
 
 typedef struct slots {
-    int *conn;   /* [n_corner][ld] */
-    int *place;  /* [n_corner][ld] */
-    int *filled; /* [n_local] corners of a node that have their slot */
-    int *slice;  /* [n_slice + 1] */
-    int n_slice;
+    int *conn;    /* [n_corner][ld] */
+    int *first;   /* [n_owned + 1] the view's rows of: */
+    int *corner;  /* 8 × element + corner */
+    int *place;   /* [n_corner][ld] */
+    int *valence; /* [n_local] corners of a node */
+    int *slice;   /* [n_slice + 1] */
+    int n_slice, threads;
 } slots;
 
 /* A slice is as wide as its longest row. */
-static fe_status size_slices(const fe_view *m, int n_corner, slots *s)
+static fe_status size_slices(const fe_view *m, slots *s)
 {
     int64_t n = 0;
-    for (int a = 0; a < n_corner; a++)
-        for (int e = 0; e < m->n_elem; e++) s->filled[s->conn[(size_t)a * m->ld + e]]++;
     for (int i = 0; i < s->n_slice; i++) {
         int width = 0;
-        for (int row = SLICE * i; row < SLICE * (i + 1) && row < m->n_local; row++) {
-            if (s->filled[row] > width) width = s->filled[row];
-            s->filled[row] = 0;
-        }
+        for (int row = SLICE * i; row < SLICE * (i + 1) && row < m->n_local; row++)
+            if (s->valence[row] > width) width = s->valence[row];
         s->slice[i] = (int)n;
         n += SLICE * width;
         if (n > INT32_MAX - SLICE)
@@ -37,15 +35,23 @@ static fe_status size_slices(const fe_view *m, int n_corner, slots *s)
     return FE_OK;
 }
 
-/* Corners get their slots element by element, which is the order of the CSR. Lanes beyond the last element
- * share one slot after all others. */
+static int slot_of(const slots *s, int row, int i) { return s->slice[row / SLICE] + SLICE * i + row % SLICE; }
+
+/* Corners get their slots element by element, which is the order of the view's rows; those of ghosts, which
+ * have no row there, are corners of the border's elements. Lanes beyond the last element share one slot after
+ * all others. */
 static void fill_slices(const fe_view *m, int n_corner, slots *s)
 {
-    for (int e = 0; e < m->n_elem; e++)
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int row = 0; row < m->n_owned; row++)
+        for (int k = s->first[row]; k < s->first[row + 1]; k++)
+            s->place[(size_t)(s->corner[k] & 7) * m->ld + (s->corner[k] >> 3)] =
+                slot_of(s, row, k - s->first[row]);
+    for (int row = m->n_owned; row < m->n_local; row++) s->valence[row] = 0; /* those that have their slot */
+    for (int e = m->n_elem_interior; e < m->n_elem; e++)
         for (int a = 0; a < n_corner; a++) {
-            const size_t at = (size_t)a * m->ld + e;
-            const int row = s->conn[at];
-            s->place[at] = s->slice[row / SLICE] + SLICE * s->filled[row]++ + row % SLICE;
+            const int row = s->conn[(size_t)a * m->ld + e];
+            if (row >= m->n_owned) s->place[(size_t)a * m->ld + e] = slot_of(s, row, s->valence[row]++);
         }
     for (int e = m->n_elem; e < m->ld; e++)
         for (int a = 0; a < n_corner; a++) s->place[(size_t)a * m->ld + e] = s->slice[s->n_slice];
@@ -58,12 +64,18 @@ static fe_status build_slots(fe_problem *p, corner_gather *w, slots *s)
     const int n_corner = fe_corners(p->kind);
     const size_t n = (size_t)n_corner * m->ld;
     s->n_slice = (m->n_local + SLICE - 1) / SLICE;
-    FE_ALLOCATE(s->conn, n, "corner_gather: slots");
-    FE_ALLOCATE(s->place, n, "corner_gather: slots");
-    FE_ALLOCATE(s->filled, m->n_local, "corner_gather: slots");
-    FE_ALLOCATE(s->slice, s->n_slice + 1, "corner_gather: slots");
+    FE_RESERVE(s->conn, n, "corner_gather: slots");
+    FE_RESERVE(s->place, n, "corner_gather: slots");
+    FE_RESERVE(s->first, m->n_owned + 1, "corner_gather: slots");
+    FE_RESERVE(s->slice, s->n_slice + 1, "corner_gather: slots");
     FE_TRY(d->ops->memory.download(d, n * sizeof *s->conn, m->conn, s->conn));
-    FE_TRY(size_slices(m, n_corner, s));
+    FE_TRY(
+        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *s->first, m->corner_first, s->first));
+    FE_RESERVE(s->corner, s->first[m->n_owned], "corner_gather: slots");
+    FE_TRY(
+        d->ops->memory.download(d, (size_t)s->first[m->n_owned] * sizeof *s->corner, m->corner, s->corner));
+    FE_TRY(fe_problem_valence(p, s->conn, s->threads, &s->valence));
+    FE_TRY(size_slices(m, s));
     fill_slices(m, n_corner, s);
     w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */
     FE_TRY(fe_device_upload(d, n, sizeof *s->place, s->place, "corner_gather: slots", (void **)&w->place));
@@ -79,9 +91,9 @@ fe_status corner_gather_make(fe_problem *p, size_t value_bytes, void **work)
     w = *work;
     w->n_slot = (size_t)fe_corners(p->kind) * p->view.ld;
     if (CORNER_GATHER_BY_NODE) {
-        slots s = {0};
+        slots s = {.threads = p->device->threads > 0 ? p->device->threads : fe_host_cores()};
         const fe_status status = build_slots(p, w, &s);
-        free(s.conn), free(s.place), free(s.filled), free(s.slice);
+        free(s.conn), free(s.first), free(s.corner), free(s.place), free(s.valence), free(s.slice);
         FE_TRY(status);
     }
     return fe_device_allocate(p->device, 6 * w->n_slot, value_bytes, "corner_gather: corner forces",

@@ -1,15 +1,17 @@
 /* The colouring: first fit in the elements' order with a mask of colours at each node, then elements move
  * from full colours to the emptiest one that their nodes allow. Runs once, on the host. */
 #include "common/backend/device.h"
+#include "common/base/sort.h"
 #include "variants/element_color/assembly.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS = 64, PASSES = 5 };
+/* Classes of more than FEW elements are shared by threads. */
+enum { BITS = 64, PASSES = 5, FEW = 1000, FEW_WORDS = 16 };
 
 typedef struct coloring {
-    int n_corner, n_word, n_color;
+    int n_corner, n_word, n_color, threads;
     size_t ld;
     int *conn;      /* [n_corner][ld] */
     uint64_t *mask; /* [n_local][n_word] colours at a node */
@@ -18,18 +20,15 @@ typedef struct coloring {
 } coloring;
 
 /* Words of a mask with room for one colour more than an element can have neighbours. */
-static fe_status count_words(coloring *k, int n_elem, int n_local)
+static fe_status count_words(coloring *k, const fe_problem *p)
 {
     int *valence = NULL, largest = 1;
-    FE_ALLOCATE(valence, n_local, "colours");
-    for (int c = 0; c < k->n_corner; c++)
-        for (int e = 0; e < n_elem; e++) {
-            const int v = ++valence[k->conn[c * k->ld + e]];
-            if (v > largest) largest = v;
-        }
+    const fe_status status = fe_problem_valence(p, k->conn, k->threads, &valence);
+    for (int i = 0; status == FE_OK && i < p->view.n_local; i++)
+        if (valence[i] > largest) largest = valence[i];
     free(valence);
     k->n_word = (k->n_corner * (largest - 1) + 1 + BITS - 1) / BITS;
-    return FE_OK;
+    return status;
 }
 
 static void flip(coloring *k, int e, int color)
@@ -46,15 +45,29 @@ static uint64_t taken(const coloring *k, int e, int w)
     return mask;
 }
 
+/* Gives e the first colour that no element at its nodes has. */
 static void first_fit(coloring *k, int e)
 {
     int w = 0;
     uint64_t mask;
     while ((mask = taken(k, e, w)) == UINT64_MAX) w++;
-    const int color = BITS * w + __builtin_ctzll(~mask);
-    flip(k, e, color);
-    k->color[e] = color, k->count[color]++;
-    if (color >= k->n_color) k->n_color = color + 1;
+    k->color[e] = BITS * w + __builtin_ctzll(~mask);
+    flip(k, e, k->color[e]);
+}
+
+/* Elements of each colour among [first, last), and how many colours there are. */
+static void count_colors(coloring *k, int first, int last)
+{
+    const int n = BITS * k->n_word, *color = k->color;
+    int *count = k->count;
+    memset(count, 0, (size_t)n * sizeof *count);
+    if (k->n_word > FEW_WORDS) /* counts of each thread might not fit its stack */
+        for (int e = first; e < last; e++) count[color[e]]++;
+    else {
+#pragma omp parallel for schedule(static) num_threads(k->threads) reduction(+ : count[:n])
+        for (int e = first; e < last; e++) count[color[e]]++;
+    }
+    for (k->n_color = 0; k->n_color < n && count[k->n_color] > 0;) k->n_color++;
 }
 
 /* The emptiest colour that e may have. */
@@ -73,14 +86,37 @@ static void move(coloring *k, int e)
 }
 
 /* Elements [first, last) colour by colour, the last colour first if `reversed`; starts [n_color + 1]: their
- * places. While places are assigned, starts[1 + c] is the next place of colour c; at the end it is the first
- * place of colour c + 1. */
-static void sort_by_color(const coloring *k, int first, int last, int reversed, int *starts, int *elem)
+ * places. */
+static fe_status sort_by_color(const coloring *k, int first, int last, int reversed, int *starts, int *elem)
 {
-    const int top = k->n_color - 1;
-    starts[0] = starts[1] = first;
-    for (int c = 0; c < top; c++) starts[2 + c] = starts[1 + c] + k->count[reversed ? top - c : c];
-    for (int e = first; e < last; e++) elem[starts[1 + (reversed ? top - k->color[e] : k->color[e])]++] = e;
+    const int top = k->n_color - 1, n = last - first;
+    uint64_t *word = NULL;
+    starts[0] = first;
+    for (int c = 0; c <= top; c++) starts[c + 1] = starts[c] + k->count[reversed ? top - c : c];
+    FE_RESERVE(word, n, "colours");
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < n; i++) {
+        const int color = k->color[first + i];
+        word[i] = fe_word_of((uint32_t)(reversed ? top - color : color), first + i);
+    }
+    const fe_status status = fe_sort_words(word, n, k->threads);
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < n; i++) elem[first + i] = fe_item_of(word[i]);
+    free(word);
+    return status;
+}
+
+/* Colours elements [first, last), in the first pass one after the other, then class after class. Elements of
+ * a class have no common node: what each gets does not depend on the others, so threads share them. */
+static void fit(coloring *k, int n_local, int pass, const int *starts, const int *elem, int first, int last)
+{
+    memset(k->mask, 0, (size_t)n_local * k->n_word * sizeof *k->mask);
+    for (int e = first; pass == 0 && e < last; e++) first_fit(k, e);
+    for (int c = 0; pass > 0 && c < k->n_color; c++) {
+#pragma omp parallel for schedule(static) num_threads(k->threads) if (starts[c + 1] - starts[c] > FEW)
+        for (int i = starts[c]; i < starts[c + 1]; i++) first_fit(k, elem[i]);
+    }
+    count_colors(k, first, last);
 }
 
 /* Colours [first, last). A pass over the elements colour by colour needs no more colours than the last one,
@@ -90,17 +126,13 @@ static fe_status color_part(coloring *k, fe_device *d, int n_local, int first, i
 {
     int *at = NULL;
     FE_TRY(fe_device_keep(d, ((size_t)BITS * k->n_word + 1) * sizeof *at, "colours", (void **)&at));
-    for (int e = first; e < last; e++) elem[e] = e;
     for (int pass = 0; pass < PASSES; pass++) {
-        memset(k->mask, 0, (size_t)n_local * k->n_word * sizeof *k->mask);
-        memset(k->count, 0, (size_t)BITS * k->n_word * sizeof *k->count);
-        k->n_color = 0;
-        for (int i = first; i < last; i++) first_fit(k, elem[i]);
-        if (pass < PASSES - 1) sort_by_color(k, first, last, 1, at, elem);
+        fit(k, n_local, pass, at, elem, first, last);
+        if (pass < PASSES - 1) FE_TRY(sort_by_color(k, first, last, 1, at, elem));
     }
     for (int e = first; e < last; e++)
         if (k->count[k->color[e]] > (last - first) / k->n_color) move(k, e);
-    sort_by_color(k, first, last, 0, at, elem);
+    FE_TRY(sort_by_color(k, first, last, 0, at, elem));
     *starts = at, *n_color = k->n_color;
     return FE_OK;
 }
@@ -118,6 +150,7 @@ static fe_status sort_elements(coloring *k, const fe_problem *p, int *elem, int 
                           &order->first[part]));
     }
     for (int i = m->n_elem; i < m->ld; i++) elem[i] = elem[m->n_elem - 1];
+#pragma omp parallel for schedule(static) num_threads(k->threads) collapse(2)
     for (int c = 0; c < k->n_corner; c++)
         for (int i = 0; i < m->ld; i++) sorted[c * k->ld + i] = k->conn[c * k->ld + elem[i]];
     return FE_OK;
@@ -129,14 +162,14 @@ static fe_status build_order(coloring *k, const fe_problem *p, size_t tangent_by
     const fe_view *m = &p->view;
     const size_t n = k->n_corner * k->ld;
     fe_device *d = p->device;
-    FE_ALLOCATE(k->conn, n, "colours");
+    FE_RESERVE(k->conn, n, "colours");
     FE_TRY(d->ops->memory.download(d, n * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(count_words(k, m->n_elem, m->n_local));
+    FE_TRY(count_words(k, p));
     FE_ALLOCATE(k->mask, (size_t)m->n_local * k->n_word, "colours");
-    FE_ALLOCATE(k->color, k->ld, "colours");
+    FE_RESERVE(k->color, k->ld, "colours");
     FE_ALLOCATE(k->count, BITS * k->n_word, "colours");
-    FE_ALLOCATE(*elem, k->ld, "colours");
-    FE_ALLOCATE(*sorted, n, "colours");
+    FE_RESERVE(*elem, k->ld, "colours");
+    FE_RESERVE(*sorted, n, "colours");
     FE_TRY(sort_elements(k, p, *elem, *sorted, order));
     FE_TRY(fe_device_upload(d, k->ld, sizeof **elem, *elem, "elements by colour", (void **)&order->elem));
     FE_TRY(fe_device_upload(d, n, sizeof **sorted, *sorted, "elements by colour", (void **)&order->conn));
@@ -147,7 +180,9 @@ static fe_status build_order(coloring *k, const fe_problem *p, size_t tangent_by
 
 fe_status element_color_open(fe_problem *p, size_t tangent_bytes, void **work)
 {
-    coloring k = {.n_corner = fe_corners(p->kind), .ld = (size_t)p->view.ld};
+    coloring k = {.n_corner = fe_corners(p->kind),
+                  .ld = (size_t)p->view.ld,
+                  .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores()};
     int *elem = NULL, *sorted = NULL;
     FE_TRY(fe_device_keep(p->device, sizeof(element_color_order), "element_color", work));
     const fe_status status = build_order(&k, p, tangent_bytes, &elem, &sorted, *work);

@@ -38,6 +38,7 @@ static fe_status size_slices(draft *k, int n_owned)
 
 static void fill_slices(draft *k, const fe_view *m)
 {
+#pragma omp parallel for schedule(static) num_threads(fe_host_cores())
     for (int row = 0; row < m->n_owned; row++)
         for (int i = k->first[row]; i < k->first[row + 1]; i++) {
             const int e = k->corner[i] >> 3, a = k->corner[i] & 7;
@@ -64,13 +65,13 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     const fe_view *m = &p->view;
     fe_device *d = p->device;
     const size_t corners = 4 * (size_t)m->ld, n = (size_t)m->n_local;
-    FE_ALLOCATE(k->first, m->n_owned + 1, "node_csr: lists");
+    FE_RESERVE(k->first, m->n_owned + 1, "node_csr: lists");
     FE_TRY(
         d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
     const size_t n_corner = (size_t)k->first[m->n_owned];
-    FE_ALLOCATE(k->corner, n_corner, "node_csr: lists");
-    FE_ALLOCATE(k->conn, corners, "node_csr: lists");
-    FE_ALLOCATE(k->x, 3 * n, "node_csr: lists");
+    FE_RESERVE(k->corner, n_corner, "node_csr: lists");
+    FE_RESERVE(k->conn, corners, "node_csr: lists");
+    FE_RESERVE(k->x, 3 * n, "node_csr: lists");
     FE_TRY(d->ops->memory.download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
     FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, m->x, k->x));
@@ -79,6 +80,7 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     fill_slices(k, m);
     w->n = (n + 15) / 16 * 16;
     FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
+#pragma omp parallel for schedule(static) num_threads(fe_host_cores())
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
     FE_TRY(fe_device_upload(d, (size_t)k->n_slice + 1, sizeof *k->slice, k->slice, "node_csr: lists",

@@ -14,7 +14,8 @@ typedef struct graph {
     int8_t choices[MOST];       /* number of neighbours without a path */
     int16_t path[MOST];         /* path of an element; -1: none */
     int16_t member[MOST][LONGEST];
-    int8_t size[MOST]; /* elements of a path */
+    int8_t size[MOST];   /* elements of a path */
+    int8_t failed[MOST]; /* 1 + depth of the longest search that found no place for an element */
 } graph;
 
 /* Sorts two nodes of a face. Returns 1 if it swapped them. */
@@ -122,7 +123,8 @@ static int lay_paths(graph *g)
 }
 
 /* Finds a place for an element without a path: in a neighbouring path that has room, or instead of an end
- * element of a full one, for which a place is then found in the same way. Returns 1 if it succeeded. */
+ * element of a full one, for which a place is then found in the same way. An element for which there was none
+ * is not tried again in a search that is no longer. Returns 1 if it succeeded. */
 static int settle(graph *g, int e, int depth)
 {
     for (int a = 0; a < 4; a++) {
@@ -144,7 +146,7 @@ static int settle(graph *g, int e, int depth)
         const int m[LONGEST] = {g->member[path][0], g->member[path][1], g->member[path][2]};
         for (int end = 0; end < LONGEST; end += 2) { /* the end element that leaves */
             const int stays = m[2 - end];
-            if (m[end] == next) continue;
+            if (m[end] == next || g->failed[m[end]] >= depth) continue;
             if (next == m[1])
                 set_path(g, path, LONGEST, e, m[1], stays);
             else
@@ -155,6 +157,7 @@ static int settle(graph *g, int e, int depth)
             set_path(g, path, LONGEST, m[0], m[1], m[2]);
         }
     }
+    g->failed[e] = (int8_t)(depth + 1);
     return 0;
 }
 
@@ -166,8 +169,10 @@ static void settle_short(graph *g, int n_path)
         int left[2] = {0}, n = 0;
         if (size == LONGEST) continue;
         for (int j = 0; j < size; j++) g->path[elem[j]] = -1;
-        for (int j = 0; j < size; j++)
+        for (int j = 0; j < size; j++) {
+            memset(g->failed, 0, sizeof g->failed);
             if (!settle(g, elem[j], DEPTH)) left[n++] = elem[j];
+        }
         set_path(g, i, n, left[0], left[1], -1);
     }
 }

@@ -1,9 +1,11 @@
 /* The patches: pieces of a recursive bisection, halved again where a piece has too many nodes or slots. Runs
  * once, on the host. */
 #include "common/backend/device.h"
+#include "common/base/sort.h"
 #include "common/mesh/bisect.h"
 #include "variants/patch/assembly.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,42 +14,47 @@
 _Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches of Hex8 are pieces of a mesh");
 _Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
 
+/* One patch: its nodes, and its slots. */
+typedef struct patch_cut {
+    struct patch_cut *next;
+    int first, n_elem; /* elements [first, first + n_elem) of `order` */
+    int n_node, n_slot;
+    int n_inner;                /* nodes [0, n_inner) belong to no other patch */
+    int n_corner;               /* places of corners in all lists */
+    int *node;                  /* [n_node] */
+    int16_t (*elem)[PATCH_FAN]; /* [n_slot] elements of the patch; -1: none */
+    uint16_t (*conn)[8];        /* [n_slot] nodes of the patch */
+} patch_cut;
+
 typedef struct draft {
     const fe_view *m;
-    int kind, n_corner, threads;
+    int kind, n_corner, threads, in_pieces;
     size_t scalar, number; /* bytes of a coordinate in records, and of a sum */
     patch_form form;
     patch_plan *plan;
-    int *conn;      /* [n_corner][ld] */
-    double *x;      /* [n_local][3] */
-    int *valence;   /* [n_local] elements at a node */
-    double *centre; /* [n_elem][3] */
-    int *order;     /* [n_elem] patch after patch, interior elements first */
-    uint8_t *opens; /* [n_elem] a patch begins here */
-    int *start;     /* [n_patch + 1] where each patch starts in `order` */
+    int *conn;         /* [n_corner][ld] */
+    double *x;         /* [n_local][3] */
+    int *valence;      /* [n_local] elements at a node */
+    int *order;        /* [n_elem] patch after patch, interior elements first */
+    int n_piece[2];    /* of the interior and of the border, each of form.elements, the last ones of fewer */
+    patch_cut **piece; /* [n_piece[0] + n_piece[1]] the patches that each was cut into, a list */
+    patch_cut **patch; /* [n_patch] */
 } draft;
 
 enum { HASH = 1024 }; /* > 2 PATCH_MOST_NODES */
 
-/* One patch: its nodes, its elements with corners as indices of these nodes, and its slots. */
-typedef struct patch_piece {
-    int n_elem, n_node, n_slot;
-    int n_inner; /* nodes [0, n_inner) belong to no other patch */
-    int node[PATCH_MOST_NODES + 8];
+/* A patch with the room that any can need, and its elements with corners as indices of its nodes. */
+typedef struct patch_room {
+    patch_cut cut;
+    int node[PATCH_MOST_NODES];
+    uint16_t corner[PATCH_MOST_ELEMENTS][8];
+    int16_t elem[PATCH_MOST_ELEMENTS][PATCH_FAN];
     uint16_t conn[PATCH_MOST_ELEMENTS][8];
-    int elem[PATCH_MOST_ELEMENTS][PATCH_FAN];   /* [slot] elements of the piece; -1: none */
-    uint16_t slot_node[PATCH_MOST_ELEMENTS][8]; /* [slot] nodes of the piece */
-} patch_piece;
-
-static int ascending(const void *p, const void *q)
-{
-    const int a = *(const int *)p, b = *(const int *)q;
-    return (a > b) - (a < b);
-}
+} patch_room;
 
 static int node_of(const draft *k, int e, int corner) { return k->conn[(size_t)corner * k->m->ld + e]; }
 
-/* Where a node is in the hash table of a piece's nodes, or the free entry where it belongs. */
+/* Where a node is in the hash table of nodes, or the free entry where it belongs. */
 static int find(const int16_t table[HASH], const int *node, int n)
 {
     int at = (int)((unsigned)n * 2654435769u >> 22);
@@ -55,133 +62,194 @@ static int find(const int16_t table[HASH], const int *node, int n)
     return at;
 }
 
-/* Moves the inner nodes of a piece, all of whose elements it has, to the front. Neighbouring threads then sum
- * about equally many corners and write in the same way. Inner nodes and border nodes are sorted by number. */
-static void sort_nodes(const draft *k, const int *here, patch_piece *s)
+/* Sorts numbers of a patch's nodes by counting their digits of 8 bits. */
+static void sort_few(int *node, int n)
 {
-    int border[PATCH_MOST_NODES], n = 0;
+    int other[PATCH_MOST_NODES], low = INT_MAX, high = 0;
+    for (int i = 0; i < n; i++) low = node[i] < low ? node[i] : low, high = node[i] > high ? node[i] : high;
+    for (int shift = 0; n > 0 && (high - low) >> shift > 0; shift += 8) {
+        int place[257] = {0};
+        for (int i = 0; i < n; i++) place[((node[i] - low) >> shift & 255) + 1]++;
+        for (int b = 1; b < 256; b++) place[b] += place[b - 1];
+        for (int i = 0; i < n; i++) other[place[(node[i] - low) >> shift & 255]++] = node[i];
+        memcpy(node, other, sizeof *node * (size_t)n);
+    }
+}
+
+/* The nodes of a patch from those found: first the inner ones, all of whose elements (`here`) it has.
+ * Neighbouring threads then sum about equally many corners and write in the same way. Inner nodes and border
+ * nodes are sorted by number. */
+static void sort_nodes(const draft *k, const int *found, const int *here, patch_cut *s)
+{
+    int border = s->n_node;
     s->n_inner = 0;
-    for (int i = 0; i < s->n_node; i++)
-        if (here[i] == k->valence[s->node[i]])
-            s->node[s->n_inner++] = s->node[i];
+    for (int i = s->n_node - 1; i >= 0; i--)
+        if (here[i] == k->valence[found[i]])
+            s->node[s->n_inner++] = found[i];
         else
-            border[n++] = s->node[i];
-    memcpy(s->node + s->n_inner, border, sizeof *border * (size_t)n);
-    qsort(s->node, (size_t)s->n_inner, sizeof *s->node, ascending);
-    qsort(s->node + s->n_inner, (size_t)n, sizeof *s->node, ascending);
+            s->node[--border] = found[i];
+    sort_few(s->node, s->n_inner);
+    sort_few(s->node + s->n_inner, s->n_node - s->n_inner);
 }
 
 /* Collects the nodes of n elements, and the elements' corners as indices of these nodes. Returns 0 where
  * there are too many nodes. */
-static int collect(const draft *k, const int *elem, int n, patch_piece *s)
+static int collect(const draft *k, int first, int n, patch_room *r)
 {
-    int16_t table[HASH];
-    int here[PATCH_MOST_NODES] = {0}; /* elements at a node */
-    s->n_elem = n, s->n_node = 0;
+    int16_t table[HASH], place[PATCH_MOST_NODES];
+    int found[PATCH_MOST_NODES], here[PATCH_MOST_NODES] = {0}, n_node = 0; /* here: elements at a node */
     memset(table, -1, sizeof table);
     for (int i = 0; i < n; i++)
         for (int a = 0; a < k->n_corner; a++) {
-            const int node = node_of(k, elem[i], a), at = find(table, s->node, node);
+            const int node = node_of(k, k->order[first + i], a), at = find(table, found, node);
             if (table[at] < 0) {
-                if (s->n_node == patch_most_nodes(k->kind)) return 0;
-                table[at] = (int16_t)s->n_node, s->node[s->n_node++] = node;
+                if (n_node == patch_most_nodes(k->kind)) return 0;
+                table[at] = (int16_t)n_node, found[n_node++] = node;
             }
             here[table[at]]++;
+            r->corner[i][a] = (uint16_t)table[at];
         }
-    sort_nodes(k, here, s);
-    memset(table, -1, sizeof table);
-    for (int i = 0; i < s->n_node; i++) table[find(table, s->node, s->node[i])] = (int16_t)i;
+    r->cut = (patch_cut){
+        .first = first, .n_elem = n, .n_node = n_node, .node = r->node, .elem = r->elem, .conn = r->conn};
+    sort_nodes(k, found, here, &r->cut);
+    for (int i = 0; i < n_node; i++) place[table[find(table, found, r->node[i])]] = (int16_t)i;
     for (int i = 0; i < n; i++)
-        for (int a = 0; a < k->n_corner; a++)
-            s->conn[i][a] = (uint16_t)table[find(table, s->node, node_of(k, elem[i], a))];
+        for (int a = 0; a < k->n_corner; a++) r->corner[i][a] = (uint16_t)place[r->corner[i][a]];
     return 1;
 }
 
-/* Makes the slots of a piece: its elements, or fans of them. Returns 0 where there are too many. */
-static int make_slots(const draft *k, patch_piece *s)
+static void find_centre(const draft *k, int e, double centre[3])
 {
+    double sum[3] = {0};
+    for (int a = 0; a < k->n_corner; a++)
+        for (int i = 0; i < 3; i++) sum[i] += k->x[3 * (size_t)node_of(k, e, a) + i] / k->n_corner;
+    memcpy(centre, sum, sizeof sum);
+}
+
+/* Makes the slots of a patch: its elements, or fans of them. Returns 0 where there are too many. */
+static int make_slots(const draft *k, patch_room *r)
+{
+    patch_cut *s = &r->cut;
     if (!patch_fanned(k->kind)) {
         s->n_slot = s->n_elem;
-        for (int i = 0; i < s->n_elem; i++) {
-            s->elem[i][0] = i;
-            memcpy(s->slot_node[i], s->conn[i], sizeof s->conn[i]);
-        }
+        memcpy(r->conn, r->corner, sizeof *r->conn * (size_t)s->n_elem);
+        for (int i = 0; i < s->n_elem; i++) r->elem[i][0] = (int16_t)i;
         return 1;
     }
     patch_fan fan[PATCH_MOST_ELEMENTS];
-    s->n_slot = patch_fans((const uint16_t(*)[8])s->conn, s->n_elem, fan);
+    s->n_slot = patch_fans((const uint16_t(*)[8])r->corner, s->n_elem, fan);
+    memset(r->conn, 0, sizeof *r->conn * (size_t)s->n_slot);
     for (int i = 0; i < s->n_slot; i++) {
-        memcpy(s->elem[i], fan[i].elem, sizeof fan[i].elem);
-        memset(s->slot_node[i], 0, sizeof s->slot_node[i]);
-        memcpy(s->slot_node[i], fan[i].node, sizeof fan[i].node);
+        for (int j = 0; j < PATCH_FAN; j++) r->elem[i][j] = (int16_t)fan[i].elem[j];
+        memcpy(r->conn[i], fan[i].node, sizeof fan[i].node);
     }
     return s->n_slot <= k->form.slots;
 }
 
 /* Whether a node of a slot belongs to one of its elements: in a shorter fan the last nodes around the edge do
  * not. */
-static int has_node(const draft *k, const patch_piece *s, int slot, int node)
+static int has_node(const draft *k, const patch_cut *s, int slot, int node)
 {
     return !patch_fanned(k->kind) || node < 2 || node > PATCH_FAN || s->elem[slot][node - 1] >= 0;
 }
 
 /* Writes the starts of the nodes' lists of corners, each filled up to a multiple of PATCH_TOGETHER. Returns
  * their end. */
-static int start_lists(const draft *k, const patch_piece *s, uint16_t *first)
+static int start_lists(const draft *k, const patch_cut *s, uint16_t *first)
 {
     memset(first, 0, ((size_t)s->n_node + 1) * sizeof *first);
     for (int i = 0; i < s->n_slot; i++)
-        for (int a = 0; a < k->form.nodes; a++) first[s->slot_node[i][a] + 1] += has_node(k, s, i, a);
+        for (int a = 0; a < k->form.nodes; a++) first[s->conn[i][a] + 1] += has_node(k, s, i, a);
     for (int i = 1; i <= s->n_node; i++)
         first[i] =
             (uint16_t)(first[i - 1] + (first[i] + PATCH_TOGETHER - 1) / PATCH_TOGETHER * PATCH_TOGETHER);
     return first[s->n_node];
 }
 
-/* Largest numbers of nodes and of places of corners of the patches so far. */
-typedef struct patch_most {
-    int nodes, corners;
-} patch_most;
-
-/* Marks where the patches of elements [first, first + n) of the order begin. */
-static void cut(draft *k, int first, int n, patch_most *most)
+/* A copy of a patch in memory of its size, at the end of a list. */
+static fe_status keep(const patch_room *r, patch_cut ***end)
 {
-    patch_piece s;
-    if (collect(k, k->order + first, n, &s) && make_slots(k, &s)) {
-        uint16_t list[PATCH_MOST_NODES + 1];
-        const int corners = start_lists(k, &s, list);
-        k->opens[first] = 1;
-        most->nodes = s.n_node > most->nodes ? s.n_node : most->nodes;
-        most->corners = corners > most->corners ? corners : most->corners;
-        return;
-    }
-    const int half = (n + 1) / 2;
-    fe_bisect(k->centre, k->order + first, n, half, 1);
-    cut(k, first, half, most), cut(k, first + half, n - half, most);
+    const patch_cut *s = &r->cut;
+    const size_t nodes = sizeof *s->node * (size_t)s->n_node, conn = sizeof *s->conn * (size_t)s->n_slot,
+                 elem = sizeof *s->elem * (size_t)s->n_slot;
+    char *memory = NULL;
+    FE_RESERVE(memory, sizeof *s + nodes + conn + elem, "patches");
+    patch_cut *copy = (patch_cut *)memory;
+    *copy = *s;
+    copy->node = memcpy(memory + sizeof *s, s->node, nodes);
+    copy->conn = memcpy(memory + sizeof *s + nodes, s->conn, conn);
+    copy->elem = memcpy(memory + sizeof *s + nodes + conn, s->elem, elem);
+    **end = copy, *end = &copy->next;
+    return FE_OK;
 }
 
-/* Cuts elements [first, end) of the view into patches. Returns the number of patches so far. */
-static int cut_part(draft *k, int n_patch, int first, int end)
+/* Sorts n elements of the order into two halves. */
+static fe_status halve(draft *k, int first, int n, int half)
 {
-    const int most = k->form.elements;
+    double centre[PATCH_MOST_ELEMENTS][3];
+    int place[PATCH_MOST_ELEMENTS], elem[PATCH_MOST_ELEMENTS];
+    memcpy(elem, k->order + first, sizeof *elem * (size_t)n);
+    for (int i = 0; i < n; i++) place[i] = i, find_centre(k, elem[i], centre[i]);
+    FE_TRY(fe_bisect(*centre, place, n, half, 1));
+    for (int i = 0; i < n; i++) k->order[first + i] = elem[place[i]];
+    return FE_OK;
+}
+
+/* Cuts elements [first, first + n) of the order into patches, at the end of a list. */
+static fe_status cut(draft *k, int first, int n, patch_cut ***end)
+{
+    patch_room r;
+    if (collect(k, first, n, &r) && make_slots(k, &r)) {
+        uint16_t list[PATCH_MOST_NODES + 1];
+        r.cut.n_corner = start_lists(k, &r.cut, list);
+        return keep(&r, end);
+    }
+    const int half = (n + 1) / 2;
+    FE_TRY(halve(k, first, n, half));
+    FE_TRY(cut(k, first, half, end));
+    return cut(k, first + half, n - half, end);
+}
+
+/* Sorts elements [first, end) of the view into pieces, unless they are. */
+static fe_status sort_pieces(draft *k, int first, int end)
+{
+    double *centre = NULL;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int e = first; e < end; e++) k->order[e] = e;
-    fe_bisect(k->centre, k->order + first, end - first, most, k->threads);
-    int nodes = k->plan->most_nodes, corners = k->plan->most_corners;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(k->threads) reduction(max : nodes, corners)
-    for (int i = first; i < end; i += most) {
-        patch_most here = {nodes, corners};
-        cut(k, i, end - i < most ? end - i : most, &here);
-        nodes = here.nodes, corners = here.corners;
+    if (k->in_pieces || end - first <= k->form.elements) return FE_OK;
+    FE_RESERVE(centre, 3 * (size_t)k->m->n_elem, "patches");
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int e = first; e < end; e++) find_centre(k, e, centre + 3 * (size_t)e);
+    const fe_status status = fe_bisect(centre, k->order + first, end - first, k->form.elements, k->threads);
+    free(centre);
+    return status;
+}
+
+/* Cuts all pieces into patches. Numbers of patches and their largest sizes go to the plan. */
+static fe_status cut_pieces(draft *k)
+{
+    const int most = k->form.elements, n_interior = k->n_piece[0], n = n_interior + k->n_piece[1];
+    int nodes = 0, corners = 0, n_patch = 0, n_patch_interior = 0, failed = 0;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(k->threads) reduction(max : nodes, corners)       \
+    reduction(+ : n_patch, n_patch_interior, failed)
+    for (int i = 0; i < n; i++) {
+        const int first = i < n_interior ? i * most : k->m->n_elem_interior + (i - n_interior) * most,
+                  last = i < n_interior ? k->m->n_elem_interior : k->m->n_elem;
+        patch_cut **end = &k->piece[i];
+        failed += cut(k, first, last - first < most ? last - first : most, &end) != FE_OK;
+        for (const patch_cut *s = k->piece[i]; s; s = s->next) {
+            nodes = s->n_node > nodes ? s->n_node : nodes;
+            corners = s->n_corner > corners ? s->n_corner : corners;
+            n_patch++, n_patch_interior += i < n_interior;
+        }
     }
     k->plan->most_nodes = nodes, k->plan->most_corners = corners;
-    for (int i = first; i < end; i++)
-        if (k->opens[i]) k->start[n_patch++] = i;
-    k->start[n_patch] = end;
-    return n_patch;
+    k->plan->n_patch = n_patch, k->plan->n_patch_interior = n_patch_interior;
+    return failed ? fe_fail(FE_OUT_OF_MEMORY, "patches: no host memory") : FE_OK;
 }
 
 /* Lists the corner forces that each node sums by their places. The rest of a list is places of zeros. */
-static void write_lists(const draft *k, const patch_piece *s, uint16_t *first, uint16_t *corner)
+static void write_lists(const draft *k, const patch_cut *s, uint16_t *first, uint16_t *corner)
 {
     uint16_t next[PATCH_MOST_NODES + 1];
     const int n = start_lists(k, s, first);
@@ -189,8 +257,7 @@ static void write_lists(const draft *k, const patch_piece *s, uint16_t *first, u
     for (int i = 0; i < n; i++) corner[i] = (uint16_t)k->form.slots;
     for (int i = 0; i < s->n_slot; i++)
         for (int a = 0; a < k->form.nodes; a++)
-            if (has_node(k, s, i, a))
-                corner[next[s->slot_node[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
+            if (has_node(k, s, i, a)) corner[next[s->conn[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
 }
 
 /* Only the device sums corner forces node by node, and fetches point data before it computes fans. */
@@ -216,36 +283,35 @@ static void write_coordinates(const draft *k, int from, int node, char *to)
         for (int c = 0; c < 3; c++) ((float *)to)[c] = (float)(x[c] - start[c]);
 }
 
-static void write_record(const draft *k, int patch, char *record)
+static void write_record(const draft *k, const patch_cut *s, char *record)
 {
     const patch_plan *plan = k->plan;
     const patch_form form = k->form;
-    const int *elem = k->order + k->start[patch];
+    const int *elem = k->order + s->first;
     int *node = (int *)(record + plan->node), *slot = (int *)(record + plan->elem);
     uint16_t *conn = (uint16_t *)(record + plan->conn);
-    patch_piece s;
-    collect(k, elem, k->start[patch + 1] - k->start[patch], &s);
-    make_slots(k, &s);
-    *(patch_head *)record = (patch_head){s.n_node, s.n_slot, s.n_elem, 0};
-    for (int i = 0; i < s.n_node; i++) {
-        node[i] = i < s.n_inner ? s.node[i] : ~s.node[i];
-        write_coordinates(k, s.node[0], s.node[i], record + plan->x + k->scalar * (size_t)(plan->x_row * i));
+    memset(record, 0, (size_t)plan->stride);
+    *(patch_head *)record = (patch_head){s->n_node, s->n_slot, s->n_elem, 0};
+    for (int i = 0; i < s->n_node; i++) {
+        node[i] = i < s->n_inner ? s->node[i] : ~s->node[i];
+        write_coordinates(k, s->node[0], s->node[i],
+                          record + plan->x + k->scalar * (size_t)(plan->x_row * i));
     }
     for (int i = 0; i < form.slots; i++) {
-        const int from = i < s.n_slot ? i : s.n_slot - 1, behind = from < i && patch_fanned(k->kind);
+        const int from = i < s->n_slot ? i : s->n_slot - 1, behind = from < i && patch_fanned(k->kind);
         for (int j = 0; j < form.together; j++)
             slot[in_group(plan, form.together, i, j)] =
-                behind || s.elem[from][j] < 0 ? -1 : elem[s.elem[from][j]];
-        for (int a = 0; a < PATCH_WIDTH; a++) conn[in_group(plan, PATCH_WIDTH, i, a)] = s.slot_node[from][a];
+                behind || s->elem[from][j] < 0 ? -1 : elem[s->elem[from][j]];
+        for (int a = 0; a < PATCH_WIDTH; a++) conn[in_group(plan, PATCH_WIDTH, i, a)] = s->conn[from][a];
     }
     if (ascends(plan, &form))
-        for (int i = 0; i < s.n_slot; i++) /* the elements of a piece are in ascending order */
+        for (int i = 0; i < s->n_slot; i++) /* the elements of a patch are in ascending order */
             for (int j = 0; j < form.together; j++)
-                if (s.elem[i][j] >= 0)
-                    ((uint16_t *)(record + plan->ascending))[s.elem[i][j]] =
+                if (s->elem[i][j] >= 0)
+                    ((uint16_t *)(record + plan->ascending))[s->elem[i][j]] =
                         (uint16_t)in_group(plan, form.together, i, j);
     if (gathers(plan))
-        write_lists(k, &s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
+        write_lists(k, s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
 }
 
 /* Offsets of a record's parts: multiples of 16 bytes on the device, which copies so many at once, and of a
@@ -275,26 +341,24 @@ static void lay_out(patch_plan *plan, const patch_form *form, size_t scalar)
 }
 
 typedef struct border_lists {
-    char *stored; /* [n_local] */
-    int *place;   /* [n_local] index of a node in `node` */
-    int *node;    /* [n_border] */
-    int *first;   /* [n_border + 1] */
-    int *row;     /* [first[n_border]] */
+    char *stored;   /* [n_local] */
+    int *place;     /* [n_local] index of a node in `node` */
+    int *node;      /* [n_border] */
+    int *first;     /* [n_border + 1] */
+    int *row;       /* [first[n_border]] */
+    uint64_t *word; /* [n_row] place of a node, row */
     int n, n_row;
 } border_lists;
 
 /* Finds the nodes that no patch stores. */
-static fe_status find_border(const draft *k, const char *record, border_lists *b)
+static fe_status find_border(const draft *k, border_lists *b)
 {
-    int n;
     FE_ALLOCATE(b->stored, k->m->n_local, "patches");
-    FE_ALLOCATE(b->place, k->m->n_local, "patches");
-    FE_ALLOCATE(b->node, k->m->n_local, "patches");
-    for (int i = 0; i < k->plan->n_patch; i++) {
-        const int *node = patch_nodes_of(k->plan, record, i, &n);
-        for (int j = 0; j < n; j++)
-            if (node[j] >= 0) b->stored[node[j]] = 1;
-    }
+    FE_RESERVE(b->place, k->m->n_local, "patches");
+    FE_RESERVE(b->node, k->m->n_local, "patches");
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < k->plan->n_patch; i++)
+        for (int j = 0; j < k->patch[i]->n_inner; j++) b->stored[k->patch[i]->node[j]] = 1;
     for (int i = 0; i < k->m->n_local; i++)
         if (!b->stored[i]) b->place[i] = b->n, b->node[b->n++] = i;
     return FE_OK;
@@ -304,25 +368,33 @@ static fe_status find_border(const draft *k, const char *record, border_lists *b
 static fe_status list_partial_sums(const draft *k, char *record, border_lists *b)
 {
     const patch_plan *plan = k->plan;
-    int n;
-    FE_ALLOCATE(b->first, b->n + 2, "patches");
-    for (int i = 0; i < plan->n_patch; i++) {
-        const int *node = patch_nodes_of(plan, record, i, &n);
-        for (int j = 0; j < n; j++)
-            if (node[j] < 0) b->first[b->place[~node[j]] + 2]++, b->n_row++;
-    }
-    for (int i = 2; i <= b->n + 1; i++) b->first[i] += b->first[i - 1];
-    FE_ALLOCATE(b->row, b->n_row, "patches");
-    int row = 0;
-    for (int i = 0; i < plan->n_patch; i++) {
-        const int *node = patch_nodes_of(plan, record, i, &n);
-        int *partial = (int *)(record + (size_t)i * plan->stride + plan->partial);
-        for (int j = 0; j < n; j++) {
-            if (node[j] >= 0) continue;
-            b->row[b->first[b->place[~node[j]] + 1]++] = row;
-            partial[j] = row++;
+    int *start = NULL;
+    FE_RESERVE(start, plan->n_patch, "patches");
+    for (int i = 0; i < plan->n_patch; i++)
+        start[i] = b->n_row, b->n_row += k->patch[i]->n_node - k->patch[i]->n_inner;
+    fe_status status = fe_reserve((size_t)b->n_row, sizeof *b->word, "patches", (void **)&b->word);
+    if (status == FE_OK) {
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+        for (int i = 0; i < plan->n_patch; i++) {
+            const patch_cut *s = k->patch[i];
+            int *partial = (int *)(record + (size_t)i * plan->stride + plan->partial);
+            for (int j = s->n_inner, row = start[i]; j < s->n_node; j++, row++) {
+                partial[j] = row;
+                b->word[row] = fe_word_of((uint32_t)b->place[s->node[j]], row);
+            }
         }
+        status = fe_sort_words(b->word, b->n_row, k->threads);
     }
+    free(start);
+    FE_TRY(status);
+    FE_ALLOCATE(b->first, b->n + 1, "patches");
+    FE_RESERVE(b->row, b->n_row, "patches");
+    for (int i = 0; i < b->n_row; i++) {
+        b->row[i] = fe_item_of(b->word[i]);
+        b->first[(b->word[i] >> 32) + 1] = i + 1;
+    }
+    for (int i = 0; i < b->n; i++) /* nodes of no patch have no row */
+        if (b->first[i + 1] < b->first[i]) b->first[i + 1] = b->first[i];
     return FE_OK;
 }
 
@@ -330,7 +402,7 @@ static fe_status upload_border(const draft *k, fe_device *d, char *record, borde
 {
     patch_plan *plan = k->plan;
     if (!plan->ordered) return FE_OK;
-    FE_TRY(find_border(k, record, b));
+    FE_TRY(find_border(k, b));
     plan->n_border = b->n;
     FE_TRY(fe_device_upload(d, (size_t)b->n, sizeof *b->node, b->node, "patches", (void **)&plan->border));
     FE_TRY(list_partial_sums(k, record, b));
@@ -346,12 +418,12 @@ static fe_status write_records(const draft *k, fe_device *d)
 {
     patch_plan *plan = k->plan;
     char *record = NULL;
-    FE_ALLOCATE(record, (size_t)plan->n_patch * plan->stride, "patches");
+    FE_RESERVE(record, (size_t)plan->n_patch * plan->stride, "patches");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < plan->n_patch; i++) write_record(k, i, record + (size_t)i * plan->stride);
+    for (int i = 0; i < plan->n_patch; i++) write_record(k, k->patch[i], record + (size_t)i * plan->stride);
     border_lists b = {0};
     fe_status status = upload_border(k, d, record, &b);
-    free(b.stored), free(b.place), free(b.node), free(b.first), free(b.row);
+    free(b.stored), free(b.place), free(b.node), free(b.first), free(b.row), free(b.word);
     if (status == FE_OK)
         status = fe_device_upload(d, (size_t)plan->n_patch, (size_t)plan->stride, record, "patches",
                                   (void **)&plan->record);
@@ -359,43 +431,52 @@ static fe_status write_records(const draft *k, fe_device *d)
     return status;
 }
 
-static fe_status build(draft *k, fe_device *d)
+static fe_status build(draft *k, const fe_problem *p)
 {
     const fe_view *m = k->m;
-    patch_plan *plan = k->plan;
+    fe_device *d = p->device;
     const size_t corners = (size_t)k->n_corner * m->ld;
-    FE_ALLOCATE(k->conn, corners, "patches");
-    FE_ALLOCATE(k->x, 3 * (size_t)m->n_local, "patches");
-    FE_ALLOCATE(k->valence, m->n_local, "patches");
-    FE_ALLOCATE(k->centre, 3 * (size_t)m->n_elem, "patches");
-    FE_ALLOCATE(k->order, m->n_elem, "patches");
-    FE_ALLOCATE(k->opens, m->n_elem, "patches");
-    FE_ALLOCATE(k->start, (size_t)m->n_elem + 1, "patches");
+    FE_RESERVE(k->conn, corners, "patches");
+    FE_RESERVE(k->x, 3 * (size_t)m->n_local, "patches");
+    FE_RESERVE(k->order, m->n_elem, "patches");
     FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
-    for (int a = 0; a < k->n_corner; a++)
-        for (int e = 0; e < m->n_elem; e++) {
-            k->valence[node_of(k, e, a)]++;
-            for (int i = 0; i < 3; i++)
-                k->centre[3 * (size_t)e + i] += k->x[3 * (size_t)node_of(k, e, a) + i] / k->n_corner;
-        }
-    plan->n_patch_interior = cut_part(k, 0, 0, m->n_elem_interior);
-    plan->n_patch = cut_part(k, plan->n_patch_interior, m->n_elem_interior, m->n_elem);
-    lay_out(plan, &k->form, k->scalar);
+    FE_TRY(fe_problem_valence(p, k->conn, k->threads, &k->valence));
+    FE_TRY(sort_pieces(k, 0, m->n_elem_interior));
+    FE_TRY(sort_pieces(k, m->n_elem_interior, m->n_elem));
+    FE_ALLOCATE(k->piece, k->n_piece[0] + k->n_piece[1], "patches");
+    FE_TRY(cut_pieces(k));
+    FE_RESERVE(k->patch, k->plan->n_patch, "patches");
+    for (int i = 0, n = 0; i < k->n_piece[0] + k->n_piece[1]; i++)
+        for (patch_cut *s = k->piece[i]; s; s = s->next) k->patch[n++] = s;
+    lay_out(k->plan, &k->form, k->scalar);
     return write_records(k, d);
+}
+
+static void close_draft(draft *k)
+{
+    for (int i = 0; k->piece && i < k->n_piece[0] + k->n_piece[1]; i++)
+        for (patch_cut *s = k->piece[i], *next; s; s = next) next = s->next, free(s);
+    free(k->conn), free(k->x), free(k->valence), free(k->order), free(k->piece), free(k->patch);
 }
 
 fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
 {
-    draft k = {.m = &p->view,
+    const fe_view *m = &p->view;
+    const patch_form form = patch_form_of(p->kind);
+    const int most = form.elements;
+    draft k = {.m = m,
                .kind = p->kind,
                .n_corner = fe_corners(p->kind),
                .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores(),
+               .in_pieces = p->in_pieces,
                .scalar = precision == FE_DOUBLE ? sizeof(double) : sizeof(float),
                .number = precision == FE_SINGLE ? sizeof(float) : sizeof(double),
-               .form = patch_form_of(p->kind),
+               .form = form,
+               .n_piece = {(m->n_elem_interior + most - 1) / most,
+                           (m->n_elem - m->n_elem_interior + most - 1) / most},
                .plan = plan};
-    const fe_status status = build(&k, p->device);
-    free(k.conn), free(k.x), free(k.valence), free(k.centre), free(k.order), free(k.opens), free(k.start);
+    const fe_status status = build(&k, p);
+    close_draft(&k);
     return status;
 }
