@@ -89,6 +89,38 @@ static void test_rounding(void **state)
     dense_close(t);
 }
 
+/* A product with what is not finite is not finite either: CG and GMRES stop there. */
+static void test_not_finite(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 3; k++) {
+        dense_run *t = dense_open(backend, 1, 1, 0);
+        fe_device *d = t->device;
+        const double bad[] = {NAN, INFINITY, 1e300};
+        const int first[2] = {0, 1}, column = 0;
+        double entry[36] = {1.0};
+        float y[6] = {0}, x[6] = {1, 1, 1, 1, 1, 1};
+        int16_t value[40];
+        entry[10 + k] = bad[k];
+        fe_round_block(36, entry, value);
+        fe_block_matrix M = {1,
+                             6,
+                             6,
+                             upload(d, 2, sizeof *first, first),
+                             upload(d, 1, sizeof column, &column),
+                             upload(d, 40, sizeof *value, value)};
+        float *from = upload(d, 6, sizeof *x, x), *to = upload(d, 6, sizeof *y, y);
+        must(fe_block_ops_of(d)->product(d, &M, from, to));
+        must(d->ops->memory.download(d, sizeof y, to, y));
+        int finite = 1;
+        for (int i = 0; i < 6; i++) finite = finite && isfinite(y[i]);
+        assert_false(finite);
+        void *memory[] = {(void *)M.first, (void *)M.column, (void *)M.value, from, to};
+        for (int i = 0; i < 5; i++) d->ops->memory.release(d, memory[i]);
+        dense_close(t);
+    }
+}
+
 /* What M x must be, with the sum of the products' sizes. */
 static void multiply(const blocks *b, const double *x, double *y, double *size)
 {
@@ -223,6 +255,7 @@ int main(int argc, char **argv)
 {
     static const subject subjects[] = {
         {"rounding", test_rounding},
+        {"not finite", test_not_finite},
         {"coarse", test_coarse},
         {"transfer", test_transfer},
     };

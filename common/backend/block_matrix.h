@@ -87,11 +87,17 @@ static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
 /* The same number in [-1, 1) for the same i, without any pattern. */
 FE_BOTH double fe_noise(uint64_t i) { return 0x1p-52 * (double)(fe_mix(i) >> 11) - 1.0; }
 
-/* The scale of a block whose largest entry has this size, and the number that stands for an entry. */
+/* The largest size of the entries so far and of one more; not a number once one of them is none. The scale of
+ * a block with that largest entry, and the number that stands for an entry. What is not finite makes the
+ * scale so, and every product with the block. */
+FE_BOTH double fe_block_largest(double largest, double entry)
+{
+    return fabs(entry) > largest || isnan(entry) ? fabs(entry) : largest;
+}
 FE_BOTH float fe_block_scale(double largest) { return (float)(largest / 32767.0); }
 FE_BOTH int16_t fe_block_number(double entry, float scale)
 {
-    const double most = 32767.0, number = scale > 0.0f ? rint(entry / scale) : 0.0;
+    const double most = 32767.0, number = scale > 0.0f && scale < INFINITY ? rint(entry / scale) : 0.0;
     return (int16_t)fmin(fmax(number, -most), most);
 }
 
@@ -99,7 +105,7 @@ FE_BOTH int16_t fe_block_number(double entry, float scale)
 static inline void fe_round_block(int n, const double *entry, int16_t *value)
 {
     double largest = 0.0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(entry[i]));
+    for (int i = 0; i < n; i++) largest = fe_block_largest(largest, entry[i]);
     const float scale = fe_block_scale(largest);
     for (int i = 0; i < n; i++) value[i] = fe_block_number(entry[i], scale);
     memcpy(value + n, &scale, sizeof scale);

@@ -338,7 +338,7 @@ template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_spar
     __syncthreads();
     if (threadIdx.x < n) {
         double largest = 0.0;
-        for (int i = 0; i < N; i++) largest = fmax(largest, fabs(entry[threadIdx.x][i]));
+        for (int i = 0; i < N; i++) largest = fe_block_largest(largest, entry[threadIdx.x][i]);
         scale[threadIdx.x] = fe_block_scale(largest);
     }
     __syncthreads();
