@@ -32,7 +32,7 @@ static void *room(size_t count, size_t size)
 /* Rows of 0 to 40 blocks, whose sizes differ by twelve orders, as units make them; some blocks are empty. */
 static blocks draw(fe_device *d, int n_row, int n_column, int rows, int columns)
 {
-    const int size = rows * columns, stride = fe_block_stride(size);
+    const int size = rows * columns, stride = FE_BLOCK_STRIDE(size);
     blocks b = {.d = d, .n_column = n_column, .M = {.n_row = n_row, .rows = rows, .columns = columns}};
     b.first = room((size_t)n_row + 1, sizeof *b.first);
     for (int i = 0; i < n_row; i++)
@@ -64,7 +64,7 @@ static void give_back(blocks *b)
 static double stored(const blocks *b, int k, int c)
 {
     const int size = b->M.rows * b->M.columns;
-    const int16_t *value = b->value + (size_t)(fe_block_stride(size) * k);
+    const int16_t *value = b->value + (size_t)(FE_BLOCK_STRIDE(size) * k);
     float scale;
     memcpy(&scale, value + size, sizeof scale);
     return (double)scale * value[c];
@@ -103,12 +103,12 @@ static void test_not_finite(void **state)
         int16_t value[40];
         entry[10 + k] = bad[k];
         fe_round_block(36, entry, value);
-        fe_block_matrix M = {1,
-                             6,
-                             6,
-                             upload(d, 2, sizeof *first, first),
-                             upload(d, 1, sizeof column, &column),
-                             upload(d, 40, sizeof *value, value)};
+        const fe_block_matrix M = {.n_row = 1,
+                                   .rows = 6,
+                                   .columns = 6,
+                                   .first = upload(d, 2, sizeof *first, first),
+                                   .column = upload(d, 1, sizeof column, &column),
+                                   .value = upload(d, 40, sizeof *value, value)};
         float *from = upload(d, 6, sizeof *x, x), *to = upload(d, 6, sizeof *y, y);
         must(fe_block_ops_of(d)->product(d, &M, from, to));
         must(d->ops->memory.download(d, sizeof y, to, y));

@@ -262,6 +262,23 @@ static void test_record_of_another_machine_is_refused(void **state)
 
 /* --- tables ------------------------------------------------------------------------------------------ */
 
+/* A file of rows, and the tables of it once all rows are written. */
+static FILE *open_rows(void)
+{
+    char path[FOLDER_LENGTH + 16];
+    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fe_row_write_header(file);
+    return file;
+}
+static char *table_of(FILE *rows)
+{
+    fclose(rows);
+    return read_success("LC_ALL=C awk -f results/break_even.awk -f bench/table.awk '%s/kernels.csv' 2>&1",
+                        test_folder);
+}
+
 /* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b is
  * reproducible; c failed. */
 static void test_table_names_a_winner_only_where_intervals_part(void **state)
@@ -278,11 +295,7 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
                 {"c", "residual", "check_failed", 0, 0, 0, -1},
                 {"c", "jacvec", "out_of_memory", 0, 0, 0, -1},
                 {"bound", "jacvec", "ok", 0.9e-3, 0.9e-3, 0.9e-3, 1}}; /* its name up to schema 2 */
-    char path[FOLDER_LENGTH + 16];
-    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fe_row_write_header(file);
+    FILE *file = open_rows();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fe_row row = some_row();
         row.variant = rows[i].variant, row.operation = rows[i].operation, row.status = rows[i].status;
@@ -290,8 +303,7 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
         row.seconds = (fe_statistics){9, rows[i].median, rows[i].low, rows[i].high, rows[i].low};
         fe_row_write(file, &row);
     }
-    fclose(file);
-    char *table = read_success("LC_ALL=C awk -f results/break_even.awk -f bench/table.awk '%s' 2>&1", path);
+    char *table = table_of(file);
     assert_holds(table, "## tet4 on host, 1000 DoF: MDoF/s");
     assert_holds(table, "rcm order, 25 % plastic, scattered.");
     assert_holds(table, "| `a` | **1.000 (0.909–1.111)** |  |  | 1.000 (0.769–1.111) |  | 4 | 0 | 500.00 |");
@@ -318,11 +330,7 @@ static void test_table_compares_precisions(void **state)
         const char *precision;
         double median, error;
     } rows[] = {{"double", 4e-3, 1e-15}, {"mixed", 2e-3, 3e-6}, {"single", 1e-3, 4e-6}};
-    char path[FOLDER_LENGTH + 16];
-    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fe_row_write_header(file);
+    FILE *file = open_rows();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fe_row row = some_row();
         const double median = rows[i].median;
@@ -331,8 +339,7 @@ static void test_table_compares_precisions(void **state)
         row.seconds = (fe_statistics){9, median, 0.9 * median, 1.1 * median, median};
         fe_row_write(file, &row);
     }
-    fclose(file);
-    char *table = read_success("LC_ALL=C awk -f results/break_even.awk -f bench/table.awk '%s' 2>&1", path);
+    char *table = table_of(file);
     assert_holds(table, "| `v` |  |  |  | 0.250 (0.227–0.278) |  | 4 | 0 | 500.00 | 1.0e-15 |");
     assert_holds(table, "## tet4 on host, 1000 DoF: jacvec in each precision, MDoF/s");
     assert_holds(
@@ -358,11 +365,7 @@ static void test_table_has_all_meshes(void **state)
                 {"irregular", "auto", "double", 1200, 1e-3, 0.5},
                 {"irregular", "auto", "mixed", 1200, 1e-3, 1},
                 {"box5x6x9-distorted", "auto", "double", 1100, 1e-3, 1}};
-    char path[FOLDER_LENGTH + 16];
-    snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fe_row_write_header(file);
+    FILE *file = open_rows();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fe_row row = some_row();
         const double median = rows[i].median;
@@ -371,8 +374,7 @@ static void test_table_has_all_meshes(void **state)
         row.seconds = (fe_statistics){9, median, median, median, median};
         fe_row_write(file, &row);
     }
-    fclose(file);
-    char *table = read_success("LC_ALL=C awk -f results/break_even.awk -f bench/table.awk '%s' 2>&1", path);
+    char *table = table_of(file);
     assert_holds(table, "## tet4 on host, irregular, 1200 DoF, and the box of 1000 DoF: MDoF/s");
     assert_holds(
         table,

@@ -233,7 +233,8 @@ static void test_figures_show_all_meshes(void **state)
     draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", rows);
     assert_says(text, "hex8 jacvec patch 1 3 3 3 1 1 1\n"); /* the large box */
     assert_says(text, "hex8 jacvec patch 2 2 2 2 0.666667 0.666667 0.666667\n");
-    assert_says(text, "hex8 jacvec patch 3 1 1 1 1 1 1\n"); /* the small box, for the one that failed */
+    assert_says(
+        text, "hex8 jacvec patch 3 1 1 1 1 1 1\n"); /* the small box: nearest to the mesh whose row failed */
     assert_says(text, "$lost << EOD\nhex8 jacvec patch 4\n");
     assert_says(text, "group_hex8_2 = \"irregular\\n2.0 M\"\n");
     draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", rows);

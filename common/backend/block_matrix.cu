@@ -1,5 +1,5 @@
-/* Block matrices on the device: a team of lanes owns a block row. A lane takes every so manieth block; then
- * the lanes add up. */
+/* Block matrices on the device: a team of lanes owns a block row. The lanes take its blocks in turn, and then
+ * add their sums. */
 #include "common/backend/block_matrix.h"
 #include "common/backend/cuda.h"
 
@@ -10,7 +10,7 @@ enum { THREADS = 128, WARP = 32 };
 template <int R, int C>
 __device__ void add_block(const fe_block_matrix &M, int k, const float *x, float sum[R])
 {
-    enum { N = R * C, WORDS = N == 18 ? 10 : 20 };
+    enum { N = R * C, WORDS = FE_BLOCK_STRIDE(N) / 2 };
     unsigned word[WORDS];
     const int16_t *block = M.value + (size_t)(2 * WORDS) * k;
     if (N == 18) {
@@ -62,7 +62,7 @@ __device__ void times_row(const fe_block_matrix &M, int i, const float *x, float
         for (int r = 0; r < R; r++) sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], apart);
 }
 
-/* sum[at]; 0 where there is none. */
+/* Number `at` of sum, which stays in registers; 0 from R on. */
 template <int R> __device__ float entry_of(const float sum[R], int at)
 {
     float entry = 0.0f;

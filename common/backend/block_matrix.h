@@ -31,12 +31,12 @@ typedef struct fe_block_matrix {
     int rows, columns;    /* of a block: 3 × 6, 6 × 3 or 6 × 6 */
     const int *first;     /* [n_row + 1] */
     const int *column;    /* [first[n_row]] */
-    const int16_t *value; /* [first[n_row]][fe_block_stride]: numbers of a block by rows, then its scale */
+    const int16_t *value; /* [first[n_row]][FE_BLOCK_STRIDE]: numbers of a block by rows, then its scale */
 } fe_block_matrix;
 
 /* Numbers of 16 bits from one block of n = 18 or 36 entries to the next, so that a device reads blocks by
  * pieces of 8 and 16 bytes. */
-FE_BOTH int fe_block_stride(int n) { return n == 18 ? 20 : 40; }
+#define FE_BLOCK_STRIDE(n) ((n) == 18 ? 20 : 40)
 
 typedef struct fe_sweep {
     float old_factor, new_factor;
@@ -87,9 +87,9 @@ static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
 /* The same number in [-1, 1) for the same i, without any pattern. */
 FE_BOTH double fe_noise(uint64_t i) { return 0x1p-52 * (double)(fe_mix(i) >> 11) - 1.0; }
 
-/* The largest size of the entries so far and of one more; not a number once one of them is none. The scale of
- * a block with that largest entry, and the number that stands for an entry. What is not finite makes the
- * scale so, and every product with the block. */
+/* To find the largest absolute value in a block: `largest` is that of the entries before this one. A NaN
+ * stays. Then the scale of the block, and the number that stands for an entry. An entry that is not finite
+ * makes the scale, and so every product with the block, not finite. */
 FE_BOTH double fe_block_largest(double largest, double entry)
 {
     return fabs(entry) > largest || isnan(entry) ? fabs(entry) : largest;

@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) void add_up(int rows, int columns, 
 static inline __attribute__((always_inline)) const int16_t *block_at(const fe_block_matrix *M, int n, int k,
                                                                      float *scale)
 {
-    const int16_t *value = M->value + (size_t)fe_block_stride(n) * (size_t)k;
+    const int16_t *value = M->value + (size_t)FE_BLOCK_STRIDE(n) * (size_t)k;
     memcpy(scale, value + n, sizeof *scale);
     return value;
 }

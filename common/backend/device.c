@@ -36,6 +36,8 @@ int fe_host_threads(void)
     return asked > 0 && asked <= 4096 ? (int)asked : 0;
 }
 
+int fe_device_host_threads(const fe_device *d) { return d->threads > 0 ? d->threads : fe_host_cores(); }
+
 fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory)
 {
     *memory = NULL;

@@ -192,6 +192,9 @@ int fe_host_cores(void);
 /* Threads that OMP_NUM_THREADS asks for, 0: it does not. */
 int fe_host_threads(void);
 
+/* Threads of work in host memory for a device: its own, or all cores where it is no host. */
+int fe_device_host_threads(const fe_device *d);
+
 /* Zeroed resident memory, released with the device. FE_OUT_OF_MEMORY names `what` and the bytes. */
 fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory);
 /* The same, filled from host memory. Both pad by 64 bytes. */

@@ -197,7 +197,7 @@ static void tentative(const fe_setup *k, int i, double *T)
                    k->next_x + 3 * a, k->next_size[a], T);
 }
 
-/* G[a] = sum of T_i^T T_i over the nodes i of a, for the aggregates from `first` to `last` - 1. */
+/* G[a] += T_i^T T_i of each node i of aggregate a, for first <= a < last. */
 static void add_gram(const fe_setup *k, int first, int last, double (*G)[6][6])
 {
     for (int i = 0; i < k->n; i++) {
@@ -353,7 +353,7 @@ static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *B
 {
     fe_device *d = k->d;
     const int size = A->rows * A->columns;
-    const size_t stride = (size_t)fe_block_stride(size), n = stride * (size_t)A->n_block;
+    const size_t stride = (size_t)FE_BLOCK_STRIDE(size), n = stride * (size_t)A->n_block;
     int16_t *value;
     *B = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
     FE_TRY(fe_device_upload(d, (size_t)A->n_row + 1, sizeof(int), A->first, "multigrid matrix",

@@ -330,7 +330,7 @@ static fe_status keep_ints(const fe_setup *k, size_t n, const int *x, const int 
 enum { TOGETHER = THREADS / 2 };
 template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, int16_t *value)
 {
-    enum { WORDS = N == 18 ? 10 : 20 }; /* of a block, two numbers each */
+    enum { WORDS = FE_BLOCK_STRIDE(N) / 2 }; /* of a block, two numbers each */
     __shared__ double entry[TOGETHER][N + 1];
     __shared__ float scale[TOGETHER];
     const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, A.n_block - first);
@@ -363,7 +363,7 @@ static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *k
     *kept = empty;
     FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
     FE_TRY(keep_ints(k, n, A->column, &kept->column));
-    FE_TRY(fe_device_allocate(k->d, n * (size_t)fe_block_stride(size), sizeof *value, "multigrid matrix",
+    FE_TRY(fe_device_allocate(k->d, n * (size_t)FE_BLOCK_STRIDE(size), sizeof *value, "multigrid matrix",
                               (void **)&value));
     kept->value = value;
     if (size == 18)

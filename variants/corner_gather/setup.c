@@ -91,7 +91,7 @@ fe_status corner_gather_make(fe_problem *p, size_t value_bytes, void **work)
     w = *work;
     w->n_slot = (size_t)fe_corners(p->kind) * p->view.ld;
     if (CORNER_GATHER_BY_NODE) {
-        slots s = {.threads = p->device->threads > 0 ? p->device->threads : fe_host_cores()};
+        slots s = {.threads = fe_device_host_threads(p->device)};
         const fe_status status = build_slots(p, w, &s);
         free(s.conn), free(s.first), free(s.corner), free(s.place), free(s.valence), free(s.slice);
         FE_TRY(status);

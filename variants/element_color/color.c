@@ -182,7 +182,7 @@ fe_status element_color_open(fe_problem *p, size_t tangent_bytes, void **work)
 {
     coloring k = {.n_corner = fe_corners(p->kind),
                   .ld = (size_t)p->view.ld,
-                  .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores()};
+                  .threads = fe_device_host_threads(p->device)};
     int *elem = NULL, *sorted = NULL;
     FE_TRY(fe_device_keep(p->device, sizeof(element_color_order), "element_color", work));
     const fe_status status = build_order(&k, p, tangent_bytes, &elem, &sorted, *work);

@@ -468,7 +468,7 @@ fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
     draft k = {.m = m,
                .kind = p->kind,
                .n_corner = fe_corners(p->kind),
-               .threads = p->device->threads > 0 ? p->device->threads : fe_host_cores(),
+               .threads = fe_device_host_threads(p->device),
                .in_pieces = p->in_pieces,
                .scalar = precision == FE_DOUBLE ? sizeof(double) : sizeof(float),
                .number = precision == FE_SINGLE ? sizeof(float) : sizeof(double),
