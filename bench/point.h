@@ -76,8 +76,8 @@ inline double flop(const bench_case &c, bench_operation op)
 {
     const double n = c.problem.view.n_elem;
     const double plastic = op == BENCH_JACVEC_ELASTIC ? 0.0 : c.n_softened;
-    return plastic * (double)flop_count::of_element(c.box.kind, op, true) +
-           (n - plastic) * (double)flop_count::of_element(c.box.kind, op, false);
+    return plastic * (double)flop_count::of_element(c.box.kind, op, c.box.hardening, true) +
+           (n - plastic) * (double)flop_count::of_element(c.box.kind, op, c.box.hardening, false);
 }
 
 /* Whether an operation uses a stored matrix: the model below is not of such a product. */
