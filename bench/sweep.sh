@@ -17,6 +17,7 @@
 #   precision    mixed and single precision: on the GPU at the largest and the first size, on the host at the first, and
 #                on irregular meshes
 #   meshes       on the GPU: an unstructured mesh of 20 M degrees of freedom, a slender one, one with odd sides
+#   hardening    residual and material by Voce's law: on the GPU at the largest size, on the host at the first
 #   rest         larger solves, orders, shares of plastic elements, redundant element forms, further sizes and meshes
 # A point that would not end within the budget is left out, and said so in the table's foot.
 #
@@ -163,7 +164,7 @@ sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda
 first_of() { echo "${1%% *}"; }
 others_of() { echo "$1" | cut -s -d' ' -f2-; }
 largest_of() { echo "$1" | tr ' ' '\n' | sort -n | tail -n 1; }
-kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN [PRECISION]]
+kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN [PRECISION or voce]]
     [ "$4" != 0 ] || return 0
     for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 ${6:-1} ${7:-clustered}${8:+ $8}"; done
 }
@@ -253,6 +254,11 @@ rest_points() { # BACKEND: at a reference size orders, shares of plastic element
     for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" auto; done
     for order in bisection random; do kernel_points rest "$repetitions_kernels" "$1" "irregular@$reference" $order; done
 }
+# Rows of linear hardening at these sizes are in an earlier pass.
+hardening_points() { # BACKEND
+    [ "$1" = host ] && size=$(first_of "$SIZES_host") || size=$(largest_of "$SIZES_cuda")
+    kernel_points hardening "$repetitions_kernels" "$1" "$size" auto 1 clustered voce | grep ' tet4 \| hex8 ' || true
+}
 # The rows of double precision that these are compared with are in an earlier pass.
 precision_points() { # BACKEND
     [ "$1" = host ] && sizes=$(first_of "$SIZES_host") meshes=$MESHES_host ||
@@ -283,6 +289,7 @@ all_points() {
     fi
     for backend in $BACKENDS; do precision_points "$backend"; done
     ! has cuda || for size in irregular@20000000 slender@6000000 127x128x129; do kernel_points meshes "$repetitions_kernels" cuda "$size" auto; done
+    for backend in $BACKENDS; do hardening_points "$backend"; done
     for backend in $BACKENDS; do rest_points "$backend"; done
 }
 
@@ -359,8 +366,12 @@ measure() {
     shift
     case $program in
     kernels)
+        case $special in
+        voce) set -- --fe_hardening=voce --fe_operations=residual,material "$@" ;;
+        ?*) set -- --fe_precision="$special" "$@" ;;
+        esac
         set -- $(mesh_flags --fe_) --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \
-            --fe_plastic="$plastic" --fe_pattern="$pattern" ${precision:+--fe_precision="$precision"} ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
+            --fe_plastic="$plastic" --fe_pattern="$pattern" ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
     solves | peers)
@@ -499,7 +510,7 @@ visit() {
     name=$program-$backend-$element-$size-$first-$second${third:+-$third}${fourth:+-$fourth} at=$scratch/$name
     case $size in *[!0-9]*) unit= ;; *) unit=' DoF' ;; esac
     case $program in
-    kernels) order=$first plastic=$second pattern=$third precision=$fourth about="$size$unit, $order, plastic $plastic $pattern${precision:+, $precision}" ;;
+    kernels) order=$first plastic=$second pattern=$third special=$fourth about="$size$unit, $order, plastic $plastic $pattern${special:+, $special}" ;;
     solves | peers) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     scaling) kind=$first ranks=$second about="$size$unit$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { FE_ROW_SCHEMA = 4 };
+enum { FE_ROW_SCHEMA = 5 };
 /* Rows with a larger share of their ceiling are marked: ceilings are medians, which vary by two per cent. */
 #define FE_ROW_ABOVE 1.02
 
@@ -37,6 +37,7 @@ typedef struct fe_row {
     int64_t n_elem, n_dof;
     const char *operation;
     const char *precision; /* NULL: double */
+    const char *hardening; /* law of hardening; NULL: linear */
     /* what came out; seconds of one call */
     int64_t calls; /* of one sample */
     fe_statistics seconds;
