@@ -463,7 +463,8 @@ attempt() {
     grep "^$program: \|^note: --fe_energy" "$at.log" >&2 || true # rows without times or energy, and why
     ungathered=yes
     if [ $code -eq 0 ]; then
-        echo "$program-$backend $guess $(($(now) - begin))" >>"$scratch/seen"
+        [ -n "$energy" ] || # its time is given, or nothing where no counter can be read
+            echo "$program-$backend $guess $(($(now) - begin))" >>"$scratch/seen"
         if [ $program = kernels ]; then
             mv "$at.json.part" "$at.json"
             mv "$at.samples.part" "$at.samples.csv"
