@@ -43,6 +43,9 @@ inline const char help[] =
     "connected\n"
     "                         zones, as in a part under load (clustered)\n"
     "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
+    "  --fe_energy=SECONDS    before any time is taken runs each operation for so long and reads the energy "
+    "that\n"
+    "                         the card (NVML) or the processors (RAPL) took; at most 60 (0: not measured)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
     "  --fe_machine=FILE      machine record: read if it exists, otherwise measured and written\n"
@@ -70,7 +73,7 @@ struct arguments {
     std::vector<std::string> meshes;
     fe_order order = FE_ORDER_AUTO;
     bench_pattern pattern = BENCH_CLUSTERED;
-    double plastic = 1.0;
+    double plastic = 1.0, energy = 0.0;
     int threads = 0, refine = 0;
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
     bool slug = false, done = false;
@@ -134,6 +137,8 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
         return a.refine = (int)x, FE_OK;
     }
     if (flag == "fe_plastic") return number("fe_plastic", value, 0.0, 1.0, &a.plastic);
+    /* Small counters of RAPL begin again after 65 kJ: at less than 1 kW once a minute at most. */
+    if (flag == "fe_energy") return number("fe_energy", value, 0.0, 60.0, &a.energy);
     if (flag == "fe_threads") {
         FE_TRY(number("fe_threads", value, 1, 4096, &x));
         return a.threads = (int)x, FE_OK;

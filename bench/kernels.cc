@@ -6,6 +6,7 @@
 #include "have/cuda.h"
 
 #include <algorithm>
+#include <map>
 
 namespace
 {
@@ -126,6 +127,19 @@ fe_status know_machine(const arguments &a, fe_machine *m)
     return fe_machine_write(m, a.machine.c_str());
 }
 
+/* The backends whose energy can be read, with their counters, and a line about each of the others. */
+std::map<const fe_backend *, bench_energy> open_meters(const arguments &a)
+{
+    std::map<const fe_backend *, bench_energy> meters;
+    if (a.energy > 0.0 && a.give_up.empty())
+        for (const fe_backend *backend : a.backends)
+            if (bench_energy_open(backend, &meters[backend]) != FE_OK) {
+                fe_note("--fe_energy: the energy of %s is not measured: %s", backend->name, fe_message());
+                meters.erase(backend);
+            }
+    return meters;
+}
+
 bool is_wanted(const arguments &a, const point &p) { return matches(a.filter, p.name + "/manual_time"); }
 
 fe_status run_groups(const arguments &a, const fe_machine &machine,
@@ -141,11 +155,16 @@ fe_status run_groups(const arguments &a, const fe_machine &machine,
     if (!n_match && a.give_up.empty())
         return fe_fail(FE_BAD_INPUT, "--benchmark_filter=%s: matches none of %d points", a.filter.c_str(),
                        n_point);
+    const auto meters = open_meters(a);
     for (auto &g : groups) {
         if (r.status() != FE_OK) break;
         for (point &p : g->points)
             if (!a.give_up.empty()) p.status = a.give_up.c_str(), r.write(p, {});
         if (!a.give_up.empty()) continue;
+        const auto meter = meters.find(g->box.backend);
+        if (meter != meters.end()) g->meter = &meter->second;
+        for (point &p : g->points)
+            if (is_wanted(a, p)) p.energy_seconds = a.energy;
         benchmark::ClearRegisteredBenchmarks();
         for (point &p : g->points)
             benchmark::RegisterBenchmark(p.name.c_str(), run_point, &p)

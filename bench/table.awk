@@ -7,8 +7,9 @@
 # the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
 # The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
 # all. A table of its own holds set-ups and when they are repaid (results/break_even.awk, which is loaded first).
-# A variant whose sums changed in any row of the backend does not count as reproducible anywhere. Rows of mixed and
-# single precision and of Voce's law have tables of their own.
+# Energies of one call, where any row has them, are a table of their own for each size. A variant whose sums changed in
+# any row of the backend does not count as reproducible anywhere. Rows of mixed and single precision and of Voce's law
+# have tables of their own.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 # Rows up to schema 2 call element_only bound.
@@ -51,6 +52,10 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     }
     if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
     if (get("setup_s") != "") { setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s")); setup_s[group, variant] = get("setup_s") }
+    if ("nj_per_dof" in column && get("nj_per_dof") != "") { # since schema 5
+        energy[at] = get("nj_per_dof")
+        note("energies", group)
+    }
     if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
     repeats[at] = get("deterministic")
     if (repeats[at] == "0" && plain()) changes[backend, variant, kind_of(get("operation"))] = 1
@@ -120,13 +125,30 @@ function order_of(group, order,    v, name, n, list, text, i) {
     for (i = 1; i <= n; i++) text = text (i > 1 ? "; " : "") list[i] " for " who[i]
     return "order auto (" text ")"
 }
+# The title of a table, and what its group is.
+function headline(group, title,    part) {
+    split(group, part, SUBSEP)
+    printf "\n## %s on %s, %s%d DoF: %s\n\n%s, %s, %g %% plastic%s.\n\n", part[2], part[1], part[6] == "box" ? "" : part[6] ", ", part[7], title,
+        about[group], order_of(group, part[3]), 100 * part[4], part[5] == "clustered" ? "" : ", " part[5]
+}
+# The energy of all operations.
+function energies(group,    v, o, variant, at, text, rows) {
+    headline(group, "energy, nJ/DoF")
+    header("variant", ops, n_op, "", "")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
+        for (o = 1; o <= n_op; o++) {
+            at = group SUBSEP ops[o] SUBSEP variant
+            if (at in energy) rows = 1
+            text = text " " (at in energy ? number(energy[at]) : "") " |"
+        }
+        if (rows) print text
+    }
+}
 # All operations at the largest size.
-function operations(backend, element, setting,    part, dof, group, o, v, variant, text) {
-    split(setting, part, SUBSEP)
-    dof = largest(sizes[backend, element, setting])
-    group = backend SUBSEP element SUBSEP setting SUBSEP dof
-    printf "\n## %s on %s, %s%d DoF: %s\n\n%s, %s, %g %% plastic%s.\n\n", element, backend, part[4] == "box" ? "" : part[4] ", ", dof, unit_name(backend),
-        about[group], order_of(group, part[1]), 100 * part[2], part[3] == "clustered" ? "" : ", " part[3]
+function operations(backend, element, setting,    group, o, v, variant, text) {
+    group = backend SUBSEP element SUBSEP setting SUBSEP largest(sizes[backend, element, setting])
+    headline(group, unit_name(backend))
     header("variant", ops, n_op, "", " memory, B/DoF | own memory, B/DoF | set-up ms | largest error | bitwise reproducible |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
@@ -350,6 +372,7 @@ END {
                 shown = 1
             }
     }
+    for (g = 1; g <= count["energies"]; g++) energies(item["energies", g])
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
         for (i = 1; i <= count["all meshes"]; i++) {

@@ -13,7 +13,8 @@
 
 /* Starts bench/sweep.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
  * of `problems`, and with `ranks` over two more boxes on each number of ranks of that list ("0": none;
- * "late": none, and the budget of time is spent), its output in `log`. */
+ * "late": none, and the budget of time is spent; "energy": none, and the pass with energies after that of the
+ * host), its output in `log`. */
 static pid_t start_sweep(const char *log, const char *problems, const char *ranks)
 {
     const pid_t child = fork();
@@ -36,6 +37,7 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     setenv("WEAK_host", "300", 1);
     setenv("PASSES", "first solves host precision hardening", 1);
     setenv("REPETITIONS", "5", 1);
+    if (!strcmp(ranks, "energy")) setenv("RANKS_host", "0", 1), setenv("PASSES", "host rest", 1);
     if (!strcmp(ranks, "late"))
         setenv("RANKS_host", "0", 1), setenv("BENCH_START", "1000000000", 1); /* long ago */
     else
@@ -168,6 +170,22 @@ static void test_spent_budget_leaves_points_out(void **state)
     text = read_file(path, NULL);
     assert_int_equal(count(text, "\n"), N_ROW);
     free(text);
+}
+
+/* The largest box is measured again with its energy, and its new rows replace the old ones. */
+static void test_sweep_measures_energy(void **state)
+{
+    (void)state;
+    char log[FOLDER_LENGTH + 16];
+    snprintf(log, sizeof log, "%s/sweep.log", test_folder);
+    skip_without("kernels", "sweep");
+    free(read_success("rm -rf '%s'/*", test_folder));
+    interrupt_sweep(start_sweep(log, "0", "energy"), log, "scratch/*.energy");
+    char *text = read_file(log, NULL);
+    assert_holds(text, " of 7:00  rest    host tet4, 2000 DoF, auto, plastic 1 clustered, energy (about ");
+    free(text);
+    assert_int_equal(find("scratch/kernels-host-tet4-2000-*.energy", 0, NULL), 1);
+    assert_int_equal(find("scratch/kernels-host-tet4-2000-*.rows.csv", 0, NULL), 1);
 }
 
 /* The same with points on ranks: 1 and 2, one box and one irregular mesh for all, and a box for each. */
@@ -359,7 +377,7 @@ static void test_each_row_of_ranks_was_checked(void **state)
     skip_without("scaling", "ranks");
     char *text = read_success("%s/scaling --ranks 3 --threads 1 --dofs 1000 --variants %s --restart 5 "
                               "--repetitions 1 --rows '%s/checked.csv' >'%s/checked.log' && "
-                              "cut -d, -f16,33,39 '%s/checked.csv'",
+                              "cut -d, -f16,33,40 '%s/checked.csv'",
                               build_folder(), fe_variant_at(0)->name, test_folder, test_folder, test_folder);
     static const char *const shared[] = {"exchange", "reduce1", "reduce32"}, *const own[] = {
                                                                                  "jacvec_elastic",
@@ -461,7 +479,28 @@ static void test_cases_pass_the_check(void **state)
     }
 }
 
-/* One line says what is wrong with a mesh, and the exit code is 2. */
+/* On a machine whose counters can be read each row has an energy. Elsewhere one line says why none has. */
+static void test_energy_is_measured_or_named(void **state)
+{
+    (void)state;
+    skip_without("kernels", "energy");
+    char *said =
+        read_success("%s/kernels --fe_backend=host --fe_threads=1 --fe_variants=element_atomic,patch "
+                     "--fe_dofs=600,900 --fe_elements=tet4 --fe_energy=0.5 --fe_operations=jacvec "
+                     "--fe_rows='%s/energy.csv' --benchmark_repetitions=1 2>&1 >/dev/null",
+                     build_folder(), test_folder);
+    char *energies = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+                                  "{ print ($c[\"nj_per_dof\"] > 0), $c[\"status\"] }' '%s/energy.csv'",
+                                  test_folder);
+    if (*said) {
+        assert_int_equal(strncmp(said, "note: --fe_energy: the energy of host is not measured: ", 55), 0);
+        assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+    }
+    assert_string_equal(energies, *said ? "0 ok\n0 ok\n0 ok\n0 ok\n" : "1 ok\n1 ok\n1 ok\n1 ok\n");
+    free(said), free(energies);
+}
+
+/* One line says what is wrong with a mesh or a number, and the exit code is 2. */
 static void test_bad_meshes_are_refused(void **state)
 {
     (void)state;
@@ -482,6 +521,10 @@ static void test_bad_meshes_are_refused(void **state)
         {"kernels", "--fe_hardening=voce --fe_elements=tet4,tet4_p4",
          "kernels: --fe_hardening=voce: not of tet4_p4 in double precision"},
         {"kernels", "--fe_refine=x", "kernels: --fe_refine=x: is not a number from 0 to 10"},
+        {"kernels", "--fe_energy=long", "kernels: --fe_energy=long: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_energy=-1", "kernels: --fe_energy=-1: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_energy=61", "kernels: --fe_energy=61: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_energy=nan", "kernels: --fe_energy=nan: is not a number from 0 to 60\n"},
         {"scaling", "--mesh nothing.msh", "scaling: nothing.msh: No such file or directory\n"},
         {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},
         {"scaling", "--mesh meshgen/bracket/bracket_tet4_coarse.msh",
@@ -541,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_cases_pass_the_check),
         cmocka_unit_test(test_bad_meshes_are_refused),
         cmocka_unit_test(test_ranks_share_a_mesh),
+        cmocka_unit_test(test_energy_is_measured_or_named),
         cmocka_unit_test(test_full_disk_is_reported),
         cmocka_unit_test(test_interrupted_sweep_goes_on),
         cmocka_unit_test(test_spent_budget_leaves_points_out),
@@ -551,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_lost_points_on_ranks_have_rows),
         cmocka_unit_test(test_sweep_times_whole_solves),
         cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on),
+        cmocka_unit_test(test_sweep_measures_energy),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

@@ -46,6 +46,7 @@ typedef struct fe_row {
     double plastic_measured, error;            /* error: of status ok or check_failed */
     double orthogonality_loss;                 /* of a GMRES cycle; 0 where it was not measured */
     int deterministic;                         /* as measured; below 0: unknown */
+    double nj_per_dof;                         /* energy of one call; 0 where it was not measured */
 
     const char *status; /* ok, check_failed, out_of_memory, failed, killed */
 } fe_row;
