@@ -8,7 +8,7 @@
  * three times the yield strain, as if such a shear had left it behind. The stress of this strain takes the
  *              element, and none of its neighbours, beyond yield
  *   zones      the same of the elements where a smooth function of the place is lowest: a few connected
- * zones, as in a part under load In each case the plastic elements have a committed state and a softened
+ * zones, as in a part under load. In each case the plastic elements have a committed state and a softened
  * tangent, and the others have neither. The direction vectors of jacvec are random. */
 #ifndef BENCH_FIELDS_H
 #define BENCH_FIELDS_H
