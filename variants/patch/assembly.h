@@ -34,6 +34,9 @@ FE_BOTH int patch_corner(int kind, int i, int b)
     return !patch_fanned(kind) ? b : b < 2 ? PATCH_FAN + 1 + b : i + b - 2;
 }
 
+/* Threads of a slot: two share a factored Hex8, one computes a fan of Tet4. */
+FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
+
 /* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
  * instead of four of Tet4 from about 205 on). */
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
@@ -52,10 +55,11 @@ typedef struct patch_head {
  * earlier than the rest.
  *   head       patch_head
  *   node       int      [n_node] local node, inner ones first; ~node where other patches add to it
+ *   place      uint16_t [n_node] row of a node's coordinates and value (device)
  *   elem       int      [slots / group][together][group] elements of each slot, -1 where it has fewer
  *   ascending  uint16_t [elements] entries of elem, sorted by the elements' numbers (device, fans)
  *   x          fe_scalar [n_node][x_row] coordinates; floats are those from the first node of the patch
- *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
+ *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot: their rows of x
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
  *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
  *   partial    int      [n_node] row of `partial_sums` where the sum goes, if it is ~node (ordered)
@@ -64,7 +68,7 @@ typedef struct patch_head {
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes, most_corners; /* largest of any patch */
-    int node, elem, ascending, x, conn, first, corner;
+    int node, place, elem, ascending, x, conn, first, corner;
     int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     /* Without atomics: patches store their partial sums of border nodes, and a second pass adds them in the
@@ -108,6 +112,16 @@ typedef struct patch_fan {
     uint16_t node[PATCH_FAN_NODES];
 } patch_fan;
 int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan);
+
+/* Banks of shared memory for numbers of so many bytes: as many lanes read at a time. */
+int patch_banks(size_t scalar);
+/* Rows of nodes' coordinates and values, place [n_node], a permutation: such that lanes which read corners of
+ * their slots at the same time, conn [n_slot][nodes of 8], find them in different banks. */
+void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t (*conn)[8],
+                       uint16_t *place);
+/* Sorts the corners of each node, corner [first[i] … first[i + 1]), such that nodes which are summed at the
+ * same time find them in different banks. What a list is filled up with stays at its end. */
+void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first, uint16_t *corner);
 #ifdef __cplusplus
 }
 #endif

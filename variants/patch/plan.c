@@ -22,6 +22,7 @@ typedef struct patch_cut {
     int n_inner;                /* nodes [0, n_inner) belong to no other patch */
     int n_corner;               /* places of corners in all lists */
     int *node;                  /* [n_node] */
+    uint16_t *place;            /* [n_node] row of a node's coordinates and value */
     int16_t (*elem)[PATCH_FAN]; /* [n_slot] elements of the patch; -1: none */
     uint16_t (*conn)[8];        /* [n_slot] nodes of the patch */
 } patch_cut;
@@ -41,12 +42,13 @@ typedef struct draft {
     patch_cut **patch; /* [n_patch] */
 } draft;
 
-enum { HASH = 1024 }; /* > 2 PATCH_MOST_NODES */
+enum { HASH = 1024, PATCH_MOST_STEPS = 128 / PATCH_TOGETHER }; /* > 2 PATCH_MOST_NODES */
 
 /* A patch with the room that any can need, and its elements with corners as indices of its nodes. */
 typedef struct patch_room {
     patch_cut cut;
     int node[PATCH_MOST_NODES];
+    uint16_t place[PATCH_MOST_NODES];
     uint16_t corner[PATCH_MOST_ELEMENTS][8];
     int16_t elem[PATCH_MOST_ELEMENTS][PATCH_FAN];
     uint16_t conn[PATCH_MOST_ELEMENTS][8];
@@ -109,8 +111,13 @@ static int collect(const draft *k, int first, int n, patch_room *r)
             here[table[at]]++;
             r->corner[i][a] = (uint16_t)table[at];
         }
-    r->cut = (patch_cut){
-        .first = first, .n_elem = n, .n_node = n_node, .node = r->node, .elem = r->elem, .conn = r->conn};
+    r->cut = (patch_cut){.first = first,
+                         .n_elem = n,
+                         .n_node = n_node,
+                         .node = r->node,
+                         .place = r->place,
+                         .elem = r->elem,
+                         .conn = r->conn};
     sort_nodes(k, found, here, &r->cut);
     for (int i = 0; i < n_node; i++) place[table[find(table, found, r->node[i])]] = (int16_t)i;
     for (int i = 0; i < n; i++)
@@ -166,19 +173,45 @@ static int start_lists(const draft *k, const patch_cut *s, uint16_t *first)
     return first[s->n_node];
 }
 
+/* Only the device sums corner forces node by node, and fetches point data before it computes fans. */
+static int gathers(const patch_plan *plan) { return plan->group == 1; }
+
+/* Sorts inner nodes, and border nodes, by the number of steps in which their corners are summed, the most
+ * first: neighbouring threads then take about equally many. */
+static void sort_by_steps(const draft *k, patch_cut *s)
+{
+    uint16_t first[PATCH_MOST_NODES + 1], place[PATCH_MOST_NODES];
+    int node[PATCH_MOST_NODES];
+    start_lists(k, s, first);
+    memcpy(node, s->node, sizeof *node * (size_t)s->n_node);
+    for (int border = 0; border < 2; border++) {
+        const int from = border ? s->n_inner : 0, end = border ? s->n_node : s->n_inner;
+        int next[PATCH_MOST_STEPS + 2] = {from};
+        for (int i = from; i < end; i++)
+            next[PATCH_MOST_STEPS - (first[i + 1] - first[i]) / PATCH_TOGETHER + 1]++;
+        for (int i = 0; i < PATCH_MOST_STEPS; i++) next[i + 1] += next[i];
+        for (int i = from; i < end; i++)
+            place[i] = (uint16_t)next[PATCH_MOST_STEPS - (first[i + 1] - first[i]) / PATCH_TOGETHER]++;
+    }
+    for (int i = 0; i < s->n_node; i++) s->node[place[i]] = node[i];
+    for (int i = 0; i < s->n_slot; i++)
+        for (int a = 0; a < k->form.nodes; a++) s->conn[i][a] = place[s->conn[i][a]];
+}
+
 /* A copy of a patch in memory of its size, at the end of a list. */
 static fe_status keep(const patch_room *r, patch_cut ***end)
 {
     const patch_cut *s = &r->cut;
-    const size_t nodes = sizeof *s->node * (size_t)s->n_node, conn = sizeof *s->conn * (size_t)s->n_slot,
-                 elem = sizeof *s->elem * (size_t)s->n_slot;
+    const size_t nodes = sizeof *s->node * (size_t)s->n_node, places = sizeof *s->place * (size_t)s->n_node,
+                 conn = sizeof *s->conn * (size_t)s->n_slot, elem = sizeof *s->elem * (size_t)s->n_slot;
     char *memory = NULL;
-    FE_RESERVE(memory, sizeof *s + nodes + conn + elem, "patches");
+    FE_RESERVE(memory, sizeof *s + nodes + conn + elem + places, "patches");
     patch_cut *copy = (patch_cut *)memory;
     *copy = *s;
     copy->node = memcpy(memory + sizeof *s, s->node, nodes);
     copy->conn = memcpy(memory + sizeof *s + nodes, s->conn, conn);
     copy->elem = memcpy(memory + sizeof *s + nodes + conn, s->elem, elem);
+    copy->place = memcpy(memory + sizeof *s + nodes + conn + elem, s->place, places);
     **end = copy, *end = &copy->next;
     return FE_OK;
 }
@@ -201,6 +234,13 @@ static fe_status cut(draft *k, int first, int n, patch_cut ***end)
     patch_room r;
     if (collect(k, first, n, &r) && make_slots(k, &r)) {
         uint16_t list[PATCH_MOST_NODES + 1];
+        if (gathers(k->plan)) {
+            sort_by_steps(k, &r.cut);
+            patch_find_places(k->kind, patch_banks(k->scalar), r.cut.n_node, r.cut.n_slot,
+                              (const uint16_t(*)[8])r.conn, r.place);
+        } else {
+            for (int i = 0; i < r.cut.n_node; i++) r.place[i] = (uint16_t)i;
+        }
         r.cut.n_corner = start_lists(k, &r.cut, list);
         return keep(&r, end);
     }
@@ -258,10 +298,9 @@ static void write_lists(const draft *k, const patch_cut *s, uint16_t *first, uin
     for (int i = 0; i < s->n_slot; i++)
         for (int a = 0; a < k->form.nodes; a++)
             if (has_node(k, s, i, a)) corner[next[s->conn[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
+    patch_spread_corners(k->kind, patch_banks(k->scalar), s->n_node, first, corner);
 }
 
-/* Only the device sums corner forces node by node, and fetches point data before it computes fans. */
-static int gathers(const patch_plan *plan) { return plan->group == 1; }
 static int ascends(const patch_plan *plan, const patch_form *form)
 {
     return gathers(plan) && form->together > 1;
@@ -295,14 +334,16 @@ static void write_record(const draft *k, const patch_cut *s, char *record)
     for (int i = 0; i < s->n_node; i++) {
         node[i] = i < s->n_inner ? s->node[i] : ~s->node[i];
         write_coordinates(k, s->node[0], s->node[i],
-                          record + plan->x + k->scalar * (size_t)(plan->x_row * i));
+                          record + plan->x + k->scalar * (size_t)(plan->x_row * s->place[i]));
     }
+    if (gathers(plan)) memcpy(record + plan->place, s->place, sizeof *s->place * (size_t)s->n_node);
     for (int i = 0; i < form.slots; i++) {
         const int from = i < s->n_slot ? i : s->n_slot - 1, behind = from < i && patch_fanned(k->kind);
         for (int j = 0; j < form.together; j++)
             slot[in_group(plan, form.together, i, j)] =
                 behind || s->elem[from][j] < 0 ? -1 : elem[s->elem[from][j]];
-        for (int a = 0; a < PATCH_WIDTH; a++) conn[in_group(plan, PATCH_WIDTH, i, a)] = s->conn[from][a];
+        for (int a = 0; a < PATCH_WIDTH; a++)
+            conn[in_group(plan, PATCH_WIDTH, i, a)] = s->place[s->conn[from][a]];
     }
     if (ascends(plan, &form))
         for (int i = 0; i < s->n_slot; i++) /* the elements of a patch are in ascending order */
@@ -330,6 +371,7 @@ static void lay_out(patch_plan *plan, const patch_form *form, size_t scalar)
     int at = 0;
     place(plan, &at, sizeof(patch_head));
     plan->node = place(plan, &at, n * sizeof(int));
+    if (gathers(plan)) plan->place = place(plan, &at, n * sizeof(uint16_t));
     plan->elem = place(plan, &at, slots * together * sizeof(int));
     if (ascends(plan, form)) plan->ascending = place(plan, &at, (size_t)form->elements * sizeof(uint16_t));
     plan->x = place(plan, &at, (size_t)plan->x_row * n * scalar);
