@@ -537,6 +537,10 @@ static void sums_are_in_the_order_of_patches(void **state)
             find_residual(&mesh, &share, "patch_ordered", threads, u, r);
             assert_memory_equal(r, expected, owned);
         }
+        fe_device *d;
+        const patch_plan plan = plan_of(&mesh, &share, 2, &d);
+        check_passes(&plan); /* of one rank there is no border */
+        d->ops->close(d);
         free(u), free(expected), free(r);
         fe_share_close(&share);
         fe_partition_close(&partition);
