@@ -231,9 +231,10 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
     const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind, op);
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
-    const int *partial = (const int *)(p->rest + plan->partial), width = op == PATCH_DIAGONAL ? 9 : 3;
+    const int width = op == PATCH_DIAGONAL ? 9 : 3;
     for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_BLOCK_SIZE) {
-        const int i = t / lanes, from = t % lanes, inner = p->node[i] >= 0, end = first[i + 1];
+        const int i = t / lanes, from = t % lanes, end = first[i + 1],
+                  alone = p->node[i] >= 0 || i >= p->head->n_added;
         fe_scalar sum[3] = {0.0f, 0.0f, 0.0f};
         uint2 next = *(const uint2 *)(corner + first[i]);
         for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
@@ -245,9 +246,8 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
                           (force[four.y & 0xffff] + force[four.y >> 16]);
             }
         }
-        fe_number *to = plan->ordered && !inner ? plan->partial_sums + (size_t)width * partial[i]
-                                                : y + (size_t)width * patch_node(p->node[i]);
-        if (inner || plan->ordered) {
+        fe_number *to = patch_row(plan, p->head, p->node, i, width, y);
+        if (alone) {
             FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
         } else if (FE_PRECISION == FE_SINGLE && lanes == 1 && op != PATCH_DIAGONAL) {
             fe_atomic_add3(to, sum);
@@ -402,11 +402,11 @@ static __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
 {
     const int i = (blockIdx.x * blockDim.x + threadIdx.x) / width,
               c = (blockIdx.x * blockDim.x + threadIdx.x) % width;
-    fe_number sum = 0.0f;
     if (i >= plan.n_border) return;
+    fe_number *to = y + (size_t)width * plan.border[i] + c, sum = *to;
     for (int k = plan.partial_first[i]; k < plan.partial_first[i + 1]; k++)
         sum += plan.partial_sums[(size_t)width * plan.partial_row[k] + c];
-    y[(size_t)width * plan.border[i] + c] = sum;
+    *to = sum;
 }
 static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, fe_number *y)
 {
@@ -423,7 +423,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     patch_range(plan, part, &first, &last);
     FE_TRY(launch(p, w, op, first, last, displacement, y));
-    return plan->ordered && last == plan->n_patch ? add_partial_sums(p, plan, 3, y) : FE_OK;
+    return patch_adds_rows(plan, first, last) ? add_partial_sums(p, plan, 3, y) : FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
 
@@ -440,4 +440,4 @@ static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches
 FE_TABLE(patch_cuda, .setup = setup, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
          .diagonal = diagonal, .traits = FE_INDEPENDENT | FE_PIECES)
 FE_TABLE(patch_ordered_cuda, .setup = setup_ordered, .residual = residual, .material = fe_material_cuda,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES | FE_PIECES)
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES)
