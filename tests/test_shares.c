@@ -1,6 +1,5 @@
 /* Shares and halos of ranks: who owns and computes what, and that neighbours mean the same nodes when they
  * exchange values. */
-#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,12 +7,9 @@
 
 #include "common/backend/device.h"
 #include "common/mesh/bisect.h"
-#include "common/problem/apply.h"
 #include "common/problem/share.h"
 #include "have/metis.h"
 #include "tests/common.h"
-#include "tests/scene.h"
-#include "variants/patch/assembly.h"
 
 static const int partitions[] = {FE_PARTITION_CONTIGUOUS, FE_PARTITION_BISECTION,
 #if FE_HAVE_METIS
@@ -389,165 +385,6 @@ static void test_exchanges(void **state)
 /* --- plans of patch ---------------------------------------------------------------------------------------
  */
 
-/* Like patch_ordered on a GPU. */
-static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int threads, fe_device **d)
-{
-    fe_problem p;
-    patch_plan plan = {.ordered = 1, .x_row = 3, .group = 1};
-    must(fe_backend_host.open(0, threads, d));
-    must(fe_problem_open(mesh, share, mesh->kind, fe_j2_of(1.0, 0.3, 1.0, 1.0), *d, &p));
-    must(patch_plan_open(&p, FE_DOUBLE, &plan));
-    return plan;
-}
-
-static void require_same_plan(const patch_plan *a, const patch_plan *b)
-{
-    assert_int_equal(a->n_patch, b->n_patch);
-    assert_int_equal(a->n_patch_interior, b->n_patch_interior);
-    assert_int_equal(a->stride, b->stride);
-    assert_int_equal(a->n_border, b->n_border);
-    assert_memory_equal(a->record, b->record, (size_t)a->n_patch * a->stride);
-    assert_memory_equal(a->border, b->border, (size_t)a->n_border * sizeof *a->border);
-    assert_memory_equal(a->partial_first, b->partial_first, ((size_t)a->n_border + 1) * sizeof(int));
-    assert_memory_equal(a->partial_row, b->partial_row, (size_t)a->partial_first[a->n_border] * sizeof(int));
-}
-
-/* Two patches of a border node add to the output, each later one has a row of its own, and the second pass
- * adds the rows of a node in the patches' order, each once. */
-static void check_rows(const patch_plan *plan, int n_local)
-{
-    int *patches = zeros((size_t)n_local, sizeof *patches), n_row = 0, most = 0;
-    int *node_of_row = zeros((size_t)n_local * 8, sizeof *node_of_row);
-    for (int i = 0; i < plan->n_patch; i++) {
-        int n;
-        const int *node = patch_nodes_of(plan, plan->record, i, &n);
-        const patch_head *head = (const patch_head *)(plan->record + (size_t)i * plan->stride);
-        assert_int_equal(head->first_row, n_row);
-        for (int j = 0; j < n; j++) {
-            const int at = patch_node(node[j]), earlier = patches[at]++;
-            if (node[j] >= 0) assert_true(j < head->n_added && earlier == 0), patches[at] = INT_MIN / 2;
-            assert_true(earlier >= 0); /* a node inside one patch has no other */
-            assert_int_equal(j < head->n_added, earlier < 2);
-            if (j >= head->n_added) node_of_row[n_row++] = at;
-            most = patches[at] > most ? patches[at] : most;
-        }
-    }
-    assert_true(most > 4 && n_row < 8 * n_local);
-    for (int i = 0; i < plan->n_border; i++) {
-        const int first = plan->partial_first[i], last = plan->partial_first[i + 1];
-        assert_int_equal(last - first, patches[plan->border[i]] - 2);
-        for (int k = first; k < last; k++) {
-            assert_int_equal(node_of_row[plan->partial_row[k]], plan->border[i]);
-            assert_true(k == first || plan->partial_row[k - 1] < plan->partial_row[k]);
-        }
-        assert_true(i == 0 || plan->border[i - 1] < plan->border[i]);
-    }
-    assert_int_equal(plan->partial_first[plan->n_border], n_row);
-    free(patches), free(node_of_row);
-}
-
-/* One part is followed by the second pass, and no patch comes after it. */
-static void check_passes(const patch_plan *plan)
-{
-    int passes = 0, patches = 0;
-    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
-        int first, last;
-        patch_range(plan, (fe_part)part, &first, &last);
-        patches += last - first;
-        if (patch_adds_rows(plan, first, last)) passes++, assert_int_equal(patches, plan->n_patch);
-    }
-    assert_int_equal(passes, plan->ordered);
-}
-
-/* The same patches with any number of threads; those of a mesh in pieces are its pieces, unless one is cut.
- */
-static void plans_do_not_depend_on_threads(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 4; k++) {
-        const int kind = k % 2 ? FE_TET4 : FE_HEX8, most = fe_piece_elements(kind);
-        fe_mesh mesh = make_box(kind, (const int[]){19, 14, 12}, (const double[]){2, 1.4, 1.3}, 0.2, 3);
-        fe_partition partition;
-        fe_share share;
-        fe_device *device[2];
-        must(fe_mesh_reorder(&mesh, k < 2 ? FE_ORDER_BISECTION : FE_ORDER_RANDOM, 3));
-        must(fe_partition_mesh(&mesh, 2, FE_PARTITION_CONTIGUOUS, &partition));
-        must(fe_share_build(&mesh, &partition, NULL, 1, &share));
-        const patch_plan one = plan_of(&mesh, &share, 1, &device[0]);
-        for (int threads = 2; threads < 8; threads += 3) {
-            const patch_plan other = plan_of(&mesh, &share, threads, &device[1]);
-            require_same_plan(&one, &other);
-            device[1]->ops->close(device[1]);
-        }
-        check_rows(&one, share.n_local);
-        check_passes(&one);
-        const patch_head *head = (const patch_head *)one.record;
-        const int *elem = (const int *)(one.record + one.elem);
-        int least = share.n_elem;
-        for (int i = 0; i < head->n_slot * patch_form_of(kind).together; i++)
-            if (elem[i] >= 0 && elem[i] < least) least = elem[i];
-        if (k < 2) assert_int_equal(least, 0);
-        if (k < 2 && head->n_elem == most)
-            for (int i = 0; i < head->n_slot * patch_form_of(kind).together; i++) assert_true(elem[i] < most);
-        device[0]->ops->close(device[0]);
-        fe_share_close(&share);
-        fe_partition_close(&partition);
-        fe_mesh_close(&mesh);
-    }
-}
-
-/* f_int at a displacement, by a strategy on the host. */
-static void find_residual(const fe_mesh *mesh, const fe_share *share, const char *variant, int threads,
-                          const double *displacement, double *r)
-{
-    const fe_assembly *a = fe_variant_find(variant)->host;
-    const size_t bytes = 3 * (size_t)share->n_local * sizeof(double);
-    fe_device *d;
-    fe_problem p;
-    void *work;
-    double *in, *out;
-    must(fe_backend_host.open(0, threads, &d));
-    must(fe_problem_open(mesh, share, mesh->kind, fe_j2_of(1.0, 0.3, 1.0, 1.0), d, &p));
-    must(fe_assembly_set_up(a, &p, &work));
-    must(fe_device_vector(d, 3 * share->n_local, "test", &in));
-    must(fe_device_vector(d, 3 * share->n_local, "test", &out));
-    must(d->ops->memory.upload(d, bytes, displacement, in));
-    must(fe_apply(&p, a, work, NULL, a->residual, FE_N_PHASE, in, out));
-    must(d->ops->memory.download(d, bytes, out, r));
-    d->ops->close(d);
-}
-
-/* A thread of its own adds the patches in their order; so does patch_ordered with any number of threads. */
-static void sums_are_in_the_order_of_patches(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 4; k++) {
-        fe_mesh mesh = make_box(k % 2 ? FE_TET4 : FE_HEX8, (const int[]){19, 14, 12},
-                                (const double[]){2, 1.4, 1.3}, 0.2, 3);
-        fe_partition partition;
-        fe_share share;
-        must(fe_mesh_reorder(&mesh, FE_ORDER_BISECTION, 3));
-        must(fe_partition_mesh(&mesh, k < 2 ? 1 : 2, FE_PARTITION_CONTIGUOUS, &partition));
-        must(fe_share_build(&mesh, &partition, NULL, 0, &share));
-        const size_t n = 3 * (size_t)share.n_local, owned = 3 * (size_t)share.n_owned * sizeof(double);
-        double *u = zeros(n, sizeof *u), *expected = zeros(n, sizeof *u), *r = zeros(n, sizeof *u);
-        for (size_t i = 0; i < n; i++) u[i] = 0.1 * sin(17.0 * (double)i);
-        find_residual(&mesh, &share, "patch", 1, u, expected);
-        for (int threads = 1; threads < 8; threads += 3) {
-            find_residual(&mesh, &share, "patch_ordered", threads, u, r);
-            assert_memory_equal(r, expected, owned);
-        }
-        fe_device *d;
-        const patch_plan plan = plan_of(&mesh, &share, 2, &d);
-        check_passes(&plan); /* of one rank there is no border */
-        d->ops->close(d);
-        free(u), free(expected), free(r);
-        fe_share_close(&share);
-        fe_partition_close(&partition);
-        fe_mesh_close(&mesh);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -555,8 +392,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(plans_do_not_depend_on_threads),
-        cmocka_unit_test(sums_are_in_the_order_of_patches),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,15 +73,16 @@ void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first
         }
         longest = n > longest ? n : longest;
         for (int j = 0; j < n; j++) {
-            int best = -1, least = 0;
+            int best = -1, least = 0, bank[3];
+            for (int c = 0; c < lanes; c++) bank[c] = (list[j] + c * row) % (unsigned)banks;
             for (int step = 0; step < n; step++) {
                 if (taken[step]) continue;
-                int met = 0;
-                for (int c = 0; c < lanes; c++) met += load[step][(list[j] + c * row) % banks];
+                int met = load[step][bank[0]];
+                for (int c = 1; c < lanes; c++) met += load[step][bank[c]];
                 if (best < 0 || met < least) best = step, least = met;
             }
             taken[best] = 1, kept[best] = list[j];
-            for (int c = 0; c < lanes; c++) load[best][(list[j] + c * row) % banks]++;
+            for (int c = 0; c < lanes; c++) load[best][bank[c]]++;
         }
         memcpy(list, kept, sizeof *kept * (size_t)n);
     }
