@@ -182,13 +182,13 @@ static int rounds_of(const int *row, int n, int banks)
 }
 
 /* Mean rounds of a read of corners by all patches, where nodes are in the rows chosen and where in rows in
- * the nodes' order; and of a read of corner forces. */
+ * the nodes' order; and rounds of the sums beside those that take all banks. */
 static void count_rounds(const patch_plan *plan, int kind, int banks, double *chosen, double *plain,
                          double *sums)
 {
     const patch_form form = patch_form_of(kind);
     const int together = banks / patch_team(kind), lanes = patch_fanned(kind) ? 3 : 1;
-    long reads = 0, here = 0, before = 0, steps = 0, summed = 0;
+    long reads = 0, here = 0, before = 0, forces = 0, summed = 0;
     for (int i = 0; i < plan->n_patch; i++) {
         const record r = record_of(plan, i);
         int node_at[PATCH_MOST_NODES];
@@ -209,15 +209,15 @@ static void count_rounds(const patch_plan *plan, int kind, int banks, double *ch
                     if (r.first[l / lanes] + k < r.first[l / lanes + 1])
                         at[n++] = r.corner[r.first[l / lanes] + k] + l % lanes * form.row;
                 more = n > 0;
-                steps += more, summed += rounds_of(at, n, banks);
+                forces += n, summed += rounds_of(at, n, banks);
             }
     }
     *chosen = (double)here / (double)reads, *plain = (double)before / (double)reads;
-    *sums = (double)summed / (double)steps;
+    *sums = (double)summed * banks / (double)forces;
 }
 
 /* Without a choice of rows the reads of a Hex8 take 1.5 to 1.8 rounds and those of a fan 2.2 to 2.5, without
- * one of the order of corners the sums take 2.2 to 2.8. */
+ * one of the order of nodes and corners sums take 2.2 to 3.3. */
 static void lanes_meet_few_conflicts(void **state)
 {
     (void)state;
@@ -230,7 +230,8 @@ static void lanes_meet_few_conflicts(void **state)
         count_rounds(&plan, kind, precision == FE_DOUBLE ? 16 : 32, &chosen, &plain, &sums);
         print_message("%s: %.2f rounds, %.2f by node, sums %.2f\n", kind == FE_TET4 ? "Tet4" : "Hex8", chosen,
                       plain, sums);
-        assert_true(chosen < (kind == FE_TET4 ? 1.7 : 1.2) && chosen < 0.75 * plain && sums < 2.0);
+        assert_true(chosen < (kind == FE_TET4 ? 1.7 : 1.2) && chosen < 0.75 * plain &&
+                    sums < (precision == FE_DOUBLE ? 2.15 : 2.45));
         d->ops->close(d);
         single_close(&m);
     }

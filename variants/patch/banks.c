@@ -5,9 +5,11 @@
  * banks. */
 #include "variants/patch/assembly.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { MOST_BANKS = 32, MOST_SLOTS = 128, MOST_GROUPS = 2 * MOST_SLOTS / 16 * 8 };
+enum { FULL = 1024 }; /* more lanes than can meet */
 
 int patch_banks(size_t scalar) { return (int)(128 / scalar); }
 
@@ -25,8 +27,8 @@ void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16
 {
     const int corners = patch_form_of(kind).nodes, together = banks / patch_team(kind);
     uint16_t group[PATCH_MOST_NODES][MOST_GROUPS], n_group[PATCH_MOST_NODES] = {0}, order[PATCH_MOST_NODES];
-    uint16_t load[MOST_GROUPS][MOST_BANKS] = {{0}}; /* nodes of a group in each bank */
-    int left[MOST_BANKS] = {0}, next[MOST_BANKS];   /* places of a bank */
+    uint8_t load[MOST_GROUPS][MOST_BANKS] = {{0}}; /* nodes of a group in each bank */
+    int left[MOST_BANKS] = {0}, next[MOST_BANKS];  /* places of a bank */
     /* a group: lanes that read their slots' corner b at the same time */
     for (int s = 0; s < n_slot; s++)
         for (int b = 0; b < corners; b++) {
@@ -44,13 +46,15 @@ void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16
     for (int i = 0; i < n_node; i++) {
         const int node = order[i];
         uint16_t met[MOST_BANKS] = {0};
-        int best = -1, least = 0;
         for (int j = 0; j < n_group[node]; j++)
             for (int r = 0; r < MOST_BANKS; r++) met[r] = (uint16_t)(met[r] + load[group[node][j]][r]);
+        int least = INT_MAX; /* a bank's cost, and the bank in the last bits */
         for (int r = 0; r < banks; r++) {
-            const int cost = MOST_SLOTS * met[r] - left[r];
-            if (left[r] && (best < 0 || cost < least)) best = r, least = cost;
+            const int cost =
+                (MOST_SLOTS * (met[r] + FULL * !left[r]) - left[r] + MOST_SLOTS) * MOST_BANKS + r;
+            least = cost < least ? cost : least;
         }
+        const int best = least % MOST_BANKS;
         left[best]--, place[node] = (uint16_t)next[best], next[best] += banks;
         for (int j = 0; j < n_group[node]; j++) load[group[node][j]][best]++;
     }
@@ -73,14 +77,15 @@ void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first
         }
         longest = n > longest ? n : longest;
         for (int j = 0; j < n; j++) {
-            int best = -1, least = 0, bank[3];
+            int least = INT_MAX, bank[3] = {0};
             for (int c = 0; c < lanes; c++) bank[c] = (list[j] + c * row) % (unsigned)banks;
             for (int step = 0; step < n; step++) {
-                if (taken[step]) continue;
-                int met = load[step][bank[0]];
+                int met = load[step][bank[0]] + FULL * taken[step];
                 for (int c = 1; c < lanes; c++) met += load[step][bank[c]];
-                if (best < 0 || met < least) best = step, least = met;
+                const int cost = met * MOST_SLOTS + step;
+                least = cost < least ? cost : least;
             }
+            const int best = least % MOST_SLOTS;
             taken[best] = 1, kept[best] = list[j];
             for (int c = 0; c < lanes; c++) load[best][bank[c]]++;
         }

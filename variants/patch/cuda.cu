@@ -13,9 +13,13 @@ enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
      : (kind) == FE_HEX8_NAIVE   ? 2                                                                         \
                                  : 4)
 
-/* Patches that a block computes before it ends. Measured on H100, 6.4 M DoF: jacvec_elastic of Hex8 is then
- * 1.10 times as fast as with persistent blocks (4 patches: 1.04), that of Tet4 1.02 times (2: 0.99). */
-FE_BOTH int patch_rounds(int kind) { return fe_corners(kind) == 8 ? 2 : 4; }
+/* Patches of n that a block computes before it ends, where the device holds so many blocks. Measured on H100,
+ * 6.4 M DoF: jacvec_elastic of Hex8 is then 1.10 times as fast as with persistent blocks (4 patches: 1.04),
+ * that of Tet4 1.02 times (2: 0.99). 0.3 M DoF: Hex8 with one patch 1.09 times, Tet4 0.98. */
+static int patch_rounds(int kind, int n, int blocks)
+{
+    return fe_corners(kind) != 8 ? 4 : n < 4 * blocks ? 1 : 2;
+}
 
 /* --- elements ---------------------------------------------------------------------------------------------
  */
@@ -261,12 +265,12 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
  * on whichever multiprocessor is free first. So no block waits for a multiprocessor that is slow or was busy
  * at the start, and the border part, in a stream of higher priority, gets in between. */
 typedef struct patch_span {
-    int first, last, step;
+    int first, last, step, rounds;
 } patch_span;
-FE_BODY patch_span patch_span_of(int kind, int block, patch_span all)
+FE_BODY patch_span patch_span_of(int block, patch_span all)
 {
-    const int group = all.step * patch_rounds(kind), start = all.first + block / all.step * group;
-    const patch_span own = {start + block % all.step, min(start + group, all.last), all.step};
+    const int group = all.step * all.rounds, start = all.first + block / all.step * group;
+    const patch_span own = {start + block % all.step, min(start + group, all.last), all.step, all.rounds};
     return own;
 }
 
@@ -323,7 +327,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     __global__ void __launch_bounds__(PATCH_BLOCK_SIZE, PATCH_BLOCKS(KIND, OP))                              \
         kernel(fe_view m, patch_plan plan, patch_span span, const fe_number *displacement, fe_number *y)     \
     {                                                                                                        \
-        patch_body(KIND, OP, &m, &plan, patch_span_of(KIND, blockIdx.x, span), displacement, y);             \
+        patch_body(KIND, OP, &m, &plan, patch_span_of(blockIdx.x, span), displacement, y);                   \
     }
 #define OPERATION(KIND, name, OP, operation) BODY(KIND, OP, patch_##operation##_##name)
 #define KERNEL(KIND, name)                                                                                   \
@@ -387,8 +391,8 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
 {
     const int n = last - first, step = n < w->blocks[operation] ? n : w->blocks[operation];
     if (n == 0) return FE_OK;
-    const patch_span span = {first, last, step};
-    const int group = step * patch_rounds(p->kind), rest = n % group;
+    const patch_span span = {first, last, step, patch_rounds(p->kind, n, step)};
+    const int group = step * span.rounds, rest = n % group;
     const int blocks = n / group * step + (rest < step ? rest : step);
     w->kernel[operation]<<<blocks, PATCH_BLOCK_SIZE, w->shared, fe_cuda_stream(p->device)>>>(
         p->view, w->plan, span, displacement, y);
