@@ -103,8 +103,8 @@ static inline const int *patch_nodes_of(const patch_plan *plan, const char *reco
 FE_BOTH fe_number *patch_row(const patch_plan *plan, const patch_head *head, const int *node, int i,
                              int width, fe_number *y)
 {
-    return i < head->n_added ? y + (size_t)width * patch_node(node[i])
-                             : plan->partial_sums + (size_t)width * (head->first_row + i - head->n_added);
+    const int later = i - head->n_added, row = later < 0 ? patch_node(node[i]) : head->first_row + later;
+    return (later < 0 ? y : plan->partial_sums) + (size_t)width * row;
 }
 
 /* First and one past last patch of a part. */

@@ -237,8 +237,7 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
                    *corner = (const uint16_t *)(p->rest + plan->corner);
     const int width = op == PATCH_DIAGONAL ? 9 : 3;
     for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_BLOCK_SIZE) {
-        const int i = t / lanes, from = t % lanes, end = first[i + 1],
-                  alone = p->node[i] >= 0 || i >= p->head->n_added;
+        const int i = t / lanes, from = t % lanes, end = first[i + 1];
         fe_scalar sum[3] = {0.0f, 0.0f, 0.0f};
         uint2 next = *(const uint2 *)(corner + first[i]);
         for (int k = first[i]; k < end; k += PATCH_TOGETHER) {
@@ -251,7 +250,7 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
             }
         }
         fe_number *to = patch_row(plan, p->head, p->node, i, width, y);
-        if (alone) {
+        if (p->node[i] >= 0 || i >= p->head->n_added) {
             FE_UNROLL_FOR (int c = 0; c < 3 / lanes; c++) patch_put_row(op, half, 1, from + c, sum[c], to);
         } else if (FE_PRECISION == FE_SINGLE && lanes == 1 && op != PATCH_DIAGONAL) {
             fe_atomic_add3(to, sum);
