@@ -273,9 +273,8 @@ FE_BODY patch_span patch_span_of(int block, patch_span all)
     return own;
 }
 
-/* The second pass may be launched when the last blocks of the first one have started, and then waits for
- * their sums: where devices and CUDA can (9.0, 12.3 for graphs). 1 M DoF, H100: 1.03 times as fast. */
-#define PATCH_OVERLAPS (CUDART_VERSION >= 12030)
+/* The second pass may start when the last blocks of the first one have, and then waits for their sums, on
+ * devices of compute capability 9.0. H100, 1 M DoF: 1.03 times as fast. */
 FE_BODY void patch_let_second_pass_start(void)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
