@@ -10,7 +10,6 @@
 #include "common/problem/share.h"
 #include "have/metis.h"
 #include "tests/common.h"
-#include "variants/patch/assembly.h"
 
 static const int partitions[] = {FE_PARTITION_CONTIGUOUS, FE_PARTITION_BISECTION,
 #if FE_HAVE_METIS
@@ -386,88 +385,6 @@ static void test_exchanges(void **state)
 /* --- plans of patch ---------------------------------------------------------------------------------------
  */
 
-/* Like patch_ordered on a GPU. */
-static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int threads, fe_device **d)
-{
-    fe_problem p;
-    patch_plan plan = {.ordered = 1, .x_row = 3, .group = 1};
-    must(fe_backend_host.open(0, threads, d));
-    must(fe_problem_open(mesh, share, mesh->kind, fe_j2_of(1.0, 0.3, 1.0, 1.0), *d, &p));
-    must(patch_plan_open(&p, FE_DOUBLE, &plan));
-    return plan;
-}
-
-static void require_same_plan(const patch_plan *a, const patch_plan *b)
-{
-    assert_int_equal(a->n_patch, b->n_patch);
-    assert_int_equal(a->n_patch_interior, b->n_patch_interior);
-    assert_int_equal(a->stride, b->stride);
-    assert_int_equal(a->n_border, b->n_border);
-    assert_memory_equal(a->record, b->record, (size_t)a->n_patch * a->stride);
-    assert_memory_equal(a->border, b->border, (size_t)a->n_border * sizeof *a->border);
-    assert_memory_equal(a->partial_first, b->partial_first, ((size_t)a->n_border + 1) * sizeof(int));
-    assert_memory_equal(a->partial_row, b->partial_row, (size_t)a->partial_first[a->n_border] * sizeof(int));
-}
-
-/* Each border node has the rows that patches write for it, in the patches' order. */
-static void check_rows(const patch_plan *plan)
-{
-    for (int i = 0; i < plan->n_border; i++)
-        for (int k = plan->partial_first[i] + 1; k < plan->partial_first[i + 1]; k++)
-            assert_true(plan->partial_row[k - 1] < plan->partial_row[k]);
-    int row = 0;
-    for (int i = 0; i < plan->n_patch; i++) {
-        int n;
-        const int *node = patch_nodes_of(plan, plan->record, i, &n),
-                  *partial = (const int *)(plan->record + (size_t)i * plan->stride + plan->partial);
-        for (int j = 0; j < n; j++) {
-            if (node[j] >= 0) continue;
-            assert_int_equal(partial[j], row++);
-            int at = 0, k;
-            while (plan->border[at] != ~node[j]) at++;
-            for (k = plan->partial_first[at]; plan->partial_row[k] != partial[j];)
-                assert_true(++k < plan->partial_first[at + 1]);
-        }
-    }
-    assert_int_equal(row, plan->partial_first[plan->n_border]);
-}
-
-/* The same patches with any number of threads; those of a mesh in pieces are its pieces, unless one is cut.
- */
-static void plans_do_not_depend_on_threads(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 4; k++) {
-        const int kind = k % 2 ? FE_TET4 : FE_HEX8, most = fe_piece_elements(kind);
-        fe_mesh mesh = make_box(kind, (const int[]){19, 14, 12}, (const double[]){2, 1.4, 1.3}, 0.2, 3);
-        fe_partition partition;
-        fe_share share;
-        fe_device *device[2];
-        must(fe_mesh_reorder(&mesh, k < 2 ? FE_ORDER_BISECTION : FE_ORDER_RANDOM, 3));
-        must(fe_partition_mesh(&mesh, 2, FE_PARTITION_CONTIGUOUS, &partition));
-        must(fe_share_build(&mesh, &partition, NULL, 1, &share));
-        const patch_plan one = plan_of(&mesh, &share, 1, &device[0]);
-        for (int threads = 2; threads < 8; threads += 3) {
-            const patch_plan other = plan_of(&mesh, &share, threads, &device[1]);
-            require_same_plan(&one, &other);
-            device[1]->ops->close(device[1]);
-        }
-        check_rows(&one);
-        const patch_head *head = (const patch_head *)one.record;
-        const int *elem = (const int *)(one.record + one.elem);
-        int least = share.n_elem;
-        for (int i = 0; i < head->n_slot * patch_form_of(kind).together; i++)
-            if (elem[i] >= 0 && elem[i] < least) least = elem[i];
-        if (k < 2) assert_int_equal(least, 0);
-        if (k < 2 && head->n_elem == most)
-            for (int i = 0; i < head->n_slot * patch_form_of(kind).together; i++) assert_true(elem[i] < most);
-        device[0]->ops->close(device[0]);
-        fe_share_close(&share);
-        fe_partition_close(&partition);
-        fe_mesh_close(&mesh);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -475,7 +392,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(plans_do_not_depend_on_threads),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* patch: a block of threads owns a patch of elements. It copies the patch's nodes into fast memory, computes
  * the elements from there, sums their corner forces node by node, and writes each inner node once. Only nodes
- * on the border of the patch, to which other patches add as well, need atomics. */
+ * on the border of the patch, to which other patches add as well, need atomics. With patch_ordered only the
+ * first two patches of a node add to it; a second pass adds what the others found. */
 #ifndef PATCH_ASSEMBLY_H
 #define PATCH_ASSEMBLY_H
 
@@ -34,6 +35,9 @@ FE_BOTH int patch_corner(int kind, int i, int b)
     return !patch_fanned(kind) ? b : b < 2 ? PATCH_FAN + 1 + b : i + b - 2;
 }
 
+/* Threads of a slot: two share a factored Hex8, one computes a fan of Tet4. */
+FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
+
 /* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
  * instead of four of Tet4 from about 205 on). */
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
@@ -43,34 +47,41 @@ enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
  * the row holds. */
 enum { PATCH_TOGETHER = 4 };
 
+/* patch_ordered: the first patches of a border node, this many, add to it atomically. The sum of two numbers
+ * does not depend on their order, and the output is zero before. Further patches store what they would add in
+ * rows of partial_sums, and a second pass adds these in the patches' order. */
+enum { PATCH_ADDERS = 2 };
+
 typedef struct patch_head {
-    int n_node, n_slot, n_elem;
+    uint16_t n_node, n_slot, n_elem;
+    uint16_t n_added; /* the patch writes nodes [0, n_added) to the output; sums of the others are rows */
+    int first_row;    /* of n_node - n_added rows of partial_sums */
     int unused;
 } patch_head;
 
 /* All patches, each a record of `stride` bytes with its parts at these offsets. The parts before x are needed
  * earlier than the rest.
  *   head       patch_head
- *   node       int      [n_node] local node, inner ones first; ~node where other patches add to it
+ *   node       int      [n_node] local node, inner ones first, those with rows of partial_sums last; ~node
+ *              where other patches add to it
+ *   place      uint16_t [n_node] row of a node's coordinates and value (device)
  *   elem       int      [slots / group][together][group] elements of each slot, -1 where it has fewer
  *   ascending  uint16_t [elements] entries of elem, sorted by the elements' numbers (device, fans)
  *   x          fe_scalar [n_node][x_row] coordinates; floats are those from the first node of the patch
- *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot in the patch
+ *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot: their rows of x
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
  *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
- *   partial    int      [n_node] row of `partial_sums` where the sum goes, if it is ~node (ordered)
  *
  * Slots beyond n_slot repeat the last one's nodes; fans have no elements there, a Hex8 is the last one. */
 typedef struct patch_plan {
     const char *record;
     int stride, most_nodes, most_corners; /* largest of any patch */
-    int node, elem, ascending, x, conn, first, corner;
+    int node, place, elem, ascending, x, conn, first, corner;
     int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
-    /* Without atomics: patches store their partial sums of border nodes, and a second pass adds them in the
-     * patches' order. Otherwise ordered is 0 and the rest NULL. */
-    int ordered, partial;
-    const int *border; /* [n_border] nodes to which several patches add, and nodes of no patch */
+    /* The second pass of patch_ordered. Otherwise ordered is 0 and the rest NULL. */
+    int ordered;
+    const int *border; /* [n_border] nodes of more than PATCH_ADDERS patches */
     int n_border;
     const int *partial_first, *partial_row; /* [n_border + 1] rows of: the partial sums of a node */
     fe_number *partial_sums;                /* [rows][3], or [rows][9] for the diagonal */
@@ -87,6 +98,15 @@ static inline const int *patch_nodes_of(const patch_plan *plan, const char *reco
     return (const int *)(records + plan->node);
 }
 
+/* What a patch adds to node i of it goes to: its row of the output y, or a row of partial_sums. Rows have
+ * `width` numbers. */
+FE_BOTH fe_number *patch_row(const patch_plan *plan, const patch_head *head, const int *node, int i,
+                             int width, fe_number *y)
+{
+    const int later = i - head->n_added, row = later < 0 ? patch_node(node[i]) : head->first_row + later;
+    return (later < 0 ? y : plan->partial_sums) + (size_t)width * row;
+}
+
 /* First and one past last patch of a part. */
 FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *last)
 {
@@ -97,8 +117,14 @@ FE_BOTH void patch_range(const patch_plan *plan, fe_part part, int *first, int *
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered (border
- * sums by a second pass), x_row and group, and all else is 0. precision: of the operations that read it. */
+/* Whether the second pass follows patches [first, last): once, after the last part that has patches. */
+FE_BOTH int patch_adds_rows(const patch_plan *plan, int first, int last)
+{
+    return plan->ordered && first < last && last == plan->n_patch;
+}
+
+/* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered, x_row
+ * and group, and all else is 0. precision: of the operations that read it. */
 fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan);
 
 /* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns the number of fans. The last
@@ -108,6 +134,16 @@ typedef struct patch_fan {
     uint16_t node[PATCH_FAN_NODES];
 } patch_fan;
 int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan);
+
+/* Banks of shared memory for numbers of so many bytes: as many lanes read at a time. */
+int patch_banks(size_t scalar);
+/* Rows of nodes' coordinates and values, place [n_node], a permutation: such that lanes which read corners of
+ * their slots at the same time, conn [n_slot][nodes of 8], find them in different banks. */
+void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t (*conn)[8],
+                       uint16_t *place);
+/* Sorts the corners of each node, corner [first[i] … first[i + 1]), such that nodes which are summed at the
+ * same time find them in different banks. What a list is filled up with stays at its end. */
+void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first, uint16_t *corner);
 #ifdef __cplusplus
 }
 #endif

@@ -36,7 +36,7 @@ FE_BODY fe_element slots_element(int kind, const fe_view *m, const int *elem, in
 }
 
 /* The plan; the nodes [n_local] to which patches of several threads add within one part; the patches
- * [n_patch] that have such nodes. Both lists are NULL where patches are ordered. */
+ * [n_patch] that have such nodes. */
 typedef struct patch_work {
     patch_plan plan;
     char *contested, *careful;
@@ -51,45 +51,27 @@ FE_BODY void thread_range(const patch_plan *plan, fe_part part, int thread, int 
     *to = first + (int)((int64_t)(last - first) * (thread + 1) / threads);
 }
 
-/* Adds the patch's sums to rows of y with `width` numbers each; in `sum` the rows are `apart` numbers apart.
- * Rows of inner nodes are zero before. So where no other thread adds, one addition without a branch serves
- * all rows. */
-FE_BODY void add_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
-                      fe_number *y)
+/* Adds the patch's sums to rows of y with `width` numbers each, or stores those that the second pass adds; in
+ * `sum` the rows are `apart` numbers apart. Rows of inner nodes are zero before. So where no other thread
+ * adds, one addition without a branch serves all rows of y. */
+FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
+                        fe_number *y)
 {
-    int n;
-    const int *node = patch_nodes_of(&work->plan, work->plan.record, patch, &n);
-    for (int i = 0; i < n; i++) {
-        const int at = patch_node(node[i]);
-        fe_number *restrict to = y + (size_t)width * at;
-        if (work->careful[patch] && work->contested[at])
+    const patch_plan *plan = &work->plan;
+    const char *record = plan->record + (size_t)patch * plan->stride;
+    const patch_head *head = (const patch_head *)record;
+    const int *node = (const int *)(record + plan->node);
+    for (int i = 0; i < head->n_added; i++) {
+        fe_number *restrict to = patch_row(plan, head, node, i, width, y);
+        if (work->careful[patch] && work->contested[patch_node(node[i])])
             for (int c = 0; c < width; c++) _Pragma("omp atomic") to[c] += sum[apart * i + c];
         else
             for (int c = 0; c < width; c++) to[c] += sum[apart * i + c];
     }
-}
-
-/* The same, where a second pass adds partial sums. */
-FE_BODY void store_rows(const patch_plan *plan, int patch, int width, int apart, const fe_scalar *sum,
-                        fe_number *y)
-{
-    int n;
-    const int *node = patch_nodes_of(plan, plan->record, patch, &n),
-              *partial = (const int *)(plan->record + (size_t)patch * plan->stride + plan->partial);
-    for (int i = 0; i < n; i++) {
-        fe_number *restrict to =
-            node[i] < 0 ? plan->partial_sums + (size_t)width * partial[i] : y + (size_t)width * node[i];
+    for (int i = head->n_added; i < head->n_node; i++) {
+        fe_number *restrict to = patch_row(plan, head, node, i, width, y);
         for (int c = 0; c < width; c++) to[c] = sum[apart * i + c];
     }
-}
-
-FE_BODY void write_rows(const patch_work *work, int patch, int width, int apart, const fe_scalar *sum,
-                        fe_number *y)
-{
-    if (work->plan.ordered)
-        store_rows(&work->plan, patch, width, apart, sum, y);
-    else
-        add_rows(work, patch, width, apart, sum, y);
 }
 
 /* The second pass. */
@@ -97,10 +79,10 @@ static void add_partial_sums(const patch_plan *plan, int width, int threads, fe_
 {
     FE_PARALLEL_FOR (i, 0, plan->n_border, 1, threads)
         for (int c = 0; c < width; c++) {
-            fe_number sum = 0.0f;
+            fe_number *to = y + (size_t)width * plan->border[i] + c, sum = *to;
             for (int k = plan->partial_first[i]; k < plan->partial_first[i + 1]; k++)
                 sum += plan->partial_sums[(size_t)width * plan->partial_row[k] + c];
-            y[(size_t)width * plan->border[i] + c] = sum;
+            *to = sum;
         }
 }
 
@@ -299,7 +281,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 #undef FORCES
     int first, last;
     patch_range(&w->plan, part, &first, &last);
-    if (w->plan.ordered && last == w->plan.n_patch) add_partial_sums(&w->plan, 3, threads, y);
+    if (patch_adds_rows(&w->plan, first, last)) add_partial_sums(&w->plan, 3, threads, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -319,6 +301,14 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
+/* The nodes that a patch writes to the output. */
+static const int *written_nodes(const patch_plan *plan, int patch, int *n)
+{
+    const char *record = plan->record + (size_t)patch * plan->stride;
+    *n = ((const patch_head *)record)->n_added;
+    return (const int *)(record + plan->node);
+}
+
 /* Marks the nodes to which patches of several threads add in a part; adder [n_local] is scratch. */
 static void find_contested(const patch_work *w, int threads, int *adder)
 {
@@ -330,7 +320,7 @@ static void find_contested(const patch_work *w, int threads, int *adder)
             int from, to;
             thread_range(plan, part, t, threads, &from, &to);
             for (int i = from; i < to; i++) {
-                const int *node = patch_nodes_of(plan, plan->record, i, &n);
+                const int *node = written_nodes(plan, i, &n);
                 for (int k = 0; k < n; k++) {
                     int *a = &adder[patch_node(node[k])];
                     if (*a > part * threads && *a != mark) w->contested[patch_node(node[k])] = 1;
@@ -339,7 +329,7 @@ static void find_contested(const patch_work *w, int threads, int *adder)
             }
         }
     for (int i = 0; i < plan->n_patch; i++) {
-        const int *node = patch_nodes_of(plan, plan->record, i, &n);
+        const int *node = written_nodes(plan, i, &n);
         for (int k = 0; k < n; k++) w->careful[i] |= w->contested[patch_node(node[k])];
     }
 }
@@ -352,7 +342,6 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     w = *work;
     w->plan.ordered = ordered, w->plan.x_row = ROW, w->plan.group = FE_LANES;
     FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
-    if (ordered) return FE_OK;
     const size_t n = (size_t)p->view.n_local, n_patch = (size_t)w->plan.n_patch;
     FE_TRY(fe_device_allocate(p->device, n, sizeof *w->contested, "patches", (void **)&w->contested));
     FE_TRY(fe_device_allocate(p->device, n_patch, sizeof *w->careful, "patches", (void **)&w->careful));
@@ -366,4 +355,4 @@ static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches
 FE_TABLE(patch_host, .setup = setup, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
          .diagonal = diagonal, .traits = FE_PIECES)
 FE_TABLE(patch_ordered_host, .setup = setup_ordered, .residual = residual, .material = fe_material_host,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES | FE_PIECES)
+         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES)

@@ -20,8 +20,10 @@ typedef struct patch_cut {
     int first, n_elem; /* elements [first, first + n_elem) of `order` */
     int n_node, n_slot;
     int n_inner;                /* nodes [0, n_inner) belong to no other patch */
+    int n_added, first_row;     /* see patch_head */
     int n_corner;               /* places of corners in all lists */
     int *node;                  /* [n_node] */
+    uint16_t *place;            /* [n_node] row of a node's coordinates and value */
     int16_t (*elem)[PATCH_FAN]; /* [n_slot] elements of the patch; -1: none */
     uint16_t (*conn)[8];        /* [n_slot] nodes of the patch */
 } patch_cut;
@@ -39,14 +41,19 @@ typedef struct draft {
     int n_piece[2];    /* of the interior and of the border, each of form.elements, the last ones of fewer */
     patch_cut **piece; /* [n_piece[0] + n_piece[1]] the patches that each was cut into, a list */
     patch_cut **patch; /* [n_patch] */
+    uint8_t *adders;   /* [n_local] patches that add to a border node, or LATER; NULL unless ordered */
+    int n_row;         /* of partial sums */
 } draft;
 
-enum { HASH = 1024 }; /* > 2 PATCH_MOST_NODES */
+enum { HASH = 1024 };                       /* > 2 PATCH_MOST_NODES */
+enum { LATER = PATCH_ADDERS + 1 };          /* in `adders`: the node has rows of partial sums */
+enum { MOST_STEPS = 128 / PATCH_TOGETHER }; /* of the sum at a node, which a slot has once */
 
 /* A patch with the room that any can need, and its elements with corners as indices of its nodes. */
 typedef struct patch_room {
     patch_cut cut;
     int node[PATCH_MOST_NODES];
+    uint16_t place[PATCH_MOST_NODES];
     uint16_t corner[PATCH_MOST_ELEMENTS][8];
     int16_t elem[PATCH_MOST_ELEMENTS][PATCH_FAN];
     uint16_t conn[PATCH_MOST_ELEMENTS][8];
@@ -90,6 +97,7 @@ static void sort_nodes(const draft *k, const int *found, const int *here, patch_
             s->node[--border] = found[i];
     sort_few(s->node, s->n_inner);
     sort_few(s->node + s->n_inner, s->n_node - s->n_inner);
+    s->n_added = s->n_node;
 }
 
 /* Collects the nodes of n elements, and the elements' corners as indices of these nodes. Returns 0 where
@@ -109,10 +117,16 @@ static int collect(const draft *k, int first, int n, patch_room *r)
             here[table[at]]++;
             r->corner[i][a] = (uint16_t)table[at];
         }
-    r->cut = (patch_cut){
-        .first = first, .n_elem = n, .n_node = n_node, .node = r->node, .elem = r->elem, .conn = r->conn};
+    r->cut = (patch_cut){.first = first,
+                         .n_elem = n,
+                         .n_node = n_node,
+                         .node = r->node,
+                         .place = r->place,
+                         .elem = r->elem,
+                         .conn = r->conn};
     sort_nodes(k, found, here, &r->cut);
     for (int i = 0; i < n_node; i++) place[table[find(table, found, r->node[i])]] = (int16_t)i;
+    for (int i = 0; i < n_node; i++) r->place[i] = (uint16_t)i;
     for (int i = 0; i < n; i++)
         for (int a = 0; a < k->n_corner; a++) r->corner[i][a] = (uint16_t)place[r->corner[i][a]];
     return 1;
@@ -166,19 +180,52 @@ static int start_lists(const draft *k, const patch_cut *s, uint16_t *first)
     return first[s->n_node];
 }
 
+/* Only the device sums corner forces node by node, and fetches point data before it computes fans. */
+static int gathers(const patch_plan *plan) { return plan->group == 1; }
+
+/* Moves each node i of a patch to at[i]. */
+static void renumber(const draft *k, const uint16_t *at, patch_cut *s)
+{
+    int node[PATCH_MOST_NODES];
+    uint16_t place[PATCH_MOST_NODES];
+    memcpy(node, s->node, sizeof *node * (size_t)s->n_node);
+    memcpy(place, s->place, sizeof *place * (size_t)s->n_node);
+    for (int i = 0; i < s->n_node; i++) s->node[at[i]] = node[i], s->place[at[i]] = place[i];
+    for (int i = 0; i < s->n_slot; i++)
+        for (int a = 0; a < k->form.nodes; a++) s->conn[i][a] = at[s->conn[i][a]];
+}
+
+/* Sorts inner nodes, and border nodes, by the number of steps in which their corners are summed, the most
+ * first: neighbouring threads then take about equally many. */
+static void sort_by_steps(const draft *k, patch_cut *s)
+{
+    uint16_t first[PATCH_MOST_NODES + 1], at[PATCH_MOST_NODES];
+    start_lists(k, s, first);
+    for (int border = 0; border < 2; border++) {
+        const int from = border ? s->n_inner : 0, end = border ? s->n_node : s->n_inner;
+        int next[MOST_STEPS + 2] = {from};
+        for (int i = from; i < end; i++) next[MOST_STEPS - (first[i + 1] - first[i]) / PATCH_TOGETHER + 1]++;
+        for (int i = 0; i < MOST_STEPS; i++) next[i + 1] += next[i];
+        for (int i = from; i < end; i++)
+            at[i] = (uint16_t)next[MOST_STEPS - (first[i + 1] - first[i]) / PATCH_TOGETHER]++;
+    }
+    renumber(k, at, s);
+}
+
 /* A copy of a patch in memory of its size, at the end of a list. */
 static fe_status keep(const patch_room *r, patch_cut ***end)
 {
     const patch_cut *s = &r->cut;
-    const size_t nodes = sizeof *s->node * (size_t)s->n_node, conn = sizeof *s->conn * (size_t)s->n_slot,
-                 elem = sizeof *s->elem * (size_t)s->n_slot;
+    const size_t nodes = sizeof *s->node * (size_t)s->n_node, places = sizeof *s->place * (size_t)s->n_node,
+                 conn = sizeof *s->conn * (size_t)s->n_slot, elem = sizeof *s->elem * (size_t)s->n_slot;
     char *memory = NULL;
-    FE_RESERVE(memory, sizeof *s + nodes + conn + elem, "patches");
+    FE_RESERVE(memory, sizeof *s + nodes + conn + elem + places, "patches");
     patch_cut *copy = (patch_cut *)memory;
     *copy = *s;
     copy->node = memcpy(memory + sizeof *s, s->node, nodes);
     copy->conn = memcpy(memory + sizeof *s + nodes, s->conn, conn);
     copy->elem = memcpy(memory + sizeof *s + nodes + conn, s->elem, elem);
+    copy->place = memcpy(memory + sizeof *s + nodes + conn + elem, s->place, places);
     **end = copy, *end = &copy->next;
     return FE_OK;
 }
@@ -201,6 +248,11 @@ static fe_status cut(draft *k, int first, int n, patch_cut ***end)
     patch_room r;
     if (collect(k, first, n, &r) && make_slots(k, &r)) {
         uint16_t list[PATCH_MOST_NODES + 1];
+        if (gathers(k->plan)) {
+            sort_by_steps(k, &r.cut);
+            patch_find_places(k->kind, patch_banks(k->scalar), r.cut.n_node, r.cut.n_slot,
+                              (const uint16_t(*)[8])r.conn, r.place);
+        }
         r.cut.n_corner = start_lists(k, &r.cut, list);
         return keep(&r, end);
     }
@@ -258,10 +310,9 @@ static void write_lists(const draft *k, const patch_cut *s, uint16_t *first, uin
     for (int i = 0; i < s->n_slot; i++)
         for (int a = 0; a < k->form.nodes; a++)
             if (has_node(k, s, i, a)) corner[next[s->conn[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
+    patch_spread_corners(k->kind, patch_banks(k->scalar), s->n_node, first, corner);
 }
 
-/* Only the device sums corner forces node by node, and fetches point data before it computes fans. */
-static int gathers(const patch_plan *plan) { return plan->group == 1; }
 static int ascends(const patch_plan *plan, const patch_form *form)
 {
     return gathers(plan) && form->together > 1;
@@ -283,6 +334,46 @@ static void write_coordinates(const draft *k, int from, int node, char *to)
         for (int c = 0; c < 3; c++) ((float *)to)[c] = (float)(x[c] - start[c]);
 }
 
+/* Puts the nodes that have rows of partial sums, ~node so far, behind the others. */
+static void put_rows_last(const draft *k, patch_cut *s)
+{
+    uint16_t at[PATCH_MOST_NODES];
+    int added = s->n_inner, later = s->n_added;
+    for (int i = 0; i < s->n_node; i++) {
+        at[i] = (uint16_t)(i < s->n_inner ? i : s->node[i] < 0 ? later++ : added++);
+        s->node[i] = patch_node(s->node[i]);
+    }
+    renumber(k, at, s);
+}
+
+/* Chooses, patch after patch, which border nodes a patch adds to the output and which have rows of partial
+ * sums. */
+static fe_status choose_rows(draft *k)
+{
+    if (!k->plan->ordered) return FE_OK;
+    FE_ALLOCATE(k->adders, k->m->n_local, "patches");
+    for (int i = 0; i < k->plan->n_patch; i++) {
+        patch_cut *s = k->patch[i];
+        s->n_added = s->n_inner, s->first_row = k->n_row;
+        for (int j = s->n_inner; j < s->n_node; j++) {
+            uint8_t *adders = &k->adders[s->node[j]];
+            if (*adders < PATCH_ADDERS)
+                (*adders)++, s->n_added++;
+            else
+                *adders = LATER, s->node[j] = ~s->node[j], k->n_row++;
+        }
+    }
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int i = 0; i < k->plan->n_patch; i++) put_rows_last(k, k->patch[i]);
+    return FE_OK;
+}
+
+/* The row of a node's coordinates. On the host it is its number, as that of its value. */
+static int row_of(const draft *k, const patch_cut *s, int node)
+{
+    return gathers(k->plan) ? s->place[node] : node;
+}
+
 static void write_record(const draft *k, const patch_cut *s, char *record)
 {
     const patch_plan *plan = k->plan;
@@ -291,18 +382,24 @@ static void write_record(const draft *k, const patch_cut *s, char *record)
     int *node = (int *)(record + plan->node), *slot = (int *)(record + plan->elem);
     uint16_t *conn = (uint16_t *)(record + plan->conn);
     memset(record, 0, (size_t)plan->stride);
-    *(patch_head *)record = (patch_head){s->n_node, s->n_slot, s->n_elem, 0};
+    *(patch_head *)record = (patch_head){.n_node = (uint16_t)s->n_node,
+                                         .n_slot = (uint16_t)s->n_slot,
+                                         .n_elem = (uint16_t)s->n_elem,
+                                         .n_added = (uint16_t)s->n_added,
+                                         .first_row = s->first_row};
     for (int i = 0; i < s->n_node; i++) {
         node[i] = i < s->n_inner ? s->node[i] : ~s->node[i];
         write_coordinates(k, s->node[0], s->node[i],
-                          record + plan->x + k->scalar * (size_t)(plan->x_row * i));
+                          record + plan->x + k->scalar * (size_t)(plan->x_row * row_of(k, s, i)));
     }
+    if (gathers(plan)) memcpy(record + plan->place, s->place, sizeof *s->place * (size_t)s->n_node);
     for (int i = 0; i < form.slots; i++) {
         const int from = i < s->n_slot ? i : s->n_slot - 1, behind = from < i && patch_fanned(k->kind);
         for (int j = 0; j < form.together; j++)
             slot[in_group(plan, form.together, i, j)] =
                 behind || s->elem[from][j] < 0 ? -1 : elem[s->elem[from][j]];
-        for (int a = 0; a < PATCH_WIDTH; a++) conn[in_group(plan, PATCH_WIDTH, i, a)] = s->conn[from][a];
+        for (int a = 0; a < PATCH_WIDTH; a++)
+            conn[in_group(plan, PATCH_WIDTH, i, a)] = (uint16_t)row_of(k, s, s->conn[from][a]);
     }
     if (ascends(plan, &form))
         for (int i = 0; i < s->n_slot; i++) /* the elements of a patch are in ascending order */
@@ -330,87 +427,61 @@ static void lay_out(patch_plan *plan, const patch_form *form, size_t scalar)
     int at = 0;
     place(plan, &at, sizeof(patch_head));
     plan->node = place(plan, &at, n * sizeof(int));
+    if (gathers(plan)) plan->place = place(plan, &at, n * sizeof(uint16_t));
     plan->elem = place(plan, &at, slots * together * sizeof(int));
     if (ascends(plan, form)) plan->ascending = place(plan, &at, (size_t)form->elements * sizeof(uint16_t));
     plan->x = place(plan, &at, (size_t)plan->x_row * n * scalar);
     plan->conn = place(plan, &at, slots * PATCH_WIDTH * sizeof(uint16_t));
     if (gathers(plan)) plan->first = place(plan, &at, (n + 1) * sizeof(uint16_t));
     if (gathers(plan)) plan->corner = place(plan, &at, corners * sizeof(uint16_t));
-    if (plan->ordered) plan->partial = place(plan, &at, n * sizeof(int));
     plan->stride = at;
 }
 
 typedef struct border_lists {
-    char *stored;   /* [n_local] */
     int *place;     /* [n_local] index of a node in `node` */
-    int *node;      /* [n_border] */
-    int *first;     /* [n_border + 1] */
-    int *row;       /* [first[n_border]] */
+    int *node;      /* [n_local] those with rows, n of them */
+    int *first;     /* [n + 1] */
+    int *row;       /* [n_row] */
     uint64_t *word; /* [n_row] place of a node, row */
-    int n, n_row;
+    int n;
 } border_lists;
 
-/* Finds the nodes that no patch stores. */
-static fe_status find_border(const draft *k, border_lists *b)
+/* Lists the rows of partial sums by node. */
+static fe_status list_rows(const draft *k, border_lists *b)
 {
-    FE_ALLOCATE(b->stored, k->m->n_local, "patches");
     FE_RESERVE(b->place, k->m->n_local, "patches");
     FE_RESERVE(b->node, k->m->n_local, "patches");
-#pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < k->plan->n_patch; i++)
-        for (int j = 0; j < k->patch[i]->n_inner; j++) b->stored[k->patch[i]->node[j]] = 1;
+    FE_RESERVE(b->row, k->n_row, "patches");
+    FE_RESERVE(b->word, k->n_row, "patches");
     for (int i = 0; i < k->m->n_local; i++)
-        if (!b->stored[i]) b->place[i] = b->n, b->node[b->n++] = i;
-    return FE_OK;
-}
-
-/* Numbers the patches' partial sums of border nodes, and lists them by node. */
-static fe_status list_partial_sums(const draft *k, char *record, border_lists *b)
-{
-    const patch_plan *plan = k->plan;
-    int *start = NULL;
-    FE_RESERVE(start, plan->n_patch, "patches");
-    for (int i = 0; i < plan->n_patch; i++)
-        start[i] = b->n_row, b->n_row += k->patch[i]->n_node - k->patch[i]->n_inner;
-    fe_status status = fe_reserve((size_t)b->n_row, sizeof *b->word, "patches", (void **)&b->word);
-    if (status == FE_OK) {
+        if (k->adders[i] == LATER) b->place[i] = b->n, b->node[b->n++] = i;
 #pragma omp parallel for schedule(static) num_threads(k->threads)
-        for (int i = 0; i < plan->n_patch; i++) {
-            const patch_cut *s = k->patch[i];
-            int *partial = (int *)(record + (size_t)i * plan->stride + plan->partial);
-            for (int j = s->n_inner, row = start[i]; j < s->n_node; j++, row++) {
-                partial[j] = row;
-                b->word[row] = fe_word_of((uint32_t)b->place[s->node[j]], row);
-            }
-        }
-        status = fe_sort_words(b->word, b->n_row, k->threads);
+    for (int i = 0; i < k->plan->n_patch; i++) {
+        const patch_cut *s = k->patch[i];
+        for (int j = s->n_added, row = s->first_row; j < s->n_node; j++, row++)
+            b->word[row] = fe_word_of((uint32_t)b->place[s->node[j]], row);
     }
-    free(start);
-    FE_TRY(status);
+    FE_TRY(fe_sort_words(b->word, k->n_row, k->threads));
     FE_ALLOCATE(b->first, b->n + 1, "patches");
-    FE_RESERVE(b->row, b->n_row, "patches");
-    for (int i = 0; i < b->n_row; i++) {
+    for (int i = 0; i < k->n_row; i++) {
         b->row[i] = fe_item_of(b->word[i]);
         b->first[(b->word[i] >> 32) + 1] = i + 1;
     }
-    for (int i = 0; i < b->n; i++) /* nodes of no patch have no row */
-        if (b->first[i + 1] < b->first[i]) b->first[i + 1] = b->first[i];
     return FE_OK;
 }
 
-static fe_status upload_border(const draft *k, fe_device *d, char *record, border_lists *b)
+static fe_status upload_border(const draft *k, fe_device *d, border_lists *b)
 {
     patch_plan *plan = k->plan;
     if (!plan->ordered) return FE_OK;
-    FE_TRY(find_border(k, b));
+    FE_TRY(list_rows(k, b));
     plan->n_border = b->n;
     FE_TRY(fe_device_upload(d, (size_t)b->n, sizeof *b->node, b->node, "patches", (void **)&plan->border));
-    FE_TRY(list_partial_sums(k, record, b));
     FE_TRY(fe_device_upload(d, (size_t)b->n + 1, sizeof *b->first, b->first, "patches",
                             (void **)&plan->partial_first));
-    FE_TRY(fe_device_upload(d, (size_t)b->n_row, sizeof *b->row, b->row, "patches",
+    FE_TRY(fe_device_upload(d, (size_t)k->n_row, sizeof *b->row, b->row, "patches",
                             (void **)&plan->partial_row));
-    return fe_device_allocate(d, 9 * (size_t)b->n_row, k->number, "patches: partial sums of border nodes",
+    return fe_device_allocate(d, 9 * (size_t)k->n_row, k->number, "patches: partial sums of border nodes",
                               (void **)&plan->partial_sums);
 }
 
@@ -422,8 +493,8 @@ static fe_status write_records(const draft *k, fe_device *d)
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < plan->n_patch; i++) write_record(k, k->patch[i], record + (size_t)i * plan->stride);
     border_lists b = {0};
-    fe_status status = upload_border(k, d, record, &b);
-    free(b.stored), free(b.place), free(b.node), free(b.first), free(b.row), free(b.word);
+    fe_status status = upload_border(k, d, &b);
+    free(b.place), free(b.node), free(b.first), free(b.row), free(b.word);
     if (status == FE_OK)
         status = fe_device_upload(d, (size_t)plan->n_patch, (size_t)plan->stride, record, "patches",
                                   (void **)&plan->record);
@@ -449,6 +520,7 @@ static fe_status build(draft *k, const fe_problem *p)
     FE_RESERVE(k->patch, k->plan->n_patch, "patches");
     for (int i = 0, n = 0; i < k->n_piece[0] + k->n_piece[1]; i++)
         for (patch_cut *s = k->piece[i]; s; s = s->next) k->patch[n++] = s;
+    FE_TRY(choose_rows(k));
     lay_out(k->plan, &k->form, k->scalar);
     return write_records(k, d);
 }
@@ -457,7 +529,8 @@ static void close_draft(draft *k)
 {
     for (int i = 0; k->piece && i < k->n_piece[0] + k->n_piece[1]; i++)
         for (patch_cut *s = k->piece[i], *next; s; s = next) next = s->next, free(s);
-    free(k->conn), free(k->x), free(k->valence), free(k->order), free(k->piece), free(k->patch);
+    free(k->conn), free(k->x), free(k->valence), free(k->order), free(k->piece), free(k->patch),
+        free(k->adders);
 }
 
 fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)

@@ -8,8 +8,6 @@
 
 #include <cuda_pipeline.h>
 
-/* A thread computes a fan of Tet4; two threads share a factored Hex8. */
-FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
 enum { PATCH_BLOCK_SIZE = 128 };
 
 /* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
@@ -102,10 +100,12 @@ FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, i
     if (patch >= last) return;
     const char *head = patch_head_place(s, plan, i);
     const int n = ((const patch_head *)head)->n_node, *node = (const int *)(head + plan->node);
+    const uint16_t *place = (const uint16_t *)(head + plan->place);
     fe_number *to = patch_value_place(s, plan, i);
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
         const fe_number *from = displacement + 3 * (size_t)patch_node(node[k]);
-        for (int c = 0; c < 3; c++) __pipeline_memcpy_async(to + 3 * k + c, from + c, sizeof(fe_number));
+        for (int c = 0; c < 3; c++)
+            __pipeline_memcpy_async(to + 3 * place[k] + c, from + c, sizeof(fe_number));
     }
     if (FE_PRECISION == FE_MIXED)
         for (int c = 0; c < 3; c++) first[c] = displacement[3 * (size_t)patch_node(node[0]) + c];
@@ -115,12 +115,14 @@ FE_BODY void patch_fetch_values(const patch_memory *s, const patch_plan *plan, i
 FE_BODY void patch_round_values(const patch_memory *s, const patch_plan *plan, int i,
                                 const fe_number first[3])
 {
-    const int n = ((const patch_head *)patch_head_place(s, plan, i))->n_node;
-    fe_number *value = patch_value_place(s, plan, i);
+    const char *head = patch_head_place(s, plan, i);
+    const int n = ((const patch_head *)head)->n_node;
+    const uint16_t *place = (const uint16_t *)(head + plan->place);
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        fe_number *value = patch_value_place(s, plan, i) + 3 * place[k];
         float rounded[3];
-        for (int c = 0; c < 3; c++) rounded[c] = (float)(value[3 * k + c] - first[c]);
-        for (int c = 0; c < 3; c++) ((float *)(value + 3 * k))[c] = rounded[c];
+        for (int c = 0; c < 3; c++) rounded[c] = (float)(value[c] - first[c]);
+        for (int c = 0; c < 3; c++) ((float *)value)[c] = rounded[c];
     }
 }
 FE_BODY patch_here patch_open(const patch_memory *s, const patch_plan *plan, int i)

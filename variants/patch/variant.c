@@ -12,7 +12,7 @@ const fe_variant fe_variant_patch = {
 
 const fe_variant fe_variant_patch_ordered = {
     .name = "patch_ordered",
-    .summary = "patch, with its border summed by a second pass instead of atomics",
+    .summary = "patch, with a second pass for nodes of more than two patches, in order",
     .deterministic = 1,
     FE_TABLES(patch_ordered),
 };

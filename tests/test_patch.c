@@ -1,0 +1,400 @@
+/* Records of patches: what a thread block of `patch` reads. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/backend/device.h"
+#include "common/mesh/bisect.h"
+#include "common/problem/apply.h"
+#include "common/problem/share.h"
+#include "tests/common.h"
+#include "tests/scene.h"
+#include "variants/patch/assembly.h"
+
+static const fe_material some_material = {.E = 1.0, .nu = 0.3, .sigma_y = 1.0, .H = 1.0};
+
+/* Like patch_ordered on a GPU. */
+static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int precision, int threads,
+                          fe_device **d)
+{
+    fe_problem p;
+    patch_plan plan = {.ordered = 1, .x_row = 3, .group = 1};
+    must(fe_backend_host.open(0, threads, d));
+    must(fe_problem_open(mesh, share, mesh->kind, &some_material, *d, &p));
+    must(patch_plan_open(&p, precision, &plan));
+    return plan;
+}
+
+/* One patch of a plan, and where its parts are. */
+typedef struct record {
+    const patch_head *head;
+    const int *node, *elem;
+    const uint16_t *place, *conn, *first, *corner;
+    const char *x;
+} record;
+static record record_of(const patch_plan *plan, int patch)
+{
+    const char *at = plan->record + (size_t)patch * plan->stride;
+    return (record){.head = (const patch_head *)at,
+                    .node = (const int *)(at + plan->node),
+                    .elem = (const int *)(at + plan->elem),
+                    .place = (const uint16_t *)(at + plan->place),
+                    .conn = (const uint16_t *)(at + plan->conn),
+                    .first = (const uint16_t *)(at + plan->first),
+                    .corner = (const uint16_t *)(at + plan->corner),
+                    .x = at + plan->x};
+}
+
+/* Each node of a patch has a row of its own with its coordinates. */
+static void check_places(const record *r, const fe_mesh *mesh, const fe_share *share, size_t scalar,
+                         int *node_at)
+{
+    for (int i = 0; i < r->head->n_node; i++) node_at[i] = -1;
+    for (int i = 0; i < r->head->n_node; i++) {
+        const int row = r->place[i];
+        assert_true(row < r->head->n_node && node_at[row] < 0);
+        node_at[row] = i;
+        const double *x = mesh->x + 3 * (size_t)share->node[patch_node(r->node[i])],
+                     *x0 = mesh->x + 3 * (size_t)share->node[patch_node(r->node[0])];
+        for (int c = 0; c < 3; c++)
+            if (scalar == sizeof *x)
+                assert_true(((const double *)r->x)[3 * row + c] == x[c]);
+            else
+                assert_true(((const float *)r->x)[3 * row + c] == (float)(x[c] - x0[c]));
+    }
+}
+
+/* The corners of a patch's elements by its record are those of the mesh. Marks the nodes that slots have. */
+static void check_elements(const record *r, int kind, const fe_mesh *mesh, const fe_share *share,
+                           const int *node_at, uint8_t *seen, uint8_t (*has)[8])
+{
+    const patch_form form = patch_form_of(kind);
+    int n_elem = 0;
+    for (int s = 0; s < r->head->n_slot; s++)
+        for (int i = 0; i < form.together; i++) {
+            const int elem = r->elem[form.together * s + i];
+            if (elem < 0) continue;
+            const int *nodes = mesh->conn + (size_t)fe_corners(kind) * share->elem[elem];
+            assert_true(!seen[elem]);
+            seen[elem] = 1, n_elem++;
+            for (int b = 0; b < fe_corners(kind); b++) {
+                const int at = patch_corner(kind, i, b),
+                          local = r->node[node_at[r->conn[PATCH_WIDTH * s + at]]];
+                int corners = 0;
+                has[s][at] = 1;
+                for (int a = 0; a < fe_corners(kind); a++)
+                    corners += share->node[patch_node(local)] == nodes[a];
+                assert_int_equal(corners, 1);
+            }
+        }
+    assert_int_equal(n_elem, r->head->n_elem);
+}
+
+/* The list of a node is the corners at which slots have it, each once, and then places of zeros. */
+static void check_lists(const record *r, int kind, uint8_t (*has)[8])
+{
+    const patch_form form = patch_form_of(kind);
+    int n_corner = 0, n_had = 0;
+    for (int i = 0; i < r->head->n_node; i++) {
+        assert_int_equal(r->first[i] % PATCH_TOGETHER, 0);
+        for (int k = r->first[i], filled = 0; k < r->first[i + 1]; k++) {
+            const int s = r->corner[k] % form.row, a = r->corner[k] / (3 * form.row);
+            filled |= r->corner[k] == form.slots;
+            if (filled) {
+                assert_int_equal(r->corner[k], form.slots);
+                continue;
+            }
+            assert_int_equal(r->corner[k] % (3 * form.row), s);
+            assert_true(s < r->head->n_slot && a < form.nodes && has[s][a] == 1);
+            assert_int_equal(r->conn[PATCH_WIDTH * s + a], r->place[i]);
+            has[s][a] = 2, n_corner++;
+        }
+    }
+    for (int s = 0; s < r->head->n_slot; s++)
+        for (int a = 0; a < form.nodes; a++) n_had += has[s][a] != 0;
+    assert_int_equal(n_corner, n_had);
+}
+
+/* A mesh of one rank: a distorted box, or an irregular mesh. */
+typedef struct single {
+    fe_mesh mesh;
+    fe_partition partition;
+    fe_share share;
+} single;
+static single single_open(int kind, int irregular)
+{
+    single s;
+    if (irregular) {
+        must(fe_mesh_irregular(kind, 4000, 5, &s.mesh));
+    } else {
+        s.mesh = make_box(kind, (const int[]){23, 17, 13}, (const double[]){2, 1.4, 1.3}, 0.2, 3);
+    }
+    must(fe_mesh_reorder(&s.mesh, FE_ORDER_BISECTION, 3));
+    must(fe_partition_mesh(&s.mesh, 1, FE_PARTITION_CONTIGUOUS, &s.partition));
+    must(fe_share_build(&s.mesh, &s.partition, NULL, 0, &s.share));
+    return s;
+}
+static void single_close(single *s)
+{
+    fe_share_close(&s->share);
+    fe_partition_close(&s->partition);
+    fe_mesh_close(&s->mesh);
+}
+
+static void records_hold_their_elements(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        const int kind = k % 2 ? FE_TET4 : FE_HEX8, precision = k / 2 % 2 ? FE_SINGLE : FE_DOUBLE;
+        single m = single_open(kind, k / 4);
+        fe_device *d;
+        const patch_plan plan = plan_of(&m.mesh, &m.share, precision, 3, &d);
+        uint8_t *seen = zeros((size_t)m.share.n_elem, 1);
+        for (int i = 0; i < plan.n_patch; i++) {
+            const record r = record_of(&plan, i);
+            int node_at[PATCH_MOST_NODES];
+            uint8_t has[PATCH_MOST_ELEMENTS][8] = {{0}};
+            check_places(&r, &m.mesh, &m.share, precision == FE_DOUBLE ? 8 : 4, node_at);
+            check_elements(&r, kind, &m.mesh, &m.share, node_at, seen, has);
+            check_lists(&r, kind, has);
+        }
+        for (int e = 0; e < m.share.n_elem; e++) assert_true(seen[e]);
+        free(seen);
+        d->ops->close(d);
+        single_close(&m);
+    }
+}
+
+/* Rounds of shared memory in which lanes read these rows of three numbers, one component: a bank serves one
+ * row a round, to all lanes that read it. */
+static int rounds_of(const int *row, int n, int banks)
+{
+    int most = 0;
+    for (int i = 0; i < n; i++) {
+        int rows = 0;
+        for (int j = 0; j < n; j++) {
+            int first = 1;
+            for (int k = 0; k < j; k++) first &= row[k] != row[j];
+            rows += first && (row[j] - row[i]) % banks == 0;
+        }
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
+/* Mean rounds of a read of corners by all patches, where nodes are in the rows chosen and where in rows in
+ * the nodes' order; and rounds of the sums beside those that take all banks. */
+static void count_rounds(const patch_plan *plan, int kind, int banks, double *chosen, double *plain,
+                         double *sums)
+{
+    const patch_form form = patch_form_of(kind);
+    const int together = banks / patch_team(kind), lanes = patch_fanned(kind) ? 3 : 1;
+    long reads = 0, here = 0, before = 0, forces = 0, summed = 0;
+    for (int i = 0; i < plan->n_patch; i++) {
+        const record r = record_of(plan, i);
+        int node_at[PATCH_MOST_NODES];
+        for (int k = 0; k < r.head->n_node; k++) node_at[r.place[k]] = k;
+        for (int s = 0; s < r.head->n_slot; s += together)
+            for (int a = 0; a < form.nodes; a++, reads++) {
+                int row[32], node[32], n = 0;
+                for (; n < together && s + n < r.head->n_slot; n++) {
+                    row[n] = r.conn[PATCH_WIDTH * (s + n) + a];
+                    node[n] = node_at[row[n]];
+                }
+                here += rounds_of(row, n, banks), before += rounds_of(node, n, banks);
+            }
+        for (int t = 0; t < lanes * r.head->n_node; t += banks)
+            for (int k = 0, more = 1; more; k++) {
+                int at[32], n = 0;
+                for (int l = t; l < t + banks && l < lanes * r.head->n_node; l++)
+                    if (r.first[l / lanes] + k < r.first[l / lanes + 1])
+                        at[n++] = r.corner[r.first[l / lanes] + k] + l % lanes * form.row;
+                more = n > 0;
+                forces += n, summed += rounds_of(at, n, banks);
+            }
+    }
+    *chosen = (double)here / (double)reads, *plain = (double)before / (double)reads;
+    *sums = (double)summed * banks / (double)forces;
+}
+
+/* Without a choice of rows the reads of a Hex8 take 1.5 to 1.8 rounds and those of a fan 2.2 to 2.5, without
+ * one of the order of nodes and corners sums take 2.2 to 3.3. */
+static void lanes_meet_few_conflicts(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        const int kind = k % 2 ? FE_TET4 : FE_HEX8, precision = k / 2 % 2 ? FE_SINGLE : FE_DOUBLE;
+        single m = single_open(kind, k / 4);
+        fe_device *d;
+        const patch_plan plan = plan_of(&m.mesh, &m.share, precision, 3, &d);
+        double chosen, plain, sums;
+        count_rounds(&plan, kind, precision == FE_DOUBLE ? 16 : 32, &chosen, &plain, &sums);
+        print_message("%s: %.2f rounds, %.2f by node, sums %.2f\n", kind == FE_TET4 ? "Tet4" : "Hex8", chosen,
+                      plain, sums);
+        assert_true(chosen < (kind == FE_TET4 ? 1.7 : 1.2) && chosen < 0.75 * plain &&
+                    sums < (precision == FE_DOUBLE ? 2.15 : 2.45));
+        d->ops->close(d);
+        single_close(&m);
+    }
+}
+
+static void require_same_plan(const patch_plan *a, const patch_plan *b)
+{
+    assert_int_equal(a->n_patch, b->n_patch);
+    assert_int_equal(a->n_patch_interior, b->n_patch_interior);
+    assert_int_equal(a->stride, b->stride);
+    assert_int_equal(a->n_border, b->n_border);
+    assert_memory_equal(a->record, b->record, (size_t)a->n_patch * a->stride);
+    assert_memory_equal(a->border, b->border, (size_t)a->n_border * sizeof *a->border);
+    assert_memory_equal(a->partial_first, b->partial_first, ((size_t)a->n_border + 1) * sizeof(int));
+    assert_memory_equal(a->partial_row, b->partial_row, (size_t)a->partial_first[a->n_border] * sizeof(int));
+}
+
+/* Two patches of a border node add to the output, each later one has a row of its own, and the second pass
+ * adds the rows of a node in the patches' order, each once. */
+static void check_rows(const patch_plan *plan, int n_local)
+{
+    int *patches = zeros((size_t)n_local, sizeof *patches), n_row = 0, most = 0;
+    int *node_of_row = zeros((size_t)n_local * 8, sizeof *node_of_row);
+    for (int i = 0; i < plan->n_patch; i++) {
+        int n;
+        const int *node = patch_nodes_of(plan, plan->record, i, &n);
+        const patch_head *head = (const patch_head *)(plan->record + (size_t)i * plan->stride);
+        assert_int_equal(head->first_row, n_row);
+        for (int j = 0; j < n; j++) {
+            const int at = patch_node(node[j]), earlier = patches[at]++;
+            if (node[j] >= 0) assert_true(j < head->n_added && earlier == 0), patches[at] = INT_MIN / 2;
+            assert_true(earlier >= 0); /* a node inside one patch has no other */
+            assert_int_equal(j < head->n_added, earlier < 2);
+            if (j >= head->n_added) node_of_row[n_row++] = at;
+            most = patches[at] > most ? patches[at] : most;
+        }
+    }
+    assert_true(most > 4 && n_row < 8 * n_local);
+    for (int i = 0; i < plan->n_border; i++) {
+        const int first = plan->partial_first[i], last = plan->partial_first[i + 1];
+        assert_int_equal(last - first, patches[plan->border[i]] - 2);
+        for (int k = first; k < last; k++) {
+            assert_int_equal(node_of_row[plan->partial_row[k]], plan->border[i]);
+            assert_true(k == first || plan->partial_row[k - 1] < plan->partial_row[k]);
+        }
+        assert_true(i == 0 || plan->border[i - 1] < plan->border[i]);
+    }
+    assert_int_equal(plan->partial_first[plan->n_border], n_row);
+    free(patches), free(node_of_row);
+}
+
+/* One part is followed by the second pass, and no patch comes after it. */
+static void check_passes(const patch_plan *plan)
+{
+    int passes = 0, patches = 0;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        int first, last;
+        patch_range(plan, (fe_part)part, &first, &last);
+        patches += last - first;
+        if (patch_adds_rows(plan, first, last)) passes++, assert_int_equal(patches, plan->n_patch);
+    }
+    assert_int_equal(passes, plan->ordered);
+}
+
+/* The same patches with any number of threads; those of a mesh in pieces are its pieces, unless one is cut.
+ */
+static void plans_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const int kind = k % 2 ? FE_TET4 : FE_HEX8, most = fe_piece_elements(kind);
+        fe_mesh mesh = make_box(kind, (const int[]){19, 14, 12}, (const double[]){2, 1.4, 1.3}, 0.2, 3);
+        fe_partition partition;
+        fe_share share;
+        fe_device *device[2];
+        must(fe_mesh_reorder(&mesh, k < 2 ? FE_ORDER_BISECTION : FE_ORDER_RANDOM, 3));
+        must(fe_partition_mesh(&mesh, 2, FE_PARTITION_CONTIGUOUS, &partition));
+        must(fe_share_build(&mesh, &partition, NULL, 1, &share));
+        const patch_plan one = plan_of(&mesh, &share, FE_DOUBLE, 1, &device[0]);
+        for (int threads = 2; threads < 8; threads += 3) {
+            const patch_plan other = plan_of(&mesh, &share, FE_DOUBLE, threads, &device[1]);
+            require_same_plan(&one, &other);
+            device[1]->ops->close(device[1]);
+        }
+        check_rows(&one, share.n_local);
+        check_passes(&one);
+        const patch_head *head = (const patch_head *)one.record;
+        const int *elem = (const int *)(one.record + one.elem);
+        int least = share.n_elem;
+        for (int i = 0; i < head->n_slot * patch_form_of(kind).together; i++)
+            if (elem[i] >= 0 && elem[i] < least) least = elem[i];
+        if (k < 2) assert_int_equal(least, 0);
+        if (k < 2 && head->n_elem == most)
+            for (int i = 0; i < head->n_slot * patch_form_of(kind).together; i++) assert_true(elem[i] < most);
+        device[0]->ops->close(device[0]);
+        fe_share_close(&share);
+        fe_partition_close(&partition);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* f_int at a displacement, by a strategy on the host. */
+static void find_residual(const fe_mesh *mesh, const fe_share *share, const char *variant, int threads,
+                          const double *displacement, double *r)
+{
+    const fe_assembly *a = fe_variant_find(variant)->host;
+    const size_t bytes = 3 * (size_t)share->n_local * sizeof(double);
+    fe_device *d;
+    fe_problem p;
+    void *work;
+    double *in, *out;
+    must(fe_backend_host.open(0, threads, &d));
+    must(fe_problem_open(mesh, share, mesh->kind, &some_material, d, &p));
+    must(fe_assembly_set_up(a, &p, &work));
+    must(fe_device_vector(d, 3 * share->n_local, "test", &in));
+    must(fe_device_vector(d, 3 * share->n_local, "test", &out));
+    must(d->ops->memory.upload(d, bytes, displacement, in));
+    must(fe_apply(&p, a, work, NULL, a->residual, FE_N_PHASE, in, out));
+    must(d->ops->memory.download(d, bytes, out, r));
+    d->ops->close(d);
+}
+
+/* A thread of its own adds the patches in their order; so does patch_ordered with any number of threads. */
+static void sums_are_in_the_order_of_patches(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        fe_mesh mesh = make_box(k % 2 ? FE_TET4 : FE_HEX8, (const int[]){19, 14, 12},
+                                (const double[]){2, 1.4, 1.3}, 0.2, 3);
+        fe_partition partition;
+        fe_share share;
+        must(fe_mesh_reorder(&mesh, FE_ORDER_BISECTION, 3));
+        must(fe_partition_mesh(&mesh, k < 2 ? 1 : 2, FE_PARTITION_CONTIGUOUS, &partition));
+        must(fe_share_build(&mesh, &partition, NULL, 0, &share));
+        const size_t n = 3 * (size_t)share.n_local, owned = 3 * (size_t)share.n_owned * sizeof(double);
+        double *u = zeros(n, sizeof *u), *expected = zeros(n, sizeof *u), *r = zeros(n, sizeof *u);
+        for (size_t i = 0; i < n; i++) u[i] = 0.1 * sin(17.0 * (double)i);
+        find_residual(&mesh, &share, "patch", 1, u, expected);
+        for (int threads = 1; threads < 8; threads += 3) {
+            find_residual(&mesh, &share, "patch_ordered", threads, u, r);
+            assert_memory_equal(r, expected, owned);
+        }
+        fe_device *d;
+        const patch_plan plan = plan_of(&mesh, &share, FE_DOUBLE, 2, &d);
+        check_passes(&plan); /* of one rank there is no border */
+        d->ops->close(d);
+        free(u), free(expected), free(r);
+        fe_share_close(&share);
+        fe_partition_close(&partition);
+        fe_mesh_close(&mesh);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_hold_their_elements),
+        cmocka_unit_test(lanes_meet_few_conflicts),
+        cmocka_unit_test(plans_do_not_depend_on_threads),
+        cmocka_unit_test(sums_are_in_the_order_of_patches),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

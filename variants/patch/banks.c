@@ -1,0 +1,94 @@
+/* Bank conflicts. Shared memory has as many banks as lanes read at a time: 16 of doubles, 32 of floats. Lanes
+ * that read different rows of one bank wait for each other. Which row a node has, and in which order its
+ * corner forces are added, is free, so both are chosen such that few lanes meet. A row is three numbers, and
+ * three has no divisor in common with the number of banks: rows r and s meet where r = s modulo the number of
+ * banks. */
+#include "variants/patch/assembly.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { MOST_BANKS = 32, MOST_SLOTS = 128, MOST_GROUPS = 2 * MOST_SLOTS / 16 * 8 };
+enum { FULL = 1024 }; /* more lanes than can meet */
+
+int patch_banks(size_t scalar) { return (int)(128 / scalar); }
+
+/* Nodes by the number of groups that read them, the most first. */
+static void most_read_first(int n_node, const uint16_t *n_group, uint16_t *order)
+{
+    int place[MOST_GROUPS + 2] = {0};
+    for (int i = 0; i < n_node; i++) place[MOST_GROUPS - n_group[i] + 1]++;
+    for (int g = 0; g <= MOST_GROUPS; g++) place[g + 1] += place[g];
+    for (int i = 0; i < n_node; i++) order[place[MOST_GROUPS - n_group[i]]++] = (uint16_t)i;
+}
+
+void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t (*conn)[8],
+                       uint16_t *place)
+{
+    const int corners = patch_form_of(kind).nodes, together = banks / patch_team(kind);
+    uint16_t group[PATCH_MOST_NODES][MOST_GROUPS], n_group[PATCH_MOST_NODES] = {0}, order[PATCH_MOST_NODES];
+    uint8_t load[MOST_GROUPS][MOST_BANKS] = {{0}}; /* nodes of a group in each bank */
+    int left[MOST_BANKS] = {0}, next[MOST_BANKS];  /* places of a bank */
+    /* a group: lanes that read their slots' corner b at the same time */
+    for (int s = 0; s < n_slot; s++)
+        for (int b = 0; b < corners; b++) {
+            const int node = conn[s][b], g = s / together * corners + b;
+            if (n_group[node] == 0 || group[node][n_group[node] - 1] != g) {
+                int seen = 0;
+                for (int i = n_group[node] - 1; i >= 0 && group[node][i] >= s / together * corners; i--)
+                    seen |= group[node][i] == g;
+                if (!seen) group[node][n_group[node]++] = (uint16_t)g;
+            }
+        }
+    most_read_first(n_node, n_group, order);
+    for (int i = 0; i < n_node; i++) left[i % banks]++;
+    for (int r = 0; r < banks; r++) next[r] = r;
+    for (int i = 0; i < n_node; i++) {
+        const int node = order[i];
+        uint16_t met[MOST_BANKS] = {0};
+        for (int j = 0; j < n_group[node]; j++)
+            for (int r = 0; r < MOST_BANKS; r++) met[r] = (uint16_t)(met[r] + load[group[node][j]][r]);
+        int least = INT_MAX; /* a bank's cost, and the bank in the last bits */
+        for (int r = 0; r < banks; r++) {
+            const int cost =
+                (MOST_SLOTS * (met[r] + FULL * !left[r]) - left[r] + MOST_SLOTS) * MOST_BANKS + r;
+            least = cost < least ? cost : least;
+        }
+        const int best = least % MOST_BANKS;
+        left[best]--, place[node] = (uint16_t)next[best], next[best] += banks;
+        for (int j = 0; j < n_group[node]; j++) load[group[node][j]][best]++;
+    }
+}
+
+void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first, uint16_t *corner)
+{
+    const int row = patch_form_of(kind).row, lanes = patch_fanned(kind) ? 3 : 1;
+    uint8_t load[MOST_SLOTS][MOST_BANKS]; /* lanes of a group that read a bank at each step */
+    int longest = MOST_SLOTS;
+    for (int i = 0, group = -1; i < n_node; i++) {
+        uint16_t kept[MOST_SLOTS];
+        uint8_t taken[MOST_SLOTS] = {0};
+        uint16_t *list = corner + first[i];
+        int n = 0;
+        while (n < first[i + 1] - first[i] && list[n] != patch_form_of(kind).slots) n++;
+        if (group != lanes * i / banks) {
+            memset(load, 0, sizeof load[0] * (size_t)longest);
+            group = lanes * i / banks, longest = 0;
+        }
+        longest = n > longest ? n : longest;
+        for (int j = 0; j < n; j++) {
+            int least = INT_MAX, bank[3] = {0};
+            for (int c = 0; c < lanes; c++) bank[c] = (list[j] + c * row) % (unsigned)banks;
+            for (int step = 0; step < n; step++) {
+                int met = load[step][bank[0]] + FULL * taken[step];
+                for (int c = 1; c < lanes; c++) met += load[step][bank[c]];
+                const int cost = met * MOST_SLOTS + step;
+                least = cost < least ? cost : least;
+            }
+            const int best = least % MOST_SLOTS;
+            taken[best] = 1, kept[best] = list[j];
+            for (int c = 0; c < lanes; c++) load[best][bank[c]]++;
+        }
+        memcpy(list, kept, sizeof *kept * (size_t)n);
+    }
+}
