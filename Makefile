@@ -244,6 +244,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
+$(BUILD)/tests/test_report: $(call object,bench/energy.c)
 # Programs of make fuzz, built with libFuzzer where clang has it.
 $(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
 	@mkdir -p $(@D)

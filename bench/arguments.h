@@ -32,6 +32,9 @@ inline const char help[] =
     "  --fe_precision=LIST    double, mixed (arithmetic in floats, vectors and sums into them in doubles), "
     "single\n"
     "                         (all in floats); mixed and single: tet4 and hex8, without material (double)\n"
+    "  --fe_hardening=LIST    law of hardening: linear, or voce, whose return iterates; voce: tet4 and hex8, "
+    "double\n"
+    "                         (linear)\n"
     "  --fe_order=ORDER       order of nodes and elements: auto (what each strategy wants), as-is, "
     "lexicographic,\n"
     "                         rcm, morton, bisection, random (auto)\n"
@@ -40,6 +43,9 @@ inline const char help[] =
     "connected\n"
     "                         zones, as in a part under load (clustered)\n"
     "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
+    "  --fe_energy=SECONDS    before any time is taken runs each operation for so long and reads the energy "
+    "that\n"
+    "                         the card (NVML) or the processors (RAPL) took; at most 60 (0: not measured)\n"
     "  --fe_rows=FILE         result rows, CSV\n"
     "  --fe_samples=FILE      raw samples, CSV\n"
     "  --fe_machine=FILE      machine record: read if it exists, otherwise measured and written\n"
@@ -63,11 +69,11 @@ struct arguments {
     std::vector<const fe_variant *> variants;
     std::vector<int> kinds = {FE_TET4, FE_HEX8};
     std::vector<bench_operation> operations;
-    std::vector<int> precisions;
+    std::vector<int> precisions, hardenings;
     std::vector<std::string> meshes;
     fe_order order = FE_ORDER_AUTO;
     bench_pattern pattern = BENCH_CLUSTERED;
-    double plastic = 1.0;
+    double plastic = 1.0, energy = 0.0;
     int threads = 0, refine = 0;
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
     bool slug = false, done = false;
@@ -104,6 +110,7 @@ inline fe_status choice(const char *flag, const std::string &text, int n, const 
 }
 inline const char *kind_name(int i) { return fe_kind_name(i); }
 inline const char *precision_name(int i) { return fe_precision_name(i); }
+inline const char *hardening_name(int i) { return fe_hardening_names[i]; }
 inline const char *operation_name(int i) { return bench_operation_names[i]; }
 inline const char *order_name(int i) { return fe_order_names[i]; }
 inline const char *pattern_name(int i) { return bench_pattern_names[i]; }
@@ -130,6 +137,8 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
         return a.refine = (int)x, FE_OK;
     }
     if (flag == "fe_plastic") return number("fe_plastic", value, 0.0, 1.0, &a.plastic);
+    /* Small counters of RAPL begin again after 65 kJ: at less than 1 kW once a minute at most. */
+    if (flag == "fe_energy") return number("fe_energy", value, 0.0, 60.0, &a.energy);
     if (flag == "fe_threads") {
         FE_TRY(number("fe_threads", value, 1, 4096, &x));
         return a.threads = (int)x, FE_OK;
@@ -159,6 +168,9 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
         } else if (flag == "fe_precision") {
             FE_TRY(choice("fe_precision", part, FE_N_PRECISION, precision_name, &i));
             a.precisions.push_back(i);
+        } else if (flag == "fe_hardening") {
+            FE_TRY(choice("fe_hardening", part, FE_N_HARDENING, hardening_name, &i));
+            a.hardenings.push_back(i);
         } else if (flag == "fe_operations") {
             FE_TRY(choice("fe_operations", part, BENCH_N_OPERATION, operation_name, &i));
             a.operations.push_back((bench_operation)i);
@@ -183,6 +195,7 @@ inline void set_defaults(arguments &a)
         for (int i = 0; i < fe_variant_count(); i++) a.variants.push_back(fe_variant_at(i));
     }
     if (a.precisions.empty()) a.precisions.push_back(FE_DOUBLE);
+    if (a.hardenings.empty()) a.hardenings.push_back(FE_LINEAR);
     if (a.operations.empty())
         for (int op = 0; op < BENCH_N_OPERATION; op++) a.operations.push_back((bench_operation)op);
 }

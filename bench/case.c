@@ -26,10 +26,10 @@ static fe_status open_single(bench_case *c)
 
 static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
 {
-    const fe_j2 material = fe_j2_of(BENCH_YOUNG, BENCH_POISSON, BENCH_YIELD, BENCH_HARDENING);
+    const fe_material material = bench_material(c->box.hardening);
     const int n_local = c->share.n_local;
     const size_t before = c->device->bytes_resident;
-    FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, material, c->device, &c->problem));
+    FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, &material, c->device, &c->problem));
     FE_TRY(fe_problem_open_floats(&c->problem, c->box.precision));
     c->bytes = c->device->bytes_resident - before;
     FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->displacement));

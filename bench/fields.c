@@ -17,9 +17,17 @@ void bench_random_vector(int64_t node, uint64_t seed, double out[3])
     }
 }
 
+fe_material bench_material(int hardening)
+{
+    fe_material m = {.E = 200e3, .nu = 0.3, .sigma_y = 250.0, .H = 2000.0};
+    if (hardening == FE_VOCE) m.H = 500.0, m.sigma_inf = 450.0, m.delta = 20.0;
+    return m;
+}
+
 static double yield_strain(void) /* engineering strain, in shear */
 {
-    return BENCH_YIELD * 2.0 * (1.0 + BENCH_POISSON) / BENCH_YOUNG / sqrt(3.0);
+    const fe_material m = bench_material(FE_LINEAR);
+    return m.sigma_y * 2.0 * (1.0 + m.nu) / m.E / sqrt(3.0);
 }
 
 void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3])

@@ -8,18 +8,19 @@
  * three times the yield strain, as if such a shear had left it behind. The stress of this strain takes the
  *              element, and none of its neighbours, beyond yield
  *   zones      the same of the elements where a smooth function of the place is lowest: a few connected
- * zones, as in a part under load In each case the plastic elements have a committed state and a softened
- * tangent, and the others have neither. The direction vectors of jacvec are random. The material is steel
- * (MPa). */
+ * zones, as in a part under load. In each case the plastic elements have a committed state and a softened
+ * tangent, and the others have neither. The direction vectors of jacvec are random. */
 #ifndef BENCH_FIELDS_H
 #define BENCH_FIELDS_H
 
 #include "bench/case.h"
 
-#define BENCH_YOUNG 200e3 /* the steel */
-#define BENCH_POISSON 0.3
-#define BENCH_YIELD 250.0
-#define BENCH_HARDENING 2000.0
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A steel (MPa): the same up to yield, whatever the law of hardening. */
+fe_material bench_material(int hardening);
 
 /* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. Seed 3 is that of the direction. */
 void bench_random_vector(int64_t node, uint64_t seed, double out[3]);
@@ -42,5 +43,9 @@ void bench_chosen_state(int64_t tag, int q, double state[FE_N_STATE]);
 
 /* Fills u, v and both states of the case. mesh: the piece that the case was made of. */
 fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

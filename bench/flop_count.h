@@ -73,6 +73,8 @@ FE_BODY fe_real fe_splat(double a)
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m.value ? a : b; }
 template <typename T> fe_real fe_load(const T *p) { return fe_real((double)*p); }
 template <typename T> void fe_store(T *p, fe_real a) { *p = (T)a.value; }
+/* An operation on bits, which is not counted. */
+FE_BODY fe_real fe_two_to(fe_real shifted) { return std::ldexp(1.0, (int)(shifted.value - 0x1.8p52)); }
 FE_BODY fe_real fe_reciprocal(fe_real a) { return 1.0 / a; }
 FE_BODY fe_real fe_sqrt(fe_real a) { return flop_count::operations++, fe_real(sqrt(a.value)); }
 FE_BODY fe_real fe_max(fe_real a, fe_real b) { return flop_count::operations++, a.value > b.value ? a : b; }
@@ -102,7 +104,7 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
     if (m.value) p[offset + (size_t)i.lane[0]] = a.value;
 }
 
-#include "bench/case.h"
+#include "bench/fields.h"
 #include "common/physics/element.h"
 
 namespace flop_count
@@ -110,9 +112,12 @@ namespace flop_count
 
 /* Flop of an operation on one element that is plastic (committed and trial) or elastic. Each element is
  * computed once and its corner values are added to the nodes once: what a strategy computes more than that
- * counts as time, not as work. */
-inline int64_t of_element(int kind, bench_operation op, bool plastic)
+ * counts as time, not as work. A plastic one is sheared to four times the yield strain, as the elements of a
+ * case are (fields.h): iterations by Voce's law depend on it. */
+inline int64_t of_element(int kind, bench_operation op, int hardening, bool plastic)
 {
+    const fe_material material = bench_material(hardening);
+    const double yield = 2.0 * (1.0 + material.nu) * material.sigma_y / std::sqrt(3.0) / material.E;
     const int n_corner = fe_corners(kind);
     const size_t n = 8 * (size_t)FE_GROUP;
     double x[8 * 3], u[8 * 3];
@@ -123,12 +128,13 @@ inline int64_t of_element(int kind, bench_operation op, bool plastic)
     for (int a = 0; a < n_corner; a++) {
         conn[a] = a;
         for (int i = 0; i < 3; i++) x[3 * a + i] = n_corner == 8 ? a >> i & 1 : a == i + 1;
-        for (int i = 0; i < 3; i++) u[3 * a + i] = (plastic ? 1.0 : 1e-9) * x[3 * a + (i + 1) % 3];
+        for (int i = 0; i < 3; i++)
+            u[3 * a + i] = (i == 0 ? (plastic ? 4.0 : 0.1) * yield * x[3 * a + 2] : 0.0);
     }
     fe_view m = {};
     m.n_owned = m.n_local = m.n_node_interior = n_corner;
     m.n_elem = m.n_elem_interior = m.ld = 1;
-    m.x = x, m.conn = conn, m.material = fe_j2_of(2.25, 0.125, 1e-3, 0.1);
+    m.x = x, m.conn = conn, m.material = fe_j2_of(&material);
     m.committed = fe_state{state.data(), &committed}, m.trial = fe_state{trial.data(), &now};
     m.tangent = tangent.data(), m.full = full.data();
 
@@ -142,7 +148,7 @@ inline int64_t of_element(int kind, bench_operation op, bool plastic)
     switch (op) {
     case BENCH_RESIDUAL: fe_element_forces(kind, FE_RESIDUAL, &m, e, at, f, result); break;
     case BENCH_MATERIAL:
-        fe_element_material(kind, FE_LINEARIZATION_CONSISTENT, &m, e, fe_mask{true}, at, f);
+        fe_element_material(kind, hardening, FE_LINEARIZATION_CONSISTENT, &m, e, fe_mask{true}, at, f);
         return operations;
     case BENCH_DIAGONAL:
         for (int b = 0; b < n_corner; b++) fe_element_diagonal(kind, &m, e, at, b, block);

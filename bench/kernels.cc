@@ -6,6 +6,7 @@
 #include "have/cuda.h"
 
 #include <algorithm>
+#include <map>
 
 namespace
 {
@@ -18,7 +19,7 @@ int threads_of(const arguments &a)
 }
 
 fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
-                    int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
+                    int hardening, int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
 {
     char name[160];
     auto g = std::make_unique<group>();
@@ -30,11 +31,12 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->mesh_name = name;
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern;
-    g->box.threads = threads_of(a), g->box.precision = precision;
+    g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
     const std::string prefix =
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
         (mesh->shape == BENCH_BOX ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) + "/" +
-        (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/");
+        (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
+        (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
         const fe_assembly *assembly = fe_variant_table(v, backend != &fe_backend_host, precision);
         if (!assembly) continue;
@@ -63,6 +65,12 @@ fe_status check_precisions(const arguments &a)
             if (!fe_precision_has(precision, kind))
                 return fe_fail(FE_BAD_INPUT, "--fe_precision=%s: %s has double precision alone",
                                fe_precision_name(precision), fe_kind_name(kind));
+    for (const int hardening : a.hardenings)
+        for (const int precision : a.precisions)
+            for (const int kind : a.kinds)
+                if (hardening == FE_VOCE && !fe_voce_has(precision, kind))
+                    return fe_fail(FE_BAD_INPUT, "--fe_hardening=voce: not of %s in %s precision",
+                                   fe_kind_name(kind), fe_precision_name(precision));
     for (const int precision : a.precisions)
         for (const fe_variant *v : a.variants)
             if (!fe_variant_table(v, 0, precision))
@@ -71,7 +79,8 @@ fe_status check_precisions(const arguments &a)
     return FE_OK;
 }
 
-/* Meshes × backends × elements × sizes × precisions; a file has one kind of elements and one size. */
+/* Meshes × backends × elements × sizes × precisions × laws of hardening; a file has one kind of elements and
+ * one size. */
 fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
                      std::vector<std::unique_ptr<group>> &groups)
 {
@@ -83,8 +92,10 @@ fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench
             for (const int kind : a.kinds)
                 for (const int dofs : sized ? a.dofs : std::vector<int>{0})
                     for (const int precision : a.precisions)
-                        if (bench_mesh_holds(mesh.get(), kind))
-                            FE_TRY(add_group(a, mesh.get(), backend, precision, kind, dofs, groups));
+                        for (const int hardening : a.hardenings)
+                            if (bench_mesh_holds(mesh.get(), kind))
+                                FE_TRY(add_group(a, mesh.get(), backend, precision, hardening, kind, dofs,
+                                                 groups));
         if (groups.size() == before)
             return fe_fail(FE_BAD_INPUT, "%s: holds %s, which --fe_elements does not name", mesh->path,
                            fe_kind_name(mesh->file.kind));
@@ -116,6 +127,19 @@ fe_status know_machine(const arguments &a, fe_machine *m)
     return fe_machine_write(m, a.machine.c_str());
 }
 
+/* The backends whose energy can be read, with their counters, and a line about each of the others. */
+std::map<const fe_backend *, bench_energy> open_meters(const arguments &a)
+{
+    std::map<const fe_backend *, bench_energy> meters;
+    if (a.energy > 0.0 && a.give_up.empty())
+        for (const fe_backend *backend : a.backends)
+            if (bench_energy_open(backend, &meters[backend]) != FE_OK) {
+                fe_note("--fe_energy: the energy of %s is not measured: %s", backend->name, fe_message());
+                meters.erase(backend);
+            }
+    return meters;
+}
+
 bool is_wanted(const arguments &a, const point &p) { return matches(a.filter, p.name + "/manual_time"); }
 
 fe_status run_groups(const arguments &a, const fe_machine &machine,
@@ -131,11 +155,16 @@ fe_status run_groups(const arguments &a, const fe_machine &machine,
     if (!n_match && a.give_up.empty())
         return fe_fail(FE_BAD_INPUT, "--benchmark_filter=%s: matches none of %d points", a.filter.c_str(),
                        n_point);
+    const auto meters = open_meters(a);
     for (auto &g : groups) {
         if (r.status() != FE_OK) break;
         for (point &p : g->points)
             if (!a.give_up.empty()) p.status = a.give_up.c_str(), r.write(p, {});
         if (!a.give_up.empty()) continue;
+        const auto meter = meters.find(g->box.backend);
+        if (meter != meters.end()) g->meter = &meter->second;
+        for (point &p : g->points)
+            if (is_wanted(a, p)) p.energy_seconds = a.energy;
         benchmark::ClearRegisteredBenchmarks();
         for (point &p : g->points)
             benchmark::RegisterBenchmark(p.name.c_str(), run_point, &p)

@@ -72,13 +72,11 @@ typedef struct bench {
 static fe_status assemble(bench *b)
 {
     const fe_mesh *mesh = &b->whole.mesh;
-    const fe_material *m = &b->whole.problem.material;
     const fe_boundary *boundary = &b->whole.boundary;
     FE_TRY(fe_backend_host.open(0, 1, &b->device));
     FE_TRY(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &b->partition));
     FE_TRY(fe_share_build(mesh, &b->partition, NULL, 0, &b->share));
-    FE_TRY(fe_problem_open(mesh, &b->share, mesh->kind, fe_j2_of(m->E, m->nu, m->sigma_y, m->H), b->device,
-                           &b->problem));
+    FE_TRY(fe_problem_open(mesh, &b->share, mesh->kind, &b->whole.problem.material, b->device, &b->problem));
     for (int i = 0; i < boundary->n_fixed; i++)
         if (boundary->value[i] != 0.0)
             return fe_fail(FE_BAD_INPUT, "%s: supports move; peers solves for loads only",

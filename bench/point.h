@@ -6,6 +6,7 @@
 #include "bench/flop_count.h" /* first, because it replaces fe_real */
 
 #include "bench/ceiling.h"
+#include "bench/energy.h"
 #include "bench/mesh.h"
 #include "bench/verify.h"
 #include "common/backend/device.h"
@@ -45,8 +46,10 @@ struct point {
     const char *status = nullptr; /* nullptr until it was checked */
     std::string message;
     double error = 0.0;
-    int deterministic = -1; /* as measured; -1: unknown */
-    int64_t batch = 0;      /* calls between two readings of the clock */
+    int deterministic = -1;      /* as measured; -1: unknown */
+    int64_t batch = 0;           /* calls between two readings of the clock */
+    double energy_seconds = 0.0; /* measure its energy for so long; 0: do not */
+    double nj_per_dof = 0.0;     /* of one call; 0: not measured */
 };
 
 /* In the order auto, strategies that want pieces have a case of their own: the same mesh and state in another
@@ -58,7 +61,8 @@ struct group {
     int64_t n_elem, n_dof; /* exact */
     std::string mesh_name;
     bench_case cases[2] = {};
-    bool opened = false, ready = false; /* tried, and done: the cases are resident */
+    bool opened = false, ready = false;  /* tried, and done: the cases are resident */
+    const bench_energy *meter = nullptr; /* nullptr: energy is not measured */
     std::vector<entrant> entrants;
     std::vector<point> points;
     bench_case &of(const entrant &e) { return cases[e.pieces]; }
@@ -76,8 +80,8 @@ inline double flop(const bench_case &c, bench_operation op)
 {
     const double n = c.problem.view.n_elem;
     const double plastic = op == BENCH_JACVEC_ELASTIC ? 0.0 : c.n_softened;
-    return plastic * (double)flop_count::of_element(c.box.kind, op, true) +
-           (n - plastic) * (double)flop_count::of_element(c.box.kind, op, false);
+    return plastic * (double)flop_count::of_element(c.box.kind, op, c.box.hardening, true) +
+           (n - plastic) * (double)flop_count::of_element(c.box.kind, op, c.box.hardening, false);
 }
 
 /* Whether an operation uses a stored matrix: the model below is not of such a product. */
@@ -231,21 +235,6 @@ inline void check(group &g, point &p)
                    other, BENCH_RUNS);
 }
 
-inline void open_group(group &g)
-{
-    g.opened = true;
-    const fe_status status = open_case(g);
-    g.ready = status == FE_OK;
-    for (point &p : g.points) {
-        if (g.ready)
-            check(g, p);
-        else
-            record(p, status);
-        if (strcmp(p.status, "ok"))
-            std::fprintf(stderr, "kernels: %s: %s: %s\n", p.name.c_str(), p.status, p.message.c_str());
-    }
-}
-
 /* Seconds of `calls` calls in a row. */
 inline fe_status time_calls(group &g, const point &p, int64_t calls, double *seconds)
 {
@@ -269,6 +258,55 @@ inline fe_status warm_up(group &g, point &p)
         if (seconds > 2e-3) break;
     }
     return FE_OK;
+}
+
+/* Calls back to back for so many seconds; *calls: how many. */
+inline fe_status run_for(group &g, const point &p, double seconds, int64_t *calls)
+{
+    const double end = fe_seconds() + seconds;
+    double batch_seconds;
+    *calls = 0;
+    do {
+        FE_TRY(time_calls(g, p, p.batch, &batch_seconds));
+        *calls += p.batch;
+    } while (fe_seconds() < end);
+    return FE_OK;
+}
+
+/* Counters advance up to a tenth of a second late, so the card is at work for longer than that before the
+ * first reading: both readings then lag behind the same power. */
+inline fe_status measure_energy(group &g, point &p)
+{
+    uint64_t before[BENCH_MOST_COUNTERS], after[BENCH_MOST_COUNTERS];
+    int64_t calls;
+    FE_TRY(warm_up(g, p));
+    FE_TRY(run_for(g, p, 0.3, &calls));
+    FE_TRY(bench_energy_read(g.meter, before));
+    FE_TRY(run_for(g, p, p.energy_seconds, &calls));
+    FE_TRY(bench_energy_read(g.meter, after));
+    p.nj_per_dof = bench_energy_per(g.meter, before, after, (double)calls * (double)g.n_dof);
+    if (p.nj_per_dof > 0.0) return FE_OK;
+    return fe_fail(FE_FAILED, "the counter did not advance in %g s", p.energy_seconds);
+}
+
+/* Cases, checks of all points, and energies before any time, so that they disturb none. */
+inline void open_group(group &g)
+{
+    g.opened = true;
+    const fe_status status = open_case(g);
+    g.ready = status == FE_OK;
+    for (point &p : g.points) {
+        if (g.ready)
+            check(g, p);
+        else
+            record(p, status);
+        if (strcmp(p.status, "ok"))
+            std::fprintf(stderr, "kernels: %s: %s: %s\n", p.name.c_str(), p.status, p.message.c_str());
+    }
+    if (!g.meter) return;
+    for (point &p : g.points)
+        if (p.energy_seconds > 0.0 && !strcmp(p.status, "ok") && measure_energy(g, p) != FE_OK)
+            fe_note("--fe_energy: the energy of %s is not measured: %s", p.name.c_str(), fe_message());
 }
 
 inline void count(benchmark::State &state, const point &p)

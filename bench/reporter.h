@@ -38,7 +38,9 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.plastic_pattern = bench_pattern_names[g.box.pattern];
     row.n_elem = g.n_elem, row.n_dof = g.n_dof, row.operation = bench_operation_names[p.operation];
     row.calls = p.batch, row.status = p.status, row.error = p.error;
-    row.deterministic = p.deterministic, row.precision = fe_precision_name(g.box.precision);
+    row.deterministic = p.deterministic, row.nj_per_dof = p.nj_per_dof;
+    row.precision = fe_precision_name(g.box.precision);
+    row.hardening = fe_hardening_names[g.box.hardening];
     if (!g.ready || !c.device) return row;
     row.numbering = c.numbering;
     if (!by_matrix(e, p.operation)) {

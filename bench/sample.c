@@ -10,7 +10,11 @@
 
 enum { N_SAMPLE = 256 }; /* nodes whose rows are compared with the oracle */
 
-static const oracle_material steel = {BENCH_YOUNG, BENCH_POISSON, BENCH_YIELD, BENCH_HARDENING};
+static oracle_material steel_of(const bench_case *c)
+{
+    const fe_material m = bench_material(c->box.hardening);
+    return (oracle_material){m.E, m.nu, m.sigma_y, m.H, m.sigma_inf, m.delta};
+}
 
 /* Elements of the mesh, all of them held by the rank, become local numbers. */
 static fe_status local_elements(const fe_mesh *mesh, const fe_share *s, int n, int *elem)
@@ -94,12 +98,12 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
 }
 
 /* The committed state of the sampled elements in the oracle's form. */
-static void sample_committed(bench_oracle *o)
+static void sample_committed(bench_oracle *o, const oracle_material *steel)
 {
     const int n_point = o->mesh.n_point;
     if (!o->chosen) {
         memset(o->trial, 0, (size_t)o->mesh.n_elem * n_point * sizeof *o->trial);
-        oracle_update(&o->mesh, &steel, o->trial, o->u[0], o->committed, o->tangent);
+        oracle_update(&o->mesh, steel, o->trial, o->u[0], o->committed, o->tangent);
         return;
     }
     for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
@@ -109,10 +113,10 @@ static void sample_committed(bench_oracle *o)
     }
 }
 
-static fe_status sample_results(bench_oracle *o)
+static fe_status sample_results(bench_oracle *o, const oracle_material *steel)
 {
     const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
-    const oracle_material elastic = {steel.E, steel.nu, INFINITY, 0.0};
+    const oracle_material elastic = {.E = steel->E, .nu = steel->nu, .sigma_y = INFINITY};
     for (int op = 0; op < BENCH_N_OPERATION; op++) {
         const size_t n = (size_t)o->mesh.n_node * (op == BENCH_DIAGONAL ? 9 : 3);
         FE_ALLOCATE(o->result[op], n, "oracle");
@@ -123,9 +127,9 @@ static fe_status sample_results(bench_oracle *o)
     FE_ALLOCATE(o->tangent, points, "oracle");
     FE_ALLOCATE(o->elastic, points, "oracle");
     oracle_update(&o->mesh, &elastic, o->committed, o->u[0], o->trial, o->elastic);
-    sample_committed(o);
-    oracle_update(&o->mesh, &steel, o->committed, o->u[1], o->trial, o->tangent);
-    oracle_residual(&o->mesh, &steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
+    sample_committed(o, steel);
+    oracle_update(&o->mesh, steel, o->committed, o->u[1], o->trial, o->tangent);
+    oracle_residual(&o->mesh, steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
                     o->scale[BENCH_RESIDUAL]);
     oracle_jacvec(&o->mesh, o->elastic, o->v, o->result[BENCH_JACVEC_ELASTIC],
                   o->scale[BENCH_JACVEC_ELASTIC]);
@@ -176,7 +180,8 @@ fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh)
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
-    FE_TRY(sample_results(c->oracle));
+    const oracle_material steel = steel_of(c);
+    FE_TRY(sample_results(c->oracle, &steel));
     return sample_places(c->oracle, c);
 }
 

@@ -17,7 +17,9 @@
 #   precision    mixed and single precision: on the GPU at the largest and the first size, on the host at the first, and
 #                on irregular meshes
 #   meshes       on the GPU: an unstructured mesh of 20 M degrees of freedom, a slender one, one with odd sides
-#   rest         larger solves, orders, shares of plastic elements, redundant element forms, further sizes and meshes
+#   hardening    residual and material by Voce's law: on the GPU at the largest size, on the host at the first
+#   rest         energy at the largest size of boxes; larger solves, orders, shares of plastic elements, redundant element
+#                forms, further sizes and meshes
 # A point that would not end within the budget is left out, and said so in the table's foot.
 #
 # Environment (make bench takes the same names as arguments), with defaults:
@@ -57,6 +59,7 @@ repetitions_kernels=${REPETITIONS:-15} # the interval is then the 4th to the 12t
 repetitions_solves=${REPETITIONS:-7}   # the interval is then from the least to the largest sample
 repetitions_host=${REPETITIONS:-7}     # of ranks
 repetitions_cuda=$repetitions_kernels
+seconds_energy=3                       # NVML counts up to a tenth of a second late
 # Open MPI: a process on each hardware thread, in containers too
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
@@ -149,8 +152,9 @@ interrupted() {
 }
 trap interrupted INT TERM HUP
 
-# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN [PRECISION] (SIZE: degrees of freedom of a
-# box, or a mesh as in MESHES_cuda; the same of scaling), solves BACKEND ELEMENT PROBLEM
+# --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN [SPECIAL] (SIZE: degrees of freedom of a
+# box, or a mesh as in MESHES_cuda; the same of scaling; SPECIAL: a precision, the law voce, or "energy": a point without
+# SPECIAL again, with its energy), solves BACKEND ELEMENT PROBLEM
 # PRECONDITION RANKS, the same of peers, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
     SIZES_host=${SIZES_host:-100000 1000 10000 300000 800000 3200000} MESHES_host=${MESHES_host:-irregular@300000 bracket2}
@@ -163,7 +167,7 @@ sizes_of() { if [ "$1" = host ]; then echo "$SIZES_host"; else echo "$SIZES_cuda
 first_of() { echo "${1%% *}"; }
 others_of() { echo "$1" | cut -s -d' ' -f2-; }
 largest_of() { echo "$1" | tr ' ' '\n' | sort -n | tail -n 1; }
-kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN [PRECISION]]
+kernel_points() { # PASS REPETITIONS BACKEND SIZE ORDER [PLASTIC PATTERN [SPECIAL]]
     [ "$4" != 0 ] || return 0
     for element in $ELEMENTS; do echo "$1 $2 kernels $3 $element $4 $5 ${6:-1} ${7:-clustered}${8:+ $8}"; done
 }
@@ -234,10 +238,11 @@ rank_points() { # PASS BACKEND
         done
     done
 }
-rest_points() { # BACKEND: at a reference size orders, shares of plastic elements, and the redundant forms; further sizes
+rest_points() { # BACKEND: energy at the largest size; at a reference size orders, shares of plastic elements, and the redundant forms; further sizes
     [ "$1" = host ] && reference=$(first_of "$SIZES_host") further='10000 50000 200000 400000 1600000 slender@100000' ||
         reference=300000 further='600000 2000000 3000000 10000000 irregular@1000000'
     [ "$1" = host ] && there=$SOLVES_host more='bending32 stretched46' || there=$SOLVES_cuda more='bending32 bending96'
+    kernel_points rest "$repetitions_kernels" "$1" "$(largest_of "$(sizes_of "$1")")" auto 1 clustered energy
     for problem in $more; do
         case " $there " in *" 0 "* | *" $problem "*) ;; *) solve_points rest "$1" "$problem" ;; esac
     done
@@ -252,6 +257,11 @@ rest_points() { # BACKEND: at a reference size orders, shares of plastic element
     done
     for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" auto; done
     for order in bisection random; do kernel_points rest "$repetitions_kernels" "$1" "irregular@$reference" $order; done
+}
+# Rows of linear hardening at these sizes are in an earlier pass.
+hardening_points() { # BACKEND
+    [ "$1" = host ] && size=$(first_of "$SIZES_host") || size=$(largest_of "$SIZES_cuda")
+    kernel_points hardening "$repetitions_kernels" "$1" "$size" auto 1 clustered voce | grep ' tet4 \| hex8 ' || true
 }
 # The rows of double precision that these are compared with are in an earlier pass.
 precision_points() { # BACKEND
@@ -283,13 +293,14 @@ all_points() {
     fi
     for backend in $BACKENDS; do precision_points "$backend"; done
     ! has cuda || for size in irregular@20000000 slender@6000000 127x128x129; do kernel_points meshes "$repetitions_kernels" cuda "$size" auto; done
+    for backend in $BACKENDS; do hardening_points "$backend"; done
     for backend in $BACKENDS; do rest_points "$backend"; done
 }
 
 # Seconds that a point will take: a guess for two cores or one GPU, times what points of its kind took beyond their
 # guesses so far (the guess counts like 10 s that were seen). In $scratch/seen: KIND GUESS SECONDS.
 predict() {
-    echo "$1" | awk -v n="$n_variant" -v few="$n_few" -v fine="$fine" -v seen="$scratch/seen" '
+    echo "$1" | awk -v seconds=$seconds_energy -v n="$n_variant" -v few="$n_few" -v fine="$fine" -v seen="$scratch/seen" '
     # Twice the iterations with what one takes; a cycle of multigrid counts as three iterations.
     function solve_size() { return $6 ~ /^bracket_fine/ ? 70000 : $6 ~ /^bracket/ ? 5000 : 3 * cells ^ 3 }
     function solve_seconds(iterations, one) {
@@ -315,6 +326,7 @@ predict() {
         else if ($3 == "scaling") guess = few * ($4 == "host" ? 0.5 + shape * size / 10000 : 2 + size / 900000) + (whole ? $6 / 400000 : 0)
         else if ($4 == "host") guess = n * (0.1 * $2 + shape * size / 60000)
         else guess = n * (0.3 + 0.12 * $2 + size / (shape == 1 ? 3000000 : 5000000))
+        if ($NF == "energy") guess += 5 * n * (seconds + 0.5) # of all operations
         took = from = 10
         while ((getline line < seen) > 0) {
             split(line, part, " ")
@@ -359,8 +371,12 @@ measure() {
     shift
     case $program in
     kernels)
+        case $special in
+        voce) set -- --fe_hardening=voce --fe_operations=residual,material "$@" ;;
+        ?*) set -- --fe_precision="$special" "$@" ;;
+        esac
         set -- $(mesh_flags --fe_) --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \
-            --fe_plastic="$plastic" --fe_pattern="$pattern" ${precision:+--fe_precision="$precision"} ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
+            --fe_plastic="$plastic" --fe_pattern="$pattern" ${energy:+--fe_energy=$seconds_energy} ${THREADS:+--fe_threads="$THREADS"} ${variants:+--fe_variants="$variants"} \
             --fe_rows="$rows" --benchmark_repetitions="$repetitions" "$@"
         ;;
     solves | peers)
@@ -455,15 +471,17 @@ attempt() {
         ;;
     *) measure "$at.rows.part" ;;
     esac
-    grep "^$program: " "$at.log" >&2 || true # rows without times, and why
+    grep "^$program: \|^note: --fe_energy" "$at.log" >&2 || true # rows without times or energy, and why
     ungathered=yes
     if [ $code -eq 0 ]; then
-        echo "$program-$backend $guess $(($(now) - begin))" >>"$scratch/seen"
+        [ -n "$energy" ] || # its time is given, or nothing where no counter can be read
+            echo "$program-$backend $guess $(($(now) - begin))" >>"$scratch/seen"
         if [ $program = kernels ]; then
             mv "$at.json.part" "$at.json"
             mv "$at.samples.part" "$at.samples.csv"
         fi
         mv "$at.rows.part" "$at.rows.csv"
+        [ -z "$energy" ] || : >"$at.energy"
         echo "$repetitions" >"$at.done" # last: this one says that the point is complete
         rm -f "$at.killed.csv"
         measured=$((measured + 1))
@@ -496,18 +514,24 @@ attempt() {
 
 # A point of the plan: measured, kept, or left out for time.
 visit() {
+    energy=
+    [ "$fourth" != energy ] || energy=yes fourth= # the rows replace those without energy
     name=$program-$backend-$element-$size-$first-$second${third:+-$third}${fourth:+-$fourth} at=$scratch/$name
     case $size in *[!0-9]*) unit= ;; *) unit=' DoF' ;; esac
     case $program in
-    kernels) order=$first plastic=$second pattern=$third precision=$fourth about="$size$unit, $order, plastic $plastic $pattern${precision:+, $precision}" ;;
+    kernels) order=$first plastic=$second pattern=$third special=$fourth about="$size$unit, $order, plastic $plastic $pattern${special:+, $special}${energy:+, energy}" ;;
     solves | peers) problem=$size precondition=$first ranks=$second about="$problem, $precondition, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     scaling) kind=$first ranks=$second about="$size$unit$([ "$kind" = strong ] || echo ' a rank'), $kind, $ranks $([ "$ranks" = 1 ] && echo rank || echo ranks)" ;;
     esac
-    if [ -f "$at.rows.csv" ] && [ "$(cat "$at.done" 2>/dev/null || echo 0)" -ge "$repetitions" ]; then
+    lacks_energy=$energy
+    if [ -f "$at.energy" ]; then energy=yes lacks_energy=; fi # more samples, and energy again
+    taken=$(cat "$at.done" 2>/dev/null || echo 0)
+    if [ -z "$lacks_energy" ] && [ -f "$at.rows.csv" ] && [ "$taken" -ge "$repetitions" ]; then
         kept=$((kept + 1))
         return
     fi
-    predicted=$(predict "$pass $repetitions $program $backend $element $size $first $second $third")
+    [ "$taken" -le "$repetitions" ] || repetitions=$taken
+    predicted=$(predict "$pass $repetitions $program $backend $element $size $first $second $third ${energy:+energy}")
     guess=${predicted% *} predicted=${predicted#* }
     limit=$budget
     case $pass in
@@ -516,7 +540,7 @@ visit() {
     esac
     elapsed=$(($(now) - start))
     if [ "$pass" != first ] && [ "$budget" -gt 0 ] && awk "BEGIN { exit !($elapsed + $predicted > $limit) }"; then
-        if [ ! -f "$at.rows.csv" ]; then
+        if [ ! -f "$at.rows.csv" ] || [ -n "$lacks_energy" ]; then
             left=$((left + 1))
             echo "$backend $element, $about" >>"$scratch/left-out"
         fi

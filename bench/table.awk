@@ -3,12 +3,13 @@
 # For each backend and element: the largest size that has times, with one line per variant, one column per
 # operation, and the limit that the machine's ceilings set. If the sweep holds several orders or shares of plastic
 # elements, jacvec over these; of meshes that are no cubes, each size, compared with the box of nearest size; and each
-# operation over precisions. A cell is the median throughput and its 95 % interval. Bold is
+# operation over precisions and laws of hardening. A cell is the median throughput and its 95 % interval. Bold is
 # the fastest of its column if its interval overlaps no other; where no cell is bold, the samples cannot tell.
 # The price of determinism is the throughput of the best bitwise reproducible variant over that of the best of
 # all. A table of its own holds set-ups and when they are repaid (results/break_even.awk, which is loaded first).
-# A variant whose sums changed in any row of the backend does not count as reproducible anywhere. Rows of mixed and
-# single precision have tables of their own.
+# Energies of one call, where any row has them, are a table of their own for each size. A variant whose sums changed in
+# any row of the backend does not count as reproducible anywhere. Rows of mixed and single precision and of Voce's law
+# have tables of their own.
 BEGIN { FS = ","; n_op = split("residual material jacvec_elastic jacvec diagonal", ops, " ") }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 # Rows up to schema 2 call element_only bound.
@@ -18,7 +19,9 @@ function pattern() { return "plastic_pattern" in column ? get("plastic_pattern")
 # Cubes of all sizes are one mesh.
 function precision() { return "precision" in column ? get("precision") : "double" } # up to schema 3
 function shape() { return get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case") }
-function mesh() { return shape() (precision() == "double" ? "" : ", " precision()) }
+function hardening() { return "hardening" in column ? get("hardening") : "linear" } # up to schema 4
+function plain() { return precision() == "double" && hardening() == "linear" }
+function mesh() { return shape() (precision() == "double" ? "" : ", " precision()) (hardening() == "linear" ? "" : ", " hardening()) }
 function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
@@ -31,7 +34,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     note("groups", backend SUBSEP element)
     note("variants", variant)
     note("all meshes", shape()); note("orders", get("order")); note("plastics", get("plastic") + 0); note("settings", setting)
-    if (get("plastic") + 0 == 1 && pattern() == "clustered" && precision() == "double") note("meshes", mesh())
+    if (get("plastic") + 0 == 1 && pattern() == "clustered" && plain()) note("meshes", mesh())
     if (get("order") == "auto" && get("numbering") != "") numbering[group, variant] = get("numbering")
     has[group, variant] = 1
     machine = get("machine"); commit = get("commit")
@@ -49,9 +52,13 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     }
     if (get("bytes") != "") { bytes[group, variant] = get("bytes") / dof; own[group, variant] = get("bytes_work") / dof }
     if (get("setup_s") != "") { setup[group, variant] = sprintf("%.2f", 1e3 * get("setup_s")); setup_s[group, variant] = get("setup_s") }
+    if ("nj_per_dof" in column && get("nj_per_dof") != "") { # since schema 5
+        energy[at] = get("nj_per_dof")
+        note("energies", group)
+    }
     if (get("error") != "" && get("error") + 0 >= error[group, variant] + 0) error[group, variant] = get("error")
     repeats[at] = get("deterministic")
-    if (repeats[at] == "0" && precision() == "double") changes[backend, variant, kind_of(get("operation"))] = 1
+    if (repeats[at] == "0" && plain()) changes[backend, variant, kind_of(get("operation"))] = 1
 }
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : x >= 10 ? "%.2f" : "%.3f", x) }
 function cell(group, op, variant,    at, v, other, rivals, text) {
@@ -118,13 +125,30 @@ function order_of(group, order,    v, name, n, list, text, i) {
     for (i = 1; i <= n; i++) text = text (i > 1 ? "; " : "") list[i] " for " who[i]
     return "order auto (" text ")"
 }
+# The title of a table, and what its group is.
+function headline(group, title,    part) {
+    split(group, part, SUBSEP)
+    printf "\n## %s on %s, %s%d DoF: %s\n\n%s, %s, %g %% plastic%s.\n\n", part[2], part[1], part[6] == "box" ? "" : part[6] ", ", part[7], title,
+        about[group], order_of(group, part[3]), 100 * part[4], part[5] == "clustered" ? "" : ", " part[5]
+}
+# The energy of all operations.
+function energies(group,    v, o, variant, at, text, rows) {
+    headline(group, "energy, nJ/DoF")
+    header("variant", ops, n_op, "", "")
+    for (v = 1; v <= count["variants"]; v++) {
+        variant = item["variants", v]; text = "| `" variant "` |"; rows = 0
+        for (o = 1; o <= n_op; o++) {
+            at = group SUBSEP ops[o] SUBSEP variant
+            if (at in energy) rows = 1
+            text = text " " (at in energy ? number(energy[at]) : "") " |"
+        }
+        if (rows) print text
+    }
+}
 # All operations at the largest size.
-function operations(backend, element, setting,    part, dof, group, o, v, variant, text) {
-    split(setting, part, SUBSEP)
-    dof = largest(sizes[backend, element, setting])
-    group = backend SUBSEP element SUBSEP setting SUBSEP dof
-    printf "\n## %s on %s, %s%d DoF: %s\n\n%s, %s, %g %% plastic%s.\n\n", element, backend, part[4] == "box" ? "" : part[4] ", ", dof, unit_name(backend),
-        about[group], order_of(group, part[1]), 100 * part[2], part[3] == "clustered" ? "" : ", " part[3]
+function operations(backend, element, setting,    group, o, v, variant, text) {
+    group = backend SUBSEP element SUBSEP setting SUBSEP largest(sizes[backend, element, setting])
+    headline(group, unit_name(backend))
     header("variant", ops, n_op, "", " memory, B/DoF | own memory, B/DoF | set-up ms | largest error | bitwise reproducible |")
     for (v = 1; v <= count["variants"]; v++) {
         variant = item["variants", v]
@@ -308,6 +332,23 @@ function over_precisions(backend, element, base, op,    n, m, i, k, kind, list, 
         }
     }
 }
+# residual and material by both laws of hardening on a mesh, at each size that has Voce's.
+function over_laws(backend, element, base,    n, k, list, v, o, group, op, names, variant, text) {
+    n = sorted(sizes[backend, element, usual_order, 1, "clustered", base ", voce"], list); split("residual material", op, " ")
+    for (o = 1; o <= 2; o++) { names[3 * o - 2] = op[o] " linear"; names[3 * o - 1] = op[o] " voce"; names[3 * o] = "voce / linear" }
+    for (k = 1; k <= n; k++) {
+        for (v = 0; v <= 1; v++) group[v] = backend SUBSEP element SUBSEP usual_order SUBSEP 1 SUBSEP "clustered" SUBSEP base (v ? ", voce" : "") SUBSEP list[k]
+        printf "\n## %s on %s, %s%d DoF: laws of hardening, %s\n\n", element, backend, base == "box" ? "" : base ", ", list[k], unit_name(backend)
+        print "The other operations read stored tangents, whatever the law.\n"
+        header("variant", names, 6, "", "")
+        for (v = 1; v <= count["variants"]; v++) {
+            variant = item["variants", v]; text = "| `" variant "` |"
+            if (!has[group[1], variant]) continue
+            for (o = 1; o <= 2; o++) text = text " " cell(group[0], op[o], variant) " | " cell(group[1], op[o], variant) " | " gain(group[1], group[0], op[o], variant) " |"
+            print text
+        }
+    }
+}
 END {
     if (!count["groups"]) exit
     usual_order = "lexicographic" # of older results
@@ -331,6 +372,7 @@ END {
                 shown = 1
             }
     }
+    for (g = 1; g <= count["energies"]; g++) energies(item["energies", g])
     for (g = 1; g <= count["groups"]; g++) {
         split(item["groups", g], name, SUBSEP)
         for (i = 1; i <= count["all meshes"]; i++) {
@@ -346,6 +388,7 @@ END {
             over_precisions(name[1], name[2], item["all meshes", i], "residual")
             over_precisions(name[1], name[2], item["all meshes", i], "jacvec_elastic")
             over_precisions(name[1], name[2], item["all meshes", i], "jacvec")
+            over_laws(name[1], name[2], item["all meshes", i])
         }
     }
     if (marked) print "\n†: above its ceiling. Caches held more than the model says, or the machine was slower while its ceilings were\nmeasured."

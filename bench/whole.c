@@ -83,6 +83,7 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
     for (char *at = row->device; *at; at++)
         if (strchr(",\"\n", *at)) *at = ' ';
     row->newton_iterations = -1;
+    const fe_j2 material = fe_j2_of(&p->problem.material);
     row->row = (fe_row){.machine = machine,
                         .backend = "host",
                         .device = row->device,
@@ -97,6 +98,7 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
                         .n_dof = 3 * (int64_t)p->mesh.n_node,
                         .error = NAN,
                         .deterministic = -1,
+                        .hardening = fe_hardening_names[fe_hardening_of(&material)],
                         .status = "ok"};
 }
 

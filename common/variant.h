@@ -70,7 +70,10 @@ typedef struct fe_variant {
     static fe_status residual(const fe_problem *p, void *work, fe_part part, const void *displacement,       \
                               void *r)                                                                       \
     {                                                                                                        \
-        return forces(p, work, FE_RESIDUAL, part, (const fe_number *)displacement, (fe_number *)r);          \
+        const fe_j2 *m = &p->view.material;                                                                  \
+        if (fe_hardening_of(m) == FE_VOCE && FE_PRECISION != FE_DOUBLE)                                      \
+            return fe_fail(FE_BAD_INPUT, "Voce's law of hardening is computed in double precision alone");   \
+        return forces(p, work, fe_residual_of(m), part, (const fe_number *)displacement, (fe_number *)r);    \
     }                                                                                                        \
     static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)   \
     {                                                                                                        \

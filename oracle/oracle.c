@@ -39,6 +39,34 @@ static void consistent_tangent(real kappa, real mu, real theta, real theta_bar, 
     }
 }
 
+/* Yield stress at alpha, and its derivative. */
+static real yield_stress(const oracle_material *m, real alpha)
+{
+    const real voce = m->delta > 0 ? (m->sigma_inf - (real)m->sigma_y) * -expm1l(-m->delta * alpha) : 0;
+    return m->sigma_y + m->H * alpha + voce;
+}
+static real yield_slope(const oracle_material *m, real alpha)
+{
+    return m->H + (m->delta > 0 ? (m->sigma_inf - (real)m->sigma_y) * m->delta * expl(-m->delta * alpha) : 0);
+}
+
+/* Length gamma of the plastic strain's increment: |s| - 2 mu gamma = sqrt(2/3) yield stress. With linear
+ * hardening that is f / (2 mu + 2/3 H), otherwise less, and bisection halves [0, that] to the last bit. */
+static real plastic_length(const oracle_material *m, real mu, real norm, real alpha, real f)
+{
+    const real root = sqrtl(2.0L / 3);
+    real low = 0, high = f / (2 * mu * (1 + m->H / (3 * mu)));
+    if (!(m->delta > 0)) return high;
+    for (;;) {
+        const real middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high) return middle;
+        if (norm - 2 * mu * middle > root * yield_stress(m, alpha + root * middle))
+            low = middle;
+        else
+            high = middle;
+    }
+}
+
 static void return_map(const oracle_material *material, const real eps[6], const oracle_state *state,
                        real sigma[6], oracle_state *new_state, real C[6][6])
 {
@@ -58,9 +86,10 @@ static void return_map(const oracle_material *material, const real eps[6], const
     norm = sqrtl(norm);
     *new_state = *state;
     memcpy(C, D, sizeof D);
-    const real f = norm - sqrtl(2.0L / 3) * (material->sigma_y + material->H * state->alpha);
+    const real f = norm - sqrtl(2.0L / 3) * yield_stress(material, state->alpha);
     if (f <= 0) return;
-    const real gamma = f / (2 * mu * (1 + material->H / (3 * mu)));
+    const real gamma = plastic_length(material, mu, norm, state->alpha, f);
+    const real slope = yield_slope(material, state->alpha + sqrtl(2.0L / 3) * gamma);
     for (int i = 0; i < 6; i++) {
         n[i] = s[i] / norm;
         sigma[i] -= 2 * mu * gamma * n[i];
@@ -68,7 +97,7 @@ static void return_map(const oracle_material *material, const real eps[6], const
     }
     new_state->alpha += (double)(sqrtl(2.0L / 3) * gamma);
     const real theta = 1 - 2 * mu * gamma / norm;
-    consistent_tangent(kappa, mu, theta, 1 / (1 + material->H / (3 * mu)) - (1 - theta), n, C);
+    consistent_tangent(kappa, mu, theta, 1 / (1 + slope / (3 * mu)) - (1 - theta), n, C);
 }
 
 void oracle_elasticity(const oracle_material *material, double D[6][6])

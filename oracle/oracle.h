@@ -13,8 +13,10 @@ typedef struct oracle_mesh {
     const int *conn; /* [n_elem][n_corner] nodes, corners in Gmsh's (VTK's) order */
 } oracle_mesh;
 
+/* Yield stress sigma_y + H alpha + (sigma_inf - sigma_y) (1 - exp(-delta alpha)), the last term (Voce's) only
+ * where delta > 0. sigma_y infinite: elastic. */
 typedef struct oracle_material {
-    double E, nu, sigma_y, H; /* sigma_y infinite: elastic */
+    double E, nu, sigma_y, H, sigma_inf, delta;
 } oracle_material;
 
 /* History of one quadrature point; arrays of it are [n_elem][n_point]. Hex8's point q = i + 2j + 4k has bit
@@ -27,8 +29,9 @@ typedef struct oracle_state {
 /* D [6][6]: isotropic elasticity, stress = D × engineering strain. */
 void oracle_elasticity(const oracle_material *material, double D[6][6]);
 
-/* Radial return at one point (Simo & Hughes, Computational Inelasticity, box 3.2): engineering strain eps and
- * committed state give stress, the new state and the consistent tangent C = d sigma / d eps. */
+/* Radial return at one point (Simo & Hughes, Computational Inelasticity, box 3.2; with Voce's law the
+ * consistency condition is solved by bisection): engineering strain eps and committed state give stress, the
+ * new state and the consistent tangent C = d sigma / d eps. */
 void oracle_return(const oracle_material *material, const double eps[6], const oracle_state *state,
                    double sigma[6], oracle_state *new_state, double C[6][6]);
 

@@ -13,6 +13,7 @@ function get(name) { return $(column[name]) }
 get("case") !~ /^box[0-9]+-distorted$/ || get("plastic") + 0 != 1 || get("status") != "ok" || get("backend") != backend { next }
 ("plastic_pattern" in column) && get("plastic_pattern") != "clustered" { next }
 ("precision" in column) && get("precision") != "double" { next }
+("hardening" in column) && get("hardening") != "linear" { next }
 get("element") !~ /^(tet4|hex8)$/ || get("setup_s") == "" { next }
 get("order") !~ /^(auto|lexicographic)$/ { next }
 {

@@ -12,6 +12,7 @@ function get(name) { return name == "variant" && $(column[name]) == "bound" ? "e
 get("plastic") + 0 != 1 || get("status") != "ok" { next }
 ("plastic_pattern" in column) && get("plastic_pattern") != "clustered" { next }
 ("precision" in column) && get("precision") != "double" { next }
+("hardening" in column) && get("hardening") != "linear" { next }
 get("variant") == "element_only" || get("operation") !~ /^jacvec/ || get("element") !~ /^(tet4|hex8)$/ { next }
 { row[++n_row] = $0; if (get("order") == "auto") order = "auto" }
 function panel(    mesh) {

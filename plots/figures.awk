@@ -14,6 +14,7 @@ function get(name) { return name == "variant" && $(column[name]) == "bound" ? "e
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
 get("case") !~ /^box[0-9]+-distorted$/ { next }
 ("precision" in column) && get("precision") != "double" { next }
+("hardening" in column) && get("hardening") != "linear" { next }
 get("backend") == backend {
     know(get("variant"))
     row[++n_row] = $0

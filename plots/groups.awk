@@ -50,7 +50,7 @@ END {
     unit = backend == "host" ? 1e-6 : 1e-9
     for (i = 1; i <= n_row; i++) {
         $0 = row[i]
-        if (get("order") != order) continue
+        if (get("order") != order || ("hardening" in column) && get("hardening") != "linear") continue
         e = get("element"); d = get("n_dof") + 0; b = get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case")
         kind = ("precision" in column) ? get("precision") : "double"
         if (!((e, b, d) in number)) { number[e, b, d] = ++n_mesh[e]; mesh[e, n_mesh[e]] = b; mesh_dof[e, n_mesh[e]] = d }

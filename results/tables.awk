@@ -42,6 +42,7 @@ file == "kernels.csv" {
     if (!((run, b) in has_backend)) { has_backend[run, b] = 1 }
     n_rows[run]++; n_samples[run, get("repetitions") + 0]++
     if (get("status") == "ok") n_ok[run]++
+    if (("hardening" in column) && get("hardening") != "linear") next
     if (o == "auto" && get("plastic") + 0 == 1 && get("plastic_pattern") == "clustered") take_product(b, e, v, p, d)
     if (("precision" in column) && get("precision") != "double") next
     if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")

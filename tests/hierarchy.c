@@ -59,8 +59,8 @@ fe_status bench_open_rank(const fe_mesh *mesh, const scene *s, const char *group
     t->assembly = d->ops == &fe_backend_host ? v->host : v->cuda;
     FE_TRY(fe_share_build(mesh, p, NULL, comm->rank, &t->share));
     FE_TRY(comm->ops->attach(comm, d, FE_HALO_NODES, &t->share.halo));
-    FE_TRY(fe_problem_open(mesh, &t->share, mesh->kind, fe_j2_of(210e3, s->nu > 0 ? s->nu : 0.3, 250, 2000),
-                           d, &t->problem));
+    const fe_material steel = {.E = 210e3, .nu = s->nu > 0 ? s->nu : 0.3, .sigma_y = 250, .H = 2000};
+    FE_TRY(fe_problem_open(mesh, &t->share, mesh->kind, &steel, d, &t->problem));
     FE_TRY(fe_assembly_set_up(t->assembly, &t->problem, &t->work));
     FE_TRY(open_supports(t, mesh, s, group));
     FE_TRY(open_vectors(t, mesh));

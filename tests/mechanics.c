@@ -89,7 +89,7 @@ static int check_difference(const setting *t, const scene *s)
     return bad;
 }
 
-/* Plastic points end on q(D (eps - eps_p)) = sigma_y + H alpha, elastic ones below; alpha never falls. */
+/* Plastic points end on q(D (eps - eps_p)) = the yield stress, elastic ones below; alpha never falls. */
 static int check_surface(const setting *t, const scene *s)
 {
     rig b = rig_whole(s, t->assembly, t->backend, 1);
@@ -108,7 +108,7 @@ static int check_surface(const setting *t, const scene *s)
                 {stored[0], stored[1], -stored[0] - stored[1], stored[2], stored[3], stored[4]}, stored[5]};
             elastic_stress(s, b.share.elem[e], q, s->u, old, start);
             elastic_stress(s, b.share.elem[e], q, s->u, &state, stress);
-            const double f = mises(stress) - s->material.sigma_y - s->material.H * state.alpha;
+            const double f = mises(stress) - yield_at(s, &state);
             const int plastic = state.alpha > old->alpha;
             if (state.alpha >= old->alpha && (plastic ? fabs(f) : f) <= TOLERANCE * mises(start)) continue;
             if (!bad++) print_error("%s: element %d, point %d: f = %.3e\n", s->name, b.share.elem[e], q, f);

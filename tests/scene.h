@@ -6,12 +6,14 @@
 #define SCENE_H
 
 #include "common/mesh/mesh.h"
+#include "common/physics/material.h"
 #include "oracle/oracle.h"
 
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
 #define MARGIN 1e-3     /* |f| over the yield stress */
 
-enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, N_SHAPE };
+/* The material of SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. */
+enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, SHAPE_VOCE, N_SHAPE };
 
 /* A mesh with a random committed state and displacement, and what the oracle says about them. */
 typedef struct scene {
@@ -30,6 +32,12 @@ typedef struct scene {
 void scene_open(scene *s, int shape, int kind);
 void scene_close(scene *s);
 
+/* The material as the tested code sees it. */
+fe_material material_of(const scene *s);
+/* Yield stress at a state. */
+double yield_at(const scene *s, const oracle_state *state);
+/* C = K I×I + 2 mu theta I_dev - m×m of the six stored numbers; elastic for NULL. */
+void expand_tangent(double bulk, double shear, const double *stored, double C[6][6]);
 /* Von Mises stress. */
 double mises(const double s[6]);
 /* Engineering strain of u at a point. */

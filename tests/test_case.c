@@ -48,6 +48,8 @@ static void reads_validation_problems(void **state)
     globfree(&found);
 }
 
+#define VOCE(keys) "{\"E\": 1, \"nu\": 0.3, \"sigma_y\": 1, \"H\": 0, " keys "}"
+
 static void reads_numbers_and_names(void **state)
 {
     (void)state;
@@ -76,7 +78,21 @@ static void reads_numbers_and_names(void **state)
 
     must(fe_case_read("tests/validation/problems/patch_elastic.json", &c));
     assert_true(c.elastic && c.material.sigma_y == INFINITY);
+    assert_true(c.material.sigma_inf == 0 && c.material.delta == 0); /* linear hardening */
     assert_string_equal(c.support[0].expression[1], "1e-3*(0.2*x-0.5*y+0.25*z)");
+    fe_case_close(&c);
+}
+
+static void reads_voces_law(void **state)
+{
+    (void)state;
+    fe_case c;
+    must(read_text("{\"material\": " VOCE(
+                       "\"sigma_inf\": 1.5, \"delta\": 20") ","
+                                                            " \"dirichlet\": [{\"group\": \"a\", \"u\": "
+                                                            "{\"z\": 1}}], \"paths\": {\"load\": [1]}}",
+                   &c));
+    assert_true(c.material.sigma_y == 1 && c.material.sigma_inf == 1.5 && c.material.delta == 20);
     fe_case_close(&c);
 }
 
@@ -134,7 +150,16 @@ static const variation variations[] = {
     {"material", "{\"E\": 1, \"nu\": 0.3, \"sigma_y\": 1, \"H\": -2}", "key \"material.H\": -2 is below 0"},
     {"material", "{\"E\": 1, \"E\": 1}", "duplicate object key"},
     {"material", "{\"E\": 1, \"nu\": 0.3, \"sigma_y\": 1, \"H\": 0, \"rho\": 1}",
-     "unknown key \"material.rho\"; known here: E, nu, sigma_y, H"},
+     "unknown key \"material.rho\"; known here: E, nu, sigma_y, H, sigma_inf, delta"},
+    {"material", VOCE("\"sigma_inf\": 3"), "key \"material.delta\": is missing"},
+    {"material", VOCE("\"delta\": 3"), "key \"material.sigma_inf\": is missing"},
+    {"material", VOCE("\"sigma_inf\": 0.5, \"delta\": 3"),
+     "key \"material.sigma_inf\": 0.5 is below \"material.sigma_y\", 1"},
+    {"material", VOCE("\"sigma_inf\": null, \"delta\": 3"),
+     "key \"material.sigma_inf\": null is not a number"},
+    {"material", VOCE("\"sigma_inf\": 3, \"delta\": 0"), "key \"material.delta\": 0 is not above 0"},
+    {"material", VOCE("\"sigma_inf\": 3, \"delta\": 1e99"),
+     "key \"material.delta\": 9.9999999999999997e+98 hardens by 2e+99 at first, more than 100 times E"},
     {"material", "[1]", "key \"material\": [1] is not an object"},
     {"material", "", "key \"material\": is missing"},
     {"elastic", "1", "key \"elastic\": 1 is not true or false"},
@@ -235,8 +260,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_validation_problems), cmocka_unit_test(reads_numbers_and_names),
-        cmocka_unit_test(reads_a_minimal_problem),   cmocka_unit_test(refuses_bad_values),
-        cmocka_unit_test(refuses_bad_files),
+        cmocka_unit_test(reads_voces_law),           cmocka_unit_test(reads_a_minimal_problem),
+        cmocka_unit_test(refuses_bad_values),        cmocka_unit_test(refuses_bad_files),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

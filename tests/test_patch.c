@@ -12,6 +12,8 @@
 #include "tests/scene.h"
 #include "variants/patch/assembly.h"
 
+static const fe_material some_material = {.E = 1.0, .nu = 0.3, .sigma_y = 1.0, .H = 1.0};
+
 /* Like patch_ordered on a GPU. */
 static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int precision, int threads,
                           fe_device **d)
@@ -19,7 +21,7 @@ static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int precis
     fe_problem p;
     patch_plan plan = {.ordered = 1, .x_row = 3, .group = 1};
     must(fe_backend_host.open(0, threads, d));
-    must(fe_problem_open(mesh, share, mesh->kind, fe_j2_of(1.0, 0.3, 1.0, 1.0), *d, &p));
+    must(fe_problem_open(mesh, share, mesh->kind, &some_material, *d, &p));
     must(patch_plan_open(&p, precision, &plan));
     return plan;
 }
@@ -344,7 +346,7 @@ static void find_residual(const fe_mesh *mesh, const fe_share *share, const char
     void *work;
     double *in, *out;
     must(fe_backend_host.open(0, threads, &d));
-    must(fe_problem_open(mesh, share, mesh->kind, fe_j2_of(1.0, 0.3, 1.0, 1.0), d, &p));
+    must(fe_problem_open(mesh, share, mesh->kind, &some_material, d, &p));
     must(fe_assembly_set_up(a, &p, &work));
     must(fe_device_vector(d, 3 * share->n_local, "test", &in));
     must(fe_device_vector(d, 3 * share->n_local, "test", &out));

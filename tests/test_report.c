@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/energy.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
@@ -69,6 +70,7 @@ static fe_row some_row(void)
                     .plastic_measured = 0.24,
                     .error = 1e-15,
                     .deterministic = 1,
+                    .nj_per_dof = 23.4567,
                     .status = "ok"};
 }
 
@@ -123,7 +125,8 @@ static void test_row_holds_its_times(void **state)
                     {"bytes_moved", 5e6},      {"bytes", 4000},
                     {"bytes_work", 100},       {"setup_s", 0.5},
                     {"plastic", 0.25},         {"plastic_measured", 0.24},
-                    {"error", 1e-15},          {"deterministic", 1}};
+                    {"error", 1e-15},          {"deterministic", 1},
+                    {"nj_per_dof", 23.46}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const double value = atof(cell(&row, expected[i].name));
         if (fabs(value - expected[i].value) > 1e-6 * expected[i].value)
@@ -132,6 +135,7 @@ static void test_row_holds_its_times(void **state)
     assert_string_equal(cell(&row, "commit"), fe_commit());
     assert_string_equal(cell(&row, "plastic_pattern"), "scattered");
     assert_string_equal(cell(&row, "precision"), "double");
+    assert_string_equal(cell(&row, "hardening"), "linear");
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
@@ -144,6 +148,7 @@ static void test_failed_row_holds_no_times(void **state)
     fe_row row = some_row();
     row.status = "check_failed", row.error = 1e-3;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) assert_string_equal(cell(&row, times[i]), "");
+    assert_string_equal(cell(&row, "nj_per_dof"), "");
     assert_string_equal(cell(&row, "error"), "1.000e-03");
     assert_string_equal(cell(&row, "bytes"), "4000");
 
@@ -167,6 +172,8 @@ static void test_row_without_a_model_has_none_of_its_numbers(void **state)
     for (size_t i = 0; i < sizeof modelled / sizeof *modelled; i++)
         assert_string_equal(cell(&row, modelled[i]), "");
     assert_string_equal(cell(&row, "bytes_work"), "100");
+    row.nj_per_dof = 0.0; /* its energy was not measured */
+    assert_string_equal(cell(&row, "nj_per_dof"), "");
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
@@ -181,11 +188,73 @@ static void test_samples_stand_in_their_order(void **state)
     fe_row_write_samples_header(file);
     fe_row_write_samples(file, &row, 3, seconds);
     fclose(file);
-    assert_string_equal(
-        text,
-        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
-        "precision,calls,seconds\n"
-        "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,7,3.00000e-03 1.00000e-03 2.00000e-03\n");
+    assert_string_equal(text,
+                        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
+                        "precision,hardening,calls,seconds\n"
+                        "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,linear,7,3.00000e-03 "
+                        "1.00000e-03 2.00000e-03\n");
+}
+
+/* --- energy ------------------------------------------------------------------------------------------ */
+
+/* A zone of RAPL as Linux shows it, in test_folder. */
+static void make_zone(const char *zone, const char *name, const char *energy, const char *range)
+{
+    free(read_success("mkdir -p '%s/%s' && cd '%s/%s' && echo %s >name && echo %s >energy_uj && "
+                      "echo %s >max_energy_range_uj",
+                      test_folder, zone, test_folder, zone, name, energy, range));
+}
+
+/* Packages and their memory count, each once; one of the counters begins at 0 again. */
+static void test_energy_is_that_of_packages_and_their_memory(void **state)
+{
+    (void)state;
+    uint64_t before[BENCH_MOST_COUNTERS], after[BENCH_MOST_COUNTERS];
+    bench_energy e;
+    make_zone("intel-rapl:0", "package-0", "65532610987", "65532610999");
+    make_zone("intel-rapl:0:0", "core", "1", "99");
+    make_zone("intel-rapl:0:1", "dram", "100", "9999");
+    make_zone("intel-rapl:1", "package-1", "5000000", "262143328850");
+    make_zone("intel-rapl:2", "psys", "1", "99");
+    must(bench_energy_open_host(test_folder, &e));
+    assert_int_equal(e.n, 3);
+    must(bench_energy_read(&e, before));
+    make_zone("intel-rapl:0", "package-0", "88", "65532610999"); /* 100 further, past its end */
+    make_zone("intel-rapl:0:0", "core", "90", "99");
+    make_zone("intel-rapl:0:1", "dram", "120", "9999");
+    make_zone("intel-rapl:1", "package-1", "5003000", "262143328850");
+    must(bench_energy_read(&e, after));
+    assert_true(bench_energy_per(&e, before, after, 40.0) == 1e3 * (100 + 20 + 3000) / 40.0);
+    assert_true(bench_energy_per(&e, after, after, 40.0) == 0.0);
+    write_file(e.path[1], "%s", "");
+    assert_int_equal(bench_energy_read(&e, after), FE_FAILED);
+    assert_message("/intel-rapl:0:1/energy_uj: holds no number");
+    free(read_success("rm -r '%s'/intel-rapl:*", test_folder));
+}
+
+/* Where a counter is not there, none is left out silently. */
+static void test_lack_of_counters_is_named(void **state)
+{
+    (void)state;
+    char zone[32];
+    bench_energy e;
+    assert_int_equal(bench_energy_open_host("/does/not/exist", &e), FE_FAILED);
+    assert_message("/does/not/exist: there are no counters of RAPL");
+    make_zone("intel-rapl:0", "psys", "1", "99");
+    assert_int_equal(bench_energy_open_host(test_folder, &e), FE_FAILED);
+    assert_message("there are no counters of RAPL");
+    make_zone("intel-rapl:1", "package-0", "1", "99");
+    must(bench_energy_open_host(test_folder, &e));
+    free(read_success("rm '%s/intel-rapl:1/energy_uj'", test_folder));
+    assert_int_equal(bench_energy_open_host(test_folder, &e), FE_FAILED);
+    assert_message("/intel-rapl:1/energy_uj: No such file or directory");
+    for (int i = 0; i <= BENCH_MOST_COUNTERS; i++) {
+        snprintf(zone, sizeof zone, "intel-rapl:%d", i);
+        make_zone(zone, "package-0", "1", "99");
+    }
+    assert_int_equal(bench_energy_open_host(test_folder, &e), FE_FAILED);
+    assert_message(": is one of more than 32 zones");
+    free(read_success("rm -r '%s'/intel-rapl:*", test_folder));
 }
 
 /* --- machine records --------------------------------------------------------------------------------- */
@@ -346,6 +415,55 @@ static void test_table_compares_precisions(void **state)
         table, "| `v` | 0.250 (0.227–0.278) | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) | 2.00 (1.64–2.44) | "
                "4.00 (3.27–4.89) | 3.0e-06 | 4.0e-06 |");
     assert_null(strstr(table, "over meshes"));
+    free(table);
+}
+
+/* Nor do rows of another law of hardening, which would be the slowest here; a table compares them, by the
+ * operations that return stresses. */
+static void test_table_compares_laws(void **state)
+{
+    (void)state;
+    static const char *const operations[3] = {"residual", "material", "jacvec"};
+    static const double medians[6] = {2e-3, 4e-3, 1e-3, 8e-3, 4e-3, 5e-3}; /* linear, voce, linear, ... */
+    FILE *file = open_rows();
+    for (int i = 0; i < 6; i++) {
+        fe_row row = some_row();
+        const double median = medians[i];
+        row.operation = operations[i / 2], row.hardening = i % 2 ? "voce" : "linear";
+        row.mesh = "box5-distorted";
+        row.order = "auto", row.numbering = "bisection", row.plastic = 1.0, row.plastic_pattern = "clustered";
+        row.seconds = (fe_statistics){9, median, 0.9 * median, 1.1 * median, median};
+        fe_row_write(file, &row);
+    }
+    char *table = table_of(file);
+    assert_holds(table, "| `v` | 0.500 (0.455–0.556) | 1.000 (0.909–1.111) |  | 0.250 (0.227–0.278) |  |");
+    assert_holds(table, "## tet4 on host, 1000 DoF: laws of hardening, MDoF/s");
+    assert_holds(table, "| variant | residual linear | residual voce | voce / linear | material linear | "
+                        "material voce | voce / linear |");
+    assert_holds(table, "| `v` | 0.500 (0.455–0.556) | 0.250 (0.227–0.278) | 0.50 (0.41–0.61) | "
+                        "1.000 (0.909–1.111) | 0.125 (0.114–0.139) | 0.12 (0.10–0.15) |");
+    assert_null(strstr(table, "over meshes"));
+    free(table);
+}
+
+/* Energies have a table at each size that has any, rows without them none. */
+static void test_table_has_energies(void **state)
+{
+    (void)state;
+    FILE *file = open_rows();
+    for (int i = 0; i < 4; i++) {
+        fe_row row = some_row();
+        row.variant = i == 3 ? "w" : "v", row.operation = i == 1 ? "jacvec_elastic" : "jacvec";
+        row.n_dof = i == 2 ? 2000 : 1000, row.nj_per_dof = i == 0 ? 23.456 : i == 1 ? 7.5 : 0.0;
+        fe_row_write(file, &row);
+    }
+    char *table = table_of(file);
+    assert_holds(
+        table, "\n## tet4 on host, 1000 DoF: energy, nJ/DoF\n\nd, 2 threads, 9 repetitions, rcm order, 25 % "
+               "plastic, scattered.\n\n"
+               "| variant | residual | material | jacvec_elastic | jacvec | diagonal |\n"
+               "|---|---:|---:|---:|---:|---:|\n| `v` |  |  | 7.500 | 23.46 |  |\n");
+    assert_null(strstr(table, "2000 DoF: energy"));
     free(table);
 }
 
@@ -523,12 +641,16 @@ int main(void)
         cmocka_unit_test(test_failed_row_holds_no_times),
         cmocka_unit_test(test_row_without_a_model_has_none_of_its_numbers),
         cmocka_unit_test(test_samples_stand_in_their_order),
+        cmocka_unit_test(test_energy_is_that_of_packages_and_their_memory),
+        cmocka_unit_test(test_lack_of_counters_is_named),
         cmocka_unit_test(test_slug),
         cmocka_unit_test(test_machine_record_comes_back),
         cmocka_unit_test(test_bound_process_names_the_machine),
         cmocka_unit_test(test_record_of_another_machine_is_refused),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
         cmocka_unit_test(test_table_compares_precisions),
+        cmocka_unit_test(test_table_compares_laws),
+        cmocka_unit_test(test_table_has_energies),
         cmocka_unit_test(test_table_has_all_meshes),
         cmocka_unit_test(test_scaling_table_compares_with_one_rank),
         cmocka_unit_test(test_scaling_tells_meshes_apart),

@@ -53,8 +53,8 @@ static void result_has_its_keys(void **state)
 {
     (void)state;
     static const char *const
-        keys[] = {"problem",     "mesh",  "element", "nodes", "elements", "volume",
-                  "probe_nodes", "units", "status",  "steps", "run"},
+        keys[] = {"problem",  "mesh",        "element", "nodes",  "elements", "volume",
+                  "material", "probe_nodes", "units",   "status", "steps",    "run"},
         *const step_keys[] = {"step",         "factors",      "probes",         "reactions",
                               "max_peeq",     "max_mises",    "elastic_energy", "plastic_work",
                               "int_peeq",     "plastic_gp",   "max_abs_u",      "norm_u",

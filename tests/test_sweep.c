@@ -13,7 +13,8 @@
 
 /* Starts bench/sweep.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
  * of `problems`, and with `ranks` over two more boxes on each number of ranks of that list ("0": none;
- * "late": none, and the budget of time is spent), its output in `log`. */
+ * "late": none, and the budget of time is spent; "energy": none, and the pass with energies after that of the
+ * host), its output in `log`. */
 static pid_t start_sweep(const char *log, const char *problems, const char *ranks)
 {
     const pid_t child = fork();
@@ -34,8 +35,9 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     setenv("RANKS_host", ranks, 1);
     setenv("STRONG_host", "300 irregular@600", 1);
     setenv("WEAK_host", "300", 1);
-    setenv("PASSES", "first solves host precision", 1);
+    setenv("PASSES", "first solves host precision hardening", 1);
     setenv("REPETITIONS", "5", 1);
+    if (!strcmp(ranks, "energy")) setenv("RANKS_host", "0", 1), setenv("PASSES", "host rest", 1);
     if (!strcmp(ranks, "late"))
         setenv("RANKS_host", "0", 1), setenv("BENCH_START", "1000000000", 1); /* long ago */
     else
@@ -46,8 +48,8 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
 }
 
 /* Of kernels.csv: a header, all operations of three boxes and two meshes, and all but material of a box and a
- * mesh in two precisions. */
-enum { N_ROW = 1 + 5 * 5 + 2 * 2 * 4 };
+ * mesh in two precisions, two operations by Voce's law. */
+enum { N_ROW = 1 + 5 * 5 + 2 * 2 * 4 + 2 };
 
 static int end_sweep(pid_t child)
 {
@@ -107,6 +109,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     assert_null(strstr(text, "host tet4, 300 DoF, auto, plastic 1 clustered (about "));
     assert_holds(text, " of 7:00  host    host tet4, 2000 DoF, ");
     assert_holds(text, " of 7:00  precision host tet4, 300 DoF, auto, plastic 1 clustered, single (about ");
+    assert_holds(text, " of 7:00  hardening host tet4, 300 DoF, auto, plastic 1 clustered, voce (about ");
     free(text);
     char *again = read_file(path, NULL);
     assert_string_equal(first, again); /* not measured a second time */
@@ -121,6 +124,7 @@ static void test_interrupted_sweep_goes_on(void **state)
     assert_holds(text, "## tet4 on host, bracket_tet4_coarse, 5106 DoF, and the box of ");
     assert_holds(text, "## tet4 on host, irregular, ");
     assert_holds(text, ": jacvec in each precision, ");
+    assert_holds(text, ": laws of hardening, ");
     free(text);
     const int drawn = system("command -v gnuplot >/dev/null") == 0;
     assert_int_equal(find("meshes-host.svg", 0, NULL), drawn);
@@ -144,7 +148,7 @@ static void test_spent_budget_leaves_points_out(void **state)
     skip_without("solves", "sweep");
     assert_int_equal(end_sweep(start_sweep(log, "stretched3", "late")), 0);
     char *text = read_file(log, NULL);
-    assert_holds(text, "bench: 9 points were left out for time");
+    assert_holds(text, "bench: 10 points were left out for time");
     free(text);
     assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
@@ -166,6 +170,22 @@ static void test_spent_budget_leaves_points_out(void **state)
     text = read_file(path, NULL);
     assert_int_equal(count(text, "\n"), N_ROW);
     free(text);
+}
+
+/* The largest box is measured again with its energy, and its new rows replace the old ones. */
+static void test_sweep_measures_energy(void **state)
+{
+    (void)state;
+    char log[FOLDER_LENGTH + 16];
+    snprintf(log, sizeof log, "%s/sweep.log", test_folder);
+    skip_without("kernels", "sweep");
+    free(read_success("rm -rf '%s'/*", test_folder));
+    interrupt_sweep(start_sweep(log, "0", "energy"), log, "scratch/*.energy");
+    char *text = read_file(log, NULL);
+    assert_holds(text, " of 7:00  rest    host tet4, 2000 DoF, auto, plastic 1 clustered, energy (about ");
+    free(text);
+    assert_int_equal(find("scratch/kernels-host-tet4-2000-*.energy", 0, NULL), 1);
+    assert_int_equal(find("scratch/kernels-host-tet4-2000-*.rows.csv", 0, NULL), 1);
 }
 
 /* The same with points on ranks: 1 and 2, one box and one irregular mesh for all, and a box for each. */
@@ -357,7 +377,7 @@ static void test_each_row_of_ranks_was_checked(void **state)
     skip_without("scaling", "ranks");
     char *text = read_success("%s/scaling --ranks 3 --threads 1 --dofs 1000 --variants %s --restart 5 "
                               "--repetitions 1 --rows '%s/checked.csv' >'%s/checked.log' && "
-                              "cut -d, -f16,33,38 '%s/checked.csv'",
+                              "cut -d, -f16,33,40 '%s/checked.csv'",
                               build_folder(), fe_variant_at(0)->name, test_folder, test_folder, test_folder);
     static const char *const shared[] = {"exchange", "reduce1", "reduce32"}, *const own[] = {
                                                                                  "jacvec_elastic",
@@ -412,23 +432,26 @@ static void test_cases_pass_the_check(void **state)
         int n;
     } cases[] = {
         {"--fe_dofs=9000", "--fe_plastic=0 --fe_pattern=scattered", ",box13-distorted,auto,", ",0,scattered,",
-         ",bisection,double,ok\n", 0.0, 0.0, 20},
+         ",bisection,double,linear,ok\n", 0.0, 0.0, 20},
         {"--fe_dofs=9000", "--fe_plastic=0.1 --fe_pattern=scattered", ",box13-distorted,auto,",
-         ",0.1,scattered,", ",lexicographic,double,ok\n", 0.08, 0.12, 20},
+         ",0.1,scattered,", ",lexicographic,double,linear,ok\n", 0.08, 0.12, 20},
         {"--fe_mesh=irregular --fe_dofs=9000", "--fe_plastic=0.2 --fe_pattern=zones", ",irregular,auto,",
-         ",0.2,zones,", ",bisection,double,ok\n", 0.19, 0.21, 20},
+         ",0.2,zones,", ",bisection,double,linear,ok\n", 0.19, 0.21, 20},
         {"--fe_mesh=irregular --fe_dofs=5000 --fe_order=random", "", ",irregular,random,", ",1,clustered,",
-         ",random,double,ok\n", 1.0, 1.0, 20},
+         ",random,double,linear,ok\n", 1.0, 1.0, 20},
         {"--fe_mesh=9x5x7,slender --fe_dofs=3000 --fe_elements=hex8", "", ",box9x5x7-distorted,auto,",
-         ",1,clustered,", ",lexicographic,double,ok\n", 1.0, 1.0, 20},
+         ",1,clustered,", ",lexicographic,double,linear,ok\n", 1.0, 1.0, 20},
         {"--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh", "--fe_plastic=0.3",
-         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,double,ok\n", 0.27, 0.42, 10},
+         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,double,linear,ok\n", 0.27, 0.42,
+         10},
         {"--fe_mesh=meshgen/bracket/bracket_tet4_coarse.msh --fe_refine=1", "",
          ",bracket_tet4_coarse-refined1,", ",1,clustered,", ",46216,", 1.0, 1.0, 10},
         {"--fe_precision=mixed --fe_dofs=3000", "--fe_plastic=0.3 --fe_pattern=scattered", ",box9-distorted,",
-         ",0.3,scattered,", ",mixed,ok\n", 0.2, 0.4, 16},
-        {"--fe_precision=single --fe_dofs=3000", "", ",box9-distorted,", ",1,clustered,", ",single,ok\n", 1.0,
-         1.0, 16},
+         ",0.3,scattered,", ",mixed,linear,ok\n", 0.2, 0.4, 16},
+        {"--fe_precision=single --fe_dofs=3000", "", ",box9-distorted,", ",1,clustered,",
+         ",single,linear,ok\n", 1.0, 1.0, 16},
+        {"--fe_hardening=voce,linear --fe_dofs=3000 --fe_elements=hex8", "--fe_plastic=0.5",
+         ",box9-distorted,", ",0.5,clustered,", ",double,voce,ok\n", 0.4, 0.6, 20},
     };
     char path[FOLDER_LENGTH + 16];
     skip_without("kernels", "meshes and plastic elements");
@@ -456,7 +479,28 @@ static void test_cases_pass_the_check(void **state)
     }
 }
 
-/* One line says what is wrong with a mesh, and the exit code is 2. */
+/* On a machine whose counters can be read each row has an energy. Elsewhere one line says why none has. */
+static void test_energy_is_measured_or_named(void **state)
+{
+    (void)state;
+    skip_without("kernels", "energy");
+    char *said =
+        read_success("%s/kernels --fe_backend=host --fe_threads=1 --fe_variants=element_atomic,patch "
+                     "--fe_dofs=600,900 --fe_elements=tet4 --fe_energy=0.5 --fe_operations=jacvec "
+                     "--fe_rows='%s/energy.csv' --benchmark_repetitions=1 2>&1 >/dev/null",
+                     build_folder(), test_folder);
+    char *energies = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+                                  "{ print ($c[\"nj_per_dof\"] > 0), $c[\"status\"] }' '%s/energy.csv'",
+                                  test_folder);
+    if (*said) {
+        assert_int_equal(strncmp(said, "note: --fe_energy: the energy of host is not measured: ", 55), 0);
+        assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+    }
+    assert_string_equal(energies, *said ? "0 ok\n0 ok\n0 ok\n0 ok\n" : "1 ok\n1 ok\n1 ok\n1 ok\n");
+    free(said), free(energies);
+}
+
+/* One line says what is wrong with a mesh or a number, and the exit code is 2. */
 static void test_bad_meshes_are_refused(void **state)
 {
     (void)state;
@@ -471,7 +515,16 @@ static void test_bad_meshes_are_refused(void **state)
         {"kernels", "--fe_precision=half", "kernels: --fe_precision: there is no half"},
         {"kernels", "--fe_precision=mixed --fe_elements=hex8,tet4_p4",
          "kernels: --fe_precision=mixed: tet4_p4 has double precision alone"},
+        {"kernels", "--fe_hardening=voce,steel", "kernels: --fe_hardening: there is no steel"},
+        {"kernels", "--fe_hardening=voce --fe_precision=mixed --fe_elements=hex8",
+         "kernels: --fe_hardening=voce: not of hex8 in mixed precision"},
+        {"kernels", "--fe_hardening=voce --fe_elements=tet4,tet4_p4",
+         "kernels: --fe_hardening=voce: not of tet4_p4 in double precision"},
         {"kernels", "--fe_refine=x", "kernels: --fe_refine=x: is not a number from 0 to 10"},
+        {"kernels", "--fe_energy=long", "kernels: --fe_energy=long: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_energy=-1", "kernels: --fe_energy=-1: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_energy=61", "kernels: --fe_energy=61: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_energy=nan", "kernels: --fe_energy=nan: is not a number from 0 to 60\n"},
         {"scaling", "--mesh nothing.msh", "scaling: nothing.msh: No such file or directory\n"},
         {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},
         {"scaling", "--mesh meshgen/bracket/bracket_tet4_coarse.msh",
@@ -505,7 +558,7 @@ static void test_ranks_share_a_mesh(void **state)
     if (n != 2 * (3 + 2 * 10)) fail_msg("%d rows are ok, not 46:\n%s", n, rows);
     assert_holds(rows, ",strong-1x1x3-threads-irregular,auto,");
     assert_holds(rows, ",patch,hex8,");
-    assert_holds(rows, "bisection,double,ok\n");
+    assert_holds(rows, "bisection,double,linear,ok\n");
     free(rows);
 }
 
@@ -531,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_cases_pass_the_check),
         cmocka_unit_test(test_bad_meshes_are_refused),
         cmocka_unit_test(test_ranks_share_a_mesh),
+        cmocka_unit_test(test_energy_is_measured_or_named),
         cmocka_unit_test(test_full_disk_is_reported),
         cmocka_unit_test(test_interrupted_sweep_goes_on),
         cmocka_unit_test(test_spent_budget_leaves_points_out),
@@ -541,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_lost_points_on_ranks_have_rows),
         cmocka_unit_test(test_sweep_times_whole_solves),
         cmocka_unit_test(test_interrupted_sweep_of_ranks_goes_on),
+        cmocka_unit_test(test_sweep_measures_energy),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

@@ -81,12 +81,17 @@ enum {
     FE_HEX8_NAIVE = 3, /* the same with shape gradients summed corner by corner           */
     FE_N_KIND = 4
 };
+/* FE_BODY is inlined, FE_BOTH on host and device, too; FE_CALLED is compiled once in each file and called. */
 #ifdef __CUDACC__
 #define FE_BODY static __device__ __forceinline__
 #define FE_BOTH static __host__ __device__ __forceinline__
+#define FE_ON_DEVICE 1
+#define FE_CALLED static __device__ __noinline__
 #else
 #define FE_BODY static inline __attribute__((always_inline))
 #define FE_BOTH static inline __attribute__((always_inline))
+#define FE_ON_DEVICE 0
+#define FE_CALLED static __attribute__((noinline, unused))
 #endif
 
 /* X(KIND, name, further arguments) for each kind that this file's precision has. */
@@ -104,6 +109,11 @@ enum {
 FE_BOTH int fe_precision_has(int precision, int kind)
 {
     return precision == FE_DOUBLE || kind == FE_TET4 || kind == FE_HEX8;
+}
+/* Whether bodies of a precision and a kind know Voce's law of hardening. */
+FE_BOTH int fe_voce_has(int precision, int kind)
+{
+    return precision == FE_DOUBLE && (kind == FE_TET4 || kind == FE_HEX8);
 }
 FE_BOTH const char *fe_precision_name(int precision)
 {

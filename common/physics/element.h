@@ -26,15 +26,15 @@ FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 }
 
 /* scale × stress after the return from a state. */
-FE_BODY void fe_return_stress(const fe_j2 *m, fe_real scale, const fe_real strain[6],
+FE_BODY void fe_return_stress(int hardening, const fe_j2 *m, fe_real scale, const fe_real strain[6],
                               const fe_real state[FE_N_STATE], fe_real stress[6])
 {
     fe_return mapped;
-    fe_return_map(m, strain, state, stress, &mapped);
+    fe_return_map(hardening, m, strain, state, stress, &mapped);
     FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] *= scale;
 }
 
-/* w |J| sigma of a point of this weight, and A = det J J^-T. FE_RESIDUAL: stress after the return from the
+/* w |J| sigma of a point of this weight, and A = det J J^-T. Residuals: stress after the return from the
  * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that there is one division by
  * det J. FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
  * registers, no flag is read. */
@@ -45,7 +45,7 @@ FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_real scale = weight * fe_turn_sign(kind, e.turn);
     fe_symmetric_gradient(G, A, strain);
-    if (op != FE_RESIDUAL) {
+    if (!fe_is_residual(op)) {
         scale *= inverse;
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
         if (op == FE_JACVEC && fe_any(softened)) {
@@ -63,7 +63,7 @@ FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *
         fe_real state[FE_N_STATE];
         fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
-        fe_return_stress(&m->material, scale, strain, state, stress);
+        fe_return_stress(fe_hardening_in(kind, op, &m->material), &m->material, scale, strain, state, stress);
     }
 }
 
@@ -72,24 +72,24 @@ FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *
 FE_BODY void fe_point_numbers(int kind, int op, const fe_view *m, fe_element e, int q,
                               fe_real number[FE_N_NUMBER])
 {
-    if (op == FE_RESIDUAL)
+    if (fe_is_residual(op))
         fe_point_state(kind, &m->committed, e.committed, e, q, number);
     else
         fe_point_tangent(kind, m, fe_has_bit(e.trial, FE_SOFTENED), e, q, number);
 }
 
-/* fe_point_stress of a point of FE_RESIDUAL or FE_JACVEC whose numbers were read before, so that nothing here
+/* fe_point_stress of a point of a residual or FE_JACVEC whose numbers were read before, so that nothing here
  * waits for memory. The scale is the weight, with the turn's sign. */
-FE_BODY void fe_point_stress_of(int op, fe_real scale, const fe_j2 *material,
+FE_BODY void fe_point_stress_of(int kind, int op, fe_real scale, const fe_j2 *material,
                                 const fe_real number[FE_N_NUMBER], fe_real J[3][3], fe_real G[3][3],
                                 fe_real A[3][3], fe_real stress[6])
 {
     fe_real strain[6];
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_symmetric_gradient(G, A, strain);
-    if (op == FE_RESIDUAL) {
+    if (fe_is_residual(op)) {
         fe_strain(inverse, strain);
-        fe_return_stress(material, scale, strain, number, stress);
+        fe_return_stress(fe_hardening_in(kind, op, material), material, scale, strain, number, stress);
     } else {
         fe_tangent_stress(material, scale * inverse, number, strain, stress);
     }
@@ -249,8 +249,8 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
 
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
-FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_view *m, fe_element e,
-                                     fe_mask active, fe_real x[8][3], fe_real u[8][3])
+FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization mode, const fe_view *m,
+                                     fe_element e, fe_mask active, fe_real x[8][3], fe_real u[8][3])
 {
     fe_real next[8][FE_N_STATE], tangent[8][FE_N_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
@@ -266,9 +266,9 @@ FE_BODY fe_index fe_element_material(int kind, fe_linearization mode, const fe_v
             fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_strain(kind, J, G, strain);
             fe_point_state(kind, &m->committed, e.committed, e, q, state);
-            fe_return_map(&m->material, strain, state, stress, &mapped);
+            fe_return_map(hardening, &m->material, strain, state, stress, &mapped);
             fe_update_state(&mapped, state, next[q]);
-            fe_consistent_tangent(&m->material, &mapped, tangent[q]);
+            fe_consistent_tangent(hardening, &m->material, &mapped, next[q][5], tangent[q]);
             softened = softened | mapped.plastic;
         }
     }

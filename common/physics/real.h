@@ -40,6 +40,12 @@ FE_BODY float fe_reciprocal(float a)
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
     return r;
 }
+/* In double precision: 2^n of an integer n, given as n + 1.5 × 2^52, so that n stands in the lowest bits; 2^n
+ * is normal. */
+FE_BODY double fe_two_to(double shifted)
+{
+    return __hiloint2double((__double2loint(shifted) + 1023) << 20, 0);
+}
 FE_BODY bool fe_any(fe_mask m) { return m; }
 FE_BODY fe_real fe_max(fe_real a, fe_real b) { return a > b ? a : b; }
 FE_BODY fe_index fe_lanes_from(int first) { return first; }
@@ -150,6 +156,10 @@ FE_BODY fe_real fe_sqrt(fe_real a)
     return a;
 }
 FE_BODY fe_real fe_reciprocal(fe_real a) { return 1.0f / a; }
+FE_BODY fe_real fe_two_to(fe_real shifted)
+{
+    return (fe_real)(((fe_mask)shifted + 1023) << (8 * sizeof(fe_scalar) - 12));
+}
 FE_BODY int fe_any(fe_mask m)
 {
     fe_lane_mask any = 0;

@@ -85,8 +85,29 @@ FE_BOTH fe_tangent_number *fe_tangents(const fe_view *m) { return (fe_tangent_nu
 typedef enum fe_part { FE_INTERIOR, FE_BORDER } fe_part;
 typedef enum fe_linearization { FE_LINEARIZATION_CONSISTENT, FE_LINEARIZATION_ELASTIC } fe_linearization;
 
-/* What a body of forces computes, a constant in each kernel; see fe_point_stress. */
-enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC };
+/* What a body of forces computes, a constant in each kernel; see fe_point_stress. On the device the residual
+ * with Voce's law is an operation of its own, because code for both laws would take registers from linear
+ * hardening; on the host FE_RESIDUAL has both. */
+enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC, FE_RESIDUAL_VOCE, FE_N_FORCES };
+FE_BOTH int fe_is_residual(int op) { return op == FE_RESIDUAL || op == FE_RESIDUAL_VOCE; }
+
+/* Operation of a residual, where it is known before the launch. */
+FE_BOTH int fe_residual_of(const fe_j2 *m)
+{
+    return FE_ON_DEVICE && fe_hardening_of(m) == FE_VOCE ? FE_RESIDUAL_VOCE : FE_RESIDUAL;
+}
+
+/* Law of hardening that the material has, in bodies of a kind that knows more than one. */
+FE_BODY int fe_hardening_at(int kind, const fe_j2 *m)
+{
+    return fe_voce_has(FE_PRECISION, kind) ? fe_hardening_of(m) : FE_LINEAR;
+}
+/* The same in a body of forces. On the device the operation says it. */
+FE_BODY int fe_hardening_in(int kind, int op, const fe_j2 *m)
+{
+    if (FE_ON_DEVICE) return op == FE_RESIDUAL_VOCE ? FE_VOCE : FE_LINEAR;
+    return fe_hardening_at(kind, m);
+}
 
 /* First and one past last element or owned node of a part. */
 static inline void fe_part_elements(const fe_view *m, fe_part part, int *first, int *last)

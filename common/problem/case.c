@@ -126,9 +126,25 @@ static fe_status read_meshes(fe_case *c, const json_t *list)
     return FE_OK;
 }
 
+/* Of Voce's law both or none. */
+static fe_status read_voce(const fe_case *c, const json_t *sigma_inf, const json_t *delta, fe_material *m)
+{
+    if (!sigma_inf && !delta) return FE_OK;
+    FE_TRY(read_number(c, "material.sigma_inf", sigma_inf, &m->sigma_inf));
+    if (!(m->sigma_inf >= m->sigma_y))
+        return refuse(c, "material.sigma_inf", "%.17g is below \"material.sigma_y\", %.17g", m->sigma_inf,
+                      m->sigma_y);
+    FE_TRY(read_number(c, "material.delta", delta, &m->delta));
+    if (!(m->delta > 0)) return refuse(c, "material.delta", "%.17g is not above 0", m->delta);
+    if (!((m->sigma_inf - m->sigma_y) * m->delta <= FE_VOCE_STEEPEST * m->E))
+        return refuse(c, "material.delta", "%.17g hardens by %g at first, more than %g times E", m->delta,
+                      (m->sigma_inf - m->sigma_y) * m->delta, FE_VOCE_STEEPEST);
+    return FE_OK;
+}
+
 static fe_status read_material(fe_case *c, json_t *object)
 {
-    static const char *const known[] = {"E", "nu", "sigma_y", "H", NULL};
+    static const char *const known[] = {"E", "nu", "sigma_y", "H", "sigma_inf", "delta", NULL};
     fe_material *m = &c->material;
     if (!object) return refuse(c, "material", "is missing");
     FE_TRY(check_keys(c, "material", object, known));
@@ -147,6 +163,7 @@ static fe_status read_material(fe_case *c, json_t *object)
         FE_TRY(read_number(c, "material.H", H, &m->H));
         if (!(m->H >= 0)) return refuse(c, "material.H", "%.17g is below 0", m->H);
     }
+    FE_TRY(read_voce(c, json_object_get(object, "sigma_inf"), json_object_get(object, "delta"), m));
     if (c->elastic) m->sigma_y = INFINITY;
     return FE_OK;
 }

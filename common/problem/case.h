@@ -5,11 +5,7 @@
 
 #include "common/base/fe.h"
 #include "common/mesh/mesh.h"
-
-/* E, sigma_y and H in the file's units (N and mm give MPa). sigma_y is +infinity for an elastic problem. */
-typedef struct fe_material {
-    double E, nu, sigma_y, H;
-} fe_material;
+#include "common/physics/material.h"
 
 typedef struct fe_support {
     char *group;
@@ -52,8 +48,9 @@ typedef struct fe_case {
 enum { FE_NAME_LENGTH = 200 };
 
 /* Reads and checks a problem file. Unknown keys, wrong types, E <= 0, nu outside (-1, 0.5), sigma_y <= 0,
- * H < 0, a path that is not there, paths of unequal length, too long a name or expression: FE_BAD_INPUT with
- * file, key (and line for syntax) and value. */
+ * H < 0, sigma_inf < sigma_y, delta <= 0 or beyond FE_VOCE_STEEPEST, a path that is not there, paths of
+ * unequal length, too long a name or expression: FE_BAD_INPUT with file, key (and line for syntax) and value.
+ */
 fe_status fe_case_read(const char *path, fe_case *c);
 void fe_case_close(fe_case *c);
 

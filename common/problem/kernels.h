@@ -22,15 +22,42 @@
 #define FE_EACH_OPERATION(X, KIND, name)                                                                     \
     X(KIND, name, FE_RESIDUAL, residual)                                                                     \
     X(KIND, name, FE_JACVEC, jacvec)                                                                         \
-    X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)
+    X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                         \
+    FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)
 #define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
     do {                                                                                                     \
         if ((op) == FE_RESIDUAL)                                                                             \
             FE_LAUNCH_KIND(p, n, block_size, prefix##_residual, __VA_ARGS__);                                \
         else if ((op) == FE_JACVEC)                                                                          \
             FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec, __VA_ARGS__);                                  \
-        else                                                                                                 \
+        else if ((op) == FE_JACVEC_ELASTIC)                                                                  \
             FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__);                          \
+        else                                                                                                 \
+            FE_LAUNCH_VOCE(p, n, block_size, prefix##_residual_voce, __VA_ARGS__);                           \
     } while (0)
+
+/* The same of kernels that kinds with Voce's law have. */
+#define FE_LAUNCH_VOCE(p, n, block_size, kernel, ...)                                                        \
+    do {                                                                                                     \
+        switch ((p)->kind) {                                                                                 \
+            FE_EACH_KIND(FE_LAUNCH_VOCE_CASE, p, n, block_size, kernel, __VA_ARGS__)                         \
+        }                                                                                                    \
+    } while (0)
+#define FE_LAUNCH_VOCE_CASE(KIND, name, ...) FE_VOCE_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
+
+/* X(...) for the kinds and the precision that know Voce's law (fe_voce_has), otherwise nothing. The problem
+ * refuses the other kinds, FE_FORCE_OPERATIONS the other precisions. */
+#if FE_PRECISION == FE_DOUBLE
+#define FE_VOCE_tet4(X, ...) X(__VA_ARGS__)
+#else
+#define FE_VOCE_tet4(X, ...)
+#endif
+#define FE_VOCE_hex8 FE_VOCE_tet4
+#define FE_VOCE_tet4_p4(X, ...)
+#define FE_VOCE_hex8_naive(X, ...)
+#define FE_VOCE_tet4_mixed(X, ...)
+#define FE_VOCE_hex8_mixed(X, ...)
+#define FE_VOCE_tet4_single(X, ...)
+#define FE_VOCE_hex8_single(X, ...)
 
 #endif

@@ -14,11 +14,20 @@ typedef struct local_arrays {
     int *conn, *first, *corner;
 } local_arrays;
 
-fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H)
+const char *const fe_hardening_names[FE_N_HARDENING] = {"linear", "voce"};
+
+fe_j2 fe_j2_of(const fe_material *material)
 {
-    const double bulk = E / (3.0 * (1.0 - 2.0 * nu)), shear = E / (2.0 * (1.0 + nu));
-    const fe_j2 m = {bulk, shear, sigma_y, H, bulk - 2.0 / 3.0 * shear};
-    return m;
+    const double nu = material->nu, bulk = material->E / (3.0 * (1.0 - 2.0 * nu)),
+                 shear = material->E / (2.0 * (1.0 + nu));
+    const int voce = material->delta > 0.0 && material->sigma_inf > material->sigma_y;
+    return (fe_j2){.bulk = bulk,
+                   .shear = shear,
+                   .sigma_y = material->sigma_y,
+                   .hardening = material->H,
+                   .lame = bulk - 2.0 / 3.0 * shear,
+                   .saturation = voce ? material->sigma_inf - material->sigma_y : 0.0,
+                   .rate = voce ? material->delta : 0.0};
 }
 
 static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, local_arrays *a)
@@ -73,10 +82,14 @@ static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_d
     return fe_device_allocate(d, FE_N_TANGENT * points, sizeof *m->tangent, "tangent", (void **)&m->tangent);
 }
 
-fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j2 material, fe_device *d,
-                          fe_problem *p)
+fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
+                          fe_device *d, fe_problem *p)
 {
     local_arrays a = {0};
+    const fe_j2 computed = fe_j2_of(material);
+    if (fe_hardening_of(&computed) == FE_VOCE && !fe_voce_has(FE_DOUBLE, kind))
+        return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4 and hex8",
+                       fe_kind_name(kind));
     if (s->n_elem > (INT32_MAX - 64) / 8)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
                        mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
@@ -87,7 +100,7 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j
                         .n_elem = s->n_elem,
                         .n_elem_interior = s->n_elem_interior,
                         .ld = (s->n_elem + 16 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
-                        .material = material};
+                        .material = computed};
     fe_status status = local_mesh(mesh, s, p->view.ld, &a);
     if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);
     if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);

@@ -59,13 +59,13 @@ typedef struct fe_partition_quality {
 /* Every rank calls it with its share. */
 fe_status fe_share_quality(const fe_share *s, fe_comm *comm, fe_device *d, fe_partition_quality *quality);
 
-/* Bulk and shear modulus of E and nu. */
-fe_j2 fe_j2_of(double E, double nu, double sigma_y, double H);
+/* What bodies compute with, of a material. */
+fe_j2 fe_j2_of(const fe_material *material);
 
 /* Uploads a share: view with coordinates, connectivity (Hex8 in binary order), node→corner rows and zero
  * state. Memory is released with the device. */
-fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, fe_j2 material, fe_device *d,
-                          fe_problem *p);
+fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
+                          fe_device *d, fe_problem *p);
 /* Accepts a load step: trial becomes committed. */
 void fe_problem_accept(fe_problem *p);
 /* Both states become those of the undeformed material. */

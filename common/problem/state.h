@@ -8,7 +8,7 @@
 enum {
     FE_SUM_VOLUME,
     FE_SUM_ELASTIC_ENERGY,
-    FE_SUM_PLASTIC_WORK, /* of this step: (sigma_y + H alpha) (alpha - alpha committed) */
+    FE_SUM_PLASTIC_WORK, /* of this step: yield stress × (alpha - alpha committed) */
     FE_SUM_PEEQ,
     FE_SUM_PLASTIC_POINTS,
     FE_N_SUM

@@ -4,7 +4,7 @@
 
 enum { BLOCK_SIZE = 128, WIDTH = FE_N_SUM + FE_N_MAX };
 
-FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, int e,
+FE_BODY void material_body(int kind, int hardening, fe_linearization mode, const fe_view *m, int e,
                            const double *displacement)
 {
     fe_index node[8];
@@ -13,20 +13,24 @@ FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, in
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
     fe_element_read(kind, node, displacement, f);
-    m->trial.flags[e] = (uint8_t)fe_element_material(kind, mode, m, element, true, x, f);
+    m->trial.flags[e] = (uint8_t)fe_element_material(kind, hardening, mode, m, element, true, x, f);
 }
 
-#define KERNEL(KIND, name)                                                                                   \
+#define MATERIAL(KIND, name, HARDENING, material)                                                            \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        material_##name(fe_view m, int elastic, const double *displacement)                                  \
+        material##_##name(fe_view m, int elastic, const double *displacement)                                \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
         if (e < m.n_elem)                                                                                    \
-            material_body(KIND, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, &m, e,     \
-                          displacement);                                                                     \
+            material_body(KIND, HARDENING, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, \
+                          &m, e, displacement);                                                              \
     }
+#define KERNEL(KIND, name)                                                                                   \
+    MATERIAL(KIND, name, FE_LINEAR, material)                                                                \
+    FE_VOCE_##name(MATERIAL, KIND, name, FE_VOCE, material_voce)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
+#undef MATERIAL
 
 __global__ void __launch_bounds__(BLOCK_SIZE)
     round_tangent(size_t n, const fe_stored_number *tangent, float *rounded)
@@ -41,7 +45,10 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
     (void)work;
     p->view.elastic = mode == FE_LINEARIZATION_ELASTIC;
     const int elastic = mode == FE_LINEARIZATION_ELASTIC;
-    FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);
+    if (fe_hardening_of(&p->view.material) == FE_VOCE)
+        FE_LAUNCH_VOCE(p, p->view.n_elem, BLOCK_SIZE, material_voce, p->view, elastic, displacement);
+    else
+        FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);
     const size_t n = (size_t)FE_N_TANGENT * fe_points(p->kind) * p->view.ld;
     if (p->floats.tangent && !elastic)
         FE_LAUNCH(p->device, n, BLOCK_SIZE, round_tangent, n, p->view.tangent, p->floats.tangent);

@@ -11,7 +11,8 @@ FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, in
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
     fe_element_read(kind, node, displacement, f);
-    const fe_index flags = fe_element_material(kind, mode, m, element, fe_first_lanes(n - e), x, f);
+    const fe_index flags = fe_element_material(kind, fe_hardening_at(kind, &m->material), mode, m, element,
+                                               fe_first_lanes(n - e), x, f);
     for (int l = 0; l < FE_LANES && e + l < n; l++) m->trial.flags[e + l] = (uint8_t)flags.lane[l];
 }
 

@@ -4,6 +4,7 @@
 #include "common/report/version.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,6 +270,24 @@ static json_t *run_of(writer *w, const fe_result *r)
     return o;
 }
 
+/* As in the problem file, but only what holds. */
+static json_t *material_of(writer *w, const fe_material *m)
+{
+    json_t *o = json_object();
+    const fe_j2 computed = fe_j2_of(m);
+    const int hardening = fe_hardening_of(&computed);
+    put(w, o, "E", number(m->E));
+    put(w, o, "nu", number(m->nu));
+    if (isinf(m->sigma_y)) return o;
+    put(w, o, "hardening", text(fe_hardening_names[hardening]));
+    put(w, o, "sigma_y", number(m->sigma_y));
+    put(w, o, "H", number(m->H));
+    if (hardening == FE_LINEAR) return o;
+    put(w, o, "sigma_inf", number(m->sigma_inf));
+    put(w, o, "delta", number(m->delta));
+    return o;
+}
+
 /* What is known before the first step. */
 static json_t *head_of(writer *w, const fe_result *r)
 {
@@ -280,6 +299,7 @@ static json_t *head_of(writer *w, const fe_result *r)
     put(w, o, "elements", integer(r->mesh->n_elem));
     put(w, o, "volume", number(r->volume));
     put(w, o, "units", text(r->problem->units));
+    put(w, o, "material", material_of(w, &r->problem->material));
     put(w, o, "probe_nodes", probe_nodes_of(w, r));
     return o;
 }

@@ -38,7 +38,8 @@ void fe_row_write_header(FILE *file)
     fputs("schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,"
           "plastic_pattern,n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,"
           "dof_per_s,gb_per_s,gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,"
-          "plastic_measured,error,orthogonality_loss,deterministic,numbering,precision,status\n",
+          "plastic_measured,error,orthogonality_loss,deterministic,nj_per_dof,numbering,precision,hardening,"
+          "status\n",
           file);
 }
 
@@ -77,22 +78,25 @@ void fe_row_write(FILE *file, const fe_row *r)
     if (r->orthogonality_loss > 0.0) fprintf(file, "%.3e", r->orthogonality_loss);
     fputc(',', file);
     if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
-    fprintf(file, ",%s,%s,%s\n", r->numbering ? r->numbering : r->order,
-            r->precision ? r->precision : "double", r->status);
+    fputc(',', file);
+    if (!strcmp(r->status, "ok") && r->nj_per_dof > 0.0) fprintf(file, "%.4g", r->nj_per_dof);
+    fprintf(file, ",%s,%s,%s,%s\n", r->numbering ? r->numbering : r->order,
+            r->precision ? r->precision : "double", r->hardening ? r->hardening : "linear", r->status);
 }
 
 void fe_row_write_samples_header(FILE *file)
 {
     fputs("backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,precision,"
-          "calls,seconds\n",
+          "hardening,calls,seconds\n",
           file);
 }
 
 void fe_row_write_samples(FILE *file, const fe_row *r, int n, const double *seconds)
 {
-    fprintf(file, "%s,%d,%s,%s,%s,%s,%g,%s,%lld,%s,%s,%lld,", r->backend, r->threads, r->variant, r->element,
-            r->mesh, r->order, r->plastic, r->plastic_pattern, (long long)r->n_dof, r->operation,
-            r->precision ? r->precision : "double", (long long)r->calls);
+    fprintf(file, "%s,%d,%s,%s,%s,%s,%g,%s,%lld,%s,%s,%s,%lld,", r->backend, r->threads, r->variant,
+            r->element, r->mesh, r->order, r->plastic, r->plastic_pattern, (long long)r->n_dof, r->operation,
+            r->precision ? r->precision : "double", r->hardening ? r->hardening : "linear",
+            (long long)r->calls);
     for (int i = 0; i < n; i++) fprintf(file, "%s%.5e", i ? " " : "", seconds[i]);
     fputc('\n', file);
 }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { FE_ROW_SCHEMA = 4 };
+enum { FE_ROW_SCHEMA = 5 };
 /* Rows with a larger share of their ceiling are marked: ceilings are medians, which vary by two per cent. */
 #define FE_ROW_ABOVE 1.02
 
@@ -37,6 +37,7 @@ typedef struct fe_row {
     int64_t n_elem, n_dof;
     const char *operation;
     const char *precision; /* NULL: double */
+    const char *hardening; /* law of hardening; NULL: linear */
     /* what came out; seconds of one call */
     int64_t calls; /* of one sample */
     fe_statistics seconds;
@@ -45,6 +46,7 @@ typedef struct fe_row {
     double plastic_measured, error;            /* error: of status ok or check_failed */
     double orthogonality_loss;                 /* of a GMRES cycle; 0 where it was not measured */
     int deterministic;                         /* as measured; below 0: unknown */
+    double nj_per_dof;                         /* energy of one call; 0 where it was not measured */
 
     const char *status; /* ok, check_failed, out_of_memory, failed, killed */
 } fe_row;

@@ -87,12 +87,10 @@ static int kind_of(const run *r)
 static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
 {
     const fe_options *o = r->options;
-    const fe_material *m = &r->problem->material;
     double start = fe_seconds();
     s->mesh_nodes = r->mesh->n_node, s->mesh_elements = r->mesh->n_elem;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
-    FE_TRY(fe_problem_open(r->mesh, share, kind_of(r), fe_j2_of(m->E, m->nu, m->sigma_y, m->H), s->device,
-                           &s->problem));
+    FE_TRY(fe_problem_open(r->mesh, share, kind_of(r), &r->problem->material, s->device, &s->problem));
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));

@@ -78,7 +78,7 @@ FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int 
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
     fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
-    if (op == FE_RESIDUAL) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
+    if (fe_is_residual(op)) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
     fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
     element_color_add(fe_corners(kind), node, active, force, y);

@@ -57,7 +57,7 @@ FE_BODY void block_forces(int kind, int op, const fe_view *m, const int *elem, i
     });
     __syncthreads();
     if (t < n) {
-        const int e = op == FE_RESIDUAL ? elem[first + t] : first + t;
+        const int e = fe_is_residual(op) ? elem[first + t] : first + t;
         element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), &s);
     }
     __syncthreads();

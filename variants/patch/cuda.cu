@@ -3,7 +3,7 @@
 #include "common/problem/kernels.h"
 #include "variants/patch/stage.h"
 
-enum { PATCH_DIAGONAL = FE_JACVEC_ELASTIC + 1, PATCH_N_OPERATION };
+enum { PATCH_DIAGONAL = FE_N_FORCES, PATCH_N_OPERATION };
 /* Thread blocks that a multiprocessor must have registers for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
  * 1.05 times faster than 4 of 128. With floats 5 blocks have room, of 96 registers, which suffice. */
 #define PATCH_BLOCKS(kind, op)                                                                               \
@@ -229,7 +229,7 @@ FE_BODY void patch_put_row(int op, int half, int alone, int c, fe_number sum, fe
 /* Sums the corners of each node: one node per thread or, where that is faster, one component per thread: on
  * Tet4, except for the residual, which needs many registers (H100, 6.4 M DoF, one component per thread:
  * jacvec_elastic 3 % more, jacvec 4 %, residual 7 % less). */
-FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && op != FE_RESIDUAL ? 3 : 1; }
+FE_BODY int patch_sum_lanes(int kind, int op) { return patch_fanned(kind) && !fe_is_residual(op) ? 3 : 1; }
 FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const patch_here *p, fe_number *y)
 {
     const int row = patch_form_of(kind).row, lanes = patch_sum_lanes(kind, op);
@@ -370,10 +370,12 @@ static void choose_kernels(int kind, patch_work *w)
         w->kernel[FE_JACVEC] = patch_jacvec_##name;                                                          \
         w->kernel[FE_JACVEC_ELASTIC] = patch_jacvec_elastic_##name;                                          \
         w->kernel[PATCH_DIAGONAL] = patch_diagonal_##name;                                                   \
-        break;
+        FE_VOCE_##name(VOCE, name) break;
+#define VOCE(name) w->kernel[FE_RESIDUAL_VOCE] = patch_residual_voce_##name;
     switch (kind) {
         FE_EACH_KIND(CASE)
     }
+#undef VOCE
 #undef CASE
 }
 
@@ -395,7 +397,8 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
         return fe_fail(FE_FAILED, "patch: %zu bytes of shared memory per block are needed, the device has %d",
                        w->shared, most);
     for (int i = 0; i < PATCH_N_OPERATION; i++) {
-        int blocks = 0; /* the limit is set per kernel, for all plans */
+        if (!w->kernel[i]) continue; /* the kind has no kernel of Voce's law */
+        int blocks = 0;              /* the limit is set per kernel, for all plans */
         CUDA_TRY(cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
         CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_BLOCK_SIZE,
                                                                w->shared));

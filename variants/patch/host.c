@@ -147,19 +147,19 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     const int lines = plan->stride / LINE, to = (s + FE_LANES) * lines / form.slots;
     for (int i = s * lines / form.slots; i < to; i++) __builtin_prefetch(next + LINE * i, 0, 2);
     if (op == FE_JACVEC_ELASTIC) return;
-    const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
+    const uint8_t *flags = fe_is_residual(op) ? m->committed.flags : m->trial.flags;
     const int *elem = (const int *)(next + plan->elem) + s * form.together;
-    const int bytes = op == FE_RESIDUAL ? sizeof(double) : sizeof(fe_tangent_number);
+    const int bytes = fe_is_residual(op) ? sizeof(double) : sizeof(fe_tangent_number);
     for (int i = 0, e = -1; i < FE_LANES * form.together; i++) {
         const int follows = patch_fanned(kind) || elem[i] == e + 1; /* most likely in another's line */
         e = elem[i];
         if (e < 0 || (follows && e % (LINE / bytes) > 0)) continue;
-        if (!(flags[e] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED))) continue;
+        if (!(flags[e] & (fe_is_residual(op) ? FE_YIELDED : FE_SOFTENED))) continue;
         for (int c = 0; c < FE_N_NUMBER; c++)
             for (int q = 0; q < fe_points(kind); q++) {
                 const size_t at = fe_point_index(kind, c, q, e);
                 const void *number =
-                    op == FE_RESIDUAL ? (const void *)(m->committed.point + at) : fe_tangents(m) + at;
+                    fe_is_residual(op) ? (const void *)(m->committed.point + at) : fe_tangents(m) + at;
                 __builtin_prefetch(number, 0, 2);
             }
     }

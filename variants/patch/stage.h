@@ -169,7 +169,7 @@ static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
 enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
 FE_BODY int patch_fetches(int kind, int op)
 {
-    return (kind == FE_HEX8 || kind == FE_TET4) && ((op == FE_RESIDUAL && FE_PRECISION == FE_DOUBLE) ||
+    return (kind == FE_HEX8 || kind == FE_TET4) && ((fe_is_residual(op) && FE_PRECISION == FE_DOUBLE) ||
                                                     (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
 }
 
@@ -184,11 +184,11 @@ FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 }
 FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_here *p, int ahead[PATCH_FAN])
 {
-    const uint8_t *flags = op == FE_RESIDUAL ? m->committed.flags : m->trial.flags;
+    const uint8_t *flags = fe_is_residual(op) ? m->committed.flags : m->trial.flags;
     FE_UNROLL_FOR (int i = 0; i < patch_form_of(kind).together; i++) {
         const int entry = patch_entry(kind, p, i);
         ahead[i] = entry < 0 ? -1 : p->elem[entry];
-        if (ahead[i] >= 0 && !(flags[ahead[i]] & (op == FE_RESIDUAL ? FE_YIELDED : FE_SOFTENED)))
+        if (ahead[i] >= 0 && !(flags[ahead[i]] & (fe_is_residual(op) ? FE_YIELDED : FE_SOFTENED)))
             ahead[i] = PATCH_ELASTIC;
     }
 }
@@ -206,14 +206,14 @@ FE_BODY fe_scalar *patch_plane_place(int kind, const patch_here *p)
 }
 FE_BODY int patch_number_bytes(int op)
 {
-    return op == FE_RESIDUAL ? sizeof(double) : sizeof(fe_tangent_number);
+    return fe_is_residual(op) ? sizeof(double) : sizeof(fe_tangent_number);
 }
 FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, fe_scalar *to)
 {
     const int row = patch_form_of(kind).row, bytes = patch_number_bytes(op);
     if (e >= 0) {
         const char *from =
-            op == FE_RESIDUAL ? (const char *)m->committed.point : (const char *)fe_tangents(m);
+            fe_is_residual(op) ? (const char *)m->committed.point : (const char *)fe_tangents(m);
         from += bytes * fe_point_index(kind, 0, q, e);
         FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
             __pipeline_memcpy_async(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
@@ -259,10 +259,11 @@ FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_vie
     fe_real strain[6], number[FE_N_NUMBER];
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_symmetric_gradient(G, A, strain);
-    if (op == FE_RESIDUAL) {
+    if (fe_is_residual(op)) {
         fe_strain(inverse, strain);
         FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) number[c] = at[c * row];
-        fe_return_stress(&m->material, weight, strain, number, stress);
+        fe_return_stress(fe_hardening_in(kind, op, &m->material), &m->material, weight, strain, number,
+                         stress);
     } else {
         const fe_tangent_number *tangent = (const fe_tangent_number *)at;
         const int apart = row * (int)(sizeof *at / sizeof *tangent);

@@ -14,8 +14,8 @@
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
 enum { TWO_PHASE_STORE = 9 };
-/* Phase 1 of the diagonal; the other operations are FE_RESIDUAL and so on. */
-enum { TWO_PHASE_DIAGONAL = FE_JACVEC_ELASTIC + 1 };
+/* Phase 1 of the diagonal; the others are those of forces. */
+enum { TWO_PHASE_DIAGONAL = FE_N_FORCES };
 
 /* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. Where an element has one
  * point, nodes read its numbers at scattered places, so its nine numbers are next to each other, column by
