@@ -62,6 +62,9 @@ static fe_status cuda_start(cuda_device *c)
     CUDA_TRY(cudaSetDevice(c->ordinal));
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
+    c->starts_early = properties.major >= 9;
+    c->early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    c->early.val.programmaticStreamSerializationAllowed = 1;
     CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
     FE_TRY(fe_cuda_side_stream(&c->side, &c->forked, &c->ended));
     CUBLAS_TRY(cublasCreate(&c->blas));
@@ -132,6 +135,21 @@ static void cuda_release(fe_device *d, void *memory)
 static fe_status cuda_zero(fe_device *d, size_t bytes, void *memory)
 {
     CUDA_TRY(cudaMemsetAsync(memory, 0, bytes, self(d)->stream));
+    return FE_OK;
+}
+
+static __global__ void clear_memory(size_t n, uint4 *memory)
+{
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    fe_let_next_start();
+    if (i < n) memory[i] = make_uint4(0, 0, 0, 0);
+}
+static fe_status cuda_clear(fe_device *d, size_t bytes, void *memory)
+{
+    const int aligned = (uintptr_t)memory % sizeof(uint4) == 0;
+    const size_t n = aligned ? bytes / sizeof(uint4) : 0, rest = bytes - n * sizeof(uint4);
+    if (rest) FE_TRY(cuda_zero(d, rest, (char *)memory + bytes - rest));
+    FE_LAUNCH(d, n, 256, clear_memory, n, (uint4 *)memory);
     return FE_OK;
 }
 
@@ -362,6 +380,7 @@ const fe_backend fe_backend_cuda = {
     .memory = {.allocate = cuda_allocate,
                .release = cuda_release,
                .zero = cuda_zero,
+               .clear = cuda_clear,
                .upload = cuda_upload,
                .download = cuda_download,
                .fingerprint = cuda_fingerprint},

@@ -32,9 +32,11 @@ struct cuda_device {
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
-    int recording;       /* work goes into a graph */
-    double *arrived;     /* [2] pinned */
-    cudaEvent_t read[2]; /* a number has arrived */
+    int recording;             /* work goes into a graph */
+    int starts_early;          /* the device can start kernels early, */
+    cudaLaunchAttribute early; /* with this (fe_cuda_early) */
+    double *arrived;           /* [2] pinned */
+    cudaEvent_t read[2];       /* a number has arrived */
     double seconds[FE_N_PHASE];
 };
 

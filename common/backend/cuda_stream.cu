@@ -22,6 +22,15 @@ extern "C" void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *beg
     if (*stream) cudaStreamDestroy(*stream);
 }
 
+extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads, size_t shared)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks, config.blockDim = threads, config.dynamicSmemBytes = shared;
+    config.stream = self(d)->stream;
+    config.attrs = &self(d)->early, config.numAttrs = self(d)->starts_early && !self(d)->recording;
+    return config;
+}
+
 /* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
  * that wait for other ranks may never end. */
 fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event)

@@ -41,6 +41,8 @@ typedef struct fe_memory_operations {
     fe_status (*allocate)(fe_device *d, size_t bytes, void **memory);
     void (*release)(fe_device *d, void *memory);
     fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
+    /* the same for an output: a kernel that is enqueued next and adds to it may start early (cuda.h) */
+    fe_status (*clear)(fe_device *d, size_t bytes, void *memory);
     fe_status (*upload)(fe_device *d, size_t bytes, const void *host, void *memory);
     fe_status (*download)(fe_device *d, size_t bytes, const void *memory, void *host); /* waits */
     /* *out += a hash of the bits of n 64-bit words; it does not depend on the order of additions */

@@ -246,6 +246,7 @@ const fe_backend fe_backend_host = {
     .memory = {.allocate = host_allocate,
                .release = host_release,
                .zero = host_zero,
+               .clear = host_zero,
                .upload = host_upload,
                .download = host_download,
                .fingerprint = host_fingerprint},

@@ -22,7 +22,7 @@ static fe_status clear(const application *p)
 {
     fe_device *d = p->problem.device;
     if (p->cleared || p->assembly->traits & FE_STORES) return FE_OK;
-    return d->ops->memory.zero(d, 3 * (size_t)p->problem.view.n_local * p->number, p->y);
+    return d->ops->memory.clear(d, 3 * (size_t)p->problem.view.n_local * p->number, p->y);
 }
 
 static fe_status enter(fe_device *d, int phase)

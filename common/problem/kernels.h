@@ -7,6 +7,13 @@
 #include "common/problem/state.h"
 #include "common/variant.h"
 
+/* A file that defines FE_STARTS_EARLY has kernels that call fe_wait_for_earlier() before they write. */
+#ifdef FE_STARTS_EARLY
+#define FE_LAUNCH_ONE FE_LAUNCH_EARLY
+#else
+#define FE_LAUNCH_ONE FE_LAUNCH
+#endif
+
 /* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */
 #define FE_LAUNCH_KIND(p, n, block_size, kernel, ...)                                                        \
     do {                                                                                                     \
@@ -15,7 +22,7 @@
         }                                                                                                    \
     } while (0)
 #define FE_LAUNCH_CASE(KIND, name, p, n, block_size, kernel, ...)                                            \
-    case KIND: FE_LAUNCH((p)->device, n, block_size, kernel##_##name, __VA_ARGS__); break;
+    case KIND: FE_LAUNCH_ONE((p)->device, n, block_size, kernel##_##name, __VA_ARGS__); break;
 
 /* X(KIND, name, OPERATION, operation) for each body of forces, and the launch of the one that op asks for:
  * PREFIX_residual_tet4 … */

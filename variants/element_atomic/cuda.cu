@@ -1,4 +1,5 @@
 /* element_atomic on the device: one element per thread. */
+#define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_atomic/assembly.h"
 
@@ -17,6 +18,7 @@ FE_BODY int element_atomic_element(int kind)
     __global__ void __launch_bounds__(BLOCK_SIZE(KIND)) element_atomic_##operation##_##name(                 \
         fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int e = first + element_atomic_element(KIND);                                                  \
         if (e < last) element_atomic_forces(KIND, OP, &m, e, 1, 1, displacement, y);                         \
     }
@@ -25,6 +27,7 @@ FE_BODY int element_atomic_element(int kind)
     __global__ void __launch_bounds__(BLOCK_SIZE(KIND))                                                      \
         element_atomic_diagonal_##name(fe_view m, fe_number *d)                                              \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int e = element_atomic_element(KIND);                                                          \
         if (e < m.n_elem) element_atomic_diagonal(KIND, &m, e, 1, 1, d);                                     \
     }

@@ -1,4 +1,5 @@
 /* element_color on the device: one launch per colour, one element per thread. */
+#define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
@@ -70,6 +71,7 @@ FE_BODY void block_forces(int kind, int op, const fe_view *m, const int *elem, i
     __global__ void __launch_bounds__(BLOCK_SIZE) element_color_##operation##_##name(                        \
         fe_view m, const int *elem, int first, int last, const fe_number *displacement, fe_number *y)        \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int start = first + blockIdx.x * blockDim.x, i = start + threadIdx.x;                          \
         if (FE_CORNERS(KIND) == CORNERS)                                                                     \
             block_forces(KIND, OP, &m, elem, start, min(last - start, BLOCK_SIZE), displacement, y);         \
@@ -81,6 +83,7 @@ FE_BODY void block_forces(int kind, int op, const fe_view *m, const int *elem, i
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         element_color_diagonal_##name(fe_view m, int first, int last, fe_number *d)                          \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
         if (i < last) element_color_diagonal(KIND, &m, i, 1, d);                                             \
     }

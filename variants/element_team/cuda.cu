@@ -1,4 +1,5 @@
 /* element_team on the device: element_team_elements() elements per warp. */
+#define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_team/assembly.h"
 
@@ -10,6 +11,7 @@ enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 }
     __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS) element_team_##operation##_##name(                 \
         fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int e = first + fe_warp_first(element_team_elements(KIND));                                    \
         if (e < last) element_team_forces(KIND, OP, &m, e, last, 1, displacement, y);                        \
     }
@@ -17,6 +19,7 @@ enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 }
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_team_diagonal_##name(fe_view m, fe_number *d)      \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int e = fe_warp_first(element_team_elements(KIND));                                            \
         if (e < m.n_elem) element_team_diagonal(KIND, &m, e, m.n_elem, 1, d);                                \
     }

@@ -1,4 +1,5 @@
 /* element_warp on the device: one element per warp. */
+#define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_warp/assembly.h"
 
@@ -8,6 +9,7 @@ enum { BLOCK_SIZE = 128 };
     __global__ void __launch_bounds__(BLOCK_SIZE) element_warp_##operation##_##name(                         \
         fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int e = first + fe_warp_first(1);                                                              \
         if (e < last) element_warp_forces(KIND, OP, &m, e, 1, displacement, y);                              \
     }
@@ -15,6 +17,7 @@ enum { BLOCK_SIZE = 128 };
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_warp_diagonal_##name(fe_view m, fe_number *d)      \
     {                                                                                                        \
+        fe_wait_for_earlier();                                                                               \
         const int e = fe_warp_first(1);                                                                      \
         if (e < m.n_elem) element_warp_diagonal(KIND, &m, e, 1, d);                                          \
     }
