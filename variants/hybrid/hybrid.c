@@ -70,8 +70,11 @@ static fe_status choose(hybrid *h, fe_problem *p, const fe_number *displacement,
                         uint8_t *all)
 {
     double best[N_USE] = {INFINITY, INFINITY, INFINITY};
+    /* otherwise residual is refused whenever it is called */
+    const int has_law = fe_hardening_of(&p->view.material) == FE_LINEAR || fe_voce_has(FE_PRECISION, p->kind);
     memset(all, FE_YIELDED | FE_SOFTENED, (size_t)p->view.ld);
     for (int use = 0; use < N_USE; use++) {
+        if (use == RESIDUAL && !has_law) continue;
         p->view.elastic = use == ELASTIC;
         FE_TRY(write_flags(p, use == ELASTIC ? none : all, use == ELASTIC ? none : all));
         for (int i = 0; i < N_TRIED; i++) {
@@ -82,6 +85,7 @@ static fe_status choose(hybrid *h, fe_problem *p, const fe_number *displacement,
         }
     }
     p->view.elastic = 0;
+    if (!has_law) h->choice[RESIDUAL] = h->choice[ELASTIC];
     return FE_OK;
 }
 
