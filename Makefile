@@ -322,6 +322,7 @@ faults-device: $(BUILD)/solve $(BUILD)/meshgen $(FAULTY_SOLVE)
 # Races between the threads of a loop and between ranks. gcc only, as tests/openmp_order.c says; -O1 takes minutes for
 # each file.
 sanitize-threads: export LIMIT ?= 1200
+sanitize-threads: export TSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/threads.supp
 sanitize-threads:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CUDA=no SANITIZE=thread OPT=-O0 run-tests

@@ -11,12 +11,14 @@ function fault(text) { print "results/tables.sh: " document ": " text >"/dev/std
 function get(name) { return name == "variant" && $(column[name]) == "bound" ? "element_only" : $(column[name]) }
 FNR == 1 && file ~ /\.csv$/ { split("", column); for (i = 1; i <= NF; i++) column[$i] = i; next }
 
-# Products on meshes of all kinds, in all precisions; cubes of all sizes are one mesh.
+# Products on meshes of all kinds, in all precisions; cubes of all sizes are one mesh. Voce's law takes the place of a precision.
 function take_product(b, e, v, p, d,    m, at, unit, precision) {
     m = get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case"); at = run SUBSEP b SUBSEP e
-    precision = ("precision" in column) ? get("precision") : "double"
+    precision = ("hardening" in column) && get("hardening") != "linear" ? get("hardening") : ("precision" in column) ? get("precision") : "double"
     if (!((at, m, d) in has_mesh)) { has_mesh[at, m, d] = 1; mesh[at, ++n_mesh[at]] = m; mesh_dof[at, n_mesh[at]] = d }
     if (precision != "double" && p ~ /^jacvec/) has_floats[at, m, d, v] = 1
+    if (precision == "voce") has_law[at, m, d, v] = 1
+    if (("nj_per_dof" in column) && get("nj_per_dof") != "") { has_energy[at, m, d, v] = 1; energy["product", at, m, d, v, p, precision] = get("nj_per_dof") }
     at = "product" SUBSEP at SUBSEP m SUBSEP d SUBSEP v SUBSEP p SUBSEP precision
     state[at] = get("status")
     if (state[at] != "ok") return
@@ -42,8 +44,8 @@ file == "kernels.csv" {
     if (!((run, b) in has_backend)) { has_backend[run, b] = 1 }
     n_rows[run]++; n_samples[run, get("repetitions") + 0]++
     if (get("status") == "ok") n_ok[run]++
-    if (("hardening" in column) && get("hardening") != "linear") next
     if (o == "auto" && get("plastic") + 0 == 1 && get("plastic_pattern") == "clustered") take_product(b, e, v, p, d)
+    if (("hardening" in column) && get("hardening") != "linear") next
     if (("precision" in column) && get("precision") != "double") next
     if (get("error") != "" && get("error") + 0 > worst[run] + 0) worst[run] = get("error")
     if (get("plastic") + 0 != 1 || ("plastic_pattern" in column) && get("plastic_pattern") != "clustered") next
@@ -686,6 +688,8 @@ function prices(    r, e, p, b, k, best, steady, text, backends, at) {
         }
     }
 }
+# A line of a table, if the run has the strategy.
+function out_line(name, text) { if (text ~ /[^ |]/) out("| `" name "` |" text) }
 function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
     b = "cuda"
     for (r = 1; r <= n_run; r++) {
@@ -694,7 +698,7 @@ function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
             o = main_order(r, b, elements[e]); n = n_size[r, b, elements[e], o]
             if (n < 2) fault(folder[r] " proves 'sizes', but kernels.csv has one size of " elements[e] " on " b)
             sizes_of(r, b, elements[e], o, list)
-            out(""); out(title(elements[e]) ", `" ops[p] "`, GDoF/s on an " short(r) ":"); out("")
+            out(""); wrap(title(elements[e]) ", `" ops[p] "`, GDoF/s on an " short(r) ", order `" o "`, commit " commit[r] " (" table_link(r) "):", ""); out("")
             text = "| strategy |"
             for (i = 1; i <= n; i++) {
                 k = repetitions[row(r, b, elements[e], variant[1], ops[p], o, list[i])]
@@ -703,9 +707,9 @@ function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
             out(text); text = "|---|"; for (i = 1; i <= n; i++) text = text "---:|"
             out(text)
             for (v = 1; v <= n_variant + 1; v++) {
-                text = "| `" (v > n_variant ? "element_only" : variant[v]) "` |"
-                for (i = 1; i <= n; i++) text = text " " cell(row(r, b, elements[e], v > n_variant ? "element_only" : variant[v], ops[p], o, list[i])) " |"
-                out(text)
+                text = ""
+                for (i = 1; i <= n; i++) text = text " " cell(row(r, b, elements[e], any_name(v), ops[p], o, list[i])) " |"
+                out_line(any_name(v), text)
             }
         }
         any = 1
@@ -764,14 +768,14 @@ function meshes(    r, k, e, p, b, i, j, n, v, at, box, text, rule, any, drawn, 
             out(""); wrap(title(elements[e]) ", `" ops[p] "`, " unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " place(r, b)) ", order `auto`, commit " commit[r] " (" table_link(r) "):", ""); out("")
             out(text); out(rule)
             for (v = 1; v <= n_variant + 1; v++) {
-                text = "| `" any_name(v) "` |"
+                text = ""
                 for (i = 1; i <= n_mesh[at]; i++) {
                     if (mesh[at, i] == "box") continue
                     j = product(r, b, elements[e], mesh[at, i], mesh_dof[at, i], any_name(v), ops[p])
                     text = text " " cell(j) " |"
                     if (i in box) text = text " " quotient(j, product(r, b, elements[e], "box", mesh_dof[at, box[i]], any_name(v), ops[p])) " |"
                 }
-                out(text)
+                out_line(any_name(v), text)
             }
         }
     }
@@ -809,6 +813,58 @@ function precisions(    r, k, b, e, v, i, j, m, n, kind, op, backends, text, at,
         if (begun && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
     }
     if (!any) out("No current run holds several precisions.")
+}
+# residual and material by both laws of hardening.
+function hardenings(    r, k, b, e, v, i, m, op, backends, text, at, line, voce, any) {
+    split("residual material", op, " "); split("cuda host", backends, " ")
+    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
+        b = backends[k]; line = 0
+        if (!((r, "hardening") in has_word)) continue
+        for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
+            at = r SUBSEP b SUBSEP elements[e]
+            if (!((at, mesh[at, m], mesh_dof[at, m], any_name(v)) in has_law)) continue
+            if (!line++) {
+                if (any) out("")
+                any = 1
+                wrap(unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " short(r)) ", order `auto`, commit " commit[r] " (" table_link(r) "):", ""); out("")
+                out("| element | mesh, DoF | strategy | `residual` linear | Voce | Voce / linear | `material` linear | Voce | Voce / linear |")
+                out("|---|---|---|---:|---:|---:|---:|---:|---:|")
+            }
+            text = "| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |"
+            for (i = 1; i <= 2; i++) {
+                at = product(r, b, elements[e], mesh[r, b, elements[e], m], mesh_dof[r, b, elements[e], m], any_name(v), op[i])
+                voce = product(r, b, elements[e], mesh[r, b, elements[e], m], mesh_dof[r, b, elements[e], m], any_name(v), op[i], "voce")
+                text = text " " cell(at) " | " cell(voce) " | " quotient(voce, at) " |"
+            }
+            out(text)
+        }
+    }
+    if (!any) out("No current run holds two laws of hardening.")
+}
+# Energy of products.
+function energies(    r, k, b, e, v, i, m, op, backends, text, at, line, key, any) {
+    split("jacvec_elastic jacvec", op, " "); split("cuda host", backends, " ")
+    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
+        b = backends[k]; line = 0
+        if (!((r, "energy") in has_word)) continue
+        for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
+            at = r SUBSEP b SUBSEP elements[e]
+            if (!((at, mesh[at, m], mesh_dof[at, m], any_name(v)) in has_energy)) continue
+            if (!line++) {
+                if (any) out("")
+                any = 1
+                wrap((b == "host" ? "The " place(r, b) : "An " short(r)) ", order `auto`, commit " commit[r] " ([rows](" up folder[r] "/kernels.csv)):", ""); out("")
+                out("| element | mesh, DoF | strategy | `jacvec_elastic`, nJ/DoF | `jacvec`, nJ/DoF |"); out("|---|---|---|---:|---:|")
+            }
+            text = "| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |"
+            for (i = 1; i <= 2; i++) {
+                key = product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i])
+                text = text " " (key in energy ? digits(energy[key]) : "") " |"
+            }
+            out(text)
+        }
+    }
+    if (!any) out("No current run holds energies.")
 }
 function and_list(list,    w, n, i, text) {
     n = split(list, w, " ")
@@ -891,6 +947,8 @@ function block(spec,    w, n) {
     else if (w[1] == "storage") storages()
     else if (w[1] == "meshes") meshes()
     else if (w[1] == "precision") precisions()
+    else if (w[1] == "hardening") hardenings()
+    else if (w[1] == "energy") energies()
     else if (w[1] == "scaling") scalings()
     else if (w[1] == "largest") largest_run()
     else fault("there is no generated part '" spec "'")

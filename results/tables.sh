@@ -17,7 +17,8 @@ esac
 # Files that a run needs for each word of its column "proves".
 files_of() {
     case $1 in
-    kernels | sizes | orders | meshes | precision) echo kernels.csv samples.csv machine.csv table.md ;;
+    kernels | sizes | orders | meshes | precision | hardening) echo kernels.csv samples.csv machine.csv table.md ;;
+    energy) echo kernels.csv table.md ;;
     storage) echo storage.csv storage.md ;;
     anderson) echo anderson.csv anderson-history.csv anderson-host.svg ;;
     orthogonality) echo orthogonality.csv orthogonality-host.svg ;;
