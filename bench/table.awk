@@ -128,8 +128,9 @@ function order_of(group, order,    v, name, n, list, text, i) {
 # The title of a table, and what its group is.
 function headline(group, title,    part) {
     split(group, part, SUBSEP)
-    printf "\n## %s on %s, %s%d DoF: %s\n\n%s, %s, %g %% plastic%s.\n\n", part[2], part[1], part[6] == "box" ? "" : part[6] ", ", part[7], title,
-        about[group], order_of(group, part[3]), 100 * part[4], part[5] == "clustered" ? "" : ", " part[5]
+    printf "\n## %s on %s, %s%d DoF: %s\n\n", part[2], part[1], part[6] == "box" ? "" : part[6] ", ", part[7], title
+    wrap(sprintf("%s, %s, %g %% plastic%s.", about[group], order_of(group, part[3]), 100 * part[4], part[5] == "clustered" ? "" : ", " part[5]))
+    print ""
 }
 # The energy of all operations.
 function energies(group,    v, o, variant, at, text, rows) {
@@ -285,8 +286,9 @@ function on_mesh(backend, element, base,    key, box, list, n, i, o, v, variant,
     for (i = 1; i <= n; i++) {
         group = backend SUBSEP element SUBSEP key SUBSEP list[i]
         other = nearest(sizes[backend, element, box], list[i])
-        printf "\n## %s on %s, %s, %d DoF%s: %s\n\n%s, %s.\n\n", element, backend, base, list[i], other == "" ? "" : ", and the box of " other " DoF", \
-            unit_name(backend), about[group], order_of(group, usual_order)
+        printf "\n## %s on %s, %s, %d DoF%s: %s\n\n", element, backend, base, list[i], other == "" ? "" : ", and the box of " other " DoF", \
+            unit_name(backend)
+        wrap(about[group] ", " order_of(group, usual_order) "."); print ""
         if (other != "") other = backend SUBSEP element SUBSEP box SUBSEP other
         head = "| variant |"; rule = "|---|"
         for (o = 1; o <= n_op; o++) { head = head " " ops[o] " |" (other != "" && ops[o] ~ /^jacvec/ ? " of the box |" : ""); rule = rule "---:|" (other != "" && ops[o] ~ /^jacvec/ ? "---:|" : "") }

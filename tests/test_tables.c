@@ -92,7 +92,7 @@ static void test_missing_rows_and_files_are_named(void **state)
 static void add_run(void)
 {
     static const char *const rows[] = {
-        "box50-distorted,397953,double,1",
+        "box50-distorted,397953,double,1,linear,25",
         "box128-distorted,6440067,double,2",
         "box128-distorted,6440067,single,4",
         "irregular,5000000,double,1.5",
@@ -100,14 +100,17 @@ static void add_run(void)
         "irregular,5000000,single,failed",
         "box119x119x119-distorted,5184000,double,2",
         "irregular,300000,double,0.5",
+        "box128-distorted,6440067,double,0.8,voce",
     };
     static const char program[] =
-        "BEGIN { FS = \",\"; OFS = \",\"; split(\"jacvec_elastic jacvec\", op, \" \") }\n"
+        "BEGIN { FS = \",\"; OFS = \",\"; split(\"jacvec_elastic jacvec residual\", op, \" \") }\n"
         "{ t = $4 + 0 > 0 ? $2 / (1e10 * $4) : 0\n"
-        "for (i = 1; i <= 2; i++) print 4, \"cuda\", \"NVIDIA H200\", 1, \"patch\", \"hex8\", $1, \"auto\", "
+        "for (i = $5 == \"voce\" ? 3 : 1; i <= 3; i++) print 5, \"cuda\", \"NVIDIA H200\", 1, \"patch\", "
+        "\"hex8\", $1, \"auto\", "
         "1, "
-        "\"clustered\", 1, $2, op[i], 9, t, 0.95 * t, 1.05 * t, 0, 1, $3, ($4 + 0 > 0 ? \"ok\" : \"failed\") "
-        "}\n";
+        "\"clustered\", 1, $2, op[i], 9, t, 0.95 * t, 1.05 * t, 0, 1, $3, ($4 + 0 > 0 ? \"ok\" : "
+        "\"failed\"), "
+        "($5 == \"\" ? \"linear\" : $5), $6 }\n";
     char text[2000], path[300];
     snprintf(path, sizeof path, "%s/made.awk", folder);
     FILE *file = fopen(path, "w");
@@ -117,7 +120,7 @@ static void add_run(void)
             "cd '%s' && mkdir results/nvidia-h200/made && cd results/nvidia-h200/made && "
             "echo schema,backend,device,threads,variant,element,case,order,plastic,plastic_pattern,n_elem,"
             "n_dof,operation,repetitions,median_s,ci95_low_s,ci95_high_s,error,deterministic,precision,"
-            "status "
+            "status,hardening,nj_per_dof "
             ">kernels.csv && echo key,value | tee samples.csv machine.csv table.md 2>&1",
             folder),
         0);
@@ -125,11 +128,12 @@ static void add_run(void)
         if (run(text, "cd '%s' && echo '%s' | awk -f made.awk 2>&1 >>results/nvidia-h200/made/kernels.csv",
                 folder, rows[i]))
             fail_msg("%s", text);
-    assert_int_equal(run(text,
-                         "echo nvidia-h200,made,made,meshes precision, >>'%s/results/current.csv' && "
-                         "sh '%s/results/tables.sh' 2>&1",
-                         folder, folder),
-                     0);
+    assert_int_equal(
+        run(text,
+            "echo nvidia-h200,made,made,meshes precision hardening energy, >>'%s/results/current.csv' && "
+            "sh '%s/results/tables.sh' 2>&1",
+            folder, folder),
+        0);
     assert_says(text, "docs/findings.md\n");
 }
 
@@ -159,6 +163,9 @@ static void test_all_meshes_and_precisions_are_shown(void **state)
     assert_says(text,
                 "| Hex8 | irregular, 5.00 M | `patch` | 15.0 (14.3–15.8) | 30.0 (28.6–31.6) | failed | 2.00 "
                 "(1.81–2.21) |  |");
+    assert_says(text,
+                "| Hex8 | box, 6.44 M | `patch` | 20.0 (19.0–21.1) | 8.00 (7.62–8.42) | 0.40 (0.36–0.44) |");
+    assert_says(text, "| Hex8 | box, 0.40 M | `patch` | 25.0 | 25.0 |");
     assert_says(text, "(../results/nvidia-h200/made/meshes-cuda.svg)");
     assert_int_equal(
         run(said, "cd '%s/results' && rm nvidia-h200/made/machine.csv && sh tables.sh 2>&1", folder), 1);
