@@ -95,7 +95,7 @@ file == "solves.csv" {
     newton[at] = get("newton_iterations"); krylov[at] = get("krylov_iterations"); solve_dof[run, d] = get("n_dof")
     next
 }
-file == "left-out.txt" { if (!/ DoF/) left_out[run] = left_out[run] (left_out[run] == "" ? "" : "; ") $0; next }
+file == "left-out.txt" { if (!/ DoF|, plastic /) left_out[run] = left_out[run] (left_out[run] == "" ? "" : "; ") $0; next }
 file == "anderson.csv" {
     d = get("depth")
     if (!((run, d) in has_depth)) { has_depth[run, d] = 1; depth[run, ++n_depth[run]] = d }
@@ -359,8 +359,13 @@ function finding_fastest(    i, k, n, best, count, list, text, unsure) {
     }
     for (i = 2; i <= n; i++) for (k = i; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { best = list[k]; list[k] = list[k - 1]; list[k - 1] = best }
     for (i = 1; i <= n; i++) text = text text_of(n, i) "`" list[i] "` in " count[list[i]]
-    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; sizes, orders, Hex8 and Tet4, elastic and with tangents) the fastest is " text \
+    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; boxes of " case_sizes() ", orders, Hex8 and Tet4, elastic and with tangents) the fastest is " text \
         (unsure ? "; in " unsure " intervals overlap" : "") " ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
+}
+function case_sizes(    i, least, most) {
+    least = most = case_dof[1]
+    for (i = 2; i <= n_case; i++) { if (case_dof[i] < least) least = case_dof[i]; if (case_dof[i] > most) most = case_dof[i] }
+    return least == most ? millions(most) " degrees of freedom" : millions(least) " to " millions(most) " degrees of freedom"
 }
 function finding_bits(    i, best, steady) {
     find_cases()
@@ -729,9 +734,9 @@ function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
             out(text); text = "|---|"; for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text "---:|"
             out(text)
             for (v = 1; v <= n_variant + 1; v++) {
-                text = "| `" (v > n_variant ? "element_only" : variant[v]) "` |"
-                for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " cell(row(r, b, elements[e], v > n_variant ? "element_only" : variant[v], ops[p], list[i], d)) " |"
-                out(text)
+                text = ""
+                for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " cell(row(r, b, elements[e], any_name(v), ops[p], list[i], d)) " |"
+                out_line(any_name(v), text)
             }
         }
         any = 1
