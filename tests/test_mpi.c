@@ -385,8 +385,8 @@ static void rank_without_memory_is_named(void **state)
 {
     (void)state;
     need_mpi();
-#ifdef __SANITIZE_ADDRESS__
-    skip_if("the address sanitizer cannot run under a limit", "rank without memory");
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip_if("sanitizers cannot run under a limit of memory", "rank without memory");
 #endif
     static const char solve[] = "solve p.json --mesh big.msh --threads 1 --result r.json --krylov gmres";
     char status[4096];
