@@ -382,9 +382,6 @@ static void test_exchanges(void **state)
     each_partition(check_exchange);
 }
 
-/* --- plans of patch ---------------------------------------------------------------------------------------
- */
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {

@@ -12,6 +12,9 @@
  * nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. So for three elements six
  * nodes are read and summed instead of twelve. */
 enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
+/* The most slots of a patch, and corners of one of its nodes: a fan of three Tet4 that close around their
+ * edge has the node where it begins and ends twice. */
+enum { PATCH_MOST_SLOTS = 128, PATCH_MOST_CORNERS = 2 * PATCH_MOST_SLOTS };
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
 /* Elements of a patch: 128 Hex8, computed by one or two threads each, or about 128 fans of Tet4. */
 #define PATCH_ELEMENTS(kind) (FE_CORNERS(kind) == 8 ? 128 : 360)
@@ -24,7 +27,7 @@ typedef struct patch_form {
 FE_BOTH patch_form patch_form_of(int kind)
 {
     const int n = PATCH_ELEMENTS(kind), fanned = patch_fanned(kind);
-    const int slots = fanned ? 128 : n; /* some fans are shorter */
+    const int slots = fanned ? PATCH_MOST_SLOTS : n; /* some fans are shorter */
     const patch_form form = {n, slots, fanned ? PATCH_FAN : 1, fanned ? PATCH_FAN_NODES : 8, slots + 2};
     return form;
 }

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { MOST_BANKS = 32, MOST_SLOTS = 128, MOST_GROUPS = 2 * MOST_SLOTS / 16 * 8 };
+enum { MOST_BANKS = 32, MOST_GROUPS = 2 * PATCH_MOST_SLOTS / 16 * 8 };
 enum { FULL = 1024 }; /* more lanes than can meet */
 
 int patch_banks(size_t scalar) { return (int)(128 / scalar); }
@@ -50,8 +50,7 @@ void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16
             for (int r = 0; r < MOST_BANKS; r++) met[r] = (uint16_t)(met[r] + load[group[node][j]][r]);
         int least = INT_MAX; /* a bank's cost, and the bank in the last bits */
         for (int r = 0; r < banks; r++) {
-            const int cost =
-                (MOST_SLOTS * (met[r] + FULL * !left[r]) - left[r] + MOST_SLOTS) * MOST_BANKS + r;
+            const int cost = (PATCH_MOST_NODES * (met[r] + FULL * !left[r] + 1) - left[r]) * MOST_BANKS + r;
             least = cost < least ? cost : least;
         }
         const int best = least % MOST_BANKS;
@@ -63,11 +62,11 @@ void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16
 void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first, uint16_t *corner)
 {
     const int row = patch_form_of(kind).row, lanes = patch_fanned(kind) ? 3 : 1;
-    uint8_t load[MOST_SLOTS][MOST_BANKS]; /* lanes of a group that read a bank at each step */
-    int longest = MOST_SLOTS;
+    uint8_t load[PATCH_MOST_CORNERS][MOST_BANKS]; /* lanes of a group that read a bank at each step */
+    int longest = PATCH_MOST_CORNERS;
     for (int i = 0, group = -1; i < n_node; i++) {
-        uint16_t kept[MOST_SLOTS];
-        uint8_t taken[MOST_SLOTS] = {0};
+        uint16_t kept[PATCH_MOST_CORNERS];
+        uint8_t taken[PATCH_MOST_CORNERS] = {0};
         uint16_t *list = corner + first[i];
         int n = 0;
         while (n < first[i + 1] - first[i] && list[n] != patch_form_of(kind).slots) n++;
@@ -82,10 +81,10 @@ void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first
             for (int step = 0; step < n; step++) {
                 int met = load[step][bank[0]] + FULL * taken[step];
                 for (int c = 1; c < lanes; c++) met += load[step][bank[c]];
-                const int cost = met * MOST_SLOTS + step;
+                const int cost = met * PATCH_MOST_CORNERS + step;
                 least = cost < least ? cost : least;
             }
-            const int best = least % MOST_SLOTS;
+            const int best = least % PATCH_MOST_CORNERS;
             taken[best] = 1, kept[best] = list[j];
             for (int c = 0; c < lanes; c++) load[best][bank[c]]++;
         }

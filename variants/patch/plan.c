@@ -45,9 +45,9 @@ typedef struct draft {
     int n_row;         /* of partial sums */
 } draft;
 
-enum { HASH = 1024 };                       /* > 2 PATCH_MOST_NODES */
-enum { LATER = PATCH_ADDERS + 1 };          /* in `adders`: the node has rows of partial sums */
-enum { MOST_STEPS = 128 / PATCH_TOGETHER }; /* of the sum at a node, which a slot has once */
+enum { HASH = 1024 };              /* > 2 PATCH_MOST_NODES */
+enum { LATER = PATCH_ADDERS + 1 }; /* in `adders`: the node has rows of partial sums */
+enum { MOST_STEPS = PATCH_MOST_CORNERS / PATCH_TOGETHER }; /* of the sum at a node */
 
 /* A patch with the room that any can need, and its elements with corners as indices of its nodes. */
 typedef struct patch_room {
