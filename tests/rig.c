@@ -110,7 +110,7 @@ static void give(rig *b, const double *x, int with_ghosts)
 static void clear(rig *b, int stores)
 {
     const size_t n = 9 * (size_t)b->share.n_local;
-    must(b->device->ops->memory.clear(b->device, n * sizeof(double), b->out));
+    must(b->device->ops->memory.zero(b->device, n * sizeof(double), b->out));
     if (!stores) return;
     for (size_t i = 0; i < n; i++) b->landing[i] = NAN;
     put(b, n, b->out);

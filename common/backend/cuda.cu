@@ -138,18 +138,22 @@ static fe_status cuda_zero(fe_device *d, size_t bytes, void *memory)
     return FE_OK;
 }
 
-static __global__ void clear_memory(size_t n, uint4 *memory)
+/* The last thread clears what is no whole uint4. */
+static __global__ void clear_memory(size_t n_word, uint32_t *memory)
 {
-    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const size_t i = 4 * ((size_t)blockIdx.x * blockDim.x + threadIdx.x);
     fe_let_next_start();
-    if (i < n) memory[i] = make_uint4(0, 0, 0, 0);
+    if (i + 4 <= n_word)
+        *(uint4 *)(memory + i) = make_uint4(0, 0, 0, 0);
+    else
+        for (size_t k = i; k < n_word; k++) memory[k] = 0;
 }
 static fe_status cuda_clear(fe_device *d, size_t bytes, void *memory)
 {
-    const int aligned = (uintptr_t)memory % sizeof(uint4) == 0;
-    const size_t n = aligned ? bytes / sizeof(uint4) : 0, rest = bytes - n * sizeof(uint4);
-    if (rest) FE_TRY(cuda_zero(d, rest, (char *)memory + bytes - rest));
-    FE_LAUNCH(d, n, 256, clear_memory, n, (uint4 *)memory);
+    if ((uintptr_t)memory % sizeof(uint4) || bytes % sizeof(uint32_t)) return cuda_zero(d, bytes, memory);
+    const size_t n_word = bytes / sizeof(uint32_t);
+    FE_LAUNCH(d, (n_word + 3) / 4, 256, clear_memory, n_word, (uint32_t *)memory);
+    d->overlaps = bytes > 0;
     return FE_OK;
 }
 

@@ -27,7 +27,9 @@ extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsig
     cudaLaunchConfig_t config = {};
     config.gridDim = blocks, config.blockDim = threads, config.dynamicSmemBytes = shared;
     config.stream = self(d)->stream;
-    config.attrs = &self(d)->early, config.numAttrs = self(d)->starts_early && !self(d)->recording;
+    config.attrs = &self(d)->early;
+    config.numAttrs = d->overlaps && self(d)->starts_early && !self(d)->recording;
+    d->overlaps = 0;
     return config;
 }
 

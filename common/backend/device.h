@@ -41,7 +41,7 @@ typedef struct fe_memory_operations {
     fe_status (*allocate)(fe_device *d, size_t bytes, void **memory);
     void (*release)(fe_device *d, void *memory);
     fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
-    /* the same for an output: a kernel that is enqueued next and adds to it may start early (cuda.h) */
+    /* the same for an output. Sets `overlaps` where the kernel that is enqueued next may start meanwhile */
     fe_status (*clear)(fe_device *d, size_t bytes, void *memory);
     fe_status (*upload)(fe_device *d, size_t bytes, const void *host, void *memory);
     fe_status (*download)(fe_device *d, size_t bytes, const void *memory, void *host); /* waits */
@@ -180,6 +180,7 @@ struct fe_device {
     void *watcher;
     size_t bytes_resident, bytes_peak;
     int64_t bytes_to_device, bytes_from_device;
+    int overlaps; /* the next kernel may start before the one ahead of it has ended (cuda.h) */
 };
 
 extern const fe_backend fe_backend_host;

@@ -15,7 +15,9 @@ typedef struct application {
 
 static fe_status compute(const application *p, fe_part part)
 {
-    return p->forces(&p->problem, p->work, part, p->displacement, p->y);
+    const fe_status status = p->forces(&p->problem, p->work, part, p->displacement, p->y);
+    p->problem.device->overlaps = 0;
+    return status;
 }
 
 static fe_status clear(const application *p)
@@ -57,6 +59,7 @@ static fe_status side_by_side(const application *p)
 {
     fe_device *d = p->problem.device;
     FE_TRY(clear(p)); /* both add to it */
+    d->overlaps = 0;
     FE_TRY(d->ops->side.begin(d));
     const fe_status status = exchange_and_border(p), ended = d->ops->side.end(d);
     FE_TRY(status);

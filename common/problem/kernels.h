@@ -7,7 +7,8 @@
 #include "common/problem/state.h"
 #include "common/variant.h"
 
-/* A file that defines FE_STARTS_EARLY has kernels that call fe_wait_for_earlier() before they write. */
+/* In a file that defines FE_STARTS_EARLY these macros launch by FE_LAUNCH_EARLY: each kernel calls
+ * fe_wait_for_earlier() before it writes. */
 #ifdef FE_STARTS_EARLY
 #define FE_LAUNCH_ONE FE_LAUNCH_EARLY
 #else

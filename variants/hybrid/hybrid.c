@@ -37,6 +37,7 @@ static fe_status call_both(const hybrid *h, const fe_problem *p, int i, int use,
     const fe_problem in = fe_problem_in(p, FE_PRECISION);
     FE_TRY(p->device->ops->memory.clear(p->device, 3 * (size_t)p->view.n_local * sizeof *y, y));
     FE_TRY(call(h, &in, i, use, FE_INTERIOR, displacement, y));
+    p->device->overlaps = 0;
     return call(h, &in, i, use, FE_BORDER, displacement, y);
 }
 

@@ -281,7 +281,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     const int step = span.step, last = span.last;
     int ahead[PATCH_FAN], patch = span.first;
     fe_number first[3];                     /* mixed precision: the input at the first node of the patch */
-    if (plan->ordered) fe_let_next_start(); /* the second pass */
+    if (plan->ordered) fe_let_next_start(); /* the second pass, which waits */
     patch_clear_padding(kind, &s);
     patch_fetch_head(&s, plan, 0, patch, last);
     __pipeline_commit();
@@ -426,6 +426,7 @@ static __global__ void __launch_bounds__(PATCH_BLOCK_SIZE)
 }
 static fe_status add_partial_sums(const fe_problem *p, const patch_plan *plan, int width, fe_number *y)
 {
+    p->device->overlaps = 1; /* with the last patches */
     FE_LAUNCH_EARLY(p->device, (size_t)width * plan->n_border, PATCH_BLOCK_SIZE, patch_add_partial_sums,
                     *plan, width, y);
     return FE_OK;
