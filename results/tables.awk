@@ -275,13 +275,13 @@ function sizes_of(r, b, e, o, list,    i, n) {
     sort(list, n)
     return n
 }
-# All measured cases of tangent products on GPUs, as run, order, degrees of freedom, element and operation in
-# case_run[i], case_order[i], ...; lines of tables are run, order and degrees of freedom.
-function find_cases(    r, o, e, i, n, p, list, orders) {
+# All cases of tangent products on boxes by the first run of each card, as run, order, degrees of freedom, element and
+# operation in case_run[i], case_order[i], ...; lines of tables are run, order and degrees of freedom.
+function find_cases(    r, o, e, i, n, p, list, orders, seen) {
     if (n_case) return
     split("auto lexicographic bisection rcm morton random", orders, " ")
     for (r = 1; r <= n_run; r++) {
-        if (!((r, "kernels") in has_word) || !((r, "cuda") in has_backend)) continue
+        if (!((r, "kernels") in has_word || (r, "sizes") in has_word) || !((r, "cuda") in has_backend) || seen[machine[r]]++) continue
         for (o = 1; o <= 6; o++) {
             n = sizes_of(r, "cuda", "hex8", orders[o], list)
             for (i = 1; i <= n; i++) {
@@ -345,9 +345,13 @@ function fastest_table(    i, e, p, k, best, steady, text) {
     }
 }
 # The cards of all cases, each once.
-function case_cards(    i, text) {
-    for (i = 1; i <= n_line; i++) if (!index(" " text " ", " " short(line_run[i]) " ")) text = text (text == "" ? "" : " ") short(line_run[i])
-    gsub(/ /, ", ", text)
+function case_cards(    i, v, n, text, seen) {
+    for (i = 1; i <= n_line; i++) {
+        if (seen[line_run[i]]++) continue
+        n = 0
+        for (v = 1; v <= n_variant; v++) if (variant[v] != "hybrid" && (line_run[i], "cuda", variant[v]) in present) n++
+        text = text (text == "" ? "" : ", ") short(line_run[i]) " with " n (text == "" ? " strategies" : "")
+    }
     return text
 }
 function finding_fastest(    i, k, n, best, count, list, text, unsure) {
@@ -359,7 +363,7 @@ function finding_fastest(    i, k, n, best, count, list, text, unsure) {
     }
     for (i = 2; i <= n; i++) for (k = i; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { best = list[k]; list[k] = list[k - 1]; list[k - 1] = best }
     for (i = 1; i <= n; i++) text = text text_of(n, i) "`" list[i] "` in " count[list[i]]
-    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; boxes of " case_sizes() ", orders, Hex8 and Tet4, elastic and with tangents) the fastest is " text \
+    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; boxes of " case_sizes() ", Hex8 and Tet4, elastic and with tangents) the fastest is " text \
         (unsure ? "; in " unsure " intervals overlap" : "") " ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
 }
 function case_sizes(    i, least, most) {
@@ -430,13 +434,25 @@ function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
         (large ? "; for a fixed size the speed-up is " span_text("strong" large) " with " millions(large) (large == small ? "" : ", and " span_text("strong" small) " with " millions(small)) : "") \
         " ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
 }
-# Of the first run that has solves by several strategies: their share of a solve, and how far solves are apart.
-function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, nearest, wrong, other, dof_least, dof_most, x) {
-    for (r = 1; r <= n_run && !((r, "solves") in has_word && n_solver[r] > 2); r++) {}
-    if (r > n_run) fault("no current run has whole solves by several strategies")
+# Strategies with a time of whole solve i of a run.
+function solvers_of(r, i,    j, n) {
+    for (j = 1; j <= n_solver[r]; j++) if (((r, solve[r, i], solver[r, j], "solve") in mid)) n++
+    return n + 0
+}
+# Of the run that has most solves by several strategies: their share of a solve, and how far solves are apart.
+function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, nearest, wrong, other, dof_least, dof_most, x, best, cases, several) {
+    for (j = 1; j <= n_run; j++) {
+        if (!((j, "solves") in has_word)) continue
+        for (i = k = 0; i++ < n_solve[j];) if (solvers_of(j, i) > 1) k++
+        if (k > best + 0) { best = k; r = j }
+    }
+    if (!r) fault("no current run has whole solves by several strategies")
     least = nearest = dof_least = 1e9
     for (i = 1; i <= n_solve[r]; i++) {
-        fast = 1e9; slow = 0
+        k = solvers_of(r, i)
+        if (k < 2) continue
+        if (k > several + 0) several = k
+        cases++; fast = 1e9; slow = 0
         for (j = 1; j <= n_solver[r]; j++) {
             at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
             if (!((at, "solve") in mid)) continue
@@ -452,8 +468,8 @@ function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, near
         if (solve_dof[r, solve[r, i]] > dof_most) dof_most = solve_dof[r, solve[r, i]]
     }
     for (i = 1; i <= n_refusal[r]; i++) if (all_wrong(r, i)) wrong++; else other++
-    wrap("- **Whole solves**: in " n_solve[r] " cases (" sprintf("%.0f K to %.0f K", dof_least / 1e3, dof_most / 1e3) " degrees of freedom, " short(r) ", without CUDA graphs) " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) \
-        " of the time is the strategy's own work, and the slowest of " n_solver[r] " strategies takes " digits(nearest) " to " digits(apart) " times as long as the fastest" \
+    wrap("- **Whole solves**: in " cases " cases (" sprintf("%.0f K to %.0f K", dof_least / 1e3, dof_most / 1e3) " degrees of freedom, " short(r) ", without CUDA graphs) " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) \
+        " of the time is the strategy's own work, and the slowest of " several " strategies takes " digits(nearest) " to " digits(apart) " times as long as the fastest" \
         (wrong ? "; in " wrong " more no answer passed the check" : "") (other ? "; in " other " some strategies have no time" : "") \
         " ([table](" up "docs/findings.md#whole-solves)).", "  ")
 }

@@ -14,7 +14,7 @@
 
 /* --- the exponential function ------------------------------------------------------------------------ */
 
-enum { EXPONENT_LOWEST = -700 }; /* exp() stops to fall here */
+enum { EXPONENT_LOWEST = -700 }; /* exp() stops falling here */
 
 /* Exponents of all sizes, and around the places where the rounding to multiples of ln 2 changes. */
 static double some_exponent(int t)

@@ -81,7 +81,8 @@ enum {
     FE_HEX8_NAIVE = 3, /* the same with shape gradients summed corner by corner           */
     FE_N_KIND = 4
 };
-/* FE_BODY is inlined, FE_BOTH on host and device, too; FE_CALLED is compiled once in each file and called. */
+/* FE_BODY: inlined. FE_BOTH: inlined, for host and device. FE_CALLED: a call, which saves registers and build
+ * time. */
 #ifdef __CUDACC__
 #define FE_BODY static __device__ __forceinline__
 #define FE_BOTH static __host__ __device__ __forceinline__

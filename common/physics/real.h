@@ -156,7 +156,7 @@ FE_BODY fe_real fe_sqrt(fe_real a)
     return a;
 }
 FE_BODY fe_real fe_reciprocal(fe_real a) { return 1.0f / a; }
-FE_BODY fe_real fe_two_to(fe_real shifted)
+FE_BODY fe_real fe_two_to(fe_real shifted) /* doubles only; for floats it is compiled and never called */
 {
     return (fe_real)(((fe_mask)shifted + 1023) << (8 * sizeof(fe_scalar) - 12));
 }

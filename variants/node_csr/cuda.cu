@@ -158,7 +158,9 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
         FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_jacvec_lists, *m, *w, last, y);
     else if (op == FE_JACVEC_ELASTIC)
         FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_jacvec_elastic_lists, *m, *w, last, y);
-    FE_VOCE_tet4(else FE_LAUNCH, p->device, last, BLOCK_SIZE, node_csr_residual_voce_lists, *m, *w, last, y);
+    else {
+        FE_VOCE_tet4(FE_LAUNCH, p->device, last, BLOCK_SIZE, node_csr_residual_voce_lists, *m, *w, last, y);
+    }
     return FE_OK;
 }
 

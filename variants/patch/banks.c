@@ -2,7 +2,8 @@
  * that read different rows of one bank wait for each other. Which row a node has, and in which order its
  * corner forces are added, is free, so both are chosen such that few lanes meet. A row is three numbers, and
  * three has no divisor in common with the number of banks: rows r and s meet where r = s modulo the number of
- * banks. */
+ * banks. In mixed precision values take the room of doubles, so 32 lanes need two rounds at least, which rows
+ * of different banks need, too. */
 #include "variants/patch/assembly.h"
 
 #include <limits.h>
