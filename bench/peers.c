@@ -31,6 +31,12 @@ static const char help_text[] =
     "\n"
     "exit: 0 done; 1 the run failed; 2 bad input\n";
 
+#ifdef __SANITIZE_ADDRESS__
+/* PETSc, hypre and MPI leave memory of their own. The sanitizer asks this function. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
+#endif
+
 enum { MOST_REPETITIONS = 999 };
 enum { GAMG, BOOMERAMG, N_KIND };
 static const char *const kind_names[N_KIND] = {"gamg", "boomeramg"}, *const variant_names[N_KIND] = {
