@@ -16,9 +16,9 @@ function take_product(b, e, v, p, d,    m, at, unit, precision) {
     m = get("case") ~ /^box[0-9]+-distorted$/ ? "box" : get("case"); at = run SUBSEP b SUBSEP e
     precision = ("hardening" in column) && get("hardening") != "linear" ? get("hardening") : ("precision" in column) ? get("precision") : "double"
     if (!((at, m, d) in has_mesh)) { has_mesh[at, m, d] = 1; mesh[at, ++n_mesh[at]] = m; mesh_dof[at, n_mesh[at]] = d }
-    if (precision != "double" && p ~ /^jacvec/) has_floats[at, m, d, v] = 1
-    if (precision == "voce") has_law[at, m, d, v] = 1
-    if (("nj_per_dof" in column) && get("nj_per_dof") != "") { has_energy[at, m, d, v] = 1; energy["product", at, m, d, v, p, precision] = get("nj_per_dof") }
+    if (precision != "double" && p ~ /^jacvec/) is_shown["precision", at, m, d, v] = 1
+    if (precision == "voce") is_shown["hardening", at, m, d, v] = 1
+    if (("nj_per_dof" in column) && get("nj_per_dof") != "") { is_shown["energy", at, m, d, v] = 1; energy["product", at, m, d, v, p, precision] = get("nj_per_dof") }
     at = "product" SUBSEP at SUBSEP m SUBSEP d SUBSEP v SUBSEP p SUBSEP precision
     state[at] = get("status")
     if (state[at] != "ok") return
@@ -804,89 +804,57 @@ function meshes(    r, k, e, p, b, i, j, n, v, at, box, text, rule, any, drawn, 
 }
 # How far the sizes of two meshes are apart.
 function apart(at, i, j,    x) { x = mesh_dof[at, i] / mesh_dof[at, j]; return x > 1 ? x : 1 / x }
-# Products in three precisions, on all meshes; an empty cell: no row.
-function precisions(    r, k, b, e, v, i, j, m, n, kind, op, backends, text, at, any, begun) {
-    n = split("double mixed single", kind, " "); split("jacvec_elastic jacvec", op, " "); split("cuda host", backends, " ")
+# The cells of a line in the table of a part: products in three precisions, operations by two laws, energies.
+function product_cells(part, r, b, e, m, d, v,    i, j, n, op, kind, at, text) {
+    split(part == "hardening" ? "residual material" : "jacvec_elastic jacvec", op, " ")
+    n = split(part == "hardening" ? "double voce" : part == "energy" ? "double" : "double mixed single", kind, " ")
+    for (i = 1; i <= 2; i++) {
+        for (j = 1; j <= n; j++) {
+            at = product(r, b, e, m, d, v, op[i], kind[j])
+            text = text " " (part != "energy" ? cell(at) : at in energy ? digits(energy[at]) : "") " |"
+        }
+        for (j = 2; j <= n; j++) text = text " " quotient(product(r, b, e, m, d, v, op[i], kind[j]), product(r, b, e, m, d, v, op[i])) " |"
+    }
+    return text
+}
+# What a table of a part is of.
+function product_about(part, r, b,    place_of, link) {
+    place_of = (b == "host" ? "the " place(r, b) : "an " short(r))
+    link = part == "hardening" ? table_link(r) : "[rows](" up folder[r] "/kernels.csv)"
+    return (part == "energy" ? toupper(substr(place_of, 1, 1)) substr(place_of, 2) : unit_of(b) " on " place_of) ", order `auto`, commit " commit[r] " (" link ")" \
+        (lacks[r] == "" ? ":" : "; of this run " and_list(lacks[r]) " were not kept:")
+}
+# Products in three precisions, by two laws of hardening, or their energy, on all meshes of runs that prove the part; an
+# empty cell: no row.
+function product_tables(part, head, rule, none,    r, k, b, e, v, m, backends, at, any, begun) {
+    split("cuda host", backends, " ")
     for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
         b = backends[k]; begun = 0
-        if (!((r, "precision") in has_word)) continue
+        if (!((r, part) in has_word)) continue
         for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
             at = r SUBSEP b SUBSEP elements[e]
-            if (!((at, mesh[at, m], mesh_dof[at, m], any_name(v)) in has_floats)) continue
+            if (!((part, at, mesh[at, m], mesh_dof[at, m], any_name(v)) in is_shown)) continue
             if (!begun) {
                 begun = 1
                 if (any) out("")
                 any = 1
-                wrap(unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " short(r)) ", order `auto`, commit " commit[r] " ([rows](" up folder[r] "/kernels.csv))" \
-                    (lacks[r] == "" ? ":" : "; of this run " and_list(lacks[r]) " were not kept:"), ""); out("")
-                out("| element | mesh, DoF | strategy | `jacvec_elastic` double | mixed | single | mixed / double | single / double | `jacvec` double | mixed | single | mixed / double | single / double |")
-                out("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+                wrap(product_about(part, r, b), ""); out(""); out("| element | mesh, DoF | strategy |" head); out("|---|---|---|" rule)
             }
-            text = "| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |"
-            for (i = 1; i <= 2; i++) {
-                for (j = 1; j <= n; j++) text = text " " cell(product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i], kind[j])) " |"
-                for (j = 2; j <= n; j++)
-                    text = text " " quotient(product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i], kind[j]), \
-                        product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i])) " |"
-            }
-            out(text)
+            out("| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |" \
+                product_cells(part, r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v)))
         }
-        if (begun && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
+        if (part == "precision" && begun && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
     }
-    if (!any) out("No current run holds several precisions.")
+    if (!any) out("No current run holds " none ".")
 }
-# residual and material by both laws of hardening.
-function hardenings(    r, k, b, e, v, i, m, op, backends, text, at, line, voce, any) {
-    split("residual material", op, " "); split("cuda host", backends, " ")
-    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
-        b = backends[k]; line = 0
-        if (!((r, "hardening") in has_word)) continue
-        for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
-            at = r SUBSEP b SUBSEP elements[e]
-            if (!((at, mesh[at, m], mesh_dof[at, m], any_name(v)) in has_law)) continue
-            if (!line++) {
-                if (any) out("")
-                any = 1
-                wrap(unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " short(r)) ", order `auto`, commit " commit[r] " (" table_link(r) "):", ""); out("")
-                out("| element | mesh, DoF | strategy | `residual` linear | Voce | Voce / linear | `material` linear | Voce | Voce / linear |")
-                out("|---|---|---|---:|---:|---:|---:|---:|---:|")
-            }
-            text = "| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |"
-            for (i = 1; i <= 2; i++) {
-                at = product(r, b, elements[e], mesh[r, b, elements[e], m], mesh_dof[r, b, elements[e], m], any_name(v), op[i])
-                voce = product(r, b, elements[e], mesh[r, b, elements[e], m], mesh_dof[r, b, elements[e], m], any_name(v), op[i], "voce")
-                text = text " " cell(at) " | " cell(voce) " | " quotient(voce, at) " |"
-            }
-            out(text)
-        }
-    }
-    if (!any) out("No current run holds two laws of hardening.")
+function precisions() {
+    product_tables("precision", " `jacvec_elastic` double | mixed | single | mixed / double | single / double | `jacvec` double | mixed | single | mixed / double | single / double |", \
+        "---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|", "several precisions")
 }
-# Energy of products.
-function energies(    r, k, b, e, v, i, m, op, backends, text, at, line, key, any) {
-    split("jacvec_elastic jacvec", op, " "); split("cuda host", backends, " ")
-    for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
-        b = backends[k]; line = 0
-        if (!((r, "energy") in has_word)) continue
-        for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
-            at = r SUBSEP b SUBSEP elements[e]
-            if (!((at, mesh[at, m], mesh_dof[at, m], any_name(v)) in has_energy)) continue
-            if (!line++) {
-                if (any) out("")
-                any = 1
-                wrap((b == "host" ? "The " place(r, b) : "An " short(r)) ", order `auto`, commit " commit[r] " ([rows](" up folder[r] "/kernels.csv)):", ""); out("")
-                out("| element | mesh, DoF | strategy | `jacvec_elastic`, nJ/DoF | `jacvec`, nJ/DoF |"); out("|---|---|---|---:|---:|")
-            }
-            text = "| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |"
-            for (i = 1; i <= 2; i++) {
-                key = product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), op[i])
-                text = text " " (key in energy ? digits(energy[key]) : "") " |"
-            }
-            out(text)
-        }
-    }
-    if (!any) out("No current run holds energies.")
+function hardenings() {
+    product_tables("hardening", " `residual` linear | Voce | Voce / linear | `material` linear | Voce | Voce / linear |", "---:|---:|---:|---:|---:|---:|", "two laws of hardening")
 }
+function energies() { product_tables("energy", " `jacvec_elastic`, nJ/DoF | `jacvec`, nJ/DoF |", "---:|---:|", "energies") }
 function and_list(list,    w, n, i, text) {
     n = split(list, w, " ")
     for (i = 1; i <= n; i++) text = text (i == 1 ? "" : i == n ? " and " : ", ") "`" w[i] "`"

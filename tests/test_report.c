@@ -391,6 +391,16 @@ static void test_table_names_a_winner_only_where_intervals_part(void **state)
     free(table);
 }
 
+/* A row of a box in the order auto, all plastic, with an interval of a tenth on each side. */
+static fe_row plastic_row(double median)
+{
+    fe_row row = some_row();
+    row.mesh = "box5-distorted", row.order = "auto", row.numbering = "bisection";
+    row.plastic = 1.0, row.plastic_pattern = "clustered";
+    row.seconds = (fe_statistics){9, median, 0.9 * median, 1.1 * median, median};
+    return row;
+}
+
 /* Rows of mixed and single precision do not mix with those of double precision; a table compares them. */
 static void test_table_compares_precisions(void **state)
 {
@@ -401,11 +411,8 @@ static void test_table_compares_precisions(void **state)
     } rows[] = {{"double", 4e-3, 1e-15}, {"mixed", 2e-3, 3e-6}, {"single", 1e-3, 4e-6}};
     FILE *file = open_rows();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fe_row row = some_row();
-        const double median = rows[i].median;
-        row.precision = rows[i].precision, row.error = rows[i].error, row.mesh = "box5-distorted";
-        row.order = "auto", row.numbering = "bisection", row.plastic = 1.0, row.plastic_pattern = "clustered";
-        row.seconds = (fe_statistics){9, median, 0.9 * median, 1.1 * median, median};
+        fe_row row = plastic_row(rows[i].median);
+        row.precision = rows[i].precision, row.error = rows[i].error;
         fe_row_write(file, &row);
     }
     char *table = table_of(file);
@@ -427,12 +434,8 @@ static void test_table_compares_laws(void **state)
     static const double medians[6] = {2e-3, 4e-3, 1e-3, 8e-3, 4e-3, 5e-3}; /* linear, voce, linear, ... */
     FILE *file = open_rows();
     for (int i = 0; i < 6; i++) {
-        fe_row row = some_row();
-        const double median = medians[i];
+        fe_row row = plastic_row(medians[i]);
         row.operation = operations[i / 2], row.hardening = i % 2 ? "voce" : "linear";
-        row.mesh = "box5-distorted";
-        row.order = "auto", row.numbering = "bisection", row.plastic = 1.0, row.plastic_pattern = "clustered";
-        row.seconds = (fe_statistics){9, median, 0.9 * median, 1.1 * median, median};
         fe_row_write(file, &row);
     }
     char *table = table_of(file);

@@ -241,7 +241,7 @@ static void four_points_are_refused(void **state)
     child_must(2, "solve bar.json --mesh tet.msh --tet-points 4 --threads 1 --result four.json");
 }
 
-/* Near the solution of a clamped, bent cube each residual is the square of the one before, but for a factor,
+/* Near the solution of a clamped, bent cube each residual is the square of the one before times a factor,
  * which needs H' at the end of the step in the tangent. Exponents of 1.7 and more (2 in the limit) where the
  * residual is between 3e-3 and 1e-11 of the load. */
 static void newton_is_quadratic(void **state)
