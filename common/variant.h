@@ -11,7 +11,7 @@
 
 struct fe_device;
 /* The same coordinates and tangent in floats, on the device, for tables of mixed and single precision. NULL
- * where there is none. Coordinates are those from the mean of all nodes of the rank. */
+ * where there is none. Coordinates are those from one node of the rank. */
 typedef struct fe_floats {
     float *x;       /* [n_local][3] */
     float *tangent; /* point array, which material() brings up to date */
@@ -43,6 +43,10 @@ typedef struct fe_assembly {
     /* Called once; timed separately. Memory comes from fe_device_allocate. NULL where there is nothing to set
      * up. */
     fe_status (*setup)(fe_problem *p, void **work);
+    /* A table in single precision, which then serves elastic products alone (fe_multigrid): setup without the
+     * searching and sorting, from the work that the same strategy's table in double precision has found and
+     * keeps. NULL: setup is called. */
+    fe_status (*setup_from)(fe_problem *p, void *in_double, void **work);
     /* r += f_int(displacement), from the committed state, without side effect. */
     fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r);
     /* Trial state and tangent at the displacement; sets view.elastic. */
@@ -80,6 +84,8 @@ typedef struct fe_variant {
         return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part,                        \
                       (const fe_number *)direction, (fe_number *)y);                                         \
     }
+/* .setup_from = FE_SETUP_FROM(mine): in the table of single precision alone. */
+#define FE_SETUP_FROM(function) (FE_PRECISION == FE_SINGLE ? (function) : NULL)
 /* The table itself, NAME_host or NAME_cuda: FE_TABLE(mine_host, .residual = residual, ...). A file with one
  * is compiled for each precision. */
 #ifdef __cplusplus
@@ -121,8 +127,12 @@ const fe_variant *fe_variant_find(const char *name);
 /* The table of a precision; NULL where there is none. */
 const fe_assembly *fe_variant_table(const fe_variant *variant, int cuda, int precision);
 
-/* Makes the floats that a precision needs, unless they are there. */
+/* The table of the same strategy and backend in another precision; NULL where there is none. */
+const fe_assembly *fe_assembly_in(const fe_assembly *a, int precision);
+
+/* Makes the floats that a precision needs, unless they are there; or the coordinates alone. */
 fe_status fe_problem_open_floats(fe_problem *p, int precision);
+fe_status fe_problem_open_coordinates(fe_problem *p);
 /* The problem as operations of a precision see it: its view has coordinates and tangents in that precision's
  * numbers (fe_coordinates, fe_tangents). */
 fe_problem fe_problem_in(const fe_problem *p, int precision);
@@ -134,6 +144,9 @@ fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, 
 /* Makes the floats of the table's precision and calls setup where there is one; *work is NULL otherwise.
  * FE_BAD_INPUT where the precision does not have the element kind. */
 fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work);
+/* The same of a table in single precision for elastic products alone: without a tangent in floats.
+ * in_double: the work of the strategy's table in double precision. */
+fe_status fe_assembly_set_up_elastic(const fe_assembly *single, fe_problem *p, void *in_double, void **work);
 
 #ifdef __cplusplus
 }

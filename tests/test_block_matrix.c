@@ -173,6 +173,15 @@ static void assert_vector(fe_device *d, const vector *v, int wide, const double 
     free(found), free(single);
 }
 
+static void assert_clear(fe_device *d, const vector *v)
+{
+    float *found = room(v->n, sizeof *found), *zero = room(v->n, sizeof *zero);
+    memset(zero, 0, v->n * sizeof *zero);
+    must(d->ops->memory.download(d, v->n * sizeof *found, v->narrow, found));
+    assert_memory_equal(found, zero, v->n * sizeof *zero);
+    free(found), free(zero);
+}
+
 static const int row_counts[] = {1, 2, 63, 2500}; /* few rows have several warps each on a device */
 
 /* y = M x, b - M x and y + M x of 6 × 6 blocks, and a sweep. */
@@ -229,21 +238,18 @@ static void test_transfer(void **state)
         vector b = open_vector(d, 3 * fine), Ax = open_vector(d, 3 * fine), left = open_vector(d, 3 * fine),
                coarse = open_vector(d, 6 * n), from = open_vector(d, 6 * fine), x = open_vector(d, 3 * n),
                clear = open_vector(d, 3 * n);
-        double *right = room((size_t)(6 * n), sizeof *right), *size = room((size_t)(6 * n), sizeof *size),
-               *zero = room((size_t)(6 * n), sizeof *zero);
-        must(ops->fine_residual(d, fine, b.wide, Ax.wide, left.narrow));
+        double *right = room((size_t)(6 * n), sizeof *right), *size = room((size_t)(6 * n), sizeof *size);
+        must(ops->fine_residual(d, fine, b.narrow, Ax.narrow, left.narrow));
         must(ops->fine_restrict(d, &R.M, left.narrow, coarse.narrow));
         for (int i = 0; i < 3 * fine; i++) b.host[i] = (float)(b.host[i] - Ax.host[i]);
         multiply(&R, b.host, right, size);
         assert_vector(d, &coarse, 0, right, size);
-        must(ops->fine_prolong(d, &P.M, from.narrow, x.wide, clear.wide));
+        must(ops->fine_prolong(d, &P.M, from.narrow, x.narrow, clear.narrow));
         multiply(&P, from.host, right, size);
         for (int i = 0; i < 3 * n; i++) right[i] += x.host[i];
-        assert_vector(d, &x, 1, right, size);
-        memset(right, 0, (size_t)(3 * n) * sizeof *right);
-        must(d->ops->memory.download(d, clear.n * sizeof *zero, clear.wide, zero));
-        assert_memory_equal(zero, right, clear.n * sizeof *zero);
-        free(right), free(size), free(zero);
+        assert_vector(d, &x, 0, right, size);
+        assert_clear(d, &clear);
+        free(right), free(size);
         vector *all[] = {&b, &Ax, &left, &coarse, &from, &x, &clear};
         for (int i = 0; i < 7; i++) close_vector(d, all[i]);
         give_back(&R), give_back(&P);
@@ -251,13 +257,56 @@ static void test_transfer(void **state)
     }
 }
 
+/* Sweeps of the finest level: the first one; one more; and one that leaves x as doubles. */
+static void test_fine_sweeps(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int last = 0; last < 2; last++) {
+        dense_run *t = dense_open(backend, 1, 1, 0);
+        fe_device *d = t->device;
+        const fe_block_ops *ops = fe_block_ops_of(d);
+        enum { N = 1001 };
+        static const int place[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}};
+        const fe_sweep first = {0.0f, 0.5f}, sweep = {0.25f, 0.75f};
+        vector exact = open_vector(d, 3 * N), b = open_vector(d, 3 * N), Ax = open_vector(d, 3 * N),
+               direction = open_vector(d, 3 * N), x = open_vector(d, 3 * N), out = open_vector(d, 3 * N),
+               D = open_vector(d, 6 * N);
+        double *start = room(3 * N, sizeof *start), *right = room(3 * N, sizeof *right),
+               *moved = room(3 * N, sizeof *moved), *size = room(3 * N, sizeof *size);
+        for (int i = 0; i < 3 * N; i++) {
+            const double *own = D.host + i / 3 * 6, *r = exact.host + i / 3 * 3,
+                         *product = Ax.host + i / 3 * 3;
+            start[i] = moved[i] = size[i] = 0.0;
+            for (int c = 0; c < 3; c++) {
+                const double entry = own[place[i % 3][c]];
+                start[i] += 0.5 * entry * (double)(float)r[c];
+                moved[i] += 0.75 * entry * (r[c] - product[c]);
+                size[i] += fabs(entry) * (fabs(r[c]) + fabs(product[c]));
+            }
+            moved[i] += 0.25 * start[i];
+            right[i] = start[i] + moved[i];
+        }
+        must(ops->fine_start(d, N, D.narrow, first, exact.wide, b.narrow, direction.narrow, x.narrow));
+        assert_vector(d, &b, 0, exact.host, size);
+        assert_vector(d, &direction, 0, start, size);
+        assert_vector(d, &x, 0, start, size);
+        must(ops->fine_sweep(d, N, D.narrow, sweep, b.narrow, Ax.narrow, direction.narrow, x.narrow,
+                             Ax.narrow, last ? out.wide : NULL));
+        assert_clear(d, &Ax);
+        if (!last) assert_vector(d, &direction, 0, moved, size);
+        assert_vector(d, last ? &out : &x, last, right, size);
+        free(start), free(right), free(moved), free(size);
+        vector *all[] = {&exact, &b, &Ax, &direction, &x, &out, &D};
+        for (int i = 0; i < 7; i++) close_vector(d, all[i]);
+        dense_close(t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const subject subjects[] = {
-        {"rounding", test_rounding},
-        {"not finite", test_not_finite},
-        {"coarse", test_coarse},
-        {"transfer", test_transfer},
+        {"rounding", test_rounding}, {"not finite", test_not_finite},   {"coarse", test_coarse},
+        {"transfer", test_transfer}, {"fine sweeps", test_fine_sweeps},
     };
     return dense_main("block matrix", NULL, sizeof subjects / sizeof *subjects, subjects, argc, argv);
 }

@@ -50,8 +50,9 @@ static fe_status by_the_finer_level(bench *t, int at)
     fe_coarse_level *l = &t->m.coarse[at], *finer = l - 1;
     FE_TRY(refresh(t, l, l->x));
     if (at == 0) {
-        FE_TRY(d->ops->memory.zero(d, t->n * sizeof *t->x, t->x));
-        FE_TRY(ops->fine_prolong(d, &l->P, l->x, t->x, NULL));
+        FE_TRY(d->ops->memory.zero(d, t->n * sizeof *t->m.x, t->m.x));
+        FE_TRY(ops->fine_prolong(d, &l->P, l->x, t->m.x, NULL));
+        FE_TRY(ops->widen(d, t->n, t->m.x, t->x));
         FE_TRY(apply_elastic(t, t->x, t->y));
         if (l->halo) FE_TRY(fe_comm_exchange(t->comm, FE_HALO_NODES, t->y));
         FE_TRY(ops->narrow(d, 3 * (size_t)t->share.n_local, t->y, t->m.direction));

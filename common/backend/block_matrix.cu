@@ -98,8 +98,9 @@ template <int TEAM> __device__ int team_row(int n_row, bool *owner)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    block_fine_sweep(int n, const float *__restrict__ inverse, fe_sweep sweep, const double *__restrict__ b,
-                     const double *Ax, float *__restrict__ direction, double *__restrict__ x, double *clear)
+    block_fine_start(int n, const float *__restrict__ inverse, fe_sweep sweep,
+                     const double *__restrict__ exact_b, float *__restrict__ b, float *__restrict__ direction,
+                     float *__restrict__ x)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
@@ -108,23 +109,46 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int c = 0; c < 6; c++) D[c] = inverse[6 * (size_t)i + c];
 #pragma unroll
-    for (int c = 0; c < 3; c++) r[c] = (float)(Ax ? b[at + c] - Ax[at + c] : b[at + c]);
+    for (int c = 0; c < 3; c++) r[c] = (float)exact_b[at + c];
+    fe_apply_six(D, r, y);
+#pragma unroll
+    for (int c = 0; c < 3; c++) b[at + c] = r[c], direction[at + c] = x[at + c] = sweep.new_factor * y[c];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    block_fine_sweep(int n, const float *__restrict__ inverse, fe_sweep sweep, const float *__restrict__ b,
+                     const float *Ax, float *__restrict__ direction, float *__restrict__ x, float *clear,
+                     double *__restrict__ out)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    const size_t at = 3 * (size_t)i;
+    float D[6], r[3], y[3], old[3], here[3];
+#pragma unroll
+    for (int c = 0; c < 6; c++) D[c] = inverse[6 * (size_t)i + c];
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        r[c] = b[at + c] - Ax[at + c], old[c] = direction[at + c], here[c] = x[at + c];
     fe_apply_six(D, r, y);
 #pragma unroll
     for (int c = 0; c < 3; c++) {
-        const float d = sweep.new_factor * y[c] + (Ax ? sweep.old_factor * direction[at + c] : 0.0f);
-        direction[at + c] = d;
-        x[at + c] = (Ax ? x[at + c] : 0.0) + (double)d;
-        if (clear) clear[at + c] = 0.0;
+        const float d = sweep.new_factor * y[c] + sweep.old_factor * old[c];
+        if (clear) clear[at + c] = 0.0f;
+        if (out) {
+            out[at + c] = (double)(here[c] + d);
+        } else {
+            direction[at + c] = d;
+            x[at + c] = here[c] + d;
+        }
     }
 }
 
 __global__ void __launch_bounds__(THREADS)
-    block_fine_residual(size_t n, const double *__restrict__ b, const double *__restrict__ Ax,
+    block_fine_residual(size_t n, const float *__restrict__ b, const float *__restrict__ Ax,
                         float *__restrict__ r)
 {
     const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-    if (i < n) r[i] = (float)(b[i] - Ax[i]);
+    if (i < n) r[i] = b[i] - Ax[i];
 }
 
 template <int WARPS>
@@ -141,8 +165,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, double *__restrict__ x,
-                       double *__restrict__ clear)
+    block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, float *__restrict__ x,
+                       float *__restrict__ clear)
 {
     enum { TEAM = 8 };
     bool owner;
@@ -150,8 +174,8 @@ __global__ void __launch_bounds__(THREADS)
     float sum[3];
     times_row<3, 6, TEAM>(P, i, coarse, sum);
     if (!owner || lane >= 3) return;
-    x[3 * (size_t)i + lane] += (double)entry_of<3>(sum, lane);
-    if (clear) clear[3 * (size_t)i + lane] = 0.0;
+    x[3 * (size_t)i + lane] += entry_of<3>(sum, lane);
+    if (clear) clear[3 * (size_t)i + lane] = 0.0f;
 }
 
 /* r = b - A x of a row, then D^-1 r. */
@@ -236,14 +260,21 @@ __global__ void block_noise(size_t n, double *x)
     if (i < n) x[i] = fe_noise(i);
 }
 
-static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
-                            const double *Ax, float *direction, double *x, double *clear)
+static fe_status fine_start(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
+                            float *b, float *direction, float *x)
 {
-    FE_LAUNCH(d, n, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear);
+    FE_LAUNCH(d, n, THREADS, block_fine_start, n, inverse, sweep, exact_b, b, direction, x);
     return FE_OK;
 }
 
-static fe_status fine_residual(fe_device *d, int n, const double *b, const double *Ax, float *r)
+static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
+                            const float *Ax, float *direction, float *x, float *clear, double *out)
+{
+    FE_LAUNCH(d, n, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear, out);
+    return FE_OK;
+}
+
+static fe_status fine_residual(fe_device *d, int n, const float *b, const float *Ax, float *r)
 {
     FE_LAUNCH(d, 3 * (size_t)n, THREADS, block_fine_residual, 3 * (size_t)n, b, Ax, r);
     return FE_OK;
@@ -259,8 +290,8 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const flo
     return FE_OK;
 }
 
-static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
-                              double *clear)
+static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
+                              float *clear)
 {
     FE_LAUNCH(d, 8 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
     return FE_OK;
@@ -318,6 +349,7 @@ static fe_status noise(fe_device *d, size_t n, double *x)
 }
 
 extern "C" const fe_block_ops fe_block_ops_cuda = {
+    .fine_start = fine_start,
     .fine_sweep = fine_sweep,
     .fine_residual = fine_residual,
     .fine_restrict = fine_restrict,

@@ -6,8 +6,8 @@
  * block, and sums are in single precision. A matrix that is symmetric stays so, and P stays the transpose of
  * R, so the cycle is as symmetric and positive as with the entries that were given (docs/preconditioner.md).
  *
- * The finest level is not stored: its vectors are those of the solver, [n][3] doubles, its products come from
- * a strategy. Coarser levels have 6 unknowns a node and vectors of floats. A smoothing sweep is
+ * The finest level is not stored: its vectors are [n][3] floats, its products come from a strategy in single
+ * precision. Coarser levels have 6 unknowns a node. A smoothing sweep is
  *
  *     direction = old direction + new D^-1 (b - A x)      x += direction
  *
@@ -43,17 +43,19 @@ typedef struct fe_sweep {
 } fe_sweep;
 
 typedef struct fe_block_ops {
-    /* Finest level: D^-1 of a node is xx yy zz xy yz xz. Ax: A x, or NULL where x is zero: it need not be set
-     * then, and neither need `direction`. clear [n][3], which may be Ax, or NULL: set to zero for the next
-     * product. */
-    fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
-                            const double *Ax, float *direction, double *x, double *clear);
-    fe_status (*fine_residual)(fe_device *d, int n, const double *b, const double *Ax,
+    /* Finest level: D^-1 of a node is xx yy zz xy yz xz. The first sweep, with x = 0; b is rounded before. */
+    fe_status (*fine_start)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
+                            float *b, float *direction, float *x);
+    /* clear [n][3], which may be Ax, or NULL: set to zero for the next product. out NULL, or x, which then
+     * need not be kept. */
+    fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
+                            const float *Ax, float *direction, float *x, float *clear, double *out);
+    fe_status (*fine_residual)(fe_device *d, int n, const float *b, const float *Ax,
                                float *r); /* r = b - A x of n nodes */
     fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const float *r,
                                float *coarse); /* R r */
-    fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
-                              double *clear); /* x += P coarse */
+    fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
+                              float *clear); /* x += P coarse */
     /* Coarser levels: D^-1 is [n][6][6]; x NULL: zero. `out` must not be x. */
     fe_status (*sweep)(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                        const float *b, const float *x, float *direction, float *out);

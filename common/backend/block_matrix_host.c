@@ -86,27 +86,41 @@ static inline __attribute__((always_inline)) void times_row(int rows, const fe_b
     add_up(rows, 6, sum, row);
 }
 
-static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *b,
-                            const double *Ax, float *direction, double *x, double *clear)
+static fe_status fine_start(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
+                            float *b, float *direction, float *x)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n; i++) {
+        float y[3];
+        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) b[j] = (float)exact_b[j];
+        fe_apply_six(inverse + 6 * (size_t)i, b + 3 * (size_t)i, y);
+        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) direction[j] = x[j] = sweep.new_factor * y[c];
+    }
+    return FE_OK;
+}
+
+static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
+                            const float *Ax, float *direction, float *x, float *clear, double *out)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < n; i++) {
         float r[3], y[3];
-        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) r[c] = (float)(Ax ? b[j] - Ax[j] : b[j]);
+        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) r[c] = b[j] - Ax[j];
         fe_apply_six(inverse + 6 * (size_t)i, r, y);
         for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) {
-            direction[j] = sweep.new_factor * y[c] + (Ax ? sweep.old_factor * direction[j] : 0.0f);
-            x[j] = (Ax ? x[j] : 0.0) + (double)direction[j];
-            if (clear) clear[j] = 0.0;
+            direction[j] = sweep.new_factor * y[c] + sweep.old_factor * direction[j];
+            x[j] += direction[j];
+            if (clear) clear[j] = 0.0f;
+            if (out) out[j] = (double)x[j];
         }
     }
     return FE_OK;
 }
 
-static fe_status fine_residual(fe_device *d, int n, const double *b, const double *Ax, float *r)
+static fe_status fine_residual(fe_device *d, int n, const float *b, const float *Ax, float *r)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (size_t i = 0; i < 3 * (size_t)n; i++) r[i] = (float)(b[i] - Ax[i]);
+    for (size_t i = 0; i < 3 * (size_t)n; i++) r[i] = b[i] - Ax[i];
     return FE_OK;
 }
 
@@ -127,16 +141,16 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const flo
     return FE_OK;
 }
 
-static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, double *x,
-                              double *clear)
+static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
+                              float *clear)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < P->n_row; i++) {
         float sum[6];
         times_row(3, P, i, coarse, sum);
         for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) {
-            x[j] += (double)sum[c];
-            if (clear) clear[j] = 0.0;
+            x[j] += sum[c];
+            if (clear) clear[j] = 0.0f;
         }
     }
     return FE_OK;
@@ -221,6 +235,7 @@ static fe_status noise(fe_device *d, size_t n, double *x)
 }
 
 const fe_block_ops fe_block_ops_host = {
+    .fine_start = fine_start,
     .fine_sweep = fine_sweep,
     .fine_residual = fine_residual,
     .fine_restrict = fine_restrict,

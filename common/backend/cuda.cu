@@ -283,6 +283,18 @@ static fe_status cuda_take_nodes(fe_device *d, int n, const int *node, const dou
     return FE_OK;
 }
 
+__global__ void round_nodes(size_t n, const double *x, const double *origin, float *out)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = (float)(x[i] - origin[i % 3]);
+}
+
+static fe_status cuda_round_nodes(fe_device *d, int n, int origin, const double *x, float *out)
+{
+    FE_LAUNCH(d, 3 * (size_t)n, BLOCK_SIZE, round_nodes, 3 * (size_t)n, x, x + 3 * (size_t)origin, out);
+    return FE_OK;
+}
+
 __global__ void take_sum(int n, const int *at, const double *x, double *out)
 {
     double sum = 0.0;
@@ -398,6 +410,7 @@ const fe_backend fe_backend_cuda = {
                .take = cuda_take,
                .take_sum = cuda_take_sum,
                .take_nodes = cuda_take_nodes,
+               .round_nodes = cuda_round_nodes,
                .square_root = cuda_square_root},
     .column = {.dots = fe_cuda_dots,
                .dots_pair = fe_cuda_dots_pair,

@@ -64,6 +64,8 @@ typedef struct fe_vector_operations {
     fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x, double *out);
     /* out [n][3] = rows of x */
     fe_status (*take_nodes)(fe_device *d, int n, const int *node, const double *x, double *out);
+    /* out [n][3] in single precision = rows of x minus row `origin` */
+    fe_status (*round_nodes)(fe_device *d, int n, int origin, const double *x, float *out);
     fe_status (*square_root)(fe_device *d, double *a); /* scalar: *a = sqrt(*a) */
 } fe_vector_operations;
 

@@ -156,6 +156,15 @@ static fe_status host_take_nodes(fe_device *d, int n, const int *node, const dou
     return FE_OK;
 }
 
+static fe_status host_round_nodes(fe_device *d, int n, int origin, const double *x, float *out)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n; i++)
+        for (size_t c = 0; c < 3; c++)
+            out[3 * (size_t)i + c] = (float)(x[3 * (size_t)i + c] - x[3 * (size_t)origin + c]);
+    return FE_OK;
+}
+
 static fe_status host_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
 {
     (void)d;
@@ -260,6 +269,7 @@ const fe_backend fe_backend_host = {
                .take = host_take,
                .take_sum = host_take_sum,
                .take_nodes = host_take_nodes,
+               .round_nodes = host_round_nodes,
                .square_root = host_square_root},
     .column = {.dots = fe_host_dots,
                .dots_pair = fe_host_dots_pair,

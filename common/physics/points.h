@@ -47,10 +47,10 @@ FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e)
 }
 FE_BODY fe_real fe_turn_sign(int kind, fe_index turn)
 {
-    fe_real sign = fe_splat(1.0f);
-    if (fe_corners(kind) == 8)
-        for (int l = 0; l < FE_LANES; l++) sign[l] = __builtin_parity((unsigned)turn.lane[l]) ? -1.0f : 1.0f;
-    return sign;
+    if (fe_corners(kind) != 8) return fe_splat(1.0f);
+#define SIGN(l) (__builtin_parity((unsigned)turn.lane[l]) ? -1.0f : 1.0f)
+    return FE_FROM_LANES(SIGN);
+#undef SIGN
 }
 #endif
 

@@ -1,6 +1,7 @@
 /* Both parts of an operation on a rank: one after the other, or the border and its exchange on the side
  * stream while the interior runs. */
 #include "common/problem/apply.h"
+#include "common/backend/block_matrix.h"
 
 typedef struct application {
     fe_problem problem; /* in the table's precision */
@@ -8,9 +9,10 @@ typedef struct application {
     void *work;
     fe_comm *comm;
     fe_forces forces;
-    double *displacement, *y;
-    size_t number; /* bytes of one of theirs */
-    int cleared;   /* y is, where the strategy needs it */
+    void *displacement, *y;
+    size_t number;     /* bytes of one of theirs */
+    int cleared;       /* y is, where the strategy needs it */
+    double *exchanged; /* of floats: [n_local][3], where ghosts are exchanged as doubles */
 } application;
 
 static fe_status compute(const application *p, fe_part part)
@@ -32,26 +34,54 @@ static fe_status enter(fe_device *d, int phase)
     return phase < FE_N_PHASE ? d->ops->phase(d, phase) : FE_OK;
 }
 
+/* An exchange of floats: only nodes of the border are ghosts elsewhere. */
+static fe_status begin_single(const fe_problem *p, fe_comm *comm, const float *x, double *exchanged)
+{
+    const size_t from = 3 * (size_t)p->view.n_node_interior, end = 3 * (size_t)p->view.n_owned;
+    FE_TRY(fe_block_ops_of(p->device)->widen(p->device, end - from, x + from, exchanged + from));
+    return comm->ops->exchange_begin(comm, FE_HALO_NODES, exchanged);
+}
+static fe_status end_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
+{
+    const size_t from = 3 * (size_t)p->view.n_owned, end = 3 * (size_t)p->view.n_local;
+    FE_TRY(comm->ops->exchange_end(comm, FE_HALO_NODES, exchanged));
+    return fe_block_ops_of(p->device)->narrow(p->device, end - from, exchanged + from, x + from);
+}
+
+static fe_status begin(const application *p)
+{
+    if (p->exchanged) return begin_single(&p->problem, p->comm, p->displacement, p->exchanged);
+    return p->comm->ops->exchange_begin(p->comm, FE_HALO_NODES, p->displacement);
+}
+static fe_status end(const application *p)
+{
+    if (p->exchanged) return end_single(&p->problem, p->comm, p->displacement, p->exchanged);
+    return p->comm->ops->exchange_end(p->comm, FE_HALO_NODES, p->displacement);
+}
+
 /* begin or end of the exchange */
-static fe_status exchange(const application *p, fe_status (*step)(fe_comm *, int, double *), int phase)
+static fe_status exchange(const application *p, fe_status (*step)(const application *), int phase)
 {
     FE_TRY(enter(p->problem.device, phase < FE_N_PHASE ? FE_PHASE_EXCHANGE : phase));
-    FE_TRY(step(p->comm, FE_HALO_NODES, p->displacement));
+    FE_TRY(step(p));
     return enter(p->problem.device, phase);
 }
 
 static fe_status in_turn(const application *p, int border, int phase)
 {
-    if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_begin, phase));
+    if (p->comm) FE_TRY(exchange(p, begin, phase));
     FE_TRY(clear(p));
     FE_TRY(compute(p, FE_INTERIOR));
-    if (p->comm) FE_TRY(exchange(p, p->comm->ops->exchange_end, phase));
+    if (p->comm) FE_TRY(exchange(p, end, phase));
     return border ? compute(p, FE_BORDER) : FE_OK;
 }
 
 static fe_status exchange_and_border(const application *p)
 {
-    if (p->comm) FE_TRY(fe_comm_exchange(p->comm, FE_HALO_NODES, p->displacement));
+    if (p->comm) {
+        FE_TRY(begin(p));
+        FE_TRY(end(p));
+    }
     return compute(p, FE_BORDER);
 }
 
@@ -78,26 +108,43 @@ static fe_status run(const application *all, int phase)
     return beside ? side_by_side(all) : in_turn(all, border, phase);
 }
 
+static fe_status apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
+                       int phase, void *displacement, void *y, int cleared, double *exchanged)
+{
+    const application all = {.problem = fe_problem_in(p, a->precision),
+                             .assembly = a,
+                             .work = work,
+                             .comm = comm,
+                             .forces = forces,
+                             .displacement = displacement,
+                             .y = y,
+                             .number = a->precision == FE_SINGLE ? sizeof(float) : sizeof(double),
+                             .cleared = cleared,
+                             .exchanged = exchanged};
+    return run(&all, phase);
+}
+
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y)
 {
-    const application all = {
-        fe_problem_in(p, a->precision), a, work, comm, forces, displacement, y, sizeof *y, 0};
-    return run(&all, phase);
-}
-
-fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
-                           fe_forces forces, int phase, double *displacement, double *y)
-{
-    const application all = {
-        fe_problem_in(p, a->precision), a, work, comm, forces, displacement, y, sizeof *y, 1};
-    return run(&all, phase);
+    return apply(p, a, work, comm, forces, phase, displacement, y, 0, NULL);
 }
 
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
-                          const float *displacement, float *y)
+                          float *displacement, float *y)
 {
-    const application all = {fe_problem_in(p, FE_SINGLE), a,         work,      NULL, forces,
-                             (void *)displacement,        (void *)y, sizeof *y, 0};
-    return run(&all, FE_N_PHASE);
+    return apply(p, a, work, NULL, forces, FE_N_PHASE, displacement, y, 0, NULL);
+}
+
+fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
+                                  fe_forces forces, int phase, float *displacement, float *y,
+                                  double *exchanged)
+{
+    return apply(p, a, work, comm, forces, phase, displacement, y, 1, exchanged);
+}
+
+fe_status fe_exchange_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
+{
+    FE_TRY(begin_single(p, comm, x, exchanged));
+    return end_single(p, comm, x, exchanged);
 }

@@ -3,33 +3,16 @@
 #include "common/backend/device.h"
 #include "common/variant.h"
 
-#include <stdlib.h>
-
-/* Far from the origin floats would not tell neighbouring nodes apart, so coordinates are those from the mean.
+/* Far from the origin floats would not tell neighbouring nodes apart, so coordinates are those from one node.
  */
-static void round_coordinates(const double *x, size_t n, float *rounded)
-{
-    double mean[3] = {0.0, 0.0, 0.0};
-    for (size_t i = 0; i < 3 * n; i++) mean[i % 3] += x[i] / (double)n;
-    for (size_t i = 0; i < 3 * n; i++) rounded[i] = (float)(x[i] - mean[i % 3]);
-}
-
-static fe_status open_coordinates(fe_problem *p)
+fe_status fe_problem_open_coordinates(fe_problem *p)
 {
     fe_device *d = p->device;
-    const size_t n = (size_t)p->view.n_local;
-    double *x = NULL;
-    float *rounded = NULL;
-    FE_ALLOCATE(x, 3 * n, "coordinates in floats");
-    fe_status status = fe_allocate(3 * n, sizeof *rounded, "coordinates in floats", (void **)&rounded);
-    if (status == FE_OK) status = d->ops->memory.download(d, 3 * n * sizeof *x, p->view.x, x);
-    if (status == FE_OK) {
-        round_coordinates(x, n, rounded);
-        status = fe_device_upload(d, 3 * n, sizeof *rounded, rounded, "coordinates in floats",
-                                  (void **)&p->floats.x);
-    }
-    free(x), free(rounded);
-    return status;
+    const int n = p->view.n_local;
+    if (p->floats.x) return FE_OK;
+    FE_TRY(fe_device_allocate(d, 3 * (size_t)n, sizeof *p->floats.x, "coordinates in floats",
+                              (void **)&p->floats.x));
+    return d->ops->vector.round_nodes(d, n, n / 2, p->view.x, p->floats.x);
 }
 
 fe_status fe_problem_open_floats(fe_problem *p, int precision)
@@ -39,7 +22,7 @@ fe_status fe_problem_open_floats(fe_problem *p, int precision)
     if (!p->floats.tangent)
         FE_TRY(fe_device_allocate(p->device, n, sizeof *p->floats.tangent, "tangent in floats",
                                   (void **)&p->floats.tangent));
-    return precision == FE_SINGLE && !p->floats.x ? open_coordinates(p) : FE_OK;
+    return precision == FE_SINGLE ? fe_problem_open_coordinates(p) : FE_OK;
 }
 
 fe_problem fe_problem_in(const fe_problem *p, int precision)
@@ -50,12 +33,26 @@ fe_problem fe_problem_in(const fe_problem *p, int precision)
     return in;
 }
 
+static fe_status check_kind(const fe_assembly *a, const fe_problem *p)
+{
+    if (fe_precision_has(a->precision, p->kind)) return FE_OK;
+    return fe_fail(FE_BAD_INPUT, "%s: there is no %s precision of these elements, only of tet4 and hex8",
+                   fe_kind_name(p->kind), fe_precision_name(a->precision));
+}
+
 fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work)
 {
     *work = NULL;
-    if (!fe_precision_has(a->precision, p->kind))
-        return fe_fail(FE_BAD_INPUT, "%s: there is no %s precision of these elements, only of tet4 and hex8",
-                       fe_kind_name(p->kind), fe_precision_name(a->precision));
+    FE_TRY(check_kind(a, p));
     FE_TRY(fe_problem_open_floats(p, a->precision));
     return a->setup ? a->setup(p, work) : FE_OK;
+}
+
+fe_status fe_assembly_set_up_elastic(const fe_assembly *single, fe_problem *p, void *in_double, void **work)
+{
+    *work = NULL;
+    FE_TRY(check_kind(single, p));
+    FE_TRY(fe_problem_open_coordinates(p));
+    if (single->setup_from) return single->setup_from(p, in_double, work);
+    return single->setup ? single->setup(p, work) : FE_OK;
 }

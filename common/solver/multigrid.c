@@ -15,21 +15,31 @@ void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *swee
     }
 }
 
-static fe_status elastic_product(fe_multigrid *m, int cleared, double *x, double *y)
+static fe_problem elastic_problem(const fe_multigrid *m)
 {
     fe_problem elastic = *m->problem;
-    elastic.view.elastic = 1;
-    FE_TRY((cleared ? fe_apply_cleared : fe_apply)(&elastic, m->assembly, m->work, m->comm,
-                                                   m->assembly->jacvec, FE_PHASE_PRECONDITION_PRODUCT, x, y));
+    elastic.view.elastic = 1, elastic.floats = m->floats;
+    return elastic;
+}
+
+fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
+{
+    const fe_problem elastic = elastic_problem(m);
+    FE_TRY(fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec,
+                    FE_PHASE_PRECONDITION_PRODUCT, x, y));
     return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
 }
 
-fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y) { return elastic_product(m, 0, x, y); }
-
-/* The product of z in m->product, which is clear before. Whoever reads it last clears it again, which saves a
- * pass over memory. */
-static fe_status fine_product(fe_multigrid *m, double *z) { return elastic_product(m, 1, z, m->product); }
-static double *to_clear(const fe_multigrid *m) { return m->assembly->traits & FE_STORES ? NULL : m->product; }
+/* The product of m->x in m->product, which is clear before. Whoever reads it last clears it again, which
+ * saves a pass over memory. z [n_local][3] is scratch. */
+static fe_status fine_product(fe_multigrid *m, double *z)
+{
+    const fe_problem elastic = elastic_problem(m);
+    FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, m->comm, m->single->jacvec,
+                                   FE_PHASE_PRECONDITION_PRODUCT, m->x, m->product, z));
+    return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
+}
+static float *to_clear(const fe_multigrid *m) { return m->single->traits & FE_STORES ? NULL : m->product; }
 
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
                               float *to)
@@ -116,13 +126,34 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     return refresh(m, l, from);
 }
 
-static fe_status sweep_fine(fe_multigrid *m, int i, int first, const double *r, double *z)
+/* Sweeps `first` to degree - 1 of m->x; the last one leaves it in `out`, if that is given. */
+static fe_status sweeps_fine(fe_multigrid *m, int first, double *z, double *out)
 {
     fe_device *d = m->device;
-    if (!first) FE_TRY(fine_product(m, z));
-    return fe_block_ops_of(d)->fine_sweep(d, m->problem->view.n_owned, m->inverse, m->sweep[i], r,
-                                          first ? NULL : m->product, m->direction, z,
-                                          first ? NULL : to_clear(m));
+    for (int i = first; i < m->degree; i++) {
+        FE_TRY(fine_product(m, z));
+        FE_TRY(fe_block_ops_of(d)->fine_sweep(d, m->problem->view.n_owned, m->inverse, m->sweep[i], m->b,
+                                              m->product, m->direction, m->x, to_clear(m),
+                                              i == m->degree - 1 ? out : NULL));
+    }
+    return FE_OK;
+}
+
+/* The next level's right-hand side. The next sweep begins anew, so the residual has room in `direction`. */
+static fe_status restrict_residual(fe_multigrid *m, const fe_coarse_level *next, double *z)
+{
+    fe_device *d = m->device;
+    const fe_block_ops *ops = fe_block_ops_of(d);
+    FE_TRY(fine_product(m, z));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
+    FE_TRY(ops->fine_residual(d, m->problem->view.n_owned, m->b, m->product, m->direction));
+    if (next->halo) {
+        FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
+        FE_TRY(fe_exchange_single(m->problem, m->comm, m->direction, z));
+        FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
+    }
+    FE_TRY(ops->fine_restrict(d, &next->R, m->direction, next->b));
+    return gather(m, next);
 }
 
 fe_status fe_multigrid_apply(void *context, double *r, double *z)
@@ -130,25 +161,16 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     fe_multigrid *m = context;
     fe_device *d = m->device;
     const fe_block_ops *ops = fe_block_ops_of(d);
-    const fe_view *v = &m->problem->view;
     fe_coarse_level *next = m->coarse;
     float *coarse;
-    for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, i == 0, r, z));
+    FE_TRY(
+        ops->fine_start(d, m->problem->view.n_owned, m->inverse, m->sweep[0], r, m->b, m->direction, m->x));
+    FE_TRY(sweeps_fine(m, 1, z, m->n_coarse == 0 ? z : NULL));
     if (m->n_coarse == 0) return FE_OK;
-    FE_TRY(fine_product(m, z));
-    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-    if (next->halo) {
-        FE_TRY(exchange(m, FE_HALO_NODES, r, FE_PHASE_PRECONDITION_TRANSFER));
-        FE_TRY(exchange(m, FE_HALO_NODES, m->product, FE_PHASE_PRECONDITION_TRANSFER));
-    }
-    /* the next sweep begins anew, so the residual has room in `direction` */
-    FE_TRY(ops->fine_residual(d, next->halo ? v->n_local : v->n_owned, r, m->product, m->direction));
-    FE_TRY(ops->fine_restrict(d, &next->R, m->direction, next->b));
-    FE_TRY(gather(m, next));
+    FE_TRY(restrict_residual(m, next, z));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-    FE_TRY(ops->fine_prolong(d, &next->P, coarse, z, to_clear(m)));
+    FE_TRY(ops->fine_prolong(d, &next->P, coarse, m->x, to_clear(m)));
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
-    for (int i = 0; i < m->degree; i++) FE_TRY(sweep_fine(m, i, 0, r, z));
-    return FE_OK;
+    return sweeps_fine(m, 0, z, z);
 }

@@ -1,12 +1,12 @@
 /* Multigrid preconditioner: smoothed aggregation with six rigid-body modes (Vaněk, Mandel, Brezina, Computing
  * 56, 1996) for the elastic operator, frozen there: it reads no tangent.
  *
- * The finest level has the nodes and the strategy's own elastic product; the coarser ones have aggregates of
- * six unknowns each, in assembled matrices of single precision; the coarsest is solved by its dense inverse.
- * One application is a V-cycle with as many Chebyshev sweeps on block-Jacobi before as behind: a symmetric
- * positive operator. With several ranks aggregates stay within a rank. Ranks share large levels: each has its
- * nodes of them and ghosts, which are exchanged. All ranks have the whole of the levels below, whose
- * right-hand side is one sum.
+ * The finest level has the nodes and the strategy's own elastic product, in single precision; the coarser
+ * ones have aggregates of six unknowns each, in assembled matrices; the coarsest is solved by its dense
+ * inverse. One application is a V-cycle with as many Chebyshev sweeps on block-Jacobi before as behind: a
+ * symmetric positive operator. With several ranks aggregates stay within a rank. Ranks share large levels:
+ * each has its nodes of them and ghosts, which are exchanged. All ranks have the whole of the levels below,
+ * whose right-hand side is one sum.
  *
  * A mode of an aggregate is u = t + omega × (x - centre) / size: t and omega are its unknowns. */
 #ifndef FE_MULTIGRID_H
@@ -48,13 +48,17 @@ typedef struct fe_multigrid {
     const fe_problem *problem; /* the caller's, whose states may change */
     const fe_assembly *assembly;
     void *work;
+    const fe_assembly *single; /* the same strategy in single precision, which the cycle uses */
+    void *single_work;
+    fe_floats floats; /* coordinates alone */
     fe_comm *comm;
     fe_device *device;
     int degree, n_coarse;
     int tells_levels; /* time counts for transfers and each level, not for all coarser levels together */
     float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
+    float *b, *x;     /* [n_local][3] */
     float *direction; /* [n_local][3]; also the residual that goes to the next level */
-    double *product;  /* [n_local][3], owned rows zero between products if the strategy adds to them */
+    float *product;   /* [n_local][3], owned rows zero between products if the strategy adds to them */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];
     fe_multigrid_report report;
@@ -69,7 +73,7 @@ extern int fe_multigrid_whole;
 fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
                             int n_fixed, const int *at, int coarser, fe_multigrid *m);
 /* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's
- * ghosts are overwritten. Only enqueues. */
+ * ghosts are overwritten: ghosts of the cycle's own vectors are exchanged there. Only enqueues. */
 fe_status fe_multigrid_apply(void *context, double *r, double *z);
 /* y = K x of the elastic operator that is frozen in it, without its supports. */
 fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y);

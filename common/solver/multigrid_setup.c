@@ -30,8 +30,7 @@ static fe_status apply_fine(void *context, double *x, double *y)
 static fe_status apply_fine_inverse(void *context, double *x, double *y)
 {
     fe_multigrid *m = context;
-    return fe_block_ops_of(m->device)->fine_sweep(m->device, m->problem->view.n_owned, m->inverse,
-                                                  (fe_sweep){0.0f, 1.0f}, x, NULL, m->direction, y, NULL);
+    return m->device->ops->block.apply(m->device, m->problem->view.n_owned, m->inverse, x, y);
 }
 
 static fe_status find_bound(fe_setup *k, void *memory)
@@ -96,9 +95,10 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
                        "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
                        "--precondition block-jacobi",
                        1.0 / beyond);
-    FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_local, sizeof(float), "multigrid vector",
-                              (void **)&m->direction));
-    FE_TRY(fe_device_vector(k->d, v->n_local, "multigrid vector", &m->product));
+    float **vectors[] = {&m->b, &m->x, &m->direction, &m->product};
+    for (int i = 0; i < 4; i++)
+        FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_local, sizeof **vectors[i], "multigrid vector",
+                                  (void **)vectors[i]));
     return bound_spectrum(k, coarser);
 }
 
@@ -227,11 +227,18 @@ fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular
 /* What keeps its tangent in a matrix has no elastic product while that is of another state. */
 static fe_status choose_product(fe_multigrid *m)
 {
-    if (!(m->assembly->traits & FE_ASSEMBLED)) return FE_OK;
-    const fe_variant *rows = fe_variant_find("node_csr");
-    if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
-    m->assembly = m->device->ops == &fe_backend_host ? rows->host : rows->cuda;
-    m->work = NULL; /* it has no set-up */
+    fe_problem p = *m->problem;
+    if (m->assembly->traits & FE_ASSEMBLED) {
+        const fe_variant *rows = fe_variant_find("node_csr");
+        if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
+        m->assembly = m->device->ops == &fe_backend_host ? rows->host : rows->cuda;
+        m->work = NULL; /* it works without its set-up, too */
+    }
+    m->single = fe_assembly_in(m->assembly, FE_SINGLE);
+    if (!m->single) return fe_fail(FE_FAILED, "multigrid: the strategy has no table in single precision");
+    p.floats = (fe_floats){0};
+    FE_TRY(fe_assembly_set_up_elastic(m->single, &p, m->work, &m->single_work));
+    m->floats = p.floats;
     return FE_OK;
 }
 
@@ -239,8 +246,8 @@ static fe_status choose_product(fe_multigrid *m)
 static void release(fe_multigrid *m)
 {
     void (*const give)(fe_device *, void *) = m->device->ops->memory.release;
-    void *fine[] = {m->inverse, m->direction, m->product};
-    for (int i = 0; i < 3; i++)
+    void *fine[] = {m->inverse, m->b, m->x, m->direction, m->product};
+    for (int i = 0; i < 5; i++)
         if (fine[i]) give(m->device, fine[i]);
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];

@@ -72,5 +72,6 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(corner_gather_host, .setup = corner_gather_setup, .residual = residual, .material = fe_material_host,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)
+FE_TABLE(corner_gather_host, .setup = corner_gather_setup,
+         .setup_from = FE_SETUP_FROM(corner_gather_setup_from), .residual = residual,
+         .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)

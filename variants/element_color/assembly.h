@@ -33,6 +33,14 @@ static inline fe_status element_color_setup(fe_problem *p, void **work)
     return element_color_open(p, sizeof(fe_tangent_number), work);
 }
 
+/* The same order: elastic products read no tangent of it. */
+static inline fe_status element_color_setup_from(fe_problem *p, void *in_double, void **work)
+{
+    (void)p;
+    *work = in_double;
+    return FE_OK;
+}
+
 /* The view with places instead of elements; states stay in the order of the elements. */
 static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
 {

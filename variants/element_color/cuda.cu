@@ -138,5 +138,6 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
-FE_TABLE(element_color_cuda, .setup = element_color_setup, .residual = residual, .material = material,
+FE_TABLE(element_color_cuda, .setup = element_color_setup,
+         .setup_from = FE_SETUP_FROM(element_color_setup_from), .residual = residual, .material = material,
          .jacvec = jacvec, .diagonal = diagonal)

@@ -53,5 +53,6 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
-FE_TABLE(element_color_host, .setup = element_color_setup, .residual = residual, .material = material,
+FE_TABLE(element_color_host, .setup = element_color_setup,
+         .setup_from = FE_SETUP_FROM(element_color_setup_from), .residual = residual, .material = material,
          .jacvec = jacvec, .diagonal = diagonal)

@@ -130,6 +130,18 @@ static fe_status setup(int cuda, fe_problem *p, void **work)
     return status;
 }
 
+/* The elastic product alone, by the choice that was made in double precision. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    const hybrid *from = in_double;
+    const int i = from->choice[ELASTIC];
+    FE_TRY(fe_device_keep(p->device, sizeof(hybrid), "hybrid", work));
+    hybrid *h = *work;
+    *h = *from;
+    h->table[i] = fe_assembly_in(from->table[i], FE_SINGLE);
+    return fe_assembly_set_up_elastic(h->table[i], p, from->work[i], &h->work[i]);
+}
+
 static const char *note(const void *work) { return ((const hybrid *)work)->note; }
 
 static fe_status residual(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r)
@@ -153,10 +165,12 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
 }
 
 static fe_status setup_host(fe_problem *p, void **work) { return setup(0, p, work); }
-FE_TABLE(hybrid_host, .setup = setup_host, .residual = residual, .material = fe_material_host,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES, .note = note)
+FE_TABLE(hybrid_host, .setup = setup_host, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES,
+         .note = note)
 #if FE_HAVE_CUDA
 static fe_status setup_cuda(fe_problem *p, void **work) { return setup(1, p, work); }
-FE_TABLE(hybrid_cuda, .setup = setup_cuda, .residual = residual, .material = fe_material_cuda,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_INDEPENDENT | FE_PIECES, .note = note)
+FE_TABLE(hybrid_cuda, .setup = setup_cuda, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_INDEPENDENT | FE_PIECES, .note = note)
 #endif

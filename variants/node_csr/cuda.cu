@@ -184,6 +184,25 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
+/* The same lists, and the problem's coordinates in floats by component. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    const node_csr_lists *from = (const node_csr_lists *)in_double;
+    if (!from) return FE_OK;
+    FE_TRY(fe_device_keep(p->device, sizeof *from, "node_csr", work));
+    node_csr_lists *w = (node_csr_lists *)*work;
+    *w = *from;
+    FE_TRY(
+        fe_device_allocate(p->device, 3 * w->n, sizeof(fe_number), "node_csr: coordinates", (void **)&w->x));
+    FE_TRY(fe_device_allocate(p->device, 3 * w->n, sizeof(fe_number), "node_csr: input by component",
+                              (void **)&w->displacement));
+    node_csr_lists split = *w;
+    split.displacement = (fe_number *)w->x;
+    FE_LAUNCH(p->device, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, node_csr_split, split, p->view.n_owned,
+              (const fe_number *)(const void *)p->floats.x);
+    return FE_OK;
+}
 static fe_status setup(fe_problem *p, void **work) { return node_csr_open(p, FE_PRECISION, work); }
-FE_TABLE(node_csr_cuda, .setup = setup, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
-         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)
+FE_TABLE(node_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_STORES | FE_INDEPENDENT)

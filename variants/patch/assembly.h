@@ -90,6 +90,46 @@ typedef struct patch_plan {
     fe_number *partial_sums;                /* [rows][3], or [rows][9] for the diagonal */
 } patch_plan;
 
+/* Index of number j of the `width` numbers of a slot, where slots stand in groups. */
+FE_BOTH int patch_in_group(int group, int width, int slot, int j)
+{
+    return (slot / group * width + j) * group + slot % group;
+}
+
+/* Record `patch` of `to`, a plan for single precision, from that of `from`, one for double precision;
+ * `thread` of `threads` that share the work. */
+FE_BOTH void patch_narrow_record(int kind, const patch_plan *from, const patch_plan *to, int patch,
+                                 int thread, int threads)
+{
+    const patch_form form = patch_form_of(kind);
+    const char *record = from->record + (size_t)patch * from->stride;
+    char *out = (char *)to->record + (size_t)patch * to->stride;
+    const int n = from->x_row * ((const patch_head *)record)->n_node;
+    const int *elem = (const int *)(record + from->elem);
+    const double *x = (const double *)(record + from->x);
+    const uint16_t *conn = (const uint16_t *)(record + from->conn),
+                   *place = (const uint16_t *)(record + from->place);
+    const int behind = from->conn + form.slots * PATCH_WIDTH * (int)sizeof *conn;
+    const double *origin = x + from->x_row * (from->place ? place[0] : 0);
+    for (int i = thread; i < from->x / 4; i += threads) ((int *)out)[i] = ((const int *)record)[i];
+    for (int i = thread; i < form.slots * form.together; i += threads) {
+        const int slot = i / form.together, j = i % form.together;
+        ((int *)(out + to->elem))[patch_in_group(to->group, form.together, slot, j)] =
+            elem[patch_in_group(from->group, form.together, slot, j)];
+    }
+    for (int i = thread; i < n; i += threads) {
+        const int c = i % from->x_row;
+        ((float *)(out + to->x))[i] = c < 3 ? (float)(x[i] - origin[c]) : 0.0f;
+    }
+    for (int i = thread; i < form.slots * PATCH_WIDTH; i += threads) {
+        const int slot = i / PATCH_WIDTH, j = i % PATCH_WIDTH;
+        ((uint16_t *)(out + to->conn))[patch_in_group(to->group, PATCH_WIDTH, slot, j)] =
+            conn[patch_in_group(from->group, PATCH_WIDTH, slot, j)];
+    }
+    for (int i = thread; i < (from->stride - behind) / 4; i += threads)
+        ((int *)(out + to->stride - from->stride + behind))[i] = ((const int *)(record + behind))[i];
+}
+
 /* The local node of an entry of `node`. */
 FE_BOTH int patch_node(int entry) { return entry < 0 ? ~entry : entry; }
 
@@ -129,6 +169,11 @@ FE_BOTH int patch_adds_rows(const patch_plan *plan, int first, int last)
 /* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered, x_row
  * and group, and all else is 0. precision: of the operations that read it. */
 fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan);
+
+/* The plan for single precision of a problem whose plan for double precision is `from`: the same patches,
+ * with coordinates as floats. It needs no search, and shares lists with `from`. The caller has set x_row and
+ * group, and converts all records by patch_narrow_record afterwards. */
+fe_status patch_plan_narrow(fe_problem *p, const patch_plan *from, patch_plan *plan);
 
 /* Covers n tetrahedra, conn [n][4 of 8], by fans, the longest first; returns the number of fans. The last
  * nodes of a shorter fan repeat others, so that the missing elements have a volume, too. */

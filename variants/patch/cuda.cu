@@ -364,12 +364,9 @@ static void choose_kernels(int kind, patch_work *w)
 #undef CASE
 }
 
-static fe_status open_patches(fe_problem *p, int ordered, void **work)
+/* Kernels, and how many of their blocks the device holds. */
+static fe_status fit_kernels(const fe_problem *p, patch_work *w)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
-    patch_work *w = (patch_work *)*work;
-    w->plan.ordered = ordered, w->plan.x_row = 3, w->plan.group = 1;
-    FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
     choose_kernels(p->kind, w);
     w->shared = patch_shared_bytes(p->kind, &w->plan);
     int device = 0, processors = 0, most = 0;
@@ -388,6 +385,32 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
         w->blocks[i] = blocks * processors;
     }
     return FE_OK;
+}
+
+static fe_status open_patches(fe_problem *p, int ordered, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
+    patch_work *w = (patch_work *)*work;
+    w->plan.ordered = ordered, w->plan.x_row = 3, w->plan.group = 1;
+    FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
+    return fit_kernels(p, w);
+}
+
+static __global__ void patch_narrow(int kind, patch_plan from, patch_plan to)
+{
+    patch_narrow_record(kind, &from, &to, blockIdx.x, threadIdx.x, blockDim.x);
+}
+
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    const patch_plan *from = &((const patch_work *)in_double)->plan;
+    FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
+    patch_work *w = (patch_work *)*work;
+    w->plan.x_row = 3, w->plan.group = 1;
+    FE_TRY(patch_plan_narrow(p, from, &w->plan));
+    FE_LAUNCH(p->device, (size_t)PATCH_BLOCK_SIZE * w->plan.n_patch, PATCH_BLOCK_SIZE, patch_narrow, p->kind,
+              *from, w->plan);
+    return fit_kernels(p, w);
 }
 
 static fe_status launch(const fe_problem *p, const patch_work *w, int operation, int first, int last,
@@ -454,7 +477,9 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-FE_TABLE(patch_cuda, .setup = setup, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
-         .diagonal = diagonal, .traits = FE_INDEPENDENT | FE_PIECES)
-FE_TABLE(patch_ordered_cuda, .setup = setup_ordered, .residual = residual, .material = fe_material_cuda,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES)
+FE_TABLE(patch_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_INDEPENDENT | FE_PIECES)
+FE_TABLE(patch_ordered_cuda, .setup = setup_ordered, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = residual, .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_PIECES)

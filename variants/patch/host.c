@@ -350,9 +350,23 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     free(adder);
     return FE_OK;
 }
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    const patch_work *from = in_double;
+    const int threads = p->device->threads;
+    FE_TRY(fe_device_keep(p->device, sizeof *from, "patches", work));
+    patch_work *w = *work;
+    *w = *from;
+    w->plan.x_row = ROW, w->plan.group = FE_LANES;
+    FE_TRY(patch_plan_narrow(p, &from->plan, &w->plan));
+    FE_PARALLEL_FOR (i, 0, w->plan.n_patch, 1, threads)
+        patch_narrow_record(p->kind, &from->plan, &w->plan, i, 0, 1);
+    return FE_OK;
+}
 static fe_status setup(fe_problem *p, void **work) { return open_patches(p, 0, work); }
 static fe_status setup_ordered(fe_problem *p, void **work) { return open_patches(p, 1, work); }
-FE_TABLE(patch_host, .setup = setup, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
-         .diagonal = diagonal, .traits = FE_PIECES)
-FE_TABLE(patch_ordered_host, .setup = setup_ordered, .residual = residual, .material = fe_material_host,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES)
+FE_TABLE(patch_host, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal, .traits = FE_PIECES)
+FE_TABLE(patch_ordered_host, .setup = setup_ordered, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = residual, .material = fe_material_host, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_PIECES)

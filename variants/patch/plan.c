@@ -318,12 +318,6 @@ static int ascends(const patch_plan *plan, const patch_form *form)
     return gathers(plan) && form->together > 1;
 }
 
-/* Index of number j of the `width` numbers of a slot. */
-static int in_group(const patch_plan *plan, int width, int slot, int j)
-{
-    return (slot / plan->group * width + j) * plan->group + slot % plan->group;
-}
-
 /* Coordinates of a node; floats are those from another one. */
 static void write_coordinates(const draft *k, int from, int node, char *to)
 {
@@ -396,17 +390,17 @@ static void write_record(const draft *k, const patch_cut *s, char *record)
     for (int i = 0; i < form.slots; i++) {
         const int from = i < s->n_slot ? i : s->n_slot - 1, behind = from < i && patch_fanned(k->kind);
         for (int j = 0; j < form.together; j++)
-            slot[in_group(plan, form.together, i, j)] =
+            slot[patch_in_group(plan->group, form.together, i, j)] =
                 behind || s->elem[from][j] < 0 ? -1 : elem[s->elem[from][j]];
         for (int a = 0; a < PATCH_WIDTH; a++)
-            conn[in_group(plan, PATCH_WIDTH, i, a)] = (uint16_t)row_of(k, s, s->conn[from][a]);
+            conn[patch_in_group(plan->group, PATCH_WIDTH, i, a)] = (uint16_t)row_of(k, s, s->conn[from][a]);
     }
     if (ascends(plan, &form))
         for (int i = 0; i < s->n_slot; i++) /* the elements of a patch are in ascending order */
             for (int j = 0; j < form.together; j++)
                 if (s->elem[i][j] >= 0)
                     ((uint16_t *)(record + plan->ascending))[s->elem[i][j]] =
-                        (uint16_t)in_group(plan, form.together, i, j);
+                        (uint16_t)patch_in_group(plan->group, form.together, i, j);
     if (gathers(plan))
         write_lists(k, s, (uint16_t *)(record + plan->first), (uint16_t *)(record + plan->corner));
 }
@@ -552,4 +546,22 @@ fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
     const fe_status status = build(&k, p);
     close_draft(&k);
     return status;
+}
+
+fe_status patch_plan_narrow(fe_problem *p, const patch_plan *from, patch_plan *plan)
+{
+    fe_device *d = p->device;
+    const patch_form form = patch_form_of(p->kind);
+    const patch_plan own = *plan;
+    int n_row = 0;
+    *plan = *from;
+    plan->x_row = own.x_row, plan->group = own.group;
+    lay_out(plan, &form, sizeof(float));
+    if (plan->ordered) {
+        FE_TRY(d->ops->memory.download(d, sizeof n_row, plan->partial_first + plan->n_border, &n_row));
+        FE_TRY(fe_device_allocate(d, 3 * (size_t)n_row, sizeof(float),
+                                  "patches: partial sums of border nodes", (void **)&plan->partial_sums));
+    }
+    return fe_device_allocate(d, (size_t)plan->n_patch, (size_t)plan->stride, "patches",
+                              (void **)&plan->record);
 }
