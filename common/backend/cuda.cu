@@ -100,7 +100,7 @@ static fe_status cuda_open(int ordinal, int threads, fe_device **out)
     return FE_OK;
 }
 
-static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
+static fe_status cuda_reserve(fe_device *d, size_t bytes, void **memory)
 {
     allocation *a = (allocation *)calloc(1, sizeof *a);
     if (!a) return FE_OUT_OF_MEMORY;
@@ -113,8 +113,14 @@ static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
     }
     a->bytes = bytes, a->next = self(d)->memory;
     self(d)->memory = a;
-    CUDA_TRY(cudaMemsetAsync(a->memory, 0, bytes, self(d)->stream));
     *memory = a->memory;
+    return FE_OK;
+}
+
+static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
+{
+    FE_TRY(cuda_reserve(d, bytes, memory));
+    CUDA_TRY(cudaMemsetAsync(*memory, 0, bytes, self(d)->stream));
     return FE_OK;
 }
 
@@ -394,6 +400,7 @@ const fe_backend fe_backend_cuda = {
     .phase = fe_cuda_phase,
     .seconds = fe_cuda_seconds,
     .memory = {.allocate = cuda_allocate,
+               .reserve = cuda_reserve,
                .release = cuda_release,
                .zero = cuda_zero,
                .clear = cuda_clear,

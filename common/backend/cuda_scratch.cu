@@ -11,7 +11,7 @@ static fe_status add_chunk(fe_scratch *s, size_t bytes)
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: %d pieces of memory are all in use",
                        s->n_chunk);
     void *memory;
-    FE_TRY(fe_device_allocate(s->d, bytes + ALIGNMENT, 1, "set-up on the device", &memory));
+    FE_TRY(fe_device_reserve(s->d, bytes + ALIGNMENT, 1, "set-up on the device", &memory));
     s->chunk[s->n_chunk].memory = (char *)memory;
     s->chunk[s->n_chunk].bytes = bytes;
     s->chunk[s->n_chunk++].used = 0;

@@ -38,14 +38,15 @@ int fe_host_threads(void)
 
 int fe_device_host_threads(const fe_device *d) { return d->threads > 0 ? d->threads : fe_host_cores(); }
 
-fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory)
+static fe_status allocate(fe_device *d, fe_status (*from)(fe_device *, size_t, void **), size_t count,
+                          size_t size, const char *what, void **memory)
 {
     *memory = NULL;
     if (size && count > (SIZE_MAX - 128) / size)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
                        size);
     const size_t bytes = (count * size + 64 + 63) / 64 * 64;
-    const fe_status status = d->ops->memory.allocate(d, bytes, memory);
+    const fe_status status = from(d, bytes, memory);
     if (status == FE_OUT_OF_MEMORY)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: no memory for %.3f GB on %s (%.3f GB are in use by this run)",
                        what, 1e-9 * (double)bytes, d->name, 1e-9 * (double)d->bytes_resident);
@@ -53,6 +54,16 @@ fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char
     d->bytes_resident += bytes;
     if (d->bytes_resident > d->bytes_peak) d->bytes_peak = d->bytes_resident;
     return FE_OK;
+}
+
+fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory)
+{
+    return allocate(d, d->ops->memory.allocate, count, size, what, memory);
+}
+
+fe_status fe_device_reserve(fe_device *d, size_t count, size_t size, const char *what, void **memory)
+{
+    return allocate(d, d->ops->memory.reserve, count, size, what, memory);
 }
 
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,

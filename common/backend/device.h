@@ -37,8 +37,9 @@ enum {
 };
 
 typedef struct fe_memory_operations {
-    /* zeroed; a multiple of 64 bytes, which fe_device_allocate counts, and release counts back */
+    /* zeroed, or not; a multiple of 64 bytes, which fe_device_allocate counts, and release counts back */
     fe_status (*allocate)(fe_device *d, size_t bytes, void **memory);
+    fe_status (*reserve)(fe_device *d, size_t bytes, void **memory);
     void (*release)(fe_device *d, void *memory);
     fe_status (*zero)(fe_device *d, size_t bytes, void *memory);
     /* the same for an output. Sets `overlaps` where the kernel that is enqueued next may start meanwhile */
@@ -202,6 +203,8 @@ int fe_device_host_threads(const fe_device *d);
 
 /* Zeroed resident memory, released with the device. FE_OUT_OF_MEMORY names `what` and the bytes. */
 fe_status fe_device_allocate(fe_device *d, size_t count, size_t size, const char *what, void **memory);
+/* The same, not zeroed. */
+fe_status fe_device_reserve(fe_device *d, size_t count, size_t size, const char *what, void **memory);
 /* The same, filled from host memory. Both pad by 64 bytes. */
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory);

@@ -253,6 +253,7 @@ const fe_backend fe_backend_host = {
     .phase = host_phase,
     .seconds = host_seconds,
     .memory = {.allocate = host_allocate,
+               .reserve = host_allocate,
                .release = host_release,
                .zero = host_zero,
                .clear = host_zero,
