@@ -2,7 +2,7 @@
 #include "common/solver/multigrid_ranks.h"
 #include "common/solver/setup_cuda.h"
 
-enum { THREADS = 128, WARP = 32 };
+enum { THREADS = 128, WARP = 32, TEAM = 192 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -56,132 +56,114 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
     if (n > found[1]) atomicMax(found + 1, n);
 }
 
-/* C = A B: a warp takes a chunk of a row of C, sums it in shared memory, and goes through A's row. It reads
- * whole rows of B as they lie in memory: a lane has one column of numbers of one of B's blocks, multiplies it
- * by the block of A, and adds that to its place in the row of C. No two lanes have the same place at a time.
- * Blocks of A go TOGETHER at a time, so that many reads are under way; WIDTH blocks of each row of B, which
- * are ROUNDS columns a lane. */
-template <int R, int K, int WIDTH> struct product_form {
-    enum {
-        TOGETHER = WARP / WIDTH * 3 / K, /* as many numbers of B for each K */
-        ROUNDS = (6 * WIDTH + WARP - 1) / WARP,
-        WARPS = R == 3 ? 4 : 2,
-        RESIDENT = R == 3   ? 5
-                   : K == 3 ? 8
-                            : 6, /* blocks of threads that have registers */
-        A_STRIDE = (R * K + 1) / 2 * 2,
-        STRIDE = 6 * R + (R == 3 ? 4 : 2), /* from one block of C to the next: six banks on */
-        MOST = 64                          /* blocks in a chunk */
-    };
-    static size_t bytes(int chunk)
-    {
-        return WARPS *
-               ((TOGETHER * A_STRIDE + (size_t)STRIDE * chunk) * sizeof(double) + sizeof(int) * chunk);
-    }
+#define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
+
+/* What a team of threads has of its row of C in shared memory: the columns of CHUNK blocks, and WARP blocks
+ * of A's row. A row of B has a block of C's columns once at most: at [block of A][block of C] is its place in
+ * B's row, where `has` has a bit. B's blocks have K rows and 6 columns. */
+template <int R, int K, int CHUNK> struct __align__(16) product_row
+{
+    double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
+    int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
+    unsigned has[CHUNK];
+    short at[WARP][CHUNK];
 };
 
-/* Adds A's block times a column of numbers to a column of a block of C. */
-template <int R, int K> FE_BODY void add_times(const double a[R * K], const double b[K], double *sum)
+/* Opens `count` blocks of A's row from the k0-th on. */
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n, int member)
 {
-    double value[R];
-#pragma unroll
-    for (int r = 0; r < R; r++) value[r] = sum[6 * r];
+    for (int t = member; t < n; t += TEAM) w->has[t] = 0;
+    for (int t = member; t < count * R * K; t += TEAM)
+        w->a[t / (R * K)][t % (R * K)] = A.value[(size_t)k0 * (R * K) + t];
+    if (member < count) {
+        const int *const row = B.first + A.column[k0 + member];
+        w->first[member] = row[0], w->n[member] = row[1] - row[0];
+    }
+    WAIT(TEAM);
+    const int k = member % WARP;
+    for (int l = member / WARP; k < count && l < w->n[k]; l += TEAM / WARP) {
+        const int column = B.column[w->first[k] + l]; /* of a ghost's row, in no order */
+        if (column < w->columns[0] || column > w->columns[n - 1]) continue; /* of another chunk */
+        const int place = fe_find_column(w->columns, n, column);
+        w->at[k][place] = (short)l;
+        atomicOr(w->has + place, 1u << k);
+    }
+    WAIT(TEAM);
+}
+
+/* Adds A_ik times two columns of B_k to those of a block of C. */
+template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
+{
 #pragma unroll
     for (int r = 0; r < R; r++)
 #pragma unroll
-        for (int i = 0; i < K; i++) value[r] += a[r * K + i] * b[i];
-#pragma unroll
-    for (int r = 0; r < R; r++) sum[6 * r] = value[r];
+        for (int i = 0; i < K; i++) sum[r].x += a[r * K + i] * b[i].x, sum[r].y += a[r * K + i] * b[i].y;
 }
 
-template <int R, int K, int WIDTH>
-__global__ void __launch_bounds__(WARP *product_form<R, K, WIDTH>::WARPS, product_form<R, K, WIDTH>::RESIDENT)
-    product_values(fe_sparse A, fe_sparse B, fe_sparse C, int chunk)
+/* Adds what the batch adds to two columns of C's block p; two blocks of B are under way. */
+template <int R, int K, typename Row>
+FE_BODY void add_batch(const Row *w, const double2 *B, int p, int column, double2 sum[R])
 {
-    typedef product_form<R, K, WIDTH> form;
-    enum { TOGETHER = form::TOGETHER, ROUNDS = form::ROUNDS, STRIDE = form::STRIDE, BLOCK = 6 * R };
-    extern __shared__ double2 shared[];
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, row = blockIdx.x * form::WARPS + warp;
-    double *const a = (double *)shared + (size_t)warp * (TOGETHER * form::A_STRIDE + STRIDE * chunk),
-                  *const sum = a + TOGETHER * form::A_STRIDE;
-    int *const columns =
-        (int *)((double *)shared + (size_t)form::WARPS * (TOGETHER * form::A_STRIDE + STRIDE * chunk)) +
-        warp * chunk;
-    if (row >= C.n_row) return; /* whole warps */
-    const int from = C.first[row] + blockIdx.y * chunk, left = C.first[row + 1] - from;
-    const int n = left < chunk ? left : chunk, end = A.first[row + 1], own = lane / WIDTH;
+    for (unsigned has = w->has[p]; has;) {
+        const int k = __ffs(has) - 1;
+        has &= has - 1;
+        const int next = has ? __ffs(has) - 1 : k;
+        const double2 *const from = B + (size_t)(w->first[k] + w->at[k][p]) * (3 * K) + column,
+                             *const then = B + (size_t)(w->first[next] + w->at[next][p]) * (3 * K) + column;
+        double2 b[2][K];
+#pragma unroll
+        for (int i = 0; i < K; i++) b[0][i] = from[3 * i], b[1][i] = then[3 * i];
+        add_times<R, K>(w->a[k], b[0], sum);
+        if (has) add_times<R, K>(w->a[next], b[1], sum);
+        has &= has - 1;
+    }
+}
+
+/* C = A B: a team of threads takes the chunk blockIdx.y of a row of C, and goes through A's row in its order.
+ * A thread sums two neighbouring columns of OWN blocks. */
+template <int R, int K, int TEAM, int TEAMS, int OWN>
+__global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
+{
+    enum { CHUNK = TEAM * OWN / 3 };
+    __shared__ product_row<R, K, CHUNK> rows[TEAMS];
+    product_row<R, K, CHUNK> *const w = rows + threadIdx.x / TEAM;
+    const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
+    if (row >= C.n_row) return; /* whole teams */
+    const int from = C.first[row] + blockIdx.y * CHUNK, left = C.first[row + 1] - from;
+    const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
-    for (int t = lane; t < n; t += WARP) columns[t] = C.column[from + t];
-    for (int t = lane; t < STRIDE * n; t += WARP) sum[t] = 0.0;
-    for (int k0 = A.first[row]; k0 < end; k0 += TOGETHER) {
-        const int count = min((int)TOGETHER, end - k0);
-        __syncwarp();
-        for (int t = lane; t < count * R * K; t += WARP)
-            a[t / (R * K) * form::A_STRIDE + t % (R * K)] = A.value[(size_t)k0 * (R * K) + t];
-        __syncwarp();
-        int first = 0, length = 0; /* the row of B that this lane's block of A meets */
-        if (own < count) {
-            const int j = A.column[k0 + own];
-            first = B.first[j], length = B.first[j + 1] - first;
-        }
-        for (int l0 = 0; __any_sync(0xffffffffu, l0 < length); l0 += WIDTH) {
-            const int l = l0 + lane % WIDTH;
-            const int place =
-                own < count && l < length ? fe_find_column(columns, n, B.column[first + l]) : -1;
-            int at[TOGETHER][ROUNDS];
-            double b[TOGETHER][ROUNDS][K];
+    double2 sum[OWN][R] = {};
+    for (int t = member; t < n; t += TEAM) w->columns[t] = C.column[from + t];
+    for (int k0 = begin; k0 < end; k0 += WARP) {
+        WAIT(TEAM);
+        open_batch<R, K, TEAM>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
 #pragma unroll
-            for (int k = 0; k < TOGETHER; k++)
-#pragma unroll
-                for (int round = 0; round < ROUNDS; round++) {
-                    const int t = lane + round * WARP, block = t / 6 < WIDTH ? t / 6 : 0;
-                    const int its = __shfl_sync(0xffffffffu, place, k * WIDTH + block),
-                              start = __shfl_sync(0xffffffffu, first, k * WIDTH) + l0 + block;
-                    at[k][round] = t < 6 * WIDTH ? its : -1;
-                    if (at[k][round] < 0) continue; /* of another chunk, or behind the row's end */
-                    const double *from_b = B.value + (size_t)start * (6 * K) + t % 6;
-#pragma unroll
-                    for (int i = 0; i < K; i++) b[k][round][i] = from_b[6 * i];
-                }
-#pragma unroll
-            for (int k = 0; k < TOGETHER; k++) {
-                double block[R * K];
-#pragma unroll
-                for (int i = 0; i < R * K; i += 2) {
-                    const double2 two = ((const double2 *)(a + k * form::A_STRIDE))[i / 2];
-                    block[i] = two.x;
-                    if (i + 1 < R * K) block[i + 1] = two.y;
-                }
-                __syncwarp(); /* other lanes may have had the place before */
-#pragma unroll
-                for (int round = 0; round < ROUNDS; round++)
-                    if (at[k][round] >= 0)
-                        add_times<R, K>(block, b[k][round],
-                                        sum + at[k][round] * STRIDE + (lane + round * WARP) % 6);
-            }
+        for (int own = 0; own < OWN; own++) {
+            const int t = member + own * TEAM;
+            if (t < 3 * n) add_batch<R, K>(w, (const double2 *)B.value, t / 3, t % 3, sum[own]);
         }
     }
-    __syncwarp();
-    double *const out = C.value + (size_t)from * BLOCK;
-    for (int t = lane; t < BLOCK * n; t += WARP) out[t] = sum[t / BLOCK * STRIDE + t % BLOCK];
+    double2 *const out = (double2 *)C.value + (size_t)from * (3 * R);
+#pragma unroll
+    for (int own = 0; own < OWN; own++) {
+        const int t = member + own * TEAM;
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            if (t < 3 * n) out[t / 3 * (3 * R) + 3 * r + t % 3] = sum[own][r];
+    }
 }
 
-/* Enqueues product_values, in chunks of the longest row. */
-template <int R, int K, int WIDTH>
-static fe_status launch(fe_device *d, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
+/* Enqueues kernel(A, B, C) with `teams` rows a block of threads, in chunks of the longest row. */
+static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sparse), int teams, int threads,
+                        int chunk, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
 {
-    typedef product_form<R, K, WIDTH> form;
-    const int chunk = longest < form::MOST ? longest : form::MOST;
+    const dim3 grid(fe_grid((size_t)A->n_row, teams), fe_grid((size_t)longest, chunk));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    const dim3 grid(fe_grid((size_t)A->n_row, form::WARPS), fe_grid((size_t)longest, chunk));
-    product_values<R, K, WIDTH>
-        <<<grid, WARP * form::WARPS, form::bytes(chunk), fe_cuda_stream(d)>>>(*A, *B, *C, chunk);
+    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
-
-/* Rows of T have one block, those of P about five, those of A P more. */
-enum { SHORT_ROW = 5, LONG_ROW = 16 };
 
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
                                  fe_sparse *C)
@@ -208,10 +190,11 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
         FE_TRY(fe_sparse_keep_columns_cuda(d, &own, spare));
     else
         FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
-    if (A->rows == 3) return launch<3, 3, SHORT_ROW>(d, longest, A, B, &own);
-    if (A->columns == 3) return launch<6, 3, LONG_ROW>(d, longest, A, B, &own);
-    if (A->n_row == A->n_column) return launch<6, 6, SHORT_ROW>(d, longest, A, B, &own);
-    return launch<6, 6, LONG_ROW>(d, longest, A, B, &own);
+    if (A->rows == 3)
+        return launch(d, product_values<3, 3, WARP, 4, 2>, 4, 4 * WARP, 2 * WARP / 3, longest, A, B, &own);
+    if (A->columns == 3)
+        return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
+    return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
