@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/problem/apply.h"
 #include "common/solver/aggregate.h"
 #include "tests/hierarchy.h"
 
@@ -251,11 +252,34 @@ static void repeats(void **state)
     fe_mesh_close(&mesh);
 }
 
-/* All strategies have the same elastic product, those with a matrix too, whatever state that is of. */
-static void strategies(void **state)
+/* The product that the cycle uses, in single precision and set up from the work of that in double precision,
+ * against the latter. */
+static void assert_single_product(bench *t, const char *name)
 {
-    const char *backend = backend_of(state);
-    fe_mesh mesh = cube(FE_HEX8, 7);
+    fe_device *d = t->device;
+    const fe_block_ops *ops = fe_block_ops_of(d);
+    fe_problem elastic = t->problem;
+    double *right = calloc(t->n, sizeof *right), error = 0.0, size = 0.0;
+    float *found = calloc(t->n, sizeof *found);
+    assert_true(right && found);
+    elastic.view.elastic = 1, elastic.floats = t->m.floats;
+    fill(t, 3, t->x);
+    must(ops->narrow(d, t->n, t->x, t->m.x));
+    must(ops->widen(d, t->n, t->m.x, t->x));
+    must(fe_multigrid_product(&t->m, t->x, t->y));
+    must(fe_apply_single(&elastic, t->m.single, t->m.single_work, t->m.single->jacvec, t->m.x, t->m.b));
+    must(d->ops->memory.download(d, t->n * sizeof *right, t->y, right));
+    must(d->ops->memory.download(d, t->n * sizeof *found, t->m.b, found));
+    for (size_t i = 0; i < t->n; i++)
+        error = fmax(error, fabs((double)found[i] - right[i])), size = fmax(size, fabs(right[i]));
+    if (!(error < 5e-6 * size) || error == 0.0) fail_msg("%s: product is off by %.2e", name, error / size);
+    free(right), free(found);
+}
+
+/* All strategies have the same elastic product, those with a matrix too, whatever state that is of. */
+static void strategies_of(const char *backend, int kind)
+{
+    fe_mesh mesh = cube(kind, 7);
     double *expected = NULL;
     for (int v = 0; v < fe_variant_count(); v++) {
         const fe_variant *variant = fe_variant_at(v);
@@ -264,6 +288,7 @@ static void strategies(void **state)
         bench *t = bench_open(&mesh, &s, NULL);
         double *host = calloc(t->n, sizeof *host), error = 0, size = 0;
         assert_non_null(host);
+        assert_single_product(t, variant->name);
         fill(t, 11, t->x); /* far beyond yield */
         must(t->assembly->material(&t->problem, t->work, FE_LINEARIZATION_CONSISTENT, t->x));
         fill(t, 7, t->y);
@@ -280,6 +305,11 @@ static void strategies(void **state)
     }
     free(expected);
     fe_mesh_close(&mesh);
+}
+static void strategies(void **state)
+{
+    strategies_of(backend_of(state), FE_HEX8);
+    strategies_of(backend_of(state), FE_TET4);
 }
 
 /* One element, of which four nodes are free; and one cell of tetrahedra. */

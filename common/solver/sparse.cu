@@ -2,7 +2,7 @@
 #include "common/solver/multigrid_ranks.h"
 #include "common/solver/setup_cuda.h"
 
-enum { THREADS = 128, WARP = 32, TEAM = 192 };
+enum { THREADS = 128, WARP = 32, TEAM = 64 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -191,7 +191,7 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     else
         FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
     if (A->rows == 3)
-        return launch(d, product_values<3, 3, WARP, 4, 2>, 4, 4 * WARP, 2 * WARP / 3, longest, A, B, &own);
+        return launch(d, product_values<3, 3, WARP, 2, 2>, 2, 2 * WARP, 2 * WARP / 3, longest, A, B, &own);
     if (A->columns == 3)
         return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
     return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
