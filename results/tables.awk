@@ -171,7 +171,7 @@ function place(r, b,    t) { # the card, or the processor
     return "host " t ", " threads[r, b] " threads"
 }
 function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
-function millions(d) { return digits(d / 1e6) " M" }
+function millions(d) { return d < 95000 ? digits(d / 1e3) " k" : digits(d / 1e6) " M" }
 function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
 function machine_name(r) { return fact[r, "gpu"] != "" ? fact[r, "gpu"] : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : short(r) }
 function main_order(r, b, e) { # auto since the order is the strategy's choice
