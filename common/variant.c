@@ -30,13 +30,3 @@ const fe_assembly *fe_variant_table(const fe_variant *v, int cuda, int precision
     if (precision == FE_MIXED) return cuda ? v->cuda_mixed : v->host_mixed;
     return cuda ? v->cuda_single : v->host_single;
 }
-
-const fe_assembly *fe_assembly_in(const fe_assembly *a, int precision)
-{
-    for (int i = 0; i < fe_variant_count(); i++)
-        for (int cuda = 0; cuda < 2; cuda++)
-            for (int own = 0; own < FE_N_PRECISION; own++)
-                if (fe_variant_table(variants[i], cuda, own) == a)
-                    return fe_variant_table(variants[i], cuda, precision);
-    return NULL;
-}

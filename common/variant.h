@@ -39,7 +39,9 @@ enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8 };
  * whole. setup and material are given the problem itself, the others fe_problem_in of it. Vectors of the
  * others hold the fe_number of the table's precision: floats in single precision, otherwise doubles. */
 typedef struct fe_assembly {
-    int precision; /* FE_DOUBLE, FE_MIXED or FE_SINGLE; set by FE_TABLE */
+    /* set by FE_TABLE */
+    int precision;                    /* FE_DOUBLE, FE_MIXED or FE_SINGLE */
+    const struct fe_assembly *single; /* the same strategy and backend in single precision */
     /* Called once; timed separately. Memory comes from fe_device_allocate. NULL where there is nothing to set
      * up. */
     fe_status (*setup)(fe_problem *p, void **work);
@@ -91,13 +93,13 @@ typedef struct fe_variant {
 #ifdef __cplusplus
 #define FE_TABLE(name, ...)                                                                                  \
     extern "C" {                                                                                             \
-    extern const fe_assembly FE_PRECISE(name);                                                               \
-    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, __VA_ARGS__};                           \
+    extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
+    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, .single = &name##_single, __VA_ARGS__}; \
     }
 #else
 #define FE_TABLE(name, ...)                                                                                  \
-    extern const fe_assembly FE_PRECISE(name);                                                               \
-    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, __VA_ARGS__};
+    extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
+    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, .single = &name##_single, __VA_ARGS__};
 #endif
 
 /* The tables of a strategy in its fe_variant, and their declarations before it. */
@@ -126,9 +128,6 @@ const fe_variant *fe_variant_find(const char *name);
 
 /* The table of a precision; NULL where there is none. */
 const fe_assembly *fe_variant_table(const fe_variant *variant, int cuda, int precision);
-
-/* The table of the same strategy and backend in another precision; NULL where there is none. */
-const fe_assembly *fe_assembly_in(const fe_assembly *a, int precision);
 
 /* Makes the floats that a precision needs, unless they are there; or the coordinates alone. */
 fe_status fe_problem_open_floats(fe_problem *p, int precision);

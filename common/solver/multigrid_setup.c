@@ -234,8 +234,7 @@ static fe_status choose_product(fe_multigrid *m)
         m->assembly = m->device->ops == &fe_backend_host ? rows->host : rows->cuda;
         m->work = NULL; /* it works without its set-up, too */
     }
-    m->single = fe_assembly_in(m->assembly, FE_SINGLE);
-    if (!m->single) return fe_fail(FE_FAILED, "multigrid: the strategy has no table in single precision");
+    m->single = m->assembly->single;
     p.floats = (fe_floats){0};
     FE_TRY(fe_assembly_set_up_elastic(m->single, &p, m->work, &m->single_work));
     m->floats = p.floats;

@@ -138,7 +138,7 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
     FE_TRY(fe_device_keep(p->device, sizeof(hybrid), "hybrid", work));
     hybrid *h = *work;
     *h = *from;
-    h->table[i] = fe_assembly_in(from->table[i], FE_SINGLE);
+    h->table[i] = from->table[i]->single;
     return fe_assembly_set_up_elastic(h->table[i], p, from->work[i], &h->work[i]);
 }
 
