@@ -47,7 +47,8 @@ typedef struct fe_assembly {
     fe_status (*setup)(fe_problem *p, void **work);
     /* A table in single precision, which then serves elastic products alone (fe_multigrid): setup without the
      * searching and sorting, from the work that the same strategy's table in double precision has found and
-     * keeps. NULL: setup is called. */
+     * keeps. NULL: setup is called. Either gets a problem that ends with the call and has no tangent in
+     * floats; its kind may be another one with the same nodes (fe_plain_kind). */
     fe_status (*setup_from)(fe_problem *p, void *in_double, void **work);
     /* r += f_int(displacement), from the committed state, without side effect. */
     fe_status (*residual)(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r);

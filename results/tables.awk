@@ -171,7 +171,7 @@ function place(r, b,    t) { # the card, or the processor
     return "host " t ", " threads[r, b] " threads"
 }
 function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
-function millions(d) { return d < 95000 ? digits(d / 1e3) " k" : digits(d / 1e6) " M" }
+function millions(d) { return d + 0 < 95000 ? digits(d / 1e3) " k" : digits(d / 1e6) " M" }
 function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
 function machine_name(r) { return fact[r, "gpu"] != "" ? fact[r, "gpu"] : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : short(r) }
 function main_order(r, b, e) { # auto since the order is the strategy's choice
@@ -363,7 +363,7 @@ function finding_fastest(    i, k, n, best, count, list, text, unsure) {
     }
     for (i = 2; i <= n; i++) for (k = i; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { best = list[k]; list[k] = list[k - 1]; list[k - 1] = best }
     for (i = 1; i <= n; i++) text = text text_of(n, i) "`" list[i] "` in " count[list[i]]
-    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; boxes of " case_sizes() ", Hex8 and Tet4, elastic and with tangents) the fastest is " text \
+    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : unsure ? "One strategy is the fastest wherever intervals tell" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; boxes of " case_sizes() ", Hex8 and Tet4, elastic and with tangents) the fastest is " text \
         (unsure ? "; in " unsure " intervals overlap" : "") " ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
 }
 function case_sizes(    i, least, most) {

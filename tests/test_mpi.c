@@ -1,6 +1,7 @@
 /* Ranks as processes: `solve` under mpirun gives what one process gives, and a rank that stops, dies, fails
  * alone or is refused its memory ends all of them, in time, with its name and the accepted steps. All
  * processes started here must end. */
+#include "common/backend/device.h"
 #include "have/metis.h"
 #include "have/mpi.h"
 #include "have/nccl.h"

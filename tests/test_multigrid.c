@@ -258,11 +258,10 @@ static void assert_single_product(bench *t, const char *name)
 {
     fe_device *d = t->device;
     const fe_block_ops *ops = fe_block_ops_of(d);
-    fe_problem elastic = t->problem;
+    const fe_problem elastic = fe_multigrid_single(&t->m);
     double *right = calloc(t->n, sizeof *right), error = 0.0, size = 0.0;
     float *found = calloc(t->n, sizeof *found);
     assert_true(right && found);
-    elastic.view.elastic = 1, elastic.floats = t->m.floats;
     fill(t, 3, t->x);
     must(ops->narrow(d, t->n, t->x, t->m.x));
     must(ops->widen(d, t->n, t->m.x, t->x));

@@ -260,7 +260,8 @@ static void four_points_count_four_times(void **state)
 {
     (void)state;
     child_must(0, "solve p.json --threads 1 --mesh tet.msh --result p.r.json");
-    child_must(0, "solve p.json --threads 1 --mesh tet.msh --result r.json --tet-points 4");
+    child_must(
+        0, "solve p.json --threads 1 --mesh tet.msh --result r.json --tet-points 4 --precondition multigrid");
     json_t *one = result_load_checked("p.r.json", "converged", 3),
            *four = result_load_checked("r.json", "converged", 3);
     for (size_t i = 0; i < 3; i++) {

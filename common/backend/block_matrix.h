@@ -43,11 +43,12 @@ typedef struct fe_sweep {
 } fe_sweep;
 
 typedef struct fe_block_ops {
-    /* Finest level: D^-1 of a node is xx yy zz xy yz xz. The first sweep, with x = 0; b is rounded before. */
+    /* Finest level: D^-1 of a node is xx yy zz xy yz xz. The first sweep: b = exact_b as floats,
+     * direction = x = new D^-1 b */
     fe_status (*fine_start)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
                             float *b, float *direction, float *x);
-    /* clear [n][3], which may be Ax, or NULL: set to zero for the next product. out NULL, or x, which then
-     * need not be kept. */
+    /* clear [n][3], which may be Ax, or NULL: set to zero for the next product. out: NULL, or becomes the new
+     * x as doubles; then direction and x are undefined afterwards. */
     fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
                             const float *Ax, float *direction, float *x, float *clear, double *out);
     fe_status (*fine_residual)(fe_device *d, int n, const float *b, const float *Ax,

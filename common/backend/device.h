@@ -37,7 +37,8 @@ enum {
 };
 
 typedef struct fe_memory_operations {
-    /* zeroed, or not; a multiple of 64 bytes, which fe_device_allocate counts, and release counts back */
+    /* zeroed, or not; a multiple of 64 bytes, which fe_device_allocate and _reserve count, and release counts
+     * back */
     fe_status (*allocate)(fe_device *d, size_t bytes, void **memory);
     fe_status (*reserve)(fe_device *d, size_t bytes, void **memory);
     void (*release)(fe_device *d, void *memory);

@@ -136,6 +136,8 @@ FE_BOTH uint64_t fe_mix(uint64_t z)
 #define FE_CORNERS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 4 : 8)
 #define FE_POINTS(kind) ((kind) == FE_TET4 ? 1 : (kind) == FE_TET4_P4 ? 4 : 8)
 FE_BOTH int fe_corners(int kind) { return FE_CORNERS(kind); }
+/* The kind with the same elastic operator that every precision has. */
+FE_BOTH int fe_plain_kind(int kind) { return fe_corners(kind) == 4 ? FE_TET4 : FE_HEX8; }
 FE_BOTH int fe_points(int kind) { return FE_POINTS(kind); }
 FE_BOTH const char *fe_kind_name(int kind)
 {

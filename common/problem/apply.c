@@ -131,9 +131,9 @@ fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_com
 }
 
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
-                          float *displacement, float *y)
+                          const float *displacement, float *y)
 {
-    return apply(p, a, work, NULL, forces, FE_N_PHASE, displacement, y, 0, NULL);
+    return apply(p, a, work, NULL, forces, FE_N_PHASE, (void *)displacement, y, 0, NULL);
 }
 
 fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,

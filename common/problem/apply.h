@@ -23,7 +23,7 @@ fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_com
                    int phase, double *displacement, double *y);
 /* The same of a table in single precision, whose vectors are floats, on one rank: nothing is exchanged. */
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
-                          float *displacement, float *y);
+                          const float *displacement, float *y);
 /* The same on several ranks, for a y whose owned rows the caller has cleared, if the strategy adds to them
  * (not FE_STORES). Ghosts are exchanged as doubles in `exchanged` [n_local][3], which is scratch. */
 fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,

@@ -10,8 +10,8 @@ fe_status fe_problem_open_coordinates(fe_problem *p)
     fe_device *d = p->device;
     const int n = p->view.n_local;
     if (p->floats.x) return FE_OK;
-    FE_TRY(fe_device_allocate(d, 3 * (size_t)n, sizeof *p->floats.x, "coordinates in floats",
-                              (void **)&p->floats.x));
+    FE_TRY(fe_device_reserve(d, 3 * (size_t)n, sizeof *p->floats.x, "coordinates in floats",
+                             (void **)&p->floats.x));
     return d->ops->vector.round_nodes(d, n, n / 2, p->view.x, p->floats.x);
 }
 

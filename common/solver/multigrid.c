@@ -15,26 +15,28 @@ void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *swee
     }
 }
 
-static fe_problem elastic_problem(const fe_multigrid *m)
-{
-    fe_problem elastic = *m->problem;
-    elastic.view.elastic = 1, elastic.floats = m->floats;
-    return elastic;
-}
-
 fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
 {
-    const fe_problem elastic = elastic_problem(m);
+    fe_problem elastic = *m->problem;
+    elastic.view.elastic = 1;
     FE_TRY(fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec,
                     FE_PHASE_PRECONDITION_PRODUCT, x, y));
     return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
+}
+
+fe_problem fe_multigrid_single(const fe_multigrid *m)
+{
+    fe_problem elastic = *m->problem;
+    elastic.view.elastic = 1, elastic.floats = m->floats;
+    elastic.kind = fe_plain_kind(elastic.kind);
+    return elastic;
 }
 
 /* The product of m->x in m->product, which is clear before. Whoever reads it last clears it again, which
  * saves a pass over memory. z [n_local][3] is scratch. */
 static fe_status fine_product(fe_multigrid *m, double *z)
 {
-    const fe_problem elastic = elastic_problem(m);
+    const fe_problem elastic = fe_multigrid_single(m);
     FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, m->comm, m->single->jacvec,
                                    FE_PHASE_PRECONDITION_PRODUCT, m->x, m->product, z));
     return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
@@ -63,6 +65,14 @@ static fe_status exchange(const fe_multigrid *m, int halo, double *x, int phase)
 {
     FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
     FE_TRY(fe_comm_exchange(m->comm, halo, x));
+    return coarse_phase(m, phase);
+}
+
+/* The same of the finest level's floats; z is scratch. */
+static fe_status exchange_fine(const fe_multigrid *m, float *x, double *z, int phase)
+{
+    FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
+    FE_TRY(fe_exchange_single(m->problem, m->comm, x, z));
     return coarse_phase(m, phase);
 }
 
@@ -147,11 +157,7 @@ static fe_status restrict_residual(fe_multigrid *m, const fe_coarse_level *next,
     FE_TRY(fine_product(m, z));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
     FE_TRY(ops->fine_residual(d, m->problem->view.n_owned, m->b, m->product, m->direction));
-    if (next->halo) {
-        FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
-        FE_TRY(fe_exchange_single(m->problem, m->comm, m->direction, z));
-        FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-    }
+    if (next->halo) FE_TRY(exchange_fine(m, m->direction, z, FE_PHASE_PRECONDITION_TRANSFER));
     FE_TRY(ops->fine_restrict(d, &next->R, m->direction, next->b));
     return gather(m, next);
 }

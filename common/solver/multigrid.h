@@ -53,12 +53,12 @@ typedef struct fe_multigrid {
     fe_floats floats; /* coordinates alone */
     fe_comm *comm;
     fe_device *device;
-    int degree, n_coarse;
-    int tells_levels; /* time counts for transfers and each level, not for all coarser levels together */
-    float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
-    float *b, *x;     /* [n_local][3] */
-    float *direction; /* [n_local][3]; also the residual that goes to the next level */
-    float *product;   /* [n_local][3], owned rows zero between products if the strategy adds to them */
+    int degree, n_coarse; /* degree: two at least */
+    int tells_levels;     /* time counts for transfers and each level, not for all coarser levels together */
+    float *inverse;       /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
+    float *b, *x;         /* [n_local][3] */
+    float *direction;     /* [n_local][3]; also the residual that goes to the next level */
+    float *product;       /* [n_local][3], owned rows zero between products if the strategy adds to them */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];
     fe_multigrid_report report;
@@ -68,8 +68,9 @@ typedef struct fe_multigrid {
 extern int fe_multigrid_whole;
 
 /* Builds the hierarchy. at [n_fixed]: constrained components on the device, ascending. Memory goes with the
- * device. The strategy's jacvec is used where its elastic form needs no assembled matrix, else node_csr's.
- * coarser 0: the finest level alone, four Chebyshev sweeps. */
+ * device. m: zeroed, or opened before for the same problem and strategy: then its product is used again and
+ * the rest is released. The strategy's jacvec is used where its elastic form needs no assembled matrix, else
+ * node_csr's. coarser 0: the finest level alone, four Chebyshev sweeps. */
 fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
                             int n_fixed, const int *at, int coarser, fe_multigrid *m);
 /* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's
@@ -77,6 +78,9 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
 fe_status fe_multigrid_apply(void *context, double *r, double *z);
 /* y = K x of the elastic operator that is frozen in it, without its supports. */
 fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y);
+
+/* The problem as the table m->single and its work see it. */
+fe_problem fe_multigrid_single(const fe_multigrid *m);
 
 /* Factors of `degree` Chebyshev sweeps on [lambda / ratio, lambda]. */
 void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *sweep);

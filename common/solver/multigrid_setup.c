@@ -227,7 +227,6 @@ fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular
 /* What keeps its tangent in a matrix has no elastic product while that is of another state. */
 static fe_status choose_product(fe_multigrid *m)
 {
-    fe_problem p = *m->problem;
     if (m->assembly->traits & FE_ASSEMBLED) {
         const fe_variant *rows = fe_variant_find("node_csr");
         if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
@@ -235,13 +234,13 @@ static fe_status choose_product(fe_multigrid *m)
         m->work = NULL; /* it works without its set-up, too */
     }
     m->single = m->assembly->single;
-    p.floats = (fe_floats){0};
+    fe_problem p = fe_multigrid_single(m);
     FE_TRY(fe_assembly_set_up_elastic(m->single, &p, m->work, &m->single_work));
     m->floats = p.floats;
     return FE_OK;
 }
 
-/* Releases what a build that failed has left. */
+/* Releases all but the product. */
 static void release(fe_multigrid *m)
 {
     void (*const give)(fe_device *, void *) = m->device->ops->memory.release;
@@ -284,15 +283,31 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
     return status;
 }
 
+/* Opens the product, or keeps that of a hierarchy that was opened before. */
+static fe_status open_product(const fe_problem *problem, const fe_assembly *assembly, void *work,
+                              fe_comm *comm, fe_multigrid *m)
+{
+    const fe_multigrid before = *m;
+    *m = (fe_multigrid){
+        .problem = problem, .assembly = assembly, .work = work, .comm = comm, .device = problem->device};
+    if (before.device) {
+        m->assembly = before.assembly, m->work = before.work;
+        m->single = before.single, m->single_work = before.single_work, m->floats = before.floats;
+        return FE_OK;
+    }
+    const fe_status status = choose_product(m);
+    if (status != FE_OK) *m = before;
+    return status;
+}
+
 fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
                             int n_fixed, const int *at, int coarser, fe_multigrid *m)
 {
     const double start = fe_seconds();
-    const size_t before = problem->device->bytes_resident;
     fe_status status = FE_OUT_OF_MEMORY;
-    *m = (fe_multigrid){
-        .problem = problem, .assembly = assembly, .work = work, .comm = comm, .device = problem->device};
-    FE_TRY(choose_product(m));
+    if (m->device) release(m);
+    const size_t before = problem->device->bytes_resident;
+    FE_TRY(open_product(problem, assembly, work, comm, m));
 #if FE_HAVE_CUDA
     if (m->device->ops == &fe_backend_cuda) status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
 #endif

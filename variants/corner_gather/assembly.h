@@ -32,13 +32,13 @@ static inline fe_status corner_gather_setup(fe_problem *p, void **work)
     return corner_gather_make(p, sizeof(fe_scalar), work);
 }
 
-/* The same slots for floats. */
+/* The same slots for forces in floats. */
 static inline fe_status corner_gather_setup_from(fe_problem *p, void *in_double, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(corner_gather), "corner_gather", work));
     corner_gather *w = (corner_gather *)*work;
     *w = *(const corner_gather *)in_double;
-    return fe_device_allocate(p->device, 6 * w->n_slot, sizeof(float), "corner_gather: corner forces",
+    return fe_device_allocate(p->device, 3 * w->n_slot, sizeof(float), "corner_gather: corner forces",
                               (void **)&w->value);
 }
 
