@@ -101,7 +101,7 @@ FE_BOTH float fe_block_scale(double largest) { return (float)(largest / 32767.0)
 FE_BOTH int16_t fe_block_number(double entry, float scale)
 {
     const double most = 32767.0, number = scale > 0.0f && scale < INFINITY ? rint(entry / scale) : 0.0;
-    return (int16_t)fmin(fmax(number, -most), most);
+    return (int16_t)(number < -most ? -most : number > most ? most : number);
 }
 
 /* A block of n entries as it is stored. */
