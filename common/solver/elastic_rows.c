@@ -82,7 +82,7 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
     fe_status status =
         fe_allocate((size_t)threads * longest, sizeof *column, "multigrid matrix", (void **)&column);
     for (int fill = 0; fill < 2 && status == FE_OK; fill++) {
-        if (fill) status = fe_sparse_open(A, threads);
+        if (fill) status = fe_sparse_open(A);
         const int parts = status == FE_OK ? threads : 0;
         FE_PARALLEL_FOR (t, 0, parts, 1, threads)
             find_rows(m, n_corner, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,
@@ -121,8 +121,12 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, int 
 FE_BODY void assemble_part(int kind, const fe_view *m, int part, int parts, int *place, fe_sparse *A)
 {
     const int last = (int)((int64_t)A->n_row * (part + 1) / parts);
-    for (int i = (int)((int64_t)A->n_row * part / parts); i < last; i += FE_ROW_BLOCK)
-        assemble_rows(kind, m, i, fe_row_block_end(i, last), place, A);
+    for (int i = (int)((int64_t)A->n_row * part / parts); i < last; i += FE_ROW_BLOCK) {
+        const int end = fe_row_block_end(i, last);
+        memset(fe_sparse_block(A, A->first[i]), 0,
+               9 * sizeof *A->value * (size_t)(A->first[end] - A->first[i]));
+        assemble_rows(kind, m, i, end, place, A);
+    }
 }
 
 static fe_status assemble(int kind, const fe_view *m, int threads, fe_sparse *A)

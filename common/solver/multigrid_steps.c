@@ -79,7 +79,10 @@ static fe_status invert_diagonal(fe_setup *k)
     for (int i = 0; i < k->n; i++) {
         double *D = k->inverse + (size_t)i * block_square(k);
         memcpy(D, fe_sparse_block(&k->A, fe_sparse_find(&k->A, i, i)), block_square(k) * sizeof *D);
-        fe_small_invert(k->block, D);
+        if (k->block == 3) /* a constant, so that loops are unrolled */
+            fe_small_invert(3, D);
+        else
+            fe_small_invert(6, D);
     }
     return FE_OK;
 }
@@ -148,7 +151,7 @@ static fe_status aggregate(fe_setup *k, fe_cut cut)
     for (int i = 0; i < k->n; i++) left_out[i] = !is_free(k, i);
     g.left_out = left_out;
     if (k->A.n_column > k->n) {
-        status = fe_sparse_left(&k->A, k->n, k->threads, &own);
+        status = fe_sparse_left(&k->A, k->n, &own);
         g.first = own.first, g.column = own.column;
     }
     if (status == FE_OK)
@@ -247,7 +250,7 @@ static fe_status build_tentative(fe_setup *k, fe_sparse *T)
     FE_ALLOCATE(T->first, (size_t)k->A.n_column + 1, "multigrid matrix");
     for (int i = 0; i < k->n; i++) T->first[i + 1] = k->of[i] >= 0;
     FE_TRY(fe_ghost_counts(k, T));
-    FE_TRY(fe_sparse_open(T, k->threads));
+    FE_TRY(fe_sparse_open(T));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < k->n; i++) {
         if (k->of[i] < 0) continue;
@@ -260,13 +263,14 @@ static fe_status build_tentative(fe_setup *k, fe_sparse *T)
     return fe_ghost_rows(k, T);
 }
 
-static void smooth_row(fe_setup *k, const fe_sparse *T, int i)
+static inline __attribute__((always_inline)) void smooth_row(int block, fe_setup *k, const fe_sparse *T,
+                                                             int i)
 {
-    const double *D = k->inverse + (size_t)i * block_square(k);
+    const double *D = k->inverse + (size_t)i * (size_t)(block * block);
     for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
         const double *own = k->P.column[l] == k->of[i] ? fe_sparse_block(T, T->first[i]) : NULL;
         for (int c = 0; c < 6; c++)
-            fe_smooth_column(k->block, D, k->lambda, own, c, fe_sparse_block(&k->P, l));
+            fe_smooth_column(block, D, k->lambda, own, c, k->P.value + (size_t)(6 * block) * (size_t)l);
     }
 }
 
@@ -275,7 +279,7 @@ static fe_status multiply_level(fe_setup *k, const fe_sparse *B, fe_sparse *C)
 {
     FE_TRY(fe_sparse_count(&k->A, B, k->threads, k->A.n_column, C));
     FE_TRY(fe_ghost_counts(k, C));
-    FE_TRY(fe_sparse_open(C, k->threads));
+    FE_TRY(fe_sparse_open(C));
     return fe_sparse_fill(&k->A, B, k->threads, C);
 }
 
@@ -286,7 +290,12 @@ static fe_status build_prolongator(fe_setup *k)
     if (status == FE_OK) status = multiply_level(k, &T, &k->P);
     const int n = status == FE_OK ? k->n : 0;
 #pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < n; i++) smooth_row(k, &T, i);
+    for (int i = 0; i < n; i++) {
+        if (k->block == 3)
+            smooth_row(3, k, &T, i);
+        else
+            smooth_row(6, k, &T, i);
+    }
     fe_sparse_close(&T);
     return status == FE_OK ? fe_ghost_rows(k, &k->P) : status;
 }

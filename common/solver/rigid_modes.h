@@ -31,7 +31,7 @@ FE_BOTH void fe_rigid_modes(int block, const double *x, double own_size, const u
 FE_BOTH void fe_rigid_absent(double G[6][6], uint8_t absent[6])
 {
     double largest = 0.0;
-    for (int c = 0; c < 6; c++) largest = fmax(largest, G[c][c]);
+    for (int c = 0; c < 6; c++) largest = G[c][c] > largest ? G[c][c] : largest;
     for (int p = 0; p < 6; p++) {
         absent[p] = !(G[p][p] > 1e-8 * largest);
         for (int i = p + 1; i < 6 && !absent[p]; i++)
@@ -44,7 +44,7 @@ FE_BOTH void fe_rigid_absent(double G[6][6], uint8_t absent[6])
 FE_BOTH void fe_complete_diagonal(const uint8_t absent[6], double *D)
 {
     double largest = 0.0;
-    for (int c = 0; c < 6; c++) largest = fmax(largest, absent[c] ? 0.0 : D[7 * c]);
+    for (int c = 0; c < 6; c++) largest = !absent[c] && D[7 * c] > largest ? D[7 * c] : largest;
     for (int c = 0; c < 6; c++)
         if (absent[c]) D[7 * c] = largest > 0.0 ? largest : 1.0;
 }
@@ -55,12 +55,13 @@ FE_BOTH void fe_complete_diagonal(const uint8_t absent[6], double *D)
 FE_BOTH void fe_smooth_column(int block, const double *inverse, double lambda, const double *T, int c,
                               double *P)
 {
+    const double factor = -4.0 / (3.0 * lambda);
     double AT[6];
     for (int j = 0; j < block; j++) AT[j] = P[6 * j + c];
     for (int r = 0; r < block; r++) {
         double sum = 0.0;
         for (int j = 0; j < block; j++) sum += inverse[r * block + j] * AT[j];
-        P[6 * r + c] = -4.0 / (3.0 * lambda) * sum + (T ? T[6 * r + c] : 0.0);
+        P[6 * r + c] = factor * sum + (T ? T[6 * r + c] : 0.0);
     }
 }
 
@@ -69,7 +70,7 @@ FE_BOTH void fe_smooth_column(int block, const double *inverse, double lambda, c
 FE_BOTH void fe_small_invert(int n, double *A)
 {
     double largest = 0.0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
+    for (int i = 0; i < n; i++) largest = A[i * n + i] > largest ? A[i * n + i] : largest;
     for (int p = 0; p < n; p++) {
         const double pivot = A[p * n + p];
         const int empty = !(pivot > 1e-13 * largest);

@@ -3,23 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out)
+/* Not set to zero. */
+static fe_status reserve(size_t count, size_t size, const char *what, void **out)
 {
-    enum { PAGES = 1 << 16 };
     *out = NULL;
     if (count > (SIZE_MAX - 128) / size)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
                        size);
     const size_t bytes = (count * size + 64) / 64 * 64;
-    char *memory = aligned_alloc(64, bytes);
-    if (!memory) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
+    *out = aligned_alloc(64, bytes);
+    return *out ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
+}
+
+fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out)
+{
+    enum { PAGES = 1 << 16 };
+    FE_TRY(reserve(count, size, what, out));
+    char *memory = *out;
+    const size_t bytes = count * size;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < bytes; i += PAGES) memset(memory + i, 0, bytes - i < PAGES ? bytes - i : PAGES);
-    *out = memory;
     return FE_OK;
 }
 
-fe_status fe_sparse_open(fe_sparse *A, int threads)
+fe_status fe_sparse_open(fe_sparse *A)
 {
     for (int i = 0; i < A->n_row; i++) {
         if (A->first[i] > INT32_MAX - A->first[i + 1])
@@ -29,9 +36,9 @@ fe_status fe_sparse_open(fe_sparse *A, int threads)
     }
     const size_t n = (size_t)A->first[A->n_row];
     A->n_block = (int)n;
-    FE_TRY(fe_allocate_large(n, sizeof *A->column, threads, "multigrid matrix", (void **)&A->column));
-    return fe_allocate_large(n * (size_t)(A->rows * A->columns), sizeof *A->value, threads,
-                             "multigrid matrix", (void **)&A->value);
+    FE_TRY(reserve(n, sizeof *A->column, "multigrid matrix", (void **)&A->column));
+    return reserve(n * (size_t)(A->rows * A->columns), sizeof *A->value, "multigrid matrix",
+                   (void **)&A->value);
 }
 
 void fe_sparse_close(fe_sparse *A)
@@ -104,7 +111,9 @@ static int find_columns(const fe_sparse *A, const fe_sparse *B, int i, int *seen
     return n;
 }
 
-/* Row i of C, whose blocks are zero, by their place [column of B]. */
+/* Row i of C by its blocks' place [column of B]. They are set to zero just before, while they are in the
+ * cache.
+ */
 static inline __attribute__((always_inline)) void add_products(int rows, int columns, const fe_sparse *A,
                                                                const fe_sparse *B, int i, const int *place,
                                                                fe_sparse *C)
@@ -118,7 +127,9 @@ static inline __attribute__((always_inline)) void add_products(int rows, int col
 
 static void fill_row(const fe_sparse *A, const fe_sparse *B, int i, int *place, fe_sparse *C)
 {
-    for (int l = C->first[i]; l < C->first[i + 1]; l++) place[C->column[l]] = l;
+    const int first = C->first[i], n = C->first[i + 1] - first;
+    memset(fe_sparse_block(C, first), 0, (size_t)(6 * C->rows * n) * sizeof *C->value);
+    for (int l = first; l < first + n; l++) place[C->column[l]] = l;
     if (A->rows == 3)
         add_products(3, 3, A, B, i, place, C);
     else if (A->columns == 3)
@@ -166,7 +177,7 @@ fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe
 fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
 {
     FE_TRY(fe_sparse_count(A, B, threads, A->n_row, C));
-    FE_TRY(fe_sparse_open(C, threads));
+    FE_TRY(fe_sparse_open(C));
     return fe_sparse_fill(A, B, threads, C);
 }
 
@@ -183,7 +194,7 @@ fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
     FE_ALLOCATE(T->first, (size_t)T->n_row + 1, "multigrid matrix");
     const int n = A->first[A->n_row];
     for (int k = 0; k < n; k++) T->first[A->column[k] + 1]++;
-    FE_TRY(fe_sparse_open(T, threads));
+    FE_TRY(fe_sparse_open(T));
     FE_ALLOCATE(next, (size_t)T->n_row + 1, "multigrid matrix");
     memcpy(next, T->first, ((size_t)T->n_row + 1) * sizeof *next);
     const fe_status status = fe_allocate((size_t)n + 1, sizeof *from, "multigrid matrix", (void **)&from);
@@ -200,14 +211,14 @@ fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
     return status;
 }
 
-fe_status fe_sparse_left(const fe_sparse *A, int n, int threads, fe_sparse *left)
+fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left)
 {
     const size_t square = (size_t)(A->rows * A->columns);
     *left = (fe_sparse){.n_row = A->n_row, .n_column = n, .rows = A->rows, .columns = A->columns};
     FE_ALLOCATE(left->first, (size_t)A->n_row + 1, "multigrid matrix");
     for (int i = 0; i < A->n_row; i++)
         for (int k = A->first[i]; k < A->first[i + 1]; k++) left->first[i + 1] += A->column[k] < n;
-    FE_TRY(fe_sparse_open(left, threads));
+    FE_TRY(fe_sparse_open(left));
     for (int i = 0; i < A->n_row; i++) {
         const int count = left->first[i + 1] - left->first[i]; /* columns ascend */
         memcpy(left->column + left->first[i], A->column + A->first[i], (size_t)count * sizeof *A->column);

@@ -21,8 +21,8 @@ typedef struct fe_sparse {
 /* Zeroed memory like fe_allocate's, but all threads touch it first: for large arrays. */
 fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out);
 
-/* Allocates column and value for the counts that stand in first[1 ..], which become starts. */
-fe_status fe_sparse_open(fe_sparse *A, int threads);
+/* Reserves column and value, not set, for the counts that stand in first[1 ..], which become starts. */
+fe_status fe_sparse_open(fe_sparse *A);
 /* Accepts what is zeroed or half opened. */
 void fe_sparse_close(fe_sparse *A);
 
@@ -55,7 +55,7 @@ fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, i
 fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
 /* The first n columns alone. */
-fe_status fe_sparse_left(const fe_sparse *A, int n, int threads, fe_sparse *left);
+fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left);
 /* y = A x */
 void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y);
 
