@@ -11,7 +11,7 @@
 
 struct fe_device;
 /* The same coordinates and tangent in floats, on the device, for tables of mixed and single precision. NULL
- * where there is none. Coordinates are those from one node of the rank. */
+ * where there is none. Coordinates are relative to one node of the rank. */
 typedef struct fe_floats {
     float *x;       /* [n_local][3] */
     float *tangent; /* point array, which material() brings up to date */

@@ -70,7 +70,7 @@ file == "kernels.csv" {
 }
 file == "storage.csv" {
     if (get("status") != "ok") next
-    storage_about[run] = get("order") ", " millions(get("n_dof")) " degrees of freedom"
+    storage_about[run] = get("order") ", " size_text(get("n_dof")) " degrees of freedom"
     at = run SUBSEP get("element") SUBSEP get("variant") SUBSEP get("storage") SUBSEP get("operation")
     mid[at] = 1e-9 * get("n_dof") / get("median_s")
     low[at] = 1e-9 * get("n_dof") / get("ci95_high_s"); high[at] = 1e-9 * get("n_dof") / get("ci95_low_s")
@@ -171,7 +171,7 @@ function place(r, b,    t) { # the card, or the processor
     return "host " t ", " threads[r, b] " threads"
 }
 function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
-function millions(d) { return d + 0 < 95000 ? digits(d / 1e3) " k" : digits(d / 1e6) " M" }
+function size_text(d) { return d + 0 < 95000 ? digits(d / 1e3) " k" : digits(d / 1e6) " M" }
 function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
 function machine_name(r) { return fact[r, "gpu"] != "" ? fact[r, "gpu"] : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : short(r) }
 function main_order(r, b, e) { # auto since the order is the strategy's choice
@@ -227,7 +227,7 @@ function figure(    r, b, name, o, n, first, last, e) {
     out("")
     for (i = 1; i <= n; i++) if (!first || size[r, b, e, o, i] < first) first = size[r, b, e, o, i]
     last = largest[r, b, e, o]
-    wrap("*" (n > 1 ? "Tangent products on distorted boxes of " millions(first) " to " : "All operations on distorted boxes of ") millions(last) \
+    wrap("*" (n > 1 ? "Tangent products on distorted boxes of " size_text(first) " to " : "All operations on distorted boxes of ") size_text(last) \
         " degrees of freedom, all points plastic, one " about(r, b) ", commit " commit[r] ". `element_only` is the element kernel of `element_atomic` without any sums; `ceiling` is the [modelled limit](" up "docs/method.md#ceilings) (" table_link(r) ").*", "")
 }
 # Text cells are kept; the cells of numbers after them are made anew.
@@ -262,7 +262,7 @@ function strategies_about(    b, o, i, e, p, n, least, most, list, text) {
     }
     n = sizes_of(headline, b, "hex8", o, list)
     text = "Numbers: " (b == "host" ? "million" : "billion") " degrees of freedom per second (" (b == "host" ? "MDoF/s" : "GDoF/s") ") of one tangent product on " about(headline, b) ", box of " \
-        cells[headline, b, "hex8", list[n]] " cells a side (" millions(list[n]) " degrees of freedom), " o " order: median of " (least == most ? most : least " to " most) \
+        cells[headline, b, "hex8", list[n]] " cells a side (" size_text(list[n]) " degrees of freedom), " o " order: median of " (least == most ? most : least " to " most) \
         " samples (95 % interval), commit " commit[headline] " (" table_link(headline) ")."
     if (n > 1) text = text " This is one size; [others](" up "docs/findings.md#sizes) can give another ranking."
     wrap(text " *Elastic*: the same plastic mesh after an elastic material update, so no stored tangent is read. *Tangents*: the stored tangent of every point is read." \
@@ -296,7 +296,7 @@ function find_cases(    r, o, e, i, n, p, list, orders, seen) {
 }
 function case_row(i, v) { return need(row(case_run[i], "cuda", case_element[i], v, case_operation[i], case_order[i], case_dof[i])) }
 function case_fastest(i, steady) { return fastest(case_run[i], "cuda", case_element[i], case_operation[i], case_order[i], case_dof[i], steady) }
-function line_name(i) { return "[" short(line_run[i]) "](" up folder[line_run[i]] "/table.md) | " line_order[i] " | " millions(line_dof[i]) }
+function line_name(i) { return "[" short(line_run[i]) "](" up folder[line_run[i]] "/table.md) | " line_order[i] " | " size_text(line_dof[i]) }
 # The least and the largest value that was given for a key, and both as text.
 function span(key, x) {
     if (!(key in least_of) || x < least_of[key]) least_of[key] = x
@@ -369,7 +369,7 @@ function finding_fastest(    i, k, n, best, count, list, text, unsure) {
 function case_sizes(    i, least, most) {
     least = most = case_dof[1]
     for (i = 2; i <= n_case; i++) { if (case_dof[i] < least) least = case_dof[i]; if (case_dof[i] > most) most = case_dof[i] }
-    return least == most ? millions(most) " degrees of freedom" : millions(least) " to " millions(most) " degrees of freedom"
+    return least == most ? size_text(most) " degrees of freedom" : size_text(least) " to " size_text(most) " degrees of freedom"
 }
 function finding_bits(    i, best, steady) {
     find_cases()
@@ -398,7 +398,7 @@ function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, d
             dof = d
         }
     }
-    if (dof) wrap("At " millions(dof) " degrees of freedom, the one size in two orders, `bisection` instead of lexicographic multiplies throughput by " \
+    if (dof) wrap("At " size_text(dof) " degrees of freedom, the one size in two orders, `bisection` instead of lexicographic multiplies throughput by " \
         digits(least) " (" low_name ") to " digits(most) " (" high_name ").", "")
     else out("No current run holds two orders.")
 }
@@ -431,7 +431,7 @@ function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
         if (scene_dof[scene[i]] > large) large = scene_dof[scene[i]]
     }
     wrap("- **Several GPUs**: an iteration of GMRES with `patch` on " top(s) " " short(w[1]) " has a parallel efficiency of " span_text("weak") " with " span_text("rank_dof" s) " M degrees of freedom per GPU" \
-        (large ? "; for a fixed size the speed-up is " span_text("strong" large) " with " millions(large) (large == small ? "" : ", and " span_text("strong" small) " with " millions(small)) : "") \
+        (large ? "; for a fixed size the speed-up is " span_text("strong" large) " with " size_text(large) (large == small ? "" : ", and " span_text("strong" small) " with " size_text(small)) : "") \
         " ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
 }
 # Strategies with a time of whole solve i of a run.
@@ -664,7 +664,7 @@ function variant_table(list,    r, b, k, e, p, n, v, i, o, text, backends) {
             if (!((r, b, v[i]) in present)) continue # newer than the run
             if (b == "host" && state[row(r, b, elements[e], v[i], "jacvec")] == "") continue # a budget may leave hosts out
             o = main_order(r, b, elements[e]); shown_order[o] = 1
-            text = "| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
+            text = "| [" place(r, b) "](" up folder[r] "/table.md), " size_text(largest[r, b, elements[e], o]) " | " title(elements[e]) " | `" v[i] "`"
             for (p = 1; p <= n_op; p++) if (ops[p] != "material") text = text " | " cell(row(r, b, elements[e], v[i], ops[p]))
             if (state[row(r, b, elements[e], v[i], "jacvec")] == "") need(row(r, b, elements[e], v[i], "jacvec"))
             out(text " | " sprintf("%.0f", own[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " digits(setup[r, b, elements[e], o, largest[r, b, elements[e], o], v[i]]) " | " \
@@ -687,7 +687,7 @@ function profile_table(prefix,    r, i, w, c, n, before) {
             out("| `" c[1] "`" (c[1] ~ /_(hex8|tet4)$/ ? "" : ", " title(w[1])) " | " c[2] " | " c[3] " | " c[4] " | " c[5] " | " c[7] " | " c[8] " | " c[10] " | " c[11] " |")
         }
         out("")
-        wrap("Nsight Compute on an " short(r) ", " millions(profile_dofs[r]) " degrees of freedom, lexicographic order, commit " commit[r] " ([all kernels](" up folder[r] "/profile.md)).", "")
+        wrap("Nsight Compute on an " short(r) ", " size_text(profile_dofs[r]) " degrees of freedom, lexicographic order, commit " commit[r] " ([all kernels](" up folder[r] "/profile.md)).", "")
     }
     if (!n) { new = before; out("No current run has a profile of these kernels.") }
 }
@@ -704,7 +704,7 @@ function prices(    r, e, p, b, k, best, steady, text, backends, at) {
             text = names(best, b) " " interval(row(r, b, elements[e], best, ops[p]))
             at = row(r, b, elements[e], "element_only", ops[p])
             steady = fastest(r, b, elements[e], ops[p], "", "", 1)
-            out("| [" place(r, b) "](" up folder[r] "/table.md), " millions(largest[r, b, elements[e], main_order(r, b, elements[e])]) " | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
+            out("| [" place(r, b) "](" up folder[r] "/table.md), " size_text(largest[r, b, elements[e], main_order(r, b, elements[e])]) " | " title(elements[e]) " | `" ops[p] "` | " text " | " (state[at] == "ok" ? ratio(row(r, b, elements[e], best, ops[p]), at) : "") \
                 " | " (steady == "" ? "" : "`" steady "`") " | " (steady == "" ? "" : steady == best ? "1" : ratio(row(r, b, elements[e], steady, ops[p]), row(r, b, elements[e], best, ops[p]))) " |")
         }
     }
@@ -723,7 +723,7 @@ function over_sizes(    r, e, o, b, i, k, n, list, text, v, any) {
             text = "| strategy |"
             for (i = 1; i <= n; i++) {
                 k = repetitions[row(r, b, elements[e], variant[1], ops[p], o, list[i])]
-                text = text " " millions(list[i]) " (" cells[r, b, elements[e], list[i]] " cells a side)" (k < 6 ? ", range of " k " samples" : "") " |"
+                text = text " " size_text(list[i]) " (" cells[r, b, elements[e], list[i]] " cells a side)" (k < 6 ? ", range of " k " samples" : "") " |"
             }
             out(text); text = "|---|"; for (i = 1; i <= n; i++) text = text "---:|"
             out(text)
@@ -745,7 +745,7 @@ function over_orders(    r, e, o, b, i, n, list, text, v, d, any, p) {
             d = 0
             for (i = 2; i <= n; i++) if (largest[r, b, elements[e], list[i]] + 0 > d) d = largest[r, b, elements[e], list[i]]
             if (!d) fault(folder[r] " proves 'orders', but kernels.csv has one order of " elements[e] " on " b)
-            out(""); out(title(elements[e]) ", `" ops[p] "`, " millions(d) " degrees of freedom, GDoF/s on an " short(r) ":"); out("")
+            out(""); out(title(elements[e]) ", `" ops[p] "`, " size_text(d) " degrees of freedom, GDoF/s on an " short(r) ":"); out("")
             text = "| strategy |"; for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text " " list[i] " |"
             out(text); text = "|---|"; for (i = 1; i <= n; i++) if ((r, b, elements[e], list[i], d) in has_size) text = text "---:|"
             out(text)
@@ -778,7 +778,7 @@ function meshes(    r, k, e, p, b, i, j, n, v, at, box, text, rule, any, drawn, 
                 if (mesh[at, i] == "box") continue
                 for (j = 1; j <= n_mesh[at]; j++)
                     if (mesh[at, j] == "box" && (!(i in box) || apart(at, i, j) < apart(at, i, box[i]))) box[i] = j
-                text = text " " mesh[at, i] ", " millions(mesh_dof[at, i]) " |" (i in box ? " of the box, " millions(mesh_dof[at, box[i]]) " |" : "")
+                text = text " " mesh[at, i] ", " size_text(mesh_dof[at, i]) " |" (i in box ? " of the box, " size_text(mesh_dof[at, box[i]]) " |" : "")
                 rule = rule "---:|" (i in box ? "---:|" : ""); n++
             }
             if (!n) continue
@@ -840,7 +840,7 @@ function product_tables(part, head, rule, none,    r, k, b, e, v, m, backends, a
                 any = 1
                 wrap(product_about(part, r, b), ""); out(""); out("| element | mesh, DoF | strategy |" head); out("|---|---|---|" rule)
             }
-            out("| " title(elements[e]) " | " mesh[at, m] ", " millions(mesh_dof[at, m]) " | `" any_name(v) "` |" \
+            out("| " title(elements[e]) " | " mesh[at, m] ", " size_text(mesh_dof[at, m]) " | `" any_name(v) "` |" \
                 product_cells(part, r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v)))
         }
         if (part == "precision" && begun && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
@@ -886,7 +886,7 @@ function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
     for (i = 1; i <= n_scene; i++) {
         s = scene[i]; split(s, w, SUBSEP); r = w[1]
         if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
-        out(""); wrap("**" title(w[2]) ", " w[3] ", " (is_box(w[4]) ? "" : w[4] ", ") millions(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
+        out(""); wrap("**" title(w[2]) ", " w[3] ", " (is_box(w[4]) ? "" : w[4] ", ") size_text(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
         text = "| `patch` |"; a = "|---|"
         for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] (ranks[s, j] == 1 ? " GPU" : " GPUs") ", ms |"; a = a "---:|" }
         for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { text = text (w[3] == "weak" ? " efficiency on " : " speed-up on ") ranks[s, j] " |"; a = a "---:|" }

@@ -21,7 +21,8 @@ typedef struct fe_sparse {
 /* Zeroed memory like fe_allocate's, but all threads touch it first: for large arrays. */
 fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out);
 
-/* Reserves column and value, not set, for the counts that stand in first[1 ..], which become starts. */
+/* Allocates column and value, whose entries the caller sets, for the counts in first[1 ..], which become
+ * starts. */
 fe_status fe_sparse_open(fe_sparse *A);
 /* Accepts what is zeroed or half opened. */
 void fe_sparse_close(fe_sparse *A);
