@@ -95,6 +95,29 @@ static fe_status gather(const fe_multigrid *m, const fe_coarse_level *l)
     return fe_block_ops_of(d)->narrow(d, n, l->gathered, l->b);
 }
 
+fe_status fe_multigrid_coarse_product(fe_multigrid *m, int at, const double *x, double *y)
+{
+    fe_device *d = m->device;
+    const fe_coarse_level *l = &m->coarse[at];
+    const size_t n = 6 * (size_t)l->A.n_row;
+    FE_TRY(fe_block_ops_of(d)->narrow(d, n, x, l->x));
+    FE_TRY(refresh(m, l, l->x));
+    FE_TRY(fe_block_ops_of(d)->product(d, &l->A, l->x, l->y));
+    return fe_block_ops_of(d)->widen(d, n, l->y, y);
+}
+
+/* A first sweep that goes all the way. */
+fe_status fe_multigrid_coarse_inverse(fe_multigrid *m, int at, const double *x, double *y)
+{
+    fe_device *d = m->device;
+    const fe_coarse_level *l = &m->coarse[at];
+    const size_t n = 6 * (size_t)l->A.n_row;
+    const fe_sweep whole = {.new_factor = 1.0f};
+    FE_TRY(fe_block_ops_of(d)->narrow(d, n, x, l->b));
+    FE_TRY(fe_block_ops_of(d)->sweep(d, &l->A, l->inverse, whole, l->b, NULL, l->direction, l->x));
+    return fe_block_ops_of(d)->widen(d, n, l->x, y);
+}
+
 /* Sweeps `first` to degree - 1; *x and *y change places after each. */
 static fe_status sweeps(const fe_multigrid *m, const fe_coarse_level *l, int first, float **x, float **y)
 {

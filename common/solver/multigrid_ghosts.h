@@ -21,20 +21,18 @@ FE_BOTH int fe_own_number(fe_numbering n, int global)
     return global >= n.offset ? global - n.offset : global - n.offset + n.total;
 }
 
-/* What is said of a row in numbers: the count of its blocks, which stands in C.first [row + 1]; numbers from
- * `begin` on of its blocks, each a column and its values; or six numbers x [row]. */
-enum { FE_GHOST_COUNT, FE_GHOST_BLOCKS, FE_GHOST_SIX };
+/* What is said of a row in numbers: the count of its blocks, which stands in C.first [row + 1]; or numbers from
+ * `begin` on of its blocks, each a column and its values. */
+enum { FE_GHOST_COUNT, FE_GHOST_BLOCKS };
 typedef struct fe_ghost_item {
     int what, begin;
     fe_numbering numbering;
     fe_sparse C;
-    double *x;
 } fe_ghost_item;
 
 FE_BOTH double fe_ghost_number(const fe_ghost_item *g, int row, int w)
 {
     if (g->what == FE_GHOST_COUNT) return w == 0 ? g->C.first[row + 1] : 0.0;
-    if (g->what == FE_GHOST_SIX) return w < 6 ? g->x[6 * (size_t)row + (size_t)w] : 0.0;
     const int square = g->C.rows * g->C.columns, t = g->begin + w, c = t % (square + 1),
               place = g->C.first[row] + t / (square + 1);
     if (place >= g->C.first[row + 1]) return 0.0;
@@ -45,10 +43,6 @@ FE_BOTH void fe_ghost_accept(const fe_ghost_item *g, int row, int w, double numb
 {
     if (g->what == FE_GHOST_COUNT) {
         if (w == 0) g->C.first[row + 1] = (int)number;
-        return;
-    }
-    if (g->what == FE_GHOST_SIX) {
-        if (w < 6) g->x[6 * (size_t)row + (size_t)w] = number;
         return;
     }
     const int square = g->C.rows * g->C.columns, t = g->begin + w, c = t % (square + 1),

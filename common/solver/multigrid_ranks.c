@@ -130,12 +130,6 @@ fe_status fe_ghost_counts(fe_setup *k, fe_sparse *C)
     return FE_OK;
 }
 
-fe_status fe_ghost_six(fe_setup *k, double *x)
-{
-    const fe_ghost_item item = {.what = FE_GHOST_SIX, .x = x};
-    return k->shared ? tell(k, &item) : FE_OK;
-}
-
 /* The most blocks in a row of a ghost on any rank. */
 static fe_status longest_row(fe_setup *k, const fe_sparse *C, int *longest)
 {
@@ -158,7 +152,7 @@ fe_status fe_ghost_rows(fe_setup *k, fe_sparse *C)
     FE_TRY(longest_row(k, C, &longest));
     const int width = longest * (1 + C->rows * C->columns);
     for (int begin = 0; begin < width; begin += FE_GHOST_WIDTH) {
-        const fe_ghost_item item = {FE_GHOST_BLOCKS, begin, k->numbering, *C, NULL};
+        const fe_ghost_item item = {FE_GHOST_BLOCKS, begin, k->numbering, *C};
         FE_TRY(tell(k, &item));
     }
     return FE_OK;

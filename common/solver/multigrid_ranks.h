@@ -23,15 +23,13 @@ void fe_ranks_close(fe_setup *k);
 /* Numbering of the aggregates that each rank has made of its nodes. */
 fe_status fe_ranks_number(fe_setup *k);
 
-/* The three below do nothing where the level at hand is not shared.
+/* The two below do nothing where the level at hand is not shared.
  *
  * C has counts for this rank's rows in C->first [1 ..], with room for those of ghosts, which come behind. */
 fe_status fe_ghost_counts(fe_setup *k, fe_sparse *C);
 /* Columns and values of C's rows of ghosts from their owners. Columns are aggregates as in
  * multigrid_ghosts.h. */
 fe_status fe_ghost_rows(fe_setup *k, fe_sparse *C);
-/* x [n and ghosts][6] in the table's memory */
-fe_status fe_ghost_six(fe_setup *k, double *x);
 
 /* Decides whether the ranks share the next level, of which each has its rows: then columns become local
  * numbers, and the level gets its halo; else all ranks get all rows. P is its own rows from here on, with the

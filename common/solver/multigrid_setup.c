@@ -33,12 +33,24 @@ static fe_status apply_fine_inverse(void *context, double *x, double *y)
     return m->device->ops->block.apply(m->device, m->problem->view.n_owned, m->inverse, x, y);
 }
 
+static fe_status apply_coarse(void *context, double *x, double *y)
+{
+    const fe_setup *k = context;
+    return fe_multigrid_coarse_product(k->m, k->level - 1, x, y);
+}
+
+static fe_status apply_coarse_inverse(void *context, double *x, double *y)
+{
+    const fe_setup *k = context;
+    return fe_multigrid_coarse_inverse(k->m, k->level - 1, x, y);
+}
+
 static fe_status find_bound(fe_setup *k, void *memory)
 {
     fe_multigrid *m = k->m;
     const size_t n = (size_t)k->n * (size_t)k->block, length = (size_t)k->A.n_column * (size_t)k->block;
-    const fe_operator coarse = {.apply = k->steps->apply_matrix, .context = k},
-                      coarse_inverse = {.apply = k->steps->apply_inverse, .context = k},
+    const fe_operator coarse = {.apply = apply_coarse, .context = k},
+                      coarse_inverse = {.apply = apply_coarse_inverse, .context = k},
                       fine = {.apply = apply_fine, .context = m},
                       fine_inverse = {.apply = apply_fine_inverse, .context = m};
     return fe_lanczos_bound(k->d, k->shared ? m->comm : NULL, n, length, memory, k->level ? &coarse : &fine,
@@ -152,9 +164,9 @@ static fe_status finish_level(fe_setup *k)
 {
     fe_coarse_level *l = &k->m->coarse[k->level - 1];
     FE_TRY(k->steps->invert_diagonal(k));
-    FE_TRY(bound_spectrum(k, 1));
     FE_TRY(k->steps->keep_matrix(k, &k->A, &l->A));
-    return k->steps->keep_inverse(k, &l->inverse);
+    FE_TRY(k->steps->keep_inverse(k, &l->inverse));
+    return bound_spectrum(k, 1);
 }
 
 static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)

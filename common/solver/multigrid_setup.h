@@ -101,9 +101,6 @@ struct fe_setup_steps {
      */
     fe_status (*finest)(fe_setup *k, int n_fixed, const int *at, fe_sample *sample);
     fe_status (*invert_diagonal)(fe_setup *k); /* inverse */
-    /* y = A x and y = D^-1 x on a coarser level, for vectors of the device; x's ghosts are refreshed */
-    fe_status (*apply_matrix)(void *k, double *x, double *y);
-    fe_status (*apply_inverse)(void *k, double *x, double *y);
     fe_status (*aggregate)(fe_setup *k, fe_cut cut); /* of, n_own */
     fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
     /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. */

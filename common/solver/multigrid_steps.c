@@ -87,48 +87,6 @@ static fe_status invert_diagonal(fe_setup *k)
     return FE_OK;
 }
 
-/* y = what `body` makes of x: on the device, which need not be the host. x has ghosts. */
-static fe_status apply(fe_setup *k, fe_status (*body)(fe_setup *, double *, double *), double *x, double *y)
-{
-    fe_device *d = k->d;
-    const size_t own = (size_t)k->n * (size_t)k->block * sizeof *x,
-                 all = (size_t)k->A.n_column * (size_t)k->block;
-    double *in = NULL, *out = NULL;
-    if (d->ops == &fe_backend_host) return body(k, x, y);
-    FE_ALLOCATE(in, all, "multigrid set-up");
-    fe_status status = fe_allocate(all, sizeof *out, "multigrid set-up", (void **)&out);
-    if (status == FE_OK) status = d->ops->memory.download(d, own, x, in);
-    if (status == FE_OK) status = body(k, in, out);
-    if (status == FE_OK) status = d->ops->memory.upload(d, own, out, y);
-    free(in), free(out);
-    return status;
-}
-
-static fe_status multiply(fe_setup *k, double *x, double *y)
-{
-    FE_TRY(fe_ghost_six(k, x));
-    fe_sparse_apply(&k->A, k->threads, x, y);
-    return FE_OK;
-}
-
-static fe_status divide(fe_setup *k, double *x, double *y)
-{
-    const int b = k->block;
-#pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < k->n; i++)
-        for (int r = 0; r < b; r++) {
-            const double *row = k->inverse + (size_t)i * block_square(k) + (size_t)(r * b),
-                         *xi = x + (size_t)i * b;
-            double sum = 0.0;
-            for (int c = 0; c < b; c++) sum += row[c] * xi[c];
-            y[(size_t)i * b + (size_t)r] = sum;
-        }
-    return FE_OK;
-}
-
-static fe_status apply_matrix(void *context, double *x, double *y) { return apply(context, multiply, x, y); }
-static fe_status apply_inverse(void *context, double *x, double *y) { return apply(context, divide, x, y); }
-
 /* --- aggregates -------------------------------------------------------------------------------------- */
 
 /* Nodes that supports hold, or that no element uses, are in no aggregate. */
@@ -311,7 +269,8 @@ static fe_status galerkin(fe_setup *k, fe_sparse *next)
     fe_sparse AP = {0};
     fe_status status = multiply_level(k, &k->P, &AP);
     if (status == FE_OK) status = fe_ghost_rows(k, &AP);
-    if (status == FE_OK) status = fe_sparse_product(&k->R, &AP, k->threads, next);
+    if (status == FE_OK)
+        status = (k->shared ? fe_sparse_product : fe_sparse_symmetric_product)(&k->R, &AP, k->threads, next);
     fe_sparse_close(&AP);
     return status;
 }
@@ -419,8 +378,6 @@ const fe_setup_steps fe_setup_host = {
     .close = close_host,
     .finest = finest,
     .invert_diagonal = invert_diagonal,
-    .apply_matrix = apply_matrix,
-    .apply_inverse = apply_inverse,
     .aggregate = aggregate,
     .measure = measure,
     .coarsen = coarsen,

@@ -97,30 +97,6 @@ static fe_status invert_diagonal(fe_setup *k)
     return FE_OK;
 }
 
-static fe_status apply_matrix(void *context, double *x, double *y)
-{
-    fe_setup *k = (fe_setup *)context;
-    FE_TRY(fe_ghost_six(k, x));
-    return fe_sparse_apply_cuda(k->d, &k->A, x, y);
-}
-
-__global__ void __launch_bounds__(THREADS) apply_blocks(level l, const double *x, double *y)
-{
-    const int t = blockIdx.x * THREADS + threadIdx.x, b = l.block;
-    if (t >= l.n * b) return;
-    const double *row = l.inverse + (size_t)t * b, *xi = x + t / b * b;
-    double sum = 0.0;
-    for (int c = 0; c < b; c++) sum += row[c] * xi[c];
-    y[t] = sum;
-}
-
-static fe_status apply_inverse(void *context, double *x, double *y)
-{
-    const fe_setup *k = (const fe_setup *)context;
-    FE_LAUNCH(k->d, k->n * k->block, THREADS, apply_blocks, level_of(k), x, y);
-    return FE_OK;
-}
-
 /* --- aggregates -------------------------------------------------------------------------------------- */
 
 /* Nodes that supports hold, or that no element uses, are in no aggregate. */
@@ -302,7 +278,10 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, k, &AP));
     FE_TRY(fe_ghost_rows(k, &AP));
-    FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, NULL, next));
+    if (k->shared)
+        FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, NULL, next));
+    else
+        FE_TRY(fe_sparse_symmetric_product_cuda(s, &k->R, &AP, next));
     FE_LAUNCH(d, (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
     FE_TRY(fe_ranks_settle(k, next));
     if (!k->shared || k->next_shared) return FE_OK;
@@ -455,8 +434,6 @@ extern "C" const fe_setup_steps fe_setup_cuda = {
     .close = close_cuda,
     .finest = finest,
     .invert_diagonal = invert_diagonal,
-    .apply_matrix = apply_matrix,
-    .apply_inverse = apply_inverse,
     .aggregate = aggregate,
     .measure = measure,
     .coarsen = coarsen,

@@ -71,13 +71,14 @@ FE_BODY bool fe_row_from_spare(const int *spare, int n, int *columns)
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
 /* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
 fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
-/* C = A B and T = A^T, in scratch memory. shared: C gets room for the rows of ghosts of this set-up's level,
+/* C = A B, in scratch memory. shared: C gets room for the rows of ghosts of this set-up's level,
  * too; or NULL. FE_OUT_OF_MEMORY where a row of C has more than FE_ROW_SLOTS columns. */
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
                                  fe_sparse *C);
+/* The same where C is known to be symmetric, with its places: half of it is computed. */
+fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C);
+/* T = A^T, in scratch memory. */
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
-/* y = A x */
-fe_status fe_sparse_apply_cuda(fe_device *d, const fe_sparse *A, const double *x, double *y);
 
 /* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]. */
 fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A);

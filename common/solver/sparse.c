@@ -111,31 +111,32 @@ static int find_columns(const fe_sparse *A, const fe_sparse *B, int i, int *seen
     return n;
 }
 
-/* Row i of C by its blocks' place [column of B]. They are set to zero just before, while they are in the
- * cache.
- */
+/* Row i of C from column `least` on, by its blocks' place [column of B]. They are set to zero just before,
+ * while they are in the cache. */
 static inline __attribute__((always_inline)) void add_products(int rows, int columns, const fe_sparse *A,
-                                                               const fe_sparse *B, int i, const int *place,
-                                                               fe_sparse *C)
+                                                               const fe_sparse *B, int i, int least,
+                                                               const int *place, fe_sparse *C)
 {
     for (int k = A->first[i]; k < A->first[i + 1]; k++)
-        for (int l = B->first[A->column[k]]; l < B->first[A->column[k] + 1]; l++)
+        for (int l = B->first[A->column[k]]; l < B->first[A->column[k] + 1]; l++) {
+            if (B->column[l] < least) continue;
             multiply(rows, columns, A->value + (size_t)k * (size_t)(rows * columns),
                      B->value + (size_t)l * (size_t)(columns * 6),
                      C->value + (size_t)place[B->column[l]] * (size_t)(rows * 6));
+        }
 }
 
-static void fill_row(const fe_sparse *A, const fe_sparse *B, int i, int *place, fe_sparse *C)
+static void fill_row(const fe_sparse *A, const fe_sparse *B, int i, int least, int *place, fe_sparse *C)
 {
     const int first = C->first[i], n = C->first[i + 1] - first;
     memset(fe_sparse_block(C, first), 0, (size_t)(6 * C->rows * n) * sizeof *C->value);
     for (int l = first; l < first + n; l++) place[C->column[l]] = l;
     if (A->rows == 3)
-        add_products(3, 3, A, B, i, place, C);
+        add_products(3, 3, A, B, i, least, place, C);
     else if (A->columns == 3)
-        add_products(6, 3, A, B, i, place, C);
+        add_products(6, 3, A, B, i, least, place, C);
     else
-        add_products(6, 6, A, B, i, place, C);
+        add_products(6, 6, A, B, i, least, place, C);
 }
 
 fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, int n_row, fe_sparse *C)
@@ -155,7 +156,8 @@ fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, i
     return FE_OK;
 }
 
-fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+/* upper: what is left of the diagonal stays zero */
+static fe_status fill(const fe_sparse *A, const fe_sparse *B, int upper, int threads, fe_sparse *C)
 {
     int *marks = NULL;
     FE_ALLOCATE(marks, (size_t)threads * (size_t)B->n_column + 1, "multigrid matrix");
@@ -168,10 +170,15 @@ fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe
             const int n = find_columns(A, B, i, mark, C->column + C->first[i]);
             fe_sort_columns(C->column + C->first[i], n);
         }
-        for (int i = from; i < to; i++) fill_row(A, B, i, mark, C);
+        for (int i = from; i < to; i++) fill_row(A, B, i, upper ? i : 0, mark, C);
     }
     free(marks);
     return FE_OK;
+}
+
+fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+{
+    return fill(A, B, 0, threads, C);
 }
 
 fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
@@ -185,6 +192,18 @@ static void transpose_block(const fe_sparse *A, const double *a, double *t)
 {
     for (int r = 0; r < A->rows; r++)
         for (int c = 0; c < A->columns; c++) t[c * A->rows + r] = a[r * A->columns + c];
+}
+
+fe_status fe_sparse_symmetric_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
+{
+    FE_TRY(fe_sparse_count(A, B, threads, A->n_row, C));
+    FE_TRY(fe_sparse_open(C));
+    FE_TRY(fill(A, B, 1, threads, C));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < C->n_row; i++)
+        for (int l = C->first[i]; l < C->first[i + 1] && C->column[l] < i; l++)
+            transpose_block(C, fe_sparse_block(C, fe_sparse_find(C, C->column[l], i)), fe_sparse_block(C, l));
+    return FE_OK;
 }
 
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
@@ -226,27 +245,4 @@ fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left)
                (size_t)count * square * sizeof *A->value);
     }
     return FE_OK;
-}
-
-static inline __attribute__((always_inline)) void apply_row(int rows, int columns, const fe_sparse *A, int i,
-                                                            const double *x, double *y)
-{
-    double sum[6] = {0};
-    for (int k = A->first[i]; k < A->first[i + 1]; k++) {
-        const double *block = A->value + (size_t)k * (size_t)(rows * columns),
-                     *xk = x + (size_t)columns * (size_t)A->column[k];
-        for (int r = 0; r < rows; r++)
-            for (int c = 0; c < columns; c++) sum[r] += block[columns * r + c] * xk[c];
-    }
-    memcpy(y + (size_t)rows * (size_t)i, sum, (size_t)rows * sizeof *y);
-}
-
-void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y)
-{
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int i = 0; i < A->n_row; i++)
-        if (A->rows == 6 && A->columns == 6)
-            apply_row(6, 6, A, i, x, y);
-        else
-            apply_row(A->rows, A->columns, A, i, x, y);
 }

@@ -92,6 +92,20 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
     WAIT(TEAM);
 }
 
+/* Where the diagonal block of a row is, or the first one behind it. */
+FE_BODY int diagonal_place(const fe_sparse &C, int row)
+{
+    int low = C.first[row], high = C.first[row + 1];
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (C.column[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Adds A_ik times two columns of B_k to those of a block of C. */
 template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
 {
@@ -120,17 +134,19 @@ FE_BODY void add_batch(const Row *w, const double2 *B, int p, int column, double
     }
 }
 
-/* C = A B: a team of threads takes the chunk blockIdx.y of a row of C, and goes through A's row in its order.
- * A thread sums two neighbouring columns of OWN blocks. */
+/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C, and goes through
+ * A's row in its order. A thread sums two neighbouring columns of OWN blocks. */
 template <int R, int K, int TEAM, int TEAMS, int OWN>
-__global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
+__global__ void __launch_bounds__(TEAM *TEAMS)
+    product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
 {
     enum { CHUNK = TEAM * OWN / 3 };
     __shared__ product_row<R, K, CHUNK> rows[TEAMS];
     product_row<R, K, CHUNK> *const w = rows + threadIdx.x / TEAM;
     const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
     if (row >= C.n_row) return; /* whole teams */
-    const int from = C.first[row] + blockIdx.y * CHUNK, left = C.first[row + 1] - from;
+    const int start = upper ? diagonal_place(C, row) : C.first[row], from = start + blockIdx.y * CHUNK,
+              left = C.first[row + 1] - from;
     const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
     double2 sum[OWN][R] = {};
@@ -154,19 +170,52 @@ __global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sp
     }
 }
 
-/* Enqueues kernel(A, B, C) with `teams` rows a block of threads, in chunks of the longest row. */
-static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sparse), int teams, int threads,
-                        int chunk, int longest, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C)
+/* What is left of the diagonal, from the right. A warp per row, which looks for the places of WARP blocks at a
+ * time. */
+__global__ void __launch_bounds__(THREADS) mirror(fe_sparse C)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    if (i >= C.n_row) return;
+    const int first = C.first[i], n = diagonal_place(C, i) - first, width = C.columns, size = width * width;
+    for (int begin = 0; begin < n; begin += WARP) {
+        const int count = n - begin < WARP ? n - begin : WARP;
+        int place = 0;
+        if (lane < count) {
+            const int j = C.column[first + begin + lane], row = C.first[j];
+            place = row + fe_find_column(C.column + row, C.first[j + 1] - row, i);
+        }
+        for (int l = 0; l < count; l++) {
+            const double *const from = C.value + (size_t)size * __shfl_sync(0xffffffffu, place, l);
+            double *const to = C.value + (size_t)size * (first + begin + l);
+            for (int t = lane; t < size; t += WARP) to[t] = from[t % width * width + t / width];
+        }
+    }
+}
+
+/* Enqueues kernel(A, B, C, upper) with `teams` rows a block of threads, in chunks of the longest row. */
+static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sparse, bool), int teams,
+                        int threads, int chunk, int longest, const fe_sparse *A, const fe_sparse *B,
+                        const fe_sparse *C, bool upper)
 {
     const dim3 grid(fe_grid((size_t)A->n_row, teams), fe_grid((size_t)longest, chunk));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
+    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
-                                 fe_sparse *C)
+static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
+                             int longest, bool upper)
+{
+    if (A->rows == 3)
+        return launch(d, product_values<3, 3, WARP, 2, 2>, 2, 2 * WARP, 2 * WARP / 3, longest, A, B, C, upper);
+    if (A->columns == 3)
+        return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, C, upper);
+    return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, C, upper);
+}
+
+static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared, bool upper,
+                          fe_sparse *C)
 {
     fe_device *d = s->d;
     const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
@@ -183,18 +232,26 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
-    const int longest = host[1];
     fe_sparse own = *C; /* without rows of ghosts */
     own.n_row = A->n_row;
-    if (longest <= FE_SPARE)
+    if (host[1] <= FE_SPARE)
         FE_TRY(fe_sparse_keep_columns_cuda(d, &own, spare));
     else
         FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
-    if (A->rows == 3)
-        return launch(d, product_values<3, 3, WARP, 2, 2>, 2, 2 * WARP, 2 * WARP / 3, longest, A, B, &own);
-    if (A->columns == 3)
-        return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
-    return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, &own);
+    return fill_values(d, A, B, &own, host[1], upper);
+}
+
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
+                                 fe_sparse *C)
+{
+    return multiply(s, A, B, shared, false, C);
+}
+
+fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C)
+{
+    FE_TRY(multiply(s, A, B, NULL, true, C));
+    FE_LAUNCH(s->d, (size_t)C->n_row * WARP, THREADS, mirror, *C);
+    return FE_OK;
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
@@ -242,33 +299,5 @@ fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse 
     FE_TRY(fe_scratch_sort(s, A->n_block, fe_bits_of(A->n_column), &key, &place));
     FE_LAUNCH(d, (size_t)A->n_block * A->rows * A->columns, THREADS, transpose_values, *A, place, row_of, *T);
     fe_scratch_return(s, mark);
-    return FE_OK;
-}
-
-/* --- application ------------------------------------------------------------------------------------- */
-
-/* A warp per row: lane r + 6 * part takes row r and every fifth block. */
-__global__ void __launch_bounds__(THREADS) apply_rows(fe_sparse A, const double *x, double *y)
-{
-    enum { PARTS = WARP / 6 };
-    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
-    if (i >= A.n_row) return;
-    double sum = 0.0;
-    if (lane < 6 * PARTS)
-        for (int k = A.first[i] + lane / 6; k < A.first[i + 1]; k += PARTS) {
-            const double *value = A.value + 36 * (size_t)k + 6 * (lane % 6),
-                         *xk = x + 6 * (size_t)A.column[k];
-#pragma unroll
-            for (int c = 0; c < 6; c++) sum += value[c] * xk[c];
-        }
-    double total = 0.0;
-#pragma unroll
-    for (int part = 0; part < PARTS; part++) total += __shfl_sync(0xffffffffu, sum, lane % 6 + 6 * part);
-    if (lane < 6) y[6 * (size_t)i + lane] = total;
-}
-
-fe_status fe_sparse_apply_cuda(fe_device *d, const fe_sparse *A, const double *x, double *y)
-{
-    FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, apply_rows, *A, x, y);
     return FE_OK;
 }

@@ -54,11 +54,12 @@ int fe_sparse_find(const fe_sparse *A, int row, int column);
 fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, int n_row, fe_sparse *C);
 fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
+/* The same where C is known to be symmetric, with its places: what is left of the diagonal is copied from the
+ * right, which halves the work. */
+fe_status fe_sparse_symmetric_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
 /* The first n columns alone. */
 fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left);
-/* y = A x */
-void fe_sparse_apply(const fe_sparse *A, int threads, const double *x, double *y);
 
 #ifdef __cplusplus
 }
