@@ -97,22 +97,73 @@ template <int TEAM> __device__ int team_row(int n_row, bool *owner)
     return row < n_row ? row : n_row - 1;
 }
 
+/* The three numbers of each of two neighbouring nodes, which a thread has together: fewer and wider accesses.
+ * What is loaded beyond the last node is in the padding, or another node's; it is not stored. */
+__device__ void load_two(const float *from, float two[6])
+{
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        const float2 part = ((const float2 *)from)[c];
+        two[2 * c] = part.x, two[2 * c + 1] = part.y;
+    }
+}
+__device__ void load_two(const double *from, float two[6])
+{
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        const double2 part = ((const double2 *)from)[c];
+        two[2 * c] = (float)part.x, two[2 * c + 1] = (float)part.y;
+    }
+}
+__device__ void store_two(const float two[6], bool both, float *to)
+{
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        if (both)
+            ((float2 *)to)[c] = make_float2(two[2 * c], two[2 * c + 1]);
+        else
+            to[c] = two[c];
+}
+__device__ void store_two(const float two[6], bool both, double *to)
+{
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        if (both)
+            ((double2 *)to)[c] = make_double2((double)two[2 * c], (double)two[2 * c + 1]);
+        else
+            to[c] = (double)two[c];
+}
+/* y = inverse r of both. */
+__device__ void apply_two(const float *inverse, const float r[6], float y[6])
+{
+    float D[12];
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        const float4 part = ((const float4 *)inverse)[c];
+        D[4 * c] = part.x, D[4 * c + 1] = part.y, D[4 * c + 2] = part.z, D[4 * c + 3] = part.w;
+    }
+    fe_apply_six(D, r, y);
+    fe_apply_six(D + 6, r + 3, y + 3);
+}
+
+/* A thread has two nodes. */
 __global__ void __launch_bounds__(THREADS)
     block_fine_start(int n, const float *__restrict__ inverse, fe_sweep sweep,
                      const double *__restrict__ exact_b, float *__restrict__ b, float *__restrict__ direction,
                      float *__restrict__ x)
 {
-    const int i = blockIdx.x * THREADS + threadIdx.x;
+    const int i = 2 * (blockIdx.x * THREADS + threadIdx.x);
     if (i >= n) return;
+    const bool both = i + 1 < n;
     const size_t at = 3 * (size_t)i;
-    float D[6], r[3], y[3];
+    float r[6], y[6];
+    load_two(exact_b + at, r);
+    apply_two(inverse + 2 * at, r, y);
 #pragma unroll
-    for (int c = 0; c < 6; c++) D[c] = inverse[6 * (size_t)i + c];
-#pragma unroll
-    for (int c = 0; c < 3; c++) r[c] = (float)exact_b[at + c];
-    fe_apply_six(D, r, y);
-#pragma unroll
-    for (int c = 0; c < 3; c++) b[at + c] = r[c], direction[at + c] = x[at + c] = sweep.new_factor * y[c];
+    for (int c = 0; c < 6; c++) y[c] *= sweep.new_factor;
+    store_two(r, both, b + at);
+    store_two(y, both, direction + at);
+    store_two(y, both, x + at);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -120,26 +171,30 @@ __global__ void __launch_bounds__(THREADS)
                      const float *Ax, float *__restrict__ direction, float *__restrict__ x, float *clear,
                      double *__restrict__ out)
 {
-    const int i = blockIdx.x * THREADS + threadIdx.x;
+    const int i = 2 * (blockIdx.x * THREADS + threadIdx.x);
     if (i >= n) return;
+    const bool both = i + 1 < n;
     const size_t at = 3 * (size_t)i;
-    float D[6], r[3], y[3], old[3], here[3];
+    float r[6], product[6], y[6], step[6], here[6];
+    const float zero[6] = {};
+    load_two(b + at, r);
+    load_two(Ax + at, product);
+    load_two(direction + at, step);
+    load_two(x + at, here);
 #pragma unroll
-    for (int c = 0; c < 6; c++) D[c] = inverse[6 * (size_t)i + c];
+    for (int c = 0; c < 6; c++) r[c] -= product[c];
+    apply_two(inverse + 2 * at, r, y);
 #pragma unroll
-    for (int c = 0; c < 3; c++)
-        r[c] = b[at + c] - Ax[at + c], old[c] = direction[at + c], here[c] = x[at + c];
-    fe_apply_six(D, r, y);
-#pragma unroll
-    for (int c = 0; c < 3; c++) {
-        const float d = sweep.new_factor * y[c] + sweep.old_factor * old[c];
-        if (clear) clear[at + c] = 0.0f;
-        if (out) {
-            out[at + c] = (double)(here[c] + d);
-        } else {
-            direction[at + c] = d;
-            x[at + c] = here[c] + d;
-        }
+    for (int c = 0; c < 6; c++) {
+        step[c] = sweep.new_factor * y[c] + sweep.old_factor * step[c];
+        here[c] += step[c];
+    }
+    if (clear) store_two(zero, both, clear + at);
+    if (out) {
+        store_two(here, both, out + at);
+    } else {
+        store_two(step, both, direction + at);
+        store_two(here, both, x + at);
     }
 }
 
@@ -164,18 +219,37 @@ __global__ void __launch_bounds__(THREADS)
     if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + lane] = own;
 }
 
+/* Four lanes have two rows, about 11 blocks, so that few lanes are idle. */
+enum { PROLONG_LANES = 4 };
 __global__ void __launch_bounds__(THREADS)
     block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, float *__restrict__ x,
                        float *__restrict__ clear)
 {
-    enum { TEAM = 8 };
-    bool owner;
-    const int i = team_row<TEAM>(P.n_row, &owner), lane = threadIdx.x % TEAM;
-    float sum[3];
-    times_row<3, 6, TEAM>(P, i, coarse, sum);
-    if (!owner || lane >= 3) return;
-    x[3 * (size_t)i + lane] += entry_of<3>(sum, lane);
-    if (clear) clear[3 * (size_t)i + lane] = 0.0f;
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / PROLONG_LANES) * 2,
+              lane = threadIdx.x % PROLONG_LANES, last = P.n_row;
+    const int begin = P.first[i < last ? i : last], middle = P.first[i + 1 < last ? i + 1 : last],
+              end = P.first[i + 2 < last ? i + 2 : last];
+    float sum[6] = {};
+#pragma unroll 2
+    for (int k = begin + lane; k < end; k += PROLONG_LANES) {
+        float part[3] = {};
+        add_block<3, 6>(P, k, coarse + (size_t)6 * P.column[k], part);
+#pragma unroll
+        for (int r = 0; r < 3; r++) {
+            sum[r] += k < middle ? part[r] : 0.0f;
+            sum[3 + r] += k < middle ? 0.0f : part[r];
+        }
+    }
+#pragma unroll
+    for (int apart = PROLONG_LANES / 2; apart > 0; apart /= 2)
+#pragma unroll
+        for (int r = 0; r < 6; r++) sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], apart);
+#pragma unroll
+    for (int r = 0; r < 6; r++) { /* a lane stores two numbers */
+        if (r / 2 != lane || i + r / 3 >= last) continue;
+        x[3 * (size_t)i + r] += sum[r];
+        if (clear) clear[3 * (size_t)i + r] = 0.0f;
+    }
 }
 
 /* r = b - A x of a row, then D^-1 r. */
@@ -263,14 +337,14 @@ __global__ void block_noise(size_t n, double *x)
 static fe_status fine_start(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
                             float *b, float *direction, float *x)
 {
-    FE_LAUNCH(d, n, THREADS, block_fine_start, n, inverse, sweep, exact_b, b, direction, x);
+    FE_LAUNCH(d, (n + 1) / 2, THREADS, block_fine_start, n, inverse, sweep, exact_b, b, direction, x);
     return FE_OK;
 }
 
 static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
                             const float *Ax, float *direction, float *x, float *clear, double *out)
 {
-    FE_LAUNCH(d, n, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear, out);
+    FE_LAUNCH(d, (n + 1) / 2, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear, out);
     return FE_OK;
 }
 
@@ -293,7 +367,8 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const flo
 static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
                               float *clear)
 {
-    FE_LAUNCH(d, 8 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
+    FE_LAUNCH(d, (size_t)(P->n_row + 1) / 2 * PROLONG_LANES, THREADS, block_fine_prolong, *P, coarse, x,
+              clear);
     return FE_OK;
 }
 

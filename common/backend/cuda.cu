@@ -59,7 +59,10 @@ static fe_status cuda_start(cuda_device *c)
 {
     static const double constants[3] = {1.0, -1.0, 0.0};
     cudaDeviceProp properties;
+    int driver = 0;
     CUDA_TRY(cudaSetDevice(c->ordinal));
+    CUDA_TRY(cudaDriverGetVersion(&driver));
+    c->loops = driver >= 12040;
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
     c->starts_early = properties.major >= 9;
@@ -239,16 +242,13 @@ static fe_status cuda_dot(fe_device *d, size_t n, const double *x, const double 
 }
 
 /* One block: thread i sums entries i, i + 1024, …; then a tree. The order is fixed. */
-template <bool LARGEST> __device__ void block_reduce(double value, double *out)
+__device__ void block_sum(double value, double *out)
 {
     __shared__ double shared[1024];
     shared[threadIdx.x] = value;
     for (int half = blockDim.x / 2; half > 0; half /= 2) {
         __syncthreads();
-        if (threadIdx.x < half) {
-            const double other = shared[threadIdx.x + half];
-            shared[threadIdx.x] = LARGEST ? fmax(shared[threadIdx.x], other) : shared[threadIdx.x] + other;
-        }
+        if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
     }
     if (threadIdx.x == 0) *out = shared[0];
 }
@@ -305,7 +305,7 @@ __global__ void take_sum(int n, const int *at, const double *x, double *out)
 {
     double sum = 0.0;
     for (int i = threadIdx.x; i < n; i += blockDim.x) sum += x[at[i]];
-    block_reduce<false>(sum, out);
+    block_sum(sum, out);
 }
 
 static fe_status cuda_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
@@ -314,16 +314,22 @@ static fe_status cuda_take_sum(fe_device *d, int n, const int *at, const double 
     return FE_OK;
 }
 
-__global__ void largest(size_t n, const double *x, double *out)
+/* Doubles that are not negative are in the order of their bits. Of each warp one thread adds its largest to
+ * *out, which is zero before. */
+__global__ void largest(size_t n, const double *x, unsigned long long *out)
 {
+    const size_t step = gridDim.x * (size_t)blockDim.x;
     double value = 0.0;
-    for (size_t i = threadIdx.x; i < n; i += blockDim.x) value = fmax(value, fabs(x[i]));
-    block_reduce<true>(value, out);
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += step)
+        value = fmax(value, fabs(x[i]));
+    for (int half = 16; half > 0; half /= 2) value = fmax(value, __shfl_down_sync(0xffffffffu, value, half));
+    if (threadIdx.x % 32 == 0) atomicMax(out, (unsigned long long)__double_as_longlong(value));
 }
 
 static fe_status cuda_largest(fe_device *d, size_t n, const double *x, double *out)
 {
-    FE_LAUNCH(d, 1024, 1024, largest, n, x, out);
+    CUDA_TRY(cudaMemsetAsync(out, 0, sizeof *out, self(d)->stream));
+    FE_LAUNCH(d, n < 1 << 18 ? n : 1 << 18, BLOCK_SIZE, largest, n, x, (unsigned long long *)out);
     return FE_OK;
 }
 
@@ -439,5 +445,9 @@ const fe_backend fe_backend_cuda = {
     .recording = {.begin = fe_cuda_record_begin,
                   .end = fe_cuda_record_end,
                   .replay = fe_cuda_replay,
-                  .forget = fe_cuda_forget},
+                  .forget = fe_cuda_forget,
+                  .loops = fe_cuda_loops,
+                  .loop_begin = fe_cuda_loop_begin,
+                  .loop_end = fe_cuda_loop_end,
+                  .cg_note = fe_cuda_cg_note},
 };

@@ -5,8 +5,9 @@
  *
  * Kinds: memory (calls that allocate report that there is none left), lost (the call and all later ones
  * report an error of the device), nan (after a launch a number in the device's memory becomes NaN), nccl
- * (reports a failure of the system). FE_DEVICE_COUNT=FILE: there the number of calls is written when the
- * program ends. */
+ * (reports a failure of the system), poll (the same of what ranks ask again and again while they wait, so the
+ * number of these calls differs from run to run). FE_DEVICE_COUNT=FILE: there the number of calls is written
+ * when the program ends. */
 #include "common/base/fe.h"
 #include "have/cusparse.h"
 #include "have/nccl.h"
@@ -146,6 +147,7 @@ ALLOCATION(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags,
 ALLOCATION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event, flags)
 ALLOCATION(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
            executable, graph, flags)
+ALLOCATION(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), graph, flags)
 WORK(cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind how), to, from, n, how)
 WORK(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind how, cudaStream_t stream),
      to, from, n, how, stream)
@@ -154,6 +156,10 @@ WORK(cudaStreamSynchronize, (cudaStream_t stream), stream)
 WORK(cudaStreamQuery, (cudaStream_t stream), stream)
 WORK(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), stream, event, flags)
 WORK(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode), stream, mode)
+WORK(cudaStreamBeginCaptureToGraph,
+     (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *node, const cudaGraphEdgeData *edge,
+      size_t n, enum cudaStreamCaptureMode mode),
+     stream, graph, node, edge, n, mode)
 WORK(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph), stream, graph)
 WORK(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event, stream)
 WORK(cudaEventQuery, (cudaEvent_t event), event)
@@ -262,25 +268,26 @@ cusparseStatus_t __wrap_cusparseCreate(cusparseHandle_t *handle)
 #endif
 
 #if FE_HAVE_NCCL
-#define NCCL_CALL(name, parameters, ...)                                                                     \
+#define NCCL_CALL(which, name, parameters, ...)                                                              \
     ncclResult_t __real_##name parameters;                                                                   \
     ncclResult_t __wrap_##name parameters;                                                                   \
     ncclResult_t __wrap_##name parameters                                                                    \
     {                                                                                                        \
-        return is_due("nccl") ? ncclSystemError : __real_##name(__VA_ARGS__);                                \
+        return is_due(which) ? ncclSystemError : __real_##name(__VA_ARGS__);                                 \
     }
-NCCL_CALL(ncclGetUniqueId, (ncclUniqueId * id), id)
-NCCL_CALL(ncclCommInitRank, (ncclComm_t * comm, int n, ncclUniqueId id, int rank), comm, n, id, rank)
-NCCL_CALL(ncclGroupStart, (void), )
-NCCL_CALL(ncclGroupEnd, (void), )
-NCCL_CALL(ncclSend,
+NCCL_CALL("nccl", ncclGetUniqueId, (ncclUniqueId * id), id)
+NCCL_CALL("nccl", ncclCommInitRank, (ncclComm_t * comm, int n, ncclUniqueId id, int rank), comm, n, id, rank)
+NCCL_CALL("nccl", ncclGroupStart, (void), )
+NCCL_CALL("nccl", ncclGroupEnd, (void), )
+NCCL_CALL("nccl", ncclSend,
           (const void *from, size_t n, ncclDataType_t type, int to, ncclComm_t comm, cudaStream_t stream),
           from, n, type, to, comm, stream)
-NCCL_CALL(ncclRecv, (void *to, size_t n, ncclDataType_t type, int from, ncclComm_t comm, cudaStream_t stream),
-          to, n, type, from, comm, stream)
-NCCL_CALL(ncclAllReduce,
+NCCL_CALL("nccl", ncclRecv,
+          (void *to, size_t n, ncclDataType_t type, int from, ncclComm_t comm, cudaStream_t stream), to, n,
+          type, from, comm, stream)
+NCCL_CALL("nccl", ncclAllReduce,
           (const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t how, ncclComm_t comm,
            cudaStream_t stream),
           from, to, n, type, how, comm, stream)
-NCCL_CALL(ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *error), comm, error)
+NCCL_CALL("poll", ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *error), comm, error)
 #endif
