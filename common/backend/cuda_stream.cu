@@ -200,9 +200,7 @@ extern "C" fe_status fe_cuda_loop_end(fe_device *d, void **recording)
     cuda_device *c = self(d);
     cudaGraph_t body = NULL, graph = c->loop;
     c->recording = 0, c->loop = NULL;
-    const cudaError_t error = cudaStreamEndCapture(c->stream, &body);
-    if (error != cudaSuccess) cudaGraphDestroy(graph);
-    CUDA_TRY(error);
+    CUDA_TRY(cudaStreamEndCapture(c->stream, &body)); /* if it fails, work may still go into the graph */
     return make_executable(graph, recording);
 }
 

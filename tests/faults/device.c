@@ -164,7 +164,6 @@ WORK(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph), stream, gr
 WORK(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event, stream)
 WORK(cudaEventQuery, (cudaEvent_t event), event)
 WORK(cudaEventSynchronize, (cudaEvent_t event), event)
-WORK(cudaFreeHost, (void *memory), memory)
 
 cudaError_t __real_cudaMalloc(void **memory, size_t n);
 cudaError_t __wrap_cudaMalloc(void **memory, size_t n);
@@ -177,13 +176,18 @@ cudaError_t __wrap_cudaMalloc(void **memory, size_t n)
     return error;
 }
 
+/* Not counted: what it returns at the end is of no use to anybody. */
 cudaError_t __real_cudaFree(void *memory);
 cudaError_t __wrap_cudaFree(void *memory);
 cudaError_t __wrap_cudaFree(void *memory)
 {
     forget_block(memory);
-    return is_lost() ? loss : __real_cudaFree(memory);
+    return lost ? loss : __real_cudaFree(memory);
 }
+
+cudaError_t __real_cudaFreeHost(void *memory);
+cudaError_t __wrap_cudaFreeHost(void *memory);
+cudaError_t __wrap_cudaFreeHost(void *memory) { return lost ? loss : __real_cudaFreeHost(memory); }
 
 /* Thousands of them, all alike: only the first counts. */
 cudaError_t __real_cudaEventCreate(cudaEvent_t *event);
