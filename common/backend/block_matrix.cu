@@ -219,37 +219,18 @@ __global__ void __launch_bounds__(THREADS)
     if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + lane] = own;
 }
 
-/* Four lanes have two rows, about 11 blocks, so that few lanes are idle. */
-enum { PROLONG_LANES = 4 };
 __global__ void __launch_bounds__(THREADS)
     block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, float *__restrict__ x,
                        float *__restrict__ clear)
 {
-    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / PROLONG_LANES) * 2,
-              lane = threadIdx.x % PROLONG_LANES, last = P.n_row;
-    const int begin = P.first[i < last ? i : last], middle = P.first[i + 1 < last ? i + 1 : last],
-              end = P.first[i + 2 < last ? i + 2 : last];
-    float sum[6] = {};
-#pragma unroll 2
-    for (int k = begin + lane; k < end; k += PROLONG_LANES) {
-        float part[3] = {};
-        add_block<3, 6>(P, k, coarse + (size_t)6 * P.column[k], part);
-#pragma unroll
-        for (int r = 0; r < 3; r++) {
-            sum[r] += k < middle ? part[r] : 0.0f;
-            sum[3 + r] += k < middle ? 0.0f : part[r];
-        }
-    }
-#pragma unroll
-    for (int apart = PROLONG_LANES / 2; apart > 0; apart /= 2)
-#pragma unroll
-        for (int r = 0; r < 6; r++) sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], apart);
-#pragma unroll
-    for (int r = 0; r < 6; r++) { /* a lane stores two numbers */
-        if (r / 2 != lane || i + r / 3 >= last) continue;
-        x[3 * (size_t)i + r] += sum[r];
-        if (clear) clear[3 * (size_t)i + r] = 0.0f;
-    }
+    enum { TEAM = 8 };
+    bool owner;
+    const int i = team_row<TEAM>(P.n_row, &owner), lane = threadIdx.x % TEAM;
+    float sum[3];
+    times_row<3, 6, TEAM>(P, i, coarse, sum);
+    if (!owner || lane >= 3) return;
+    x[3 * (size_t)i + lane] += entry_of<3>(sum, lane);
+    if (clear) clear[3 * (size_t)i + lane] = 0.0f;
 }
 
 /* r = b - A x of a row, then D^-1 r. */
@@ -367,8 +348,7 @@ static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const flo
 static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
                               float *clear)
 {
-    FE_LAUNCH(d, (size_t)(P->n_row + 1) / 2 * PROLONG_LANES, THREADS, block_fine_prolong, *P, coarse, x,
-              clear);
+    FE_LAUNCH(d, 8 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
     return FE_OK;
 }
 
