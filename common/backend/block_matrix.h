@@ -98,19 +98,35 @@ FE_BOTH double fe_block_largest(double largest, double entry)
     return fabs(entry) > largest || isnan(entry) ? fabs(entry) : largest;
 }
 FE_BOTH float fe_block_scale(double largest) { return (float)(largest / 32767.0); }
+FE_BOTH int fe_block_rounded(double number)
+{
+    const double most = 32767.0, whole = rint(number);
+    return (int)(whole < -most ? -most : whole > most ? most : whole);
+}
 FE_BOTH int16_t fe_block_number(double entry, float scale)
 {
-    const double most = 32767.0, number = scale > 0.0f && scale < INFINITY ? rint(entry / scale) : 0.0;
-    return (int16_t)(number < -most ? -most : number > most ? most : number);
+    return (int16_t)(scale > 0.0f && scale < INFINITY ? fe_block_rounded(entry / scale) : 0);
 }
 
-/* A block of n entries as it is stored. */
-static inline void fe_round_block(int n, const double *entry, int16_t *value)
+/* A block of n entries as it is stored. The bits of numbers without their signs are in the order of the
+ * numbers, with NaN above all; maxima of integers and a loop without branches are what compilers make vectors
+ * of. */
+static inline __attribute__((always_inline)) void fe_round_block(int n, const double *entry, int16_t *value)
 {
-    double largest = 0.0;
-    for (int i = 0; i < n; i++) largest = fe_block_largest(largest, entry[i]);
+    uint64_t most = 0;
+    double largest;
+    for (int i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, entry + i, sizeof bits);
+        bits &= UINT64_MAX >> 1;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&largest, &most, sizeof largest);
     const float scale = fe_block_scale(largest);
-    for (int i = 0; i < n; i++) value[i] = fe_block_number(entry[i], scale);
+    if (scale > 0.0f && scale < INFINITY)
+        for (int i = 0; i < n; i++) value[i] = (int16_t)fe_block_rounded(entry[i] / scale);
+    else
+        memset(value, 0, (size_t)n * sizeof *value);
     memcpy(value + n, &scale, sizeof scale);
 }
 
