@@ -259,8 +259,8 @@ $(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
 # `solve` with calls of CUDA and its libraries that fail, for tests/faults/device.sh
 DEVICE_CALLS := $(addprefix cuda,Malloc MallocHost HostAlloc Free FreeHost Memcpy MemcpyAsync MemsetAsync LaunchKernel \
     LaunchKernelExC GraphLaunch GraphInstantiate GetLastError StreamSynchronize StreamQuery StreamWaitEvent StreamBeginCapture \
-    StreamBeginCaptureToGraph StreamEndCapture StreamCreateWithFlags StreamCreateWithPriority EventCreate EventCreateWithFlags \
-    EventRecord EventQuery EventSynchronize GraphCreate) __cudaLaunchKernel cublasCreate_v2 cusparseCreate \
+    StreamEndCapture StreamCreateWithFlags StreamCreateWithPriority EventCreate EventCreateWithFlags EventRecord EventQuery \
+    EventSynchronize) __cudaLaunchKernel cublasCreate_v2 cusparseCreate \
     $(addprefix nccl,GetUniqueId CommInitRank GroupStart GroupEnd Send Recv AllReduce CommGetAsyncError)
 FAULTY_SOLVE := $(if $(HAVE_CUDA),$(BUILD)/tests/solve-faulty)
 $(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/output.c bench/options.c bench/whole.c tests/faults/device.c) \

@@ -386,7 +386,7 @@ static fe_status count_poll(void *context, const fe_krylov_result *so_far)
     (void)context;
     n_polled++;
     most_seen = so_far->iterations > most_seen ? so_far->iterations : most_seen;
-    assert_true(so_far->iterations <= 64 * n_polled && so_far->first > 0);
+    assert_true(so_far->iterations <= n_polled && so_far->first > 0);
     return FE_OK;
 }
 
@@ -420,54 +420,9 @@ static void test_recorded(void **state)
             assert_true(dense_error(t) <= (solve < 4 ? 1e-10 : 1e-4));
             iterations += t->result.iterations;
         }
-        const int loops =
-            restart == 0 && t->device->ops->recording.loops && t->device->ops->recording.loops(t->device);
-        assert_true(loops ? n_polled >= 8 : n_polled >= iterations);
+        assert_true(n_polled >= iterations);
         assert_true(most_seen > 0);
         if (t->device->ops->recording.begin) assert_true(versions[0].calls + versions[1].calls < iterations);
-        fe_krylov_close(&t->krylov);
-        dense_close(t);
-    }
-}
-
-/* Where the device repeats iterations of CG by itself, a solve ends as one that the host watches: when it has
- * converged, at a limit, after more iterations than it makes at a time, at a direction of negative curvature,
- * at a number that is not finite. */
-static void test_looped(void **state)
-{
-    enum { CONVERGED, LIMIT, LONG, INDEFINITE, NOT_FINITE, CASES };
-    const char *backend = dense_backend(state);
-    for (int what = 0; what < CASES; what++) {
-        dense_run *t = dense_open(backend, MOST, 0, 0);
-        double eigenvalue[MOST], rows[MOST][MOST], watched[MOST];
-        for (int i = 0; i < MOST; i++)
-            eigenvalue[i] = what == LONG                   ? pow(1e5, i / (MOST - 1.0))
-                            : what == INDEFINITE && i == 9 ? -2.0
-                                                           : 1 + i;
-        draw_spectrum(t, eigenvalue);
-        memcpy(rows, t->A.A, sizeof rows);
-        if (what == NOT_FINITE) rows[3][4] = NAN;
-        resident r = {t->device, MOST, 0, NULL};
-        must(fe_device_upload(t->device, MOST * MOST, sizeof(double), rows, "test", (void **)&r.rows));
-        t->other = (fe_operator){resident_apply, &r, 1, NULL};
-        const double tolerance = what == LONG ? 1e-9 : 1e-10;
-        const int most = what == LIMIT ? 7 : 1000;
-        dense_solve(t, 0, tolerance, most);
-        const fe_krylov_result expected = t->result;
-        memcpy(watched, t->found, sizeof watched);
-        assert_true(expected.converged == (what == CONVERGED || what == LONG));
-        assert_true(expected.breakdown == (what == INDEFINITE));
-        assert_true(expected.not_finite == (what == NOT_FINITE));
-        if (what == LIMIT) assert_int_equal(expected.iterations, 7);
-        if (what == LONG) assert_true(expected.iterations > 64);
-        must(fe_krylov_record(&t->krylov, 1));
-        for (int solve = 0; solve < 3; solve++) {
-            dense_solve(t, 0, tolerance, most);
-            assert_int_equal(t->result.iterations, expected.iterations);
-            assert_string_equal(fe_krylov_reason(&t->result), fe_krylov_reason(&expected));
-            assert_true(t->result.last == expected.last);
-            assert_memory_equal(t->found, watched, sizeof watched);
-        }
         fe_krylov_close(&t->krylov);
         dense_close(t);
     }
@@ -494,7 +449,6 @@ int main(int argc, char **argv)
         {"no solution", test_no_solution},
         {"repeats", test_repeats},
         {"recorded", test_recorded},
-        {"looped", test_looped},
     };
     return dense_main("krylov", NULL, sizeof subjects / sizeof *subjects, subjects, argc, argv);
 }

@@ -49,43 +49,6 @@ FE_BOTH fe_cg_step fe_cg_step_of(const double *from)
     return step;
 }
 
-/* What became of a solve, and what is known of it so far. */
-enum { FE_CG_GOES_ON, FE_CG_CONVERGED, FE_CG_BREAKDOWN, FE_CG_STAGNATED, FE_CG_NOT_FINITE };
-typedef struct fe_cg_progress {
-    double target;               /* r·r at which it ends */
-    double last;                 /* r·r after the last iteration, if that is a number, */
-    double before;               /* and after the one before */
-    double least;                /* the smallest r·r, */
-    int least_at;                /* and the iteration that reached it */
-    int iterations, most, state; /* most: where a loop on the device ends at the latest */
-} fe_cg_progress;
-
-/* Whether the iteration behind the last one will hardly reach the target, if r·r goes on to fall as it did.
- */
-FE_BOTH int fe_cg_is_far(const fe_cg_progress *p)
-{
-    const double rate = p->iterations ? p->last / p->before : 0.01;
-    return p->last * (rate < 1.0 ? rate : 1.0) > 10.0 * p->target;
-}
-
-/* Notes an iteration that left `square`. CG's residual may grow for many iterations before it falls. If the
- * smallest one was reached in n iterations, CG stagnates when n + 5000 more have not improved it. */
-FE_BOTH void fe_cg_note(fe_cg_progress *p, double square)
-{
-    if (p->state != FE_CG_GOES_ON) return;
-    p->iterations++;
-    if (square < 0.0 || !isfinite(square)) {
-        p->state = square < 0.0 ? FE_CG_BREAKDOWN : FE_CG_NOT_FINITE;
-        return;
-    }
-    p->before = p->last, p->last = square;
-    if (square < p->least) p->least = square, p->least_at = p->iterations;
-    if (square <= p->target)
-        p->state = FE_CG_CONVERGED;
-    else if (p->iterations >= 2 * p->least_at + 5000)
-        p->state = FE_CG_STAGNATED;
-}
-
 /* All of the other block except r·r. */
 FE_BOTH void fe_cg_pass(const double *from, const fe_cg_step *step, double *to)
 {

@@ -59,10 +59,7 @@ static fe_status cuda_start(cuda_device *c)
 {
     static const double constants[3] = {1.0, -1.0, 0.0};
     cudaDeviceProp properties;
-    int driver = 0;
     CUDA_TRY(cudaSetDevice(c->ordinal));
-    CUDA_TRY(cudaDriverGetVersion(&driver));
-    c->loops = driver >= 12040;
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
     c->starts_early = properties.major >= 9;
@@ -445,9 +442,5 @@ const fe_backend fe_backend_cuda = {
     .recording = {.begin = fe_cuda_record_begin,
                   .end = fe_cuda_record_end,
                   .replay = fe_cuda_replay,
-                  .forget = fe_cuda_forget,
-                  .loops = fe_cuda_loops,
-                  .loop_begin = fe_cuda_loop_begin,
-                  .loop_end = fe_cuda_loop_end,
-                  .cg_note = fe_cuda_cg_note},
+                  .forget = fe_cuda_forget},
 };

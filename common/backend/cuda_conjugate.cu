@@ -89,18 +89,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);
 }
 
-/* `loop` goes on if it is there and the solve does. One warp. */
-__global__ void cg_note(const double *to, double *from, fe_cg_progress *progress, bool in_loop,
-                        cudaGraphConditionalHandle loop)
-{
-    if (threadIdx.x < FE_CG_SIZE) from[threadIdx.x] = to[threadIdx.x];
-    if (threadIdx.x > 0) return;
-    fe_cg_progress p = *progress;
-    fe_cg_note(&p, to[FE_CG_SQUARE]);
-    *progress = p;
-    if (in_loop) cudaGraphSetConditional(loop, p.state == FE_CG_GOES_ON && p.iterations < p.most);
-}
-
 static unsigned blocks_of(size_t n)
 {
     const unsigned chunks = fe_grid(n, THREADS);
@@ -123,14 +111,6 @@ extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *fro
     cuda_device *c = self(d);
     cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, p, s, x, r, c->cg_partial,
                                                        c->cg_finished, to);
-    CUDA_TRY(cudaGetLastError());
-    return FE_OK;
-}
-
-extern "C" fe_status fe_cuda_cg_note(fe_device *d, const double *to, double *from, fe_cg_progress *progress)
-{
-    cuda_device *c = self(d);
-    cg_note<<<1, 32, 0, c->stream>>>(to, from, progress, c->loop != NULL, c->goes_on);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }

@@ -32,14 +32,11 @@ struct cuda_device {
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
-    int recording;                      /* work goes into a graph */
-    int loops;                          /* the driver knows graphs with loops */
-    cudaGraph_t loop;                   /* the one that is recorded, or NULL */
-    cudaGraphConditionalHandle goes_on; /* what it asks after each turn */
-    int starts_early;                   /* the device can start kernels early, */
-    cudaLaunchAttribute early;          /* with this (fe_cuda_early) */
-    double *arrived;                    /* [2] pinned */
-    cudaEvent_t read[2];                /* a number has arrived */
+    int recording;             /* work goes into a graph */
+    int starts_early;          /* the device can start kernels early, */
+    cudaLaunchAttribute early; /* with this (fe_cuda_early) */
+    double *arrived;           /* [2] pinned */
+    cudaEvent_t read[2];       /* a number has arrived */
     double seconds[FE_N_PHASE];
 };
 
@@ -69,9 +66,6 @@ fe_status fe_cuda_record_begin(fe_device *d);
 fe_status fe_cuda_record_end(fe_device *d, void **recording);
 fe_status fe_cuda_replay(fe_device *d, void *recording);
 void fe_cuda_forget(fe_device *d, void *recording);
-int fe_cuda_loops(fe_device *d);
-fe_status fe_cuda_loop_begin(fe_device *d);
-fe_status fe_cuda_loop_end(fe_device *d, void **recording);
 /* in cuda_krylov.cu, */
 fe_status fe_cuda_dots(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out);
 fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, fe_columns V, const double *u, const double *w,
@@ -90,7 +84,6 @@ fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double 
                           double *out);
 fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
                             double *p, double *s, double *x, double *r, double *to);
-fe_status fe_cuda_cg_note(fe_device *d, const double *to, double *from, fe_cg_progress *progress);
 }
 
 #endif

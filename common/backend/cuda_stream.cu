@@ -135,73 +135,17 @@ extern "C" fe_status fe_cuda_record_begin(fe_device *d)
     return FE_OK;
 }
 
-/* Releases the graph. */
-static fe_status make_executable(cudaGraph_t graph, void **recording)
+extern "C" fe_status fe_cuda_record_end(fe_device *d, void **recording)
 {
+    cudaGraph_t graph = NULL;
     cudaGraphExec_t executable = NULL;
+    self(d)->recording = 0;
+    CUDA_TRY(cudaStreamEndCapture(self(d)->stream, &graph));
     const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
     cudaGraphDestroy(graph);
     CUDA_TRY(error);
     *recording = executable;
     return FE_OK;
-}
-
-extern "C" fe_status fe_cuda_record_end(fe_device *d, void **recording)
-{
-    cudaGraph_t graph = NULL;
-    self(d)->recording = 0;
-    CUDA_TRY(cudaStreamEndCapture(self(d)->stream, &graph));
-    return make_executable(graph, recording);
-}
-
-extern "C" int fe_cuda_loops(fe_device *d) { return self(d)->loops; }
-
-/* A graph of one node, a loop, which makes its first turn without asking; *body is what it repeats. */
-static fe_status add_loop(cuda_device *c, cudaGraph_t *body)
-{
-    cudaGraphNode_t node;
-    cudaGraphNodeParams parameters = {};
-    CUDA_TRY(cudaGraphConditionalHandleCreate(&c->goes_on, c->loop, 1, cudaGraphCondAssignDefault));
-    parameters.type = cudaGraphNodeTypeConditional;
-    parameters.conditional.handle = c->goes_on;
-    parameters.conditional.type = cudaGraphCondTypeWhile;
-    parameters.conditional.size = 1;
-#if CUDART_VERSION >= 13000
-    CUDA_TRY(cudaGraphAddNode(&node, c->loop, NULL, NULL, 0, &parameters));
-#else
-    CUDA_TRY(cudaGraphAddNode(&node, c->loop, NULL, 0, &parameters));
-#endif
-    *body = parameters.conditional.phGraph_out[0];
-    return FE_OK;
-}
-
-static fe_status record_loop(cuda_device *c)
-{
-    cudaGraph_t body = NULL;
-    FE_TRY(add_loop(c, &body));
-    CUDA_TRY(cudaStreamBeginCaptureToGraph(c->stream, body, NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
-    return FE_OK;
-}
-
-extern "C" fe_status fe_cuda_loop_begin(fe_device *d)
-{
-    cuda_device *c = self(d);
-    CUDA_TRY(cudaGraphCreate(&c->loop, 0));
-    const fe_status status = record_loop(c);
-    c->recording = status == FE_OK;
-    if (status == FE_OK) return FE_OK;
-    cudaGraphDestroy(c->loop);
-    c->loop = NULL;
-    return status;
-}
-
-extern "C" fe_status fe_cuda_loop_end(fe_device *d, void **recording)
-{
-    cuda_device *c = self(d);
-    cudaGraph_t body = NULL, graph = c->loop;
-    c->recording = 0, c->loop = NULL;
-    CUDA_TRY(cudaStreamEndCapture(c->stream, &body)); /* if it fails, work may still go into the graph */
-    return make_executable(graph, recording);
 }
 
 extern "C" fe_status fe_cuda_replay(fe_device *d, void *recording)

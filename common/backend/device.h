@@ -12,7 +12,6 @@ extern "C" {
 #endif
 
 typedef struct fe_device fe_device;
-typedef struct fe_cg_progress fe_cg_progress; /* common/algebra/conjugate.h */
 
 /* Where time goes: every call belongs to the phase that was named last. Sums over ranks are told apart from
  * the Krylov method's own vectors; of the preconditioner the strategy's products on the finest level, and the
@@ -155,14 +154,6 @@ typedef struct fe_recording_operations {
     fe_status (*end)(fe_device *d, void **recording);
     fe_status (*replay)(fe_device *d, void *recording);
     void (*forget)(fe_device *d, void *recording);
-    /* Whether the device can repeat a recording by itself. If so, work between loop_begin and loop_end, which
-     * calls cg_note once, is repeated in each replay as long as that finds that the solve goes on. */
-    int (*loops)(fe_device *d);
-    fe_status (*loop_begin)(fe_device *d);
-    fe_status (*loop_end)(fe_device *d, void **recording);
-    /* Notes an iteration of conjugate gradients (fe_cg_note): *from = *to of its scalars, and *progress, all
-     * in backend memory. */
-    fe_status (*cg_note)(fe_device *d, const double *to, double *from, fe_cg_progress *progress);
 } fe_recording_operations;
 
 typedef struct fe_backend {

@@ -28,7 +28,7 @@ typedef struct fe_checkpoint_head {
     int64_t n_path, n_node, n_elem, n_point, n_yielded; /* n_point: of an element */
     uint64_t result_bytes, result_hash;                 /* the result up to these steps */
     int64_t first_field; /* the series has the steps from this one on, -1: none */
-    int64_t precondition_asked, precondition, jacobi_iterations;
+    int64_t precondition_asked, precondition;
     double scale, largest_load, compliance, plastic_work, said_gradient;
 } fe_checkpoint_head;
 

@@ -123,7 +123,6 @@ static void keep_numbers(const fe_solver *s, fe_checkpoint *c)
     memcpy(c->factor, s->factor, bytes), memcpy(c->change, s->change, bytes);
     h->n_step = s->load_step;
     h->precondition_asked = s->options->precondition, h->precondition = s->precondition;
-    h->jacobi_iterations = s->jacobi_iterations;
     h->scale = s->scale, h->largest_load = s->largest_load, h->compliance = s->compliance;
     h->plastic_work = s->plastic_work, h->said_gradient = s->said_gradient;
 }
@@ -176,7 +175,6 @@ static fe_status restore_numbers(fe_solver *s, const fe_checkpoint *c)
     const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
     int better;
     memcpy(s->factor, c->factor, bytes), memcpy(s->change, c->change, bytes);
-    s->jacobi_iterations = (int)h->jacobi_iterations;
     s->scale = h->scale, s->largest_load = h->largest_load, s->compliance = h->compliance;
     s->plastic_work = h->plastic_work, s->said_gradient = h->said_gradient;
     /* multigrid that had taken over stays, unless something else is asked for now */

@@ -26,8 +26,6 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
     if (single)
         FE_TRY(fe_device_allocate(device, 2 * k->length, sizeof(double), "Krylov vector", (void **)&k->pair));
     FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
-    if (!restart)
-        FE_TRY(fe_device_allocate(device, 1, sizeof *k->progress, "progress of CG", (void **)&k->progress));
     const int delayed = restart && orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
     const size_t small = delayed   ? fe_delayed_size(restart)
                          : restart ? fe_hessenberg_size(restart)
@@ -205,20 +203,11 @@ void fe_krylov_close(fe_krylov *k)
     k->recordings = NULL;
 }
 
-static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *),
-                        fe_status (*begin)(fe_device *), fe_status (*end)(fe_device *, void **),
-                        void **recording)
+static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *), void **recording)
 {
-    FE_TRY(begin(d));
-    const fe_status status = body(p), ended = end(d, recording);
+    FE_TRY(d->ops->recording.begin(d));
+    const fe_status status = body(p), ended = d->ops->recording.end(d, recording);
     return status != FE_OK ? status : ended;
-}
-
-static fe_status replay(fe_device *d, void *recording)
-{
-    FE_TRY(d->ops->phase(d, FE_PHASE_OTHER));
-    FE_TRY(d->ops->recording.replay(d, recording));
-    return d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION);
 }
 
 /* Enqueues piece `index`. The first time it is not recorded, because libraries set themselves up then. */
@@ -230,9 +219,10 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
     if (!r || !p->A->version) return body(p);
     const int i = (p->A->version - 1) * r->n + index;
     if (r->piece[i].times++ == 0) return body(p);
-    if (!r->piece[i].recording)
-        FE_TRY(record(d, p, body, d->ops->recording.begin, d->ops->recording.end, &r->piece[i].recording));
-    return replay(d, r->piece[i].recording);
+    if (!r->piece[i].recording) FE_TRY(record(d, p, body, &r->piece[i].recording));
+    FE_TRY(d->ops->phase(d, FE_PHASE_OTHER));
+    FE_TRY(d->ops->recording.replay(d, r->piece[i].recording));
+    return d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION);
 }
 
 /* --- GMRES ------------------------------------------------------------------------------------------- */
@@ -305,6 +295,7 @@ const char *fe_krylov_reason(const fe_krylov_result *result)
 typedef struct progress {
     double least;
     int at;
+    double before; /* the residual before the last iteration (CG) */
 } progress;
 
 /* GMRES's residual never grows within a cycle. If it does not fall by a thousandth in five cycles (and in a
@@ -312,7 +303,7 @@ typedef struct progress {
 static int gmres_stagnates(const fe_krylov *k, progress *p, const fe_krylov_result *result)
 {
     if (result->iterations == 0 || result->last < 0.999 * p->least)
-        *p = (progress){result->last, result->iterations};
+        *p = (progress){.least = result->last, .at = result->iterations};
     const int since = result->iterations - p->at;
     return since >= 5 * k->restart && since >= 100;
 }
@@ -376,109 +367,73 @@ static fe_status cg_iteration(const piece *at)
     return sum(k, 1, to + FE_CG_SQUARE);
 }
 
-static void cg_tell(const fe_cg_progress *p, fe_krylov_result *result)
+/* What is known of a solve. CG's residual may grow for many iterations before it falls. If the smallest
+ * residual was reached in n iterations, CG stagnates when n + 5000 more have not improved it. */
+static void cg_note(double square, double target, progress *p, fe_krylov_result *result)
 {
-    result->iterations = p->iterations;
-    result->last = sqrt(p->last);
-    result->converged = p->state == FE_CG_CONVERGED, result->breakdown = p->state == FE_CG_BREAKDOWN;
-    result->stagnated = p->state == FE_CG_STAGNATED, result->not_finite = p->state == FE_CG_NOT_FINITE;
+    result->iterations++;
+    result->breakdown = square < 0.0;
+    result->not_finite = !isfinite(square);
+    if (result->breakdown || result->not_finite) return;
+    p->before = result->last, result->last = sqrt(square);
+    result->converged = square <= target;
+    if (result->last < p->least) p->least = result->last, p->at = result->iterations;
+    result->stagnated = !result->converged && result->iterations >= 2 * p->at + 5000;
+}
+
+static int cg_ended(const fe_krylov_result *r)
+{
+    return r->converged || r->breakdown || r->stagnated || r->not_finite;
+}
+
+/* Whether the residual after the next iteration is above the target for sure, or nearly so, if it goes on to
+ * fall as it did in the last one. */
+static int cg_is_far(double target, const progress *p, const fe_krylov_result *result)
+{
+    const double rate = result->iterations ? result->last / p->before : 0.1;
+    return result->last * fmin(rate, 1.0) > 3.0 * sqrt(target);
 }
 
 /* Sets the scalars of the first iteration. */
-static fe_status cg_start(fe_krylov *k, double *b, double tolerance, fe_cg_progress *p,
-                          fe_krylov_result *result)
+static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *target, fe_krylov_result *result)
 {
     fe_device *d = k->device;
-    double first[FE_CG_SIZE] = {0}, square;
+    double first[FE_CG_SIZE] = {0};
     const cg c = cg_of(k);
     FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
     FE_TRY(dot(k, c.r, c.r, k->small));
-    FE_TRY(read_scalars(k, 1, k->small, &square));
-    first[FE_CG_SQUARE] = square, first[FE_CG_TARGET] = tolerance * tolerance * square;
-    *p = (fe_cg_progress){.target = first[FE_CG_TARGET], .last = square, .least = square};
-    if (square == 0.0) p->state = FE_CG_CONVERGED;
-    if (!isfinite(square)) p->state = FE_CG_NOT_FINITE;
-    cg_tell(p, result);
-    result->first = result->last;
+    FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
+    result->first = result->last = sqrt(first[FE_CG_SQUARE]);
+    result->converged = result->first == 0.0;
+    result->not_finite = !isfinite(result->first);
+    *target = first[FE_CG_TARGET] = tolerance * tolerance * first[FE_CG_SQUARE];
     return d->ops->memory.upload(d, sizeof first, first, cg_scalars(k, 0));
 }
 
 /* Where the backend can, the host enqueues an iteration before it has read the residual of the one ahead, if
  * that is far from the target: an iteration too many would change no vector, but take its time. */
-static fe_status cg_watched(piece *at, int max_iterations, fe_cg_progress *p, fe_krylov_result *result)
-{
-    fe_krylov *k = at->k;
-    fe_device *d = k->device;
-    const int reads_aside = d->ops->side.read_begin != NULL;
-    while (p->state == FE_CG_GOES_ON && p->iterations < max_iterations) {
-        const int known = p->iterations, most = known + 1 + (reads_aside && fe_cg_is_far(p));
-        double square;
-        for (; at->j < most && at->j < max_iterations; at->j++) {
-            FE_TRY(enqueue(at, at->j % 2, cg_iteration));
-            if (reads_aside)
-                FE_TRY(d->ops->side.read_begin(d, at->j % 2, cg_scalars(k, at->j + 1) + FE_CG_SQUARE));
-        }
-        if (reads_aside)
-            FE_TRY(d->ops->side.read_end(d, known % 2, &square));
-        else
-            FE_TRY(read_scalars(k, 1, cg_scalars(k, known + 1) + FE_CG_SQUARE, &square));
-        fe_cg_note(p, square);
-        cg_tell(p, result);
-    }
-    return FE_OK;
-}
-
-/* An iteration from the first of the two blocks of scalars, after which they are there again. */
-static fe_status cg_noted_iteration(const piece *at)
-{
-    fe_krylov *k = at->k;
-    FE_TRY(cg_iteration(at));
-    return k->device->ops->recording.cg_note(k->device, cg_scalars(k, 1), cg_scalars(k, 0), k->progress);
-}
-
-/* Whether the device can go from one iteration to the next by itself. */
-static int cg_loops(const fe_krylov *k, const fe_operator *A)
-{
-    const fe_recording_operations *ops = &k->device->ops->recording;
-    return k->recordings && A->version && k->comm->size == 1 && ops->loops && ops->loops(k->device);
-}
-
-/* All iterations without the host, which asks between batches of them whether to go on. The first iteration
- * of all is not recorded, as in `enqueue`. */
-static fe_status cg_looped(const piece *at, int max_iterations, fe_cg_progress *p, fe_krylov_result *result)
-{
-    enum { BATCH = 64 };
-    fe_krylov *k = at->k;
-    fe_recordings *r = k->recordings;
-    fe_device *d = k->device;
-    const int i = (at->A->version - 1) * r->n;
-    while (p->state == FE_CG_GOES_ON && p->iterations < max_iterations) {
-        const int plain = r->piece[i].times++ == 0, left = max_iterations - p->iterations;
-        if (at->A->poll) FE_TRY(at->A->poll(at->A->context, result));
-        p->most = p->iterations + (plain ? 1 : left < BATCH ? left : BATCH);
-        FE_TRY(d->ops->memory.upload(d, sizeof *p, p, k->progress));
-        if (plain) {
-            FE_TRY(cg_noted_iteration(at));
-        } else {
-            if (!r->piece[i].recording)
-                FE_TRY(record(d, at, cg_noted_iteration, d->ops->recording.loop_begin,
-                              d->ops->recording.loop_end, &r->piece[i].recording));
-            FE_TRY(replay(d, r->piece[i].recording));
-        }
-        FE_TRY(d->ops->memory.download(d, sizeof *p, k->progress, p));
-        cg_tell(p, result);
-    }
-    return FE_OK;
-}
-
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {
-    fe_cg_progress so_far;
-    piece at = {k, A, precondition, x, 0, result};
+    fe_device *d = k->device;
+    const int reads_aside = d->ops->side.read_begin != NULL;
+    double target, square;
     *result = (fe_krylov_result){.loss = NAN};
-    FE_TRY(k->device->ops->memory.zero(k->device, k->n * sizeof(double), x));
-    FE_TRY(cg_start(k, b, tolerance, &so_far, result));
-    return cg_loops(k, A) ? cg_looped(&at, max_iterations, &so_far, result)
-                          : cg_watched(&at, max_iterations, &so_far, result);
+    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
+    FE_TRY(cg_start(k, b, tolerance, &target, result));
+    progress so_far = {.least = result->first};
+    piece next = {k, A, precondition, x, 0, result};
+    while (result->iterations < max_iterations && !cg_ended(result)) {
+        const int known = result->iterations,
+                  most = known + 1 + (reads_aside && cg_is_far(target, &so_far, result));
+        for (; next.j < most && next.j < max_iterations; next.j++) {
+            FE_TRY(enqueue(&next, next.j % 2, cg_iteration));
+            if (reads_aside)
+                FE_TRY(d->ops->side.read_begin(d, next.j % 2, cg_scalars(k, next.j + 1) + FE_CG_SQUARE));
+        }
+        FE_TRY(reads_aside ? d->ops->side.read_end(d, known % 2, &square)
+                           : read_scalars(k, 1, cg_scalars(k, known + 1) + FE_CG_SQUARE, &square));
+        cg_note(square, target, &so_far, result);
+    }
+    return FE_OK;
 }

@@ -13,8 +13,7 @@ typedef struct fe_operator {
     /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
      * that it may be recorded. 0: it may not. */
     int version;
-    /* Asked once an iteration, or in 64 where the device goes on by itself, with what is known of the solve;
-     * a failure ends it. May be NULL. */
+    /* Asked once an iteration, with what is known of the solve; a failure ends it. May be NULL. */
     fe_status (*poll)(void *context, const struct fe_krylov_result *so_far);
 } fe_operator;
 enum { FE_MOST_VERSIONS = 4 };
@@ -49,7 +48,6 @@ typedef struct fe_krylov {
     double *pair;                     /* [2][length] with a basis of floats: vectors to be stored in it */
     double *z;                        /* [length] */
     double *small;                    /* Hessenberg workspace, or CG's scalars */
-    struct fe_cg_progress *progress;  /* CG, where the device goes on by itself */
     double *h;                        /* [restart + 1], dcgs2 twice as many */
     struct fe_recordings *recordings; /* NULL: nothing is recorded */
 } fe_krylov;
@@ -60,8 +58,7 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
                          int orthogonalization, int basis, fe_krylov *k);
 
 /* From now on an iteration is recorded the second time that it is enqueued, and replayed later (CUDA graphs),
- * where backend and operator can. CG on one rank records a loop, which the device repeats without the host.
- * Otherwise nothing changes. Earlier recordings are released; with `on` 0,
+ * where backend and operator can. Otherwise nothing changes. Earlier recordings are released; with `on` 0,
  * only that is done. */
 fe_status fe_krylov_record(fe_krylov *k, int on);
 /* Releases recordings. Call it before the communicator that they use is closed. */

@@ -4,7 +4,6 @@
 
 #include <float.h>
 #include <stdio.h>
-#include <string.h>
 
 static fe_status mask(fe_solver *s, double *x)
 {
@@ -137,25 +136,10 @@ static void print_hierarchy(const fe_multigrid *m)
 enum { WORTH_MULTIGRID = 1000 };
 const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
                                                               "multigrid"};
-/* The set-up of several devices was not measured yet. On the host it took as long as 4000 iterations of an
- * H200 with block-Jacobi on a bracket of 65 k degrees of freedom. So several devices begin without, and never
- * spend much more than twice the time of the better choice. */
-enum { DEVICE_PATIENCE = 4000 };
-static int auto_waits(const fe_options *o, int n_node)
-{
-    return o->precondition == FE_PRECONDITION_AUTO && n_node >= WORTH_MULTIGRID &&
-           strcmp(o->backend, "host") && o->ranks > 1;
-}
 int fe_precondition_of(const fe_options *o, int n_node)
 {
     if (o->precondition != FE_PRECONDITION_AUTO) return o->precondition;
-    return n_node >= WORTH_MULTIGRID && !auto_waits(o, n_node) ? FE_PRECONDITION_MULTIGRID
-                                                               : FE_PRECONDITION_BLOCK_JACOBI;
-}
-const char *fe_precondition_name(const fe_options *o, int n_node)
-{
-    return auto_waits(o, n_node) ? "block-jacobi, multigrid after 4000 iterations"
-                                 : fe_precondition_names[fe_precondition_of(o, n_node)];
+    return n_node >= WORTH_MULTIGRID ? FE_PRECONDITION_MULTIGRID : FE_PRECONDITION_BLOCK_JACOBI;
 }
 
 static fe_status open_multigrid(fe_solver *s)
@@ -184,10 +168,6 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
 {
-    int better;
-    if (s->precondition == FE_PRECONDITION_BLOCK_JACOBI && s->jacobi_iterations >= DEVICE_PATIENCE &&
-        auto_waits(s->options, s->mesh_nodes))
-        FE_TRY(fe_solver_better_preconditioner(s, &better));
     const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL},
                       frozen = {fe_multigrid_apply, &s->multigrid, 0, NULL};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
@@ -198,6 +178,5 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,
                        fe_krylov_result *) = s->krylov.restart ? fe_gmres : fe_cg;
     FE_TRY(solve(&s->krylov, &A, precondition, b, step, tolerance, s->options->krylov_iterations, result));
-    s->jacobi_iterations += precondition == &jacobi ? result->iterations : 0;
     return s->device->ops->phase(s->device, FE_PHASE_OTHER);
 }

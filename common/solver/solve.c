@@ -253,7 +253,6 @@ static fe_status start_over(fe_solver *s, run *r)
     FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->increment));
     memset(s->factor, 0, bytes), memset(s->change, 0, bytes);
     s->scale = s->reach = s->largest_load = s->plastic_work = s->compliance = s->said_gradient = 0.0;
-    s->jacobi_iterations = 0;
     while (s->comm->rank == 0 && r->result->n_step) fe_result_drop_step(r->result);
     if (s->comm->rank == 0) r->n_shown = 0;
     return FE_OK;
@@ -473,7 +472,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;
     result->element = fe_kind_name(mesh->kind);
-    result->precondition = fe_precondition_name(o, mesh->n_node);
+    result->precondition = fe_precondition_names[fe_precondition_of(o, mesh->n_node)];
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = fe_partition_names[o->partition];
     result->order = fe_order_names[o->order];

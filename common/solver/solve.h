@@ -59,10 +59,8 @@ typedef struct fe_options {
 fe_options fe_default_options(void);
 
 /* The preconditioner that a run on a mesh with so many nodes begins with: for auto block-jacobi below 1000
- * nodes, else multigrid; several devices begin with block-jacobi and leave it after 4000 iterations. And its
- * name. */
+ * nodes, else multigrid. */
 int fe_precondition_of(const fe_options *o, int n_node);
-const char *fe_precondition_name(const fe_options *o, int n_node);
 
 /* Called on rank 0 before the first step (undeformed or resumed, result NULL) and after every accepted step.
  * `fields` is NULL unless wanted. `keep`, which may be NULL, follows each step with what the run could be

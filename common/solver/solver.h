@@ -58,7 +58,6 @@ typedef struct fe_solver {
     fe_anderson anderson;
     int precondition;       /* FE_PRECONDITION_…, none of them auto */
     fe_multigrid multigrid; /* where that is in use */
-    int jacobi_iterations;  /* of all linear solves with block-Jacobi */
 
     int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
     double said, quiet;       /* when the last line of progress was due, and seconds to the next one */

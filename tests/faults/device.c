@@ -147,7 +147,6 @@ ALLOCATION(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags,
 ALLOCATION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event, flags)
 ALLOCATION(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
            executable, graph, flags)
-ALLOCATION(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), graph, flags)
 WORK(cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind how), to, from, n, how)
 WORK(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind how, cudaStream_t stream),
      to, from, n, how, stream)
@@ -156,10 +155,6 @@ WORK(cudaStreamSynchronize, (cudaStream_t stream), stream)
 WORK(cudaStreamQuery, (cudaStream_t stream), stream)
 WORK(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), stream, event, flags)
 WORK(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode), stream, mode)
-WORK(cudaStreamBeginCaptureToGraph,
-     (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *node, const cudaGraphEdgeData *edge,
-      size_t n, enum cudaStreamCaptureMode mode),
-     stream, graph, node, edge, n, mode)
 WORK(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph), stream, graph)
 WORK(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event, stream)
 WORK(cudaEventQuery, (cudaEvent_t event), event)
