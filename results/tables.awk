@@ -576,12 +576,12 @@ function solves(    r, i, j, w, at, text, any, several) {
         if (!((r, "solves") in has_word)) continue
         wrap("Milliseconds, `patch`, " short(r) ", commit " commit[r] ", medians of " (solve_least[r] == solve_most[r] ? "" : solve_least[r] " to ") solve_most[r] " solves" \
             (solve_most[r] < 9 ? " with their range" : "") " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
-        out("| case | element | DoF | preconditioner | Newton | Krylov | preconditioner's set-up | solve | solve, graphs |")
-        out("|---|---|---:|---|---:|---:|---:|---:|---:|")
+        out("| case | element | DoF | GPUs | preconditioner | Newton | Krylov | preconditioner's set-up | solve | solve, graphs |")
+        out("|---|---|---:|---:|---|---:|---:|---:|---:|---:|")
         for (i = 1; i <= n_solve[r]; i++) {
             split(solve[r, i], w, SUBSEP); at = r SUBSEP solve[r, i] SUBSEP "patch"
             if (!((at, "solve") in mid)) continue
-            out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | " w[3] " | " newton[at] " | " krylov[at] " | " \
+            out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | " w[4] " | " w[3] " | " newton[at] " | " krylov[at] " | " \
                 (w[3] == "multigrid" ? digits(mid[at, "precondition_setup"]) : "") " | " interval(at SUBSEP "solve") " | " \
                 ((at, "solve_graph") in mid ? interval(at SUBSEP "solve_graph") : "") " |")
         }

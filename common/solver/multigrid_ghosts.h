@@ -21,8 +21,8 @@ FE_BOTH int fe_own_number(fe_numbering n, int global)
     return global >= n.offset ? global - n.offset : global - n.offset + n.total;
 }
 
-/* What is said of a row in numbers: the count of its blocks, which stands in C.first [row + 1]; or numbers from
- * `begin` on of its blocks, each a column and its values. */
+/* What is said of a row in numbers: the count of its blocks, which stands in C.first [row + 1]; or numbers
+ * from `begin` on of its blocks, each a column and its values. */
 enum { FE_GHOST_COUNT, FE_GHOST_BLOCKS };
 typedef struct fe_ghost_item {
     int what, begin;

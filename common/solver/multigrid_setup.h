@@ -100,7 +100,7 @@ struct fe_setup_steps {
     /* A, x, absent of the finest level, and its sample. at [n_fixed]: constrained components, on the device.
      */
     fe_status (*finest)(fe_setup *k, int n_fixed, const int *at, fe_sample *sample);
-    fe_status (*invert_diagonal)(fe_setup *k); /* inverse */
+    fe_status (*invert_diagonal)(fe_setup *k);       /* inverse */
     fe_status (*aggregate)(fe_setup *k, fe_cut cut); /* of, n_own */
     fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
     /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. */

@@ -76,7 +76,8 @@ fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const in
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
                                  fe_sparse *C);
 /* The same where C is known to be symmetric, with its places: half of it is computed. */
-fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C);
+fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
+                                           fe_sparse *C);
 /* T = A^T, in scratch memory. */
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
 

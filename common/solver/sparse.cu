@@ -134,8 +134,8 @@ FE_BODY void add_batch(const Row *w, const double2 *B, int p, int column, double
     }
 }
 
-/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C, and goes through
- * A's row in its order. A thread sums two neighbouring columns of OWN blocks. */
+/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C, and goes
+ * through A's row in its order. A thread sums two neighbouring columns of OWN blocks. */
 template <int R, int K, int TEAM, int TEAMS, int OWN>
 __global__ void __launch_bounds__(TEAM *TEAMS)
     product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
@@ -170,8 +170,8 @@ __global__ void __launch_bounds__(TEAM *TEAMS)
     }
 }
 
-/* What is left of the diagonal, from the right. A warp per row, which looks for the places of WARP blocks at a
- * time. */
+/* What is left of the diagonal, from the right. A warp per row, which looks for the places of WARP blocks at
+ * a time. */
 __global__ void __launch_bounds__(THREADS) mirror(fe_sparse C)
 {
     const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
@@ -208,7 +208,8 @@ static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *
                              int longest, bool upper)
 {
     if (A->rows == 3)
-        return launch(d, product_values<3, 3, WARP, 2, 2>, 2, 2 * WARP, 2 * WARP / 3, longest, A, B, C, upper);
+        return launch(d, product_values<3, 3, WARP, 2, 2>, 2, 2 * WARP, 2 * WARP / 3, longest, A, B, C,
+                      upper);
     if (A->columns == 3)
         return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, C, upper);
     return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, C, upper);
@@ -247,7 +248,8 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
     return multiply(s, A, B, shared, false, C);
 }
 
-fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_sparse *C)
+fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
+                                           fe_sparse *C)
 {
     FE_TRY(multiply(s, A, B, NULL, true, C));
     FE_LAUNCH(s->d, (size_t)C->n_row * WARP, THREADS, mirror, *C);

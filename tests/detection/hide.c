@@ -1,8 +1,7 @@
-/* Hides files from the programs that load this library (LD_PRELOAD): a header from compilers, a command from shells.
- * What lies on the machine is not changed.
- *   FE_HIDE        ends of paths, separated by colons: "metis.h:/mpicc". A path that ends so does not exist.
- *   FE_HIDE_BY     a file that is opened in place of each of them, for a header that does not compile. Optional.
- *   FE_HIDE_NOT    a folder in which nothing is hidden.
+/* Hides files from the programs that load this library (LD_PRELOAD): a header from compilers, a command from
+ * shells. What lies on the machine is not changed. FE_HIDE        ends of paths, separated by colons:
+ * "metis.h:/mpicc". A path that ends so does not exist. FE_HIDE_BY     a file that is opened in place of each
+ * of them, for a header that does not compile. Optional. FE_HIDE_NOT    a folder in which nothing is hidden.
  * make itself sees everything, since it compares the times of headers of builds made before. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -68,10 +67,7 @@ FOPEN(fopen)
 FOPEN(fopen64)
 
 #define LOOK(name, TAKES, ...)                                                                               \
-    int name TAKES                                                                                           \
-    {                                                                                                        \
-        return shown(path) ? OWN(name)(__VA_ARGS__) : -1;                                                    \
-    }
+    int name TAKES { return shown(path) ? OWN(name)(__VA_ARGS__) : -1; }
 LOOK(stat, (const char *path, struct stat *s), path, s)
 LOOK(lstat, (const char *path, struct stat *s), path, s)
 LOOK(stat64, (const char *path, struct stat64 *s), path, s)
@@ -80,4 +76,5 @@ LOOK(fstatat, (int folder, const char *path, struct stat *s, int flags), folder,
 LOOK(fstatat64, (int folder, const char *path, struct stat64 *s, int flags), folder, path, s, flags)
 LOOK(access, (const char *path, int mode), path, mode)
 LOOK(faccessat, (int folder, const char *path, int mode, int flags), folder, path, mode, flags)
-LOOK(execve, (const char *path, char *const *arguments, char *const *environment), path, arguments, environment)
+LOOK(execve, (const char *path, char *const *arguments, char *const *environment), path, arguments,
+     environment)
