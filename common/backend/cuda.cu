@@ -311,8 +311,8 @@ static fe_status cuda_take_sum(fe_device *d, int n, const int *at, const double 
     return FE_OK;
 }
 
-/* Doubles that are not negative are in the order of their bits. Of each warp one thread adds its largest to
- * *out, which is zero before. */
+/* Doubles that are not negative are in the order of their bits. Of each warp one thread raises *out,
+ * which is zero before, to its largest. */
 __global__ void largest(size_t n, const double *x, unsigned long long *out)
 {
     const size_t step = gridDim.x * (size_t)blockDim.x;

@@ -215,8 +215,9 @@ FE_BODY fe_mask fe_has_bit(fe_index a, int bit)
 /* --- rows of four in registers ----------------------------------------------------------------------- */
 
 enum { FE_FOURS = FE_LANES / 4 };
-/* Loops over rows stay loops in floats, which are compiled with -O2, unless a file says so: gcc needs twice
- * the time for a strategy then, and only `patch` gains (1.2 times, AVX-512, Hex8 and Tet4 of the bracket). */
+/* Loops over rows stay loops in floats, which are compiled with -O2, unless a file defines FE_UNROLL_ROWS:
+ * gcc needs twice the time for a strategy then, and only `patch` gains (1.2 times, AVX-512, Hex8 and Tet4 of
+ * the bracket). */
 #ifdef FE_UNROLL_ROWS
 #define FE_ROWS_FOR(...) FE_UNROLL_FOR (__VA_ARGS__)
 #else
@@ -348,8 +349,7 @@ typedef float fe_four_float __attribute__((vector_size(16)));
     FE_BODY void fe_read_rows_##number(const number *p, int row, fe_index i, fe_real out[3])                 \
     {                                                                                                        \
         fe_real rows[4];                                                                                     \
-        FE_ROWS_FOR(int k = 0; k < 4; k++)                                                                   \
-        {                                                                                                    \
+        FE_ROWS_FOR (int k = 0; k < 4; k++) {                                                                \
             fe_four four[FE_FOURS];                                                                          \
             FE_UNROLL_FOR (int n = 0; n < FE_FOURS; n++)                                                     \
                 four[n] = fe_load_four_##number(p + row * (size_t)i.lane[k + 4 * n]);                        \
@@ -364,8 +364,7 @@ typedef float fe_four_float __attribute__((vector_size(16)));
     FE_BODY void fe_read3_from_##number(const number *p, fe_index i, fe_index from, fe_real out[3])          \
     {                                                                                                        \
         fe_real rows[4];                                                                                     \
-        FE_ROWS_FOR(int k = 0; k < 4; k++)                                                                   \
-        {                                                                                                    \
+        FE_ROWS_FOR (int k = 0; k < 4; k++) {                                                                \
             fe_four four[FE_FOURS];                                                                          \
             FE_UNROLL_FOR (int n = 0; n < FE_FOURS; n++)                                                     \
                 four[n] = fe_load_four_from_##number(p + 3 * (size_t)i.lane[k + 4 * n],                      \
@@ -424,11 +423,11 @@ FE_BODY void fe_add4(fe_scalar *y, fe_index i, const fe_real f[3])
                   odd[2] = {fe_odds(f[0], f[1]), fe_odds(f[2], none)};
     const fe_real rows[4] = {fe_lower(even[0], even[1]), fe_lower(odd[0], odd[1]), fe_upper(even[0], even[1]),
                              fe_upper(odd[0], odd[1])};
-    FE_ROWS_FOR(int k = 0; k < 4; k++)
-    FE_UNROLL_FOR (int n = 0; n < FE_FOURS; n++) {
-        fe_scalar *to = y + i.lane[k + 4 * n];
-        fe_store_four(to, fe_part_four(rows[k], n) + fe_load_four(to));
-    }
+    FE_ROWS_FOR (int k = 0; k < 4; k++)
+        FE_UNROLL_FOR (int n = 0; n < FE_FOURS; n++) {
+            fe_scalar *to = y + i.lane[k + 4 * n];
+            fe_store_four(to, fe_part_four(rows[k], n) + fe_load_four(to));
+        }
 }
 
 #endif

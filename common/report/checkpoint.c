@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = {'F', 'E', 'S', 'T', 'A', 'T', 'E', '1'};
+static const char magic[8] = {'F', 'E', 'S', 'T', 'A', 'T', 'E', '2'};
 _Static_assert(sizeof(fe_checkpoint_head) % 8 == 0, "arrays behind the head are aligned");
 
 fe_identity fe_identity_of(uint64_t problem, uint64_t mesh, int order, int tet_points)

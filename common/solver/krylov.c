@@ -411,7 +411,8 @@ static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *tar
 }
 
 /* Where the backend can, the host enqueues an iteration before it has read the residual of the one ahead, if
- * that is far from the target: an iteration too many would change no vector, but take its time. */
+ * that is far from the target: an iteration too many would change no vector (unless CG stagnates), but take
+ * its time. */
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {

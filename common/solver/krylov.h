@@ -81,7 +81,7 @@ const char *fe_krylov_reason(const fe_krylov_result *result);
 
 /* Solve A x = b from x = 0 until |b - A x| <= tolerance |b|, max_iterations, or until it ends for another
  * reason in the result. `precondition` may be NULL; GMRES applies it from the right (Saad, Iterative Methods,
- * algorithm 9.5), CG as usual, with one sum an iteration (common/backend/conjugate.h). b is kept. */
+ * algorithm 9.5), CG as usual (common/algebra/conjugate.h). b is kept. */
 fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                    double tolerance, int max_iterations, fe_krylov_result *result);
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,

@@ -79,7 +79,7 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z);
 /* y = K x of the elastic operator that is frozen in it, without its supports. */
 fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y);
 /* y = A x and y = D^-1 x of coarser level `at`, as the cycle has them: rounded, and with sums in single
- * precision. x and y [rows of A][6] doubles; context: the multigrid. The level's vectors are scratch. */
+ * precision. x and y [rows of A][6] doubles. The level's vectors are scratch. */
 fe_status fe_multigrid_coarse_product(fe_multigrid *m, int at, const double *x, double *y);
 fe_status fe_multigrid_coarse_inverse(fe_multigrid *m, int at, const double *x, double *y);
 

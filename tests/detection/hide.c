@@ -1,7 +1,12 @@
 /* Hides files from the programs that load this library (LD_PRELOAD): a header from compilers, a command from
- * shells. What lies on the machine is not changed. FE_HIDE        ends of paths, separated by colons:
- * "metis.h:/mpicc". A path that ends so does not exist. FE_HIDE_BY     a file that is opened in place of each
- * of them, for a header that does not compile. Optional. FE_HIDE_NOT    a folder in which nothing is hidden.
+ * shells. What lies on the machine is not changed.
+ *
+ * FE_HIDE: ends of paths, separated by colons: "metis.h:/mpicc". A path that ends so does not exist.
+ *
+ * FE_HIDE_BY: a file that is opened instead of each of them, for a header that does not compile. Optional.
+ *
+ * FE_HIDE_NOT: a folder in which nothing is hidden.
+ *
  * make itself sees everything, since it compares the times of headers of builds made before. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
