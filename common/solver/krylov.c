@@ -367,8 +367,8 @@ static fe_status cg_iteration(const piece *at)
     return sum(k, 1, to + FE_CG_SQUARE);
 }
 
-/* What is known of a solve. CG's residual may grow for many iterations before it falls. If the smallest
- * residual was reached in n iterations, CG stagnates when n + 5000 more have not improved it. */
+/* CG's residual may grow for many iterations before it falls. If the smallest residual was reached in n
+ * iterations, CG stagnates when n + 5000 more have not improved it. */
 static void cg_note(double square, double target, progress *p, fe_krylov_result *result)
 {
     result->iterations++;

@@ -68,11 +68,9 @@ static fe_status bound_spectrum(fe_setup *k, int coarser)
     if (memory) k->d->ops->memory.release(k->d, memory);
     FE_TRY(status);
     m->report.lambda[k->level] = k->lambda;
-    fe_chebyshev_sweeps(k->lambda,
-                        !coarser         ? ALONE_RATIO
-                        : m->degree == 2 ? TWO_SWEEPS_RATIO
-                                         : FOUR_SWEEPS_RATIO,
-                        m->degree, k->level == 0 ? m->sweep : m->coarse[k->level - 1].sweep);
+    const int coarser_ratio = m->degree == 2 ? TWO_SWEEPS_RATIO : FOUR_SWEEPS_RATIO;
+    fe_chebyshev_sweeps(k->lambda, coarser ? coarser_ratio : ALONE_RATIO, m->degree,
+                        k->level == 0 ? m->sweep : m->coarse[k->level - 1].sweep);
     return FE_OK;
 }
 

@@ -95,15 +95,8 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
 /* Where the diagonal block of a row is, or the first one behind it. */
 FE_BODY int diagonal_place(const fe_sparse &C, int row)
 {
-    int low = C.first[row], high = C.first[row + 1];
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (C.column[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const int first = C.first[row];
+    return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
 }
 
 /* Adds A_ik times two columns of B_k to those of a block of C. */

@@ -31,8 +31,9 @@ static inline double *fe_sparse_block(const fe_sparse *A, int place)
 {
     return A->value + (size_t)place * A->rows * A->columns;
 }
-/* Place of a column among n ascending ones, or -1. */
-FE_BOTH int fe_find_column(const int *columns, int n, int column)
+/* Place of the first of n ascending columns that is not below `column`, n where there is none; and the place
+ * of the column itself, or -1. */
+FE_BOTH int fe_first_column(const int *columns, int n, int column)
 {
     int low = 0, high = n;
     while (low < high) {
@@ -42,7 +43,12 @@ FE_BOTH int fe_find_column(const int *columns, int n, int column)
         else
             high = middle;
     }
-    return low < n && columns[low] == column ? low : -1;
+    return low;
+}
+FE_BOTH int fe_find_column(const int *columns, int n, int column)
+{
+    const int place = fe_first_column(columns, n, column);
+    return place < n && columns[place] == column ? place : -1;
 }
 void fe_sort_columns(int *column, int n); /* ascending */
 /* Place of a block, -1 where the row has none in this column. */
