@@ -6,7 +6,7 @@
 
 #include <lapacke.h>
 
-enum { STEPS = 15, N_VECTOR = 6 };
+enum { STEPS = 12, N_VECTOR = 6 };
 
 typedef struct lanczos {
     fe_device *d;

@@ -127,7 +127,7 @@ extern const fe_setup_steps fe_setup_cuda;
  * that have a row of the identity. */
 fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular);
 
-/* Upper bound of the largest eigenvalue of D^-1 A: 1.05 times that of 15 Lanczos steps from a fixed start.
+/* Upper bound of the largest eigenvalue of D^-1 A: 1.05 times that of 12 Lanczos steps from a fixed start.
  * Vectors of n numbers (with ghosts: length) on the device; comm NULL: on this rank alone. memory: zeroed, on
  * the device. */
 size_t fe_lanczos_bytes(size_t length);

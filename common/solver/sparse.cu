@@ -2,7 +2,7 @@
 #include "common/solver/multigrid_ranks.h"
 #include "common/solver/setup_cuda.h"
 
-enum { THREADS = 128, WARP = 32, TEAM = 64 };
+enum { THREADS = 128, WARP = 32 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -56,40 +56,97 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
     if (n > found[1]) atomicMax(found + 1, n);
 }
 
-#define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
-
-/* What a team of threads has of its row of C in shared memory: the columns of CHUNK blocks, and WARP blocks
- * of A's row. A row of B has a block of C's columns once at most: at [block of A][block of C] is its place in
- * B's row, where `has` has a bit. B's blocks have K rows and 6 columns. */
-template <int R, int K, int CHUNK> struct __align__(16) product_row
-{
-    double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
-    int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
-    unsigned has[CHUNK];
-    short at[WARP][CHUNK];
+/* A warp has a row of C, CHUNK blocks of it at a time, and BATCH blocks of A's row; products of these blocks
+ * with B's that belong to the chunk are listed, then computed one after the other by the whole warp. */
+enum { CHUNK = WARP, BATCH = 16, LIST = 128, AHEAD = 4, WARPS = 2 };
+template <int R, int K> struct product_row {
+    double2 sum[CHUNK][3 * R]; /* neighbouring numbers of a block's rows */
+    double a[BATCH][R * K];
+    struct {
+        int from;       /* block of B */
+        short place, k; /* of C in the chunk, of A in the batch */
+    } list[LIST];
+    int columns[CHUNK];
 };
 
-/* Opens `count` blocks of A's row from the k0-th on. */
-template <int R, int K, int TEAM, typename Row>
-FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n, int member)
+/* c += A B for matrices of up to 8 × 4 and 4 × 8 numbers. Lane l has number l % 4 of A's row l / 4 and of B's
+ * column l / 4, and of C's row l / 4 numbers 2 (l % 4) and the next one (PTX ISA, mma.m8n8k4). */
+FE_BODY void multiply_add(double a, double b, double2 *c)
 {
-    for (int t = member; t < n; t += TEAM) w->has[t] = 0;
-    for (int t = member; t < count * R * K; t += TEAM)
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c->x), "+d"(c->y)
+        : "d"(a), "d"(b));
+#else
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const double ak = __shfl_sync(0xffffffffu, a, lane / 4 * 4 + k);
+        c->x += ak * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + k);
+        c->y += ak * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + 4 + k);
+    }
+#endif
+}
+
+/* The first n products of the list; blocks of B are read AHEAD products at a time. */
+template <int R, int K> FE_BODY void add_list(product_row<R, K> *w, const double *B, int n, int lane)
+{
+    enum { STEPS = (K + 3) / 4 };
+    const int i = lane / 4, j = lane % 4;
+    for (int t = 0; t < n; t += AHEAD) {
+        double b[AHEAD][STEPS];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            if (t + u >= n) break;
+            const double *const from = B + (size_t)w->list[t + u].from * (6 * K);
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                b[u][s] = 4 * s + j < K && i < 6 ? from[6 * (4 * s + j) + i] : 0.0;
+        }
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            if (t + u >= n) break;
+            const bool sums = i < R && j < 3;
+            const double *const a = w->a[w->list[t + u].k];
+            double2 *const at = w->sum[w->list[t + u].place] + (sums ? 3 * i + j : 0);
+            double2 c = sums ? *at : make_double2(0.0, 0.0);
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                multiply_add(i < R && 4 * s + j < K ? a[K * i + 4 * s + j] : 0.0, b[u][s], &c);
+            if (sums) *at = c;
+        }
+    }
+}
+
+/* The products of `count` blocks of A from the k0-th on. A lane looks at every second block of a row of B. */
+template <int R, int K>
+FE_BODY void add_batch(product_row<R, K> *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n,
+                       int lane)
+{
+    const int k = lane % BATCH;
+    int first = 0, many = 0, listed = 0;
+    for (int t = lane; t < count * R * K; t += WARP)
         w->a[t / (R * K)][t % (R * K)] = A.value[(size_t)k0 * (R * K) + t];
-    if (member < count) {
-        const int *const row = B.first + A.column[k0 + member];
-        w->first[member] = row[0], w->n[member] = row[1] - row[0];
+    if (k < count) first = B.first[A.column[k0 + k]], many = B.first[A.column[k0 + k] + 1] - first;
+    for (int l = lane / BATCH; __any_sync(0xffffffffu, l < many); l += WARP / BATCH) {
+        const int column = l < many ? B.column[first + l] : -1; /* of a ghost's row, in no order */
+        const bool here = column >= w->columns[0] && column <= w->columns[n - 1];
+        const unsigned found = __ballot_sync(0xffffffffu, here);
+        if (here) {
+            const int at = listed + __popc(found & ((1u << lane) - 1));
+            w->list[at].from = first + l, w->list[at].k = (short)k;
+            w->list[at].place = (short)fe_find_column(w->columns, n, column);
+        }
+        listed += __popc(found);
+        if (listed <= LIST - WARP) continue;
+        __syncwarp();
+        add_list<R, K>(w, B.value, listed, lane);
+        __syncwarp();
+        listed = 0;
     }
-    WAIT(TEAM);
-    const int k = member % WARP;
-    for (int l = member / WARP; k < count && l < w->n[k]; l += TEAM / WARP) {
-        const int column = B.column[w->first[k] + l]; /* of a ghost's row, in no order */
-        if (column < w->columns[0] || column > w->columns[n - 1]) continue; /* of another chunk */
-        const int place = fe_find_column(w->columns, n, column);
-        w->at[k][place] = (short)l;
-        atomicOr(w->has + place, 1u << k);
-    }
-    WAIT(TEAM);
+    __syncwarp();
+    add_list<R, K>(w, B.value, listed, lane);
+    __syncwarp();
 }
 
 /* Where the diagonal block of a row is, or the first one behind it. */
@@ -99,68 +156,27 @@ FE_BODY int diagonal_place(const fe_sparse &C, int row)
     return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
 }
 
-/* Adds A_ik times two columns of B_k to those of a block of C. */
-template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
-{
-#pragma unroll
-    for (int r = 0; r < R; r++)
-#pragma unroll
-        for (int i = 0; i < K; i++) sum[r].x += a[r * K + i] * b[i].x, sum[r].y += a[r * K + i] * b[i].y;
-}
-
-/* Adds what the batch adds to two columns of C's block p; two blocks of B are under way. */
-template <int R, int K, typename Row>
-FE_BODY void add_batch(const Row *w, const double2 *B, int p, int column, double2 sum[R])
-{
-    for (unsigned has = w->has[p]; has;) {
-        const int k = __ffs(has) - 1;
-        has &= has - 1;
-        const int next = has ? __ffs(has) - 1 : k;
-        const double2 *const from = B + (size_t)(w->first[k] + w->at[k][p]) * (3 * K) + column,
-                             *const then = B + (size_t)(w->first[next] + w->at[next][p]) * (3 * K) + column;
-        double2 b[2][K];
-#pragma unroll
-        for (int i = 0; i < K; i++) b[0][i] = from[3 * i], b[1][i] = then[3 * i];
-        add_times<R, K>(w->a[k], b[0], sum);
-        if (has) add_times<R, K>(w->a[next], b[1], sum);
-        has &= has - 1;
-    }
-}
-
-/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C, and goes
- * through A's row in its order. A thread sums two neighbouring columns of OWN blocks. */
-template <int R, int K, int TEAM, int TEAMS, int OWN>
-__global__ void __launch_bounds__(TEAM *TEAMS)
+/* C = A B, or its upper triangle: the chunk blockIdx.y of each row. */
+template <int R, int K>
+__global__ void __launch_bounds__(WARPS *WARP)
     product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
 {
-    enum { CHUNK = TEAM * OWN / 3 };
-    __shared__ product_row<R, K, CHUNK> rows[TEAMS];
-    product_row<R, K, CHUNK> *const w = rows + threadIdx.x / TEAM;
-    const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
-    if (row >= C.n_row) return; /* whole teams */
+    __shared__ product_row<R, K> rows[WARPS];
+    product_row<R, K> *const w = rows + threadIdx.x / WARP;
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    if (row >= C.n_row) return; /* whole warps */
     const int start = upper ? diagonal_place(C, row) : C.first[row], from = start + blockIdx.y * CHUNK,
               left = C.first[row + 1] - from;
     const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
-    double2 sum[OWN][R] = {};
-    for (int t = member; t < n; t += TEAM) w->columns[t] = C.column[from + t];
-    for (int k0 = begin; k0 < end; k0 += WARP) {
-        WAIT(TEAM);
-        open_batch<R, K, TEAM>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
-#pragma unroll
-        for (int own = 0; own < OWN; own++) {
-            const int t = member + own * TEAM;
-            if (t < 3 * n) add_batch<R, K>(w, (const double2 *)B.value, t / 3, t % 3, sum[own]);
-        }
-    }
+    if (lane < n) w->columns[lane] = C.column[from + lane];
+    double2 *const sum = &w->sum[0][0];
+    for (int t = lane; t < n * 3 * R; t += WARP) sum[t] = make_double2(0.0, 0.0);
+    __syncwarp();
+    for (int k0 = begin; k0 < end; k0 += BATCH)
+        add_batch<R, K>(w, A, B, k0, end - k0 < BATCH ? end - k0 : BATCH, n, lane);
     double2 *const out = (double2 *)C.value + (size_t)from * (3 * R);
-#pragma unroll
-    for (int own = 0; own < OWN; own++) {
-        const int t = member + own * TEAM;
-#pragma unroll
-        for (int r = 0; r < R; r++)
-            if (t < 3 * n) out[t / 3 * (3 * R) + 3 * r + t % 3] = sum[own][r];
-    }
+    for (int t = lane; t < n * 3 * R; t += WARP) out[t] = sum[t];
 }
 
 /* What is left of the diagonal, from the right. A warp per row, which looks for the places of WARP blocks at
@@ -185,14 +201,14 @@ __global__ void __launch_bounds__(THREADS) mirror(fe_sparse C)
     }
 }
 
-/* Enqueues kernel(A, B, C, upper) with `teams` rows a block of threads, in chunks of the longest row. */
-static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sparse, bool), int teams,
-                        int threads, int chunk, int longest, const fe_sparse *A, const fe_sparse *B,
-                        const fe_sparse *C, bool upper)
+/* longest: blocks of a row of C, at most */
+template <int R, int K>
+static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C, int longest,
+                        bool upper)
 {
-    const dim3 grid(fe_grid((size_t)A->n_row, teams), fe_grid((size_t)longest, chunk));
+    const dim3 grid(fe_grid((size_t)A->n_row, WARPS), fe_grid((size_t)longest, CHUNK));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    kernel<<<grid, threads, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
+    product_values<R, K><<<grid, WARPS * WARP, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -200,12 +216,9 @@ static fe_status launch(fe_device *d, void (*kernel)(fe_sparse, fe_sparse, fe_sp
 static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
                              int longest, bool upper)
 {
-    if (A->rows == 3)
-        return launch(d, product_values<3, 3, WARP, 2, 2>, 2, 2 * WARP, 2 * WARP / 3, longest, A, B, C,
-                      upper);
-    if (A->columns == 3)
-        return launch(d, product_values<6, 3, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, C, upper);
-    return launch(d, product_values<6, 6, TEAM, 1, 1>, 1, TEAM, TEAM / 3, longest, A, B, C, upper);
+    if (A->rows == 3) return launch<3, 3>(d, A, B, C, longest, upper);
+    if (A->columns == 3) return launch<6, 3>(d, A, B, C, longest, upper);
+    return launch<6, 6>(d, A, B, C, longest, upper);
 }
 
 static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared, bool upper,
