@@ -109,7 +109,7 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, o->basis, &s->krylov));
     s->krylov.measures = o->measure_orthogonality;
-    s->records = o->graphs == FE_GRAPHS_ON || (o->graphs == FE_GRAPHS_AUTO && o->ranks == 1);
+    s->records = o->graphs != FE_GRAPHS_OFF;
     FE_TRY(fe_krylov_record(&s->krylov, s->records));
     return fe_anderson_open(s, o->anderson);
 }
