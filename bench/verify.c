@@ -17,7 +17,7 @@ static double worse(double error, double difference, double scale)
 
 double bench_tolerance(int precision)
 {
-    if (precision != FE_DOUBLE) return precision == FE_MIXED ? 2e-5 : 1e-4;
+    if (precision != FE_DOUBLE) return precision == FE_MIXED ? 2e-5 : 1e-3;
     return FE_STORAGE == FE_STORAGE_FLOATS ? 1e-6 : 1e-12;
 }
 

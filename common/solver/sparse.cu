@@ -3,6 +3,8 @@
 #include "common/solver/setup_cuda.h"
 
 enum { THREADS = 128, WARP = 32 };
+/* Columns that a thread reads before it looks at the first. */
+enum { TOGETHER = 4 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -45,9 +47,17 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
     __syncthreads();
     const int slots = fe_row_slots(candidates);
     fe_row_set_clear(&set, slots);
-    for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
-        for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
-            fe_row_set_insert(&set, slots, B.column[l]);
+    for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x) {
+        const int *const row = B.first + A.column[k], end = row[1];
+        for (int l = row[0]; l < end; l += TOGETHER) {
+            int column[TOGETHER];
+#pragma unroll
+            for (int u = 0; u < TOGETHER; u++) column[u] = l + u < end ? B.column[l + u] : -1;
+#pragma unroll
+            for (int u = 0; u < TOGETHER; u++)
+                if (column[u] >= 0) fe_row_set_insert(&set, slots, column[u]);
+        }
+    }
     const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : fe_spare_row(spare),
                                   FILL ? FE_ROW_SLOTS : FE_SPARE);
     if (threadIdx.x > 0 || FILL) return;
@@ -56,97 +66,79 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
     if (n > found[1]) atomicMax(found + 1, n);
 }
 
-/* A warp has a row of C, CHUNK blocks of it at a time, and BATCH blocks of A's row; products of these blocks
- * with B's that belong to the chunk are listed, then computed one after the other by the whole warp. */
-enum { CHUNK = WARP, BATCH = 16, LIST = 128, AHEAD = 4, WARPS = 2 };
-template <int R, int K> struct product_row {
-    double2 sum[CHUNK][3 * R]; /* neighbouring numbers of a block's rows */
-    double a[BATCH][R * K];
-    struct {
-        int from;       /* block of B */
-        short place, k; /* of C in the chunk, of A in the batch */
-    } list[LIST];
-    int columns[CHUNK];
+/* A team of threads has a row of C, CHUNK blocks of it at a time, and takes blocks of A's row in batches of
+ * WARP. The products of a batch, in the order of C's columns and then of A's row, are dealt out to groups of
+ * three threads in runs of equal length, so that no group waits for a block of C that has more of them. A
+ * thread of a group sums two neighbouring columns of numbers. */
+enum { CHUNK = 24 };
+#define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
+
+/* What a team has of its row in shared memory. A row of B has a block of C's columns once at most: at [block
+ * of A][block of C] is its place in B's row, where `has` has a bit. B's blocks have K rows and 6 columns. */
+template <int R, int K, int TEAM> struct __align__(16) product_row
+{
+    double2 sum[CHUNK][R][3], rest[TEAM / 3][R][3];
+    double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
+    int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
+    int start[CHUNK + 1];                     /* products of the blocks of C before this one */
+    int rest_of[TEAM / 3];                    /* whose block of C the rest belongs to, -1: none */
+    unsigned has[CHUNK];
+    short at[WARP][CHUNK];
 };
 
-/* c += A B for matrices of up to 8 × 4 and 4 × 8 numbers. Lane l has number l % 4 of A's row l / 4 and of B's
- * column l / 4, and of C's row l / 4 numbers 2 (l % 4) and the next one (PTX ISA, mma.m8n8k4). */
-FE_BODY void multiply_add(double a, double b, double2 *c)
+/* Places of columns that are among n ascending ones, TOGETHER at a time. */
+FE_BODY void find_places(const int *columns, int n, const int column[TOGETHER], int place[TOGETHER])
 {
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(c->x), "+d"(c->y)
-        : "d"(a), "d"(b));
-#else
-    const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        const double ak = __shfl_sync(0xffffffffu, a, lane / 4 * 4 + k);
-        c->x += ak * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + k);
-        c->y += ak * __shfl_sync(0xffffffffu, b, lane % 4 * 8 + 4 + k);
-    }
-#endif
-}
-
-/* The first n products of the list; blocks of B are read AHEAD products at a time. */
-template <int R, int K> FE_BODY void add_list(product_row<R, K> *w, const double *B, int n, int lane)
-{
-    enum { STEPS = (K + 3) / 4 };
-    const int i = lane / 4, j = lane % 4;
-    for (int t = 0; t < n; t += AHEAD) {
-        double b[AHEAD][STEPS];
+    for (int u = 0; u < TOGETHER; u++) place[u] = 0;
+    for (int left = n; left > 1;) {
+        const int half = left / 2;
 #pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            if (t + u >= n) break;
-            const double *const from = B + (size_t)w->list[t + u].from * (6 * K);
-#pragma unroll
-            for (int s = 0; s < STEPS; s++)
-                b[u][s] = 4 * s + j < K && i < 6 ? from[6 * (4 * s + j) + i] : 0.0;
-        }
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            if (t + u >= n) break;
-            const bool sums = i < R && j < 3;
-            const double *const a = w->a[w->list[t + u].k];
-            double2 *const at = w->sum[w->list[t + u].place] + (sums ? 3 * i + j : 0);
-            double2 c = sums ? *at : make_double2(0.0, 0.0);
-#pragma unroll
-            for (int s = 0; s < STEPS; s++)
-                multiply_add(i < R && 4 * s + j < K ? a[K * i + 4 * s + j] : 0.0, b[u][s], &c);
-            if (sums) *at = c;
-        }
+        for (int u = 0; u < TOGETHER; u++)
+            if (columns[place[u] + half] <= column[u]) place[u] += half;
+        left -= half;
     }
 }
 
-/* The products of `count` blocks of A from the k0-th on. A lane looks at every second block of a row of B. */
-template <int R, int K>
-FE_BODY void add_batch(product_row<R, K> *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n,
-                       int lane)
+/* Opens `count` blocks of A's row from the k0-th on. */
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n, int member)
 {
-    const int k = lane % BATCH;
-    int first = 0, many = 0, listed = 0;
-    for (int t = lane; t < count * R * K; t += WARP)
+    for (int t = member; t < n; t += TEAM) w->has[t] = 0;
+    for (int t = member; t < count * R * K; t += TEAM)
         w->a[t / (R * K)][t % (R * K)] = A.value[(size_t)k0 * (R * K) + t];
-    if (k < count) first = B.first[A.column[k0 + k]], many = B.first[A.column[k0 + k] + 1] - first;
-    for (int l = lane / BATCH; __any_sync(0xffffffffu, l < many); l += WARP / BATCH) {
-        const int column = l < many ? B.column[first + l] : -1; /* of a ghost's row, in no order */
-        const bool here = column >= w->columns[0] && column <= w->columns[n - 1];
-        const unsigned found = __ballot_sync(0xffffffffu, here);
-        if (here) {
-            const int at = listed + __popc(found & ((1u << lane) - 1));
-            w->list[at].from = first + l, w->list[at].k = (short)k;
-            w->list[at].place = (short)fe_find_column(w->columns, n, column);
-        }
-        listed += __popc(found);
-        if (listed <= LIST - WARP) continue;
-        __syncwarp();
-        add_list<R, K>(w, B.value, listed, lane);
-        __syncwarp();
-        listed = 0;
+    if (member < count) {
+        const int *const row = B.first + A.column[k0 + member];
+        w->first[member] = row[0], w->n[member] = row[1] - row[0];
     }
-    __syncwarp();
-    add_list<R, K>(w, B.value, listed, lane);
-    __syncwarp();
+    WAIT(TEAM);
+    const int k = member % WARP, first = w->columns[0], last = w->columns[n - 1];
+    for (int l = member / WARP; k < count && l < w->n[k]; l += TOGETHER * (TEAM / WARP)) {
+        int column[TOGETHER], place[TOGETHER];
+#pragma unroll
+        for (int u = 0; u < TOGETHER; u++) {
+            const int at = l + u * (TEAM / WARP);
+            column[u] = at < w->n[k] ? B.column[w->first[k] + at] : -1; /* of a ghost's row, in no order */
+        }
+        find_places(w->columns, n, column, place);
+#pragma unroll
+        for (int u = 0; u < TOGETHER; u++) {
+            if (column[u] < first || column[u] > last) continue; /* of another chunk */
+            w->at[k][place[u]] = (short)(l + u * (TEAM / WARP));
+            atomicOr(w->has + place[u], 1u << k);
+        }
+    }
+    WAIT(TEAM);
+    if (member < WARP) {
+        int sum = member < n ? __popc(w->has[member]) : 0;
+        for (int step = 1; step < WARP; step *= 2) {
+            const int before = __shfl_up_sync(0xffffffffu, sum, step);
+            if (member >= step) sum += before;
+        }
+        if (member < n) w->start[member + 1] = sum;
+        if (member == 0) w->start[0] = 0;
+    }
+    WAIT(TEAM);
 }
 
 /* Where the diagonal block of a row is, or the first one behind it. */
@@ -156,27 +148,123 @@ FE_BODY int diagonal_place(const fe_sparse &C, int row)
     return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
 }
 
-/* C = A B, or its upper triangle: the chunk blockIdx.y of each row. */
-template <int R, int K>
-__global__ void __launch_bounds__(WARPS *WARP)
+/* The next product of a run: of C's block p, with A's block k; `mask` has what p still has. */
+typedef struct cursor {
+    int p, k;
+    unsigned mask;
+} cursor;
+FE_BODY void advance(const unsigned *has, cursor *c)
+{
+    while (!c->mask) c->mask = has[++c->p];
+    c->k = __ffs(c->mask) - 1;
+    c->mask &= c->mask - 1;
+}
+/* The product that `skip` others of C's block p are ahead of. */
+FE_BODY cursor cursor_at(const unsigned *has, int p, int skip)
+{
+    cursor c = {p, 0, has[p]};
+    for (int i = 0; i < skip; i++) c.mask &= c.mask - 1;
+    advance(has, &c);
+    return c;
+}
+
+/* Two columns of B's block for the product. */
+template <int K, typename Row> FE_BODY void load(const Row *w, const double2 *B, cursor c, double2 b[K])
+{
+    const double2 *const from = B + (size_t)(w->first[c.k] + w->at[c.k][c.p]) * (3 * K);
+#pragma unroll
+    for (int i = 0; i < K; i++) b[i] = from[3 * i];
+}
+
+template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
+{
+#pragma unroll
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int i = 0; i < K; i++) sum[r].x += a[r * K + i] * b[i].x, sum[r].y += a[r * K + i] * b[i].y;
+}
+
+/* The products of a batch from the begin-th on, to the row or to the group's rest. */
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void add_run(Row *w, const double2 *B, int begin, int n_product, int n, int group, int column)
+{
+    const int p = fe_first_column(w->start, n + 1, begin + 1) - 1, skip = begin - w->start[p];
+    cursor now = cursor_at(w->has, p, skip);
+    bool is_rest = skip > 0;
+    double2 sum[R] = {}, b[K];
+    load<K>(w, B + column, now, b);
+    if (is_rest && column == 0) w->rest_of[group] = p;
+    for (int left = n_product; left > 0; left--) {
+        cursor next = now;
+        double2 then[K] = {};
+        if (left > 1) {
+            advance(w->has, &next);
+            load<K>(w, B + column, next, then);
+        }
+        add_times<R, K>(w->a[now.k], b, sum);
+        if (left == 1 || next.p != now.p) {
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                double2 *const to = is_rest ? &w->rest[group][r][column] : &w->sum[now.p][r][column];
+                const double2 before = is_rest ? make_double2(0.0, 0.0) : *to;
+                *to = make_double2(before.x + sum[r].x, before.y + sum[r].y);
+                sum[r] = make_double2(0.0, 0.0);
+            }
+            is_rest = false;
+        }
+        now = next;
+#pragma unroll
+        for (int i = 0; i < K; i++) b[i] = then[i];
+    }
+}
+
+/* Adds the batch to the row. Of a block of C whose products are in several runs, the first of them adds to
+ * the row, and the others leave a rest, which is added in their order. */
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void add_batch(Row *w, const double2 *B, int n, int member)
+{
+    enum { GROUPS = TEAM / 3 };
+    const int group = member / 3, column = member % 3, total = w->start[n],
+              each = (total + GROUPS - 1) / GROUPS, begin = group * each, left = total - begin;
+    if (group < GROUPS && column == 0) w->rest_of[group] = -1;
+    if (group < GROUPS && left > 0)
+        add_run<R, K, TEAM>(w, B, begin, left < each ? left : each, n, group, column);
+    WAIT(TEAM);
+    if (group >= GROUPS) return;
+    const int p = w->rest_of[group];
+    if (p < 0 || (group > 0 && w->rest_of[group - 1] == p)) return;
+    for (int g = group; g < GROUPS && w->rest_of[g] == p; g++)
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            w->sum[p][r][column].x += w->rest[g][r][column].x,
+                w->sum[p][r][column].y += w->rest[g][r][column].y;
+}
+
+/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C, and goes
+ * through A's row in its order. */
+template <int R, int K, int TEAM, int TEAMS>
+__global__ void __launch_bounds__(TEAM *TEAMS)
     product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
 {
-    __shared__ product_row<R, K> rows[WARPS];
-    product_row<R, K> *const w = rows + threadIdx.x / WARP;
-    const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (row >= C.n_row) return; /* whole warps */
+    __shared__ product_row<R, K, TEAM> rows[TEAMS];
+    product_row<R, K, TEAM> *const w = rows + threadIdx.x / TEAM;
+    const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
+    if (row >= C.n_row) return; /* whole teams */
     const int start = upper ? diagonal_place(C, row) : C.first[row], from = start + blockIdx.y * CHUNK,
               left = C.first[row + 1] - from;
     const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
-    if (lane < n) w->columns[lane] = C.column[from + lane];
-    double2 *const sum = &w->sum[0][0];
-    for (int t = lane; t < n * 3 * R; t += WARP) sum[t] = make_double2(0.0, 0.0);
-    __syncwarp();
-    for (int k0 = begin; k0 < end; k0 += BATCH)
-        add_batch<R, K>(w, A, B, k0, end - k0 < BATCH ? end - k0 : BATCH, n, lane);
+    double2 *const sum = &w->sum[0][0][0];
+    for (int t = member; t < n; t += TEAM) w->columns[t] = C.column[from + t];
+    for (int t = member; t < n * 3 * R; t += TEAM) sum[t] = make_double2(0.0, 0.0);
+    for (int k0 = begin; k0 < end; k0 += WARP) {
+        WAIT(TEAM);
+        open_batch<R, K, TEAM>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
+        add_batch<R, K, TEAM>(w, (const double2 *)B.value, n, member);
+    }
+    WAIT(TEAM);
     double2 *const out = (double2 *)C.value + (size_t)from * (3 * R);
-    for (int t = lane; t < n * 3 * R; t += WARP) out[t] = sum[t];
+    for (int t = member; t < n * 3 * R; t += TEAM) out[t] = sum[t];
 }
 
 /* What is left of the diagonal, from the right. A warp per row, which looks for the places of WARP blocks at
@@ -202,13 +290,13 @@ __global__ void __launch_bounds__(THREADS) mirror(fe_sparse C)
 }
 
 /* longest: blocks of a row of C, at most */
-template <int R, int K>
+template <int R, int K, int TEAM, int TEAMS>
 static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C, int longest,
                         bool upper)
 {
-    const dim3 grid(fe_grid((size_t)A->n_row, WARPS), fe_grid((size_t)longest, CHUNK));
+    const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, CHUNK));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    product_values<R, K><<<grid, WARPS * WARP, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
+    product_values<R, K, TEAM, TEAMS><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -216,9 +304,9 @@ static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, co
 static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
                              int longest, bool upper)
 {
-    if (A->rows == 3) return launch<3, 3>(d, A, B, C, longest, upper);
-    if (A->columns == 3) return launch<6, 3>(d, A, B, C, longest, upper);
-    return launch<6, 6>(d, A, B, C, longest, upper);
+    if (A->rows == 3) return launch<3, 3, WARP, 2>(d, A, B, C, longest, upper);
+    if (A->columns == 3) return launch<6, 3, 2 * WARP, 1>(d, A, B, C, longest, upper);
+    return launch<6, 6, 2 * WARP, 1>(d, A, B, C, longest, upper);
 }
 
 static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared, bool upper,
