@@ -5,57 +5,77 @@
 
 enum { THREADS = 128, WARP = 32 };
 
-/* sum += block k of M times x[0 … C - 1]. A lane reads the whole block, by pieces as wide as its place
- * allows. */
+/* A block of M, and what it multiplies. */
+template <int R, int C> struct factors {
+    unsigned word[FE_BLOCK_STRIDE(R * C) / 2];
+    float x[C];
+};
+
+/* Block k of M and the numbers of x for its column. A lane reads the whole block, by pieces as wide as its
+ * place allows. */
 template <int R, int C>
-__device__ void add_block(const fe_block_matrix &M, int k, const float *x, float sum[R])
+__device__ factors<R, C> read_factors(const fe_block_matrix &M, int k, const float *__restrict__ x)
 {
-    enum { N = R * C, WORDS = FE_BLOCK_STRIDE(N) / 2 };
-    unsigned word[WORDS];
+    enum { WORDS = FE_BLOCK_STRIDE(R * C) / 2 };
+    factors<R, C> f;
     const int16_t *block = M.value + (size_t)(2 * WORDS) * k;
-    if (N == 18) {
+    const float *const from = x + (size_t)C * M.column[k];
+    if (R * C == 18) {
 #pragma unroll
         for (int i = 0; i < WORDS / 2; i++) {
             const uint2 two = ((const uint2 *)block)[i];
-            word[2 * i] = two.x, word[2 * i + 1] = two.y;
+            f.word[2 * i] = two.x, f.word[2 * i + 1] = two.y;
         }
     } else {
 #pragma unroll
         for (int i = 0; i < WORDS / 4; i++) {
             const uint4 four = ((const uint4 *)block)[i];
-            word[4 * i] = four.x, word[4 * i + 1] = four.y, word[4 * i + 2] = four.z,
-                     word[4 * i + 3] = four.w;
+            f.word[4 * i] = four.x, f.word[4 * i + 1] = four.y, f.word[4 * i + 2] = four.z,
+                       f.word[4 * i + 3] = four.w;
         }
     }
-    const float scale = __uint_as_float(word[N / 2]);
-    float xk[C];
     if (C % 2 == 0) {
 #pragma unroll
         for (int c = 0; c < C; c += 2) {
-            const float2 two = *(const float2 *)(x + c);
-            xk[c] = scale * two.x, xk[c + 1] = scale * two.y;
+            const float2 two = *(const float2 *)(from + c);
+            f.x[c] = two.x, f.x[c + 1] = two.y;
         }
     } else {
 #pragma unroll
-        for (int c = 0; c < C; c++) xk[c] = scale * x[c];
+        for (int c = 0; c < C; c++) f.x[c] = from[c];
     }
+    return f;
+}
+
+/* sum += block times numbers. */
+template <int R, int C> __device__ void multiply(const factors<R, C> &f, float sum[R])
+{
+    const float scale = __uint_as_float(f.word[R * C / 2]);
+    float x[C];
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-        const int number = j % 2 ? (int)word[j / 2] >> 16 : (int)(word[j / 2] << 16) >> 16;
-        sum[j / C] += (float)number * xk[j % C];
+    for (int c = 0; c < C; c++) x[c] = scale * f.x[c];
+#pragma unroll
+    for (int j = 0; j < R * C; j++) {
+        const int number = j % 2 ? (int)f.word[j / 2] >> 16 : (int)(f.word[j / 2] << 16) >> 16;
+        sum[j / C] += (float)number * x[j % C];
     }
 }
 
-/* Block row i of M times x, in all lanes of a team. Of `teams` that share the row this is the one of number
- * `own`. */
+/* Block row i of M times x, in all lanes of a team; two blocks are on their way at a time. Of `teams` that
+ * share the row this is the one of number `own`. */
 template <int R, int C, int TEAM>
-__device__ void times_row(const fe_block_matrix &M, int i, const float *x, float sum[R], int own = 0,
-                          int teams = 1)
+__device__ void times_row(const fe_block_matrix &M, int i, const float *__restrict__ x, float sum[R],
+                          int own = 0, int teams = 1)
 {
+    const int end = M.first[i + 1], step = teams * TEAM;
+    int k = M.first[i] + threadIdx.x % TEAM + own * TEAM;
 #pragma unroll
     for (int r = 0; r < R; r++) sum[r] = 0.0f;
-    for (int k = M.first[i] + threadIdx.x % TEAM + own * TEAM; k < M.first[i + 1]; k += teams * TEAM)
-        add_block<R, C>(M, k, x + (size_t)C * M.column[k], sum);
+    for (; k + step < end; k += 2 * step) {
+        const factors<R, C> one = read_factors<R, C>(M, k, x), two = read_factors<R, C>(M, k + step, x);
+        multiply(one, sum), multiply(two, sum);
+    }
+    if (k < end) multiply(read_factors<R, C>(M, k, x), sum);
 #pragma unroll
     for (int apart = TEAM / 2; apart > 0; apart /= 2)
 #pragma unroll
