@@ -364,10 +364,7 @@ storage:
 plots:
 	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
 	@for folder in results/*/*; do \
-	    for table in table:kernels solves:solves scaling:scaling storage:storage; do \
-	        name=$${table%:*} rows=$$folder/$${table#*:}.csv; \
-	        [ ! -f "$$rows" ] || { awk -f bench/$$name.awk "$$rows" >$(BUILD)/table.md && \
-	            cp $(BUILD)/table.md "$$folder/$$name.md"; } || exit 1; done; \
+	    sh bench/tabulate.sh "$$folder" || exit 1; \
 	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/solves.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
 	done
 

@@ -441,9 +441,6 @@ give_up() {
     esac
 }
 
-tabulate() { # SCRIPT ROWS TABLE
-    awk -f results/break_even.awk -f "bench/$1" "$folder/$2" >"$scratch/$3" && mv "$scratch/$3" "$folder/$3" || full_disk
-}
 # Rows, tables and figures of all that is finished.
 publish() {
     [ -z "$ungathered" ] || gather
@@ -451,9 +448,7 @@ publish() {
     { [ ! -f "$scratch/left-out" ] || cat "$scratch/left-out"; } >"$scratch/left-out.new" && mv "$scratch/left-out.new" "$folder/left-out.txt" || full_disk
     [ -s "$folder/left-out.txt" ] || rm -f "$folder/left-out.txt"
     [ -f "$folder/kernels.csv" ] || [ -f "$folder/solves.csv" ] || [ -f "$folder/scaling.csv" ] || fail "no point could be measured"
-    [ ! -f "$folder/kernels.csv" ] || tabulate table.awk kernels.csv table.md
-    [ ! -f "$folder/solves.csv" ] || tabulate solves.awk solves.csv solves.md
-    [ ! -f "$folder/scaling.csv" ] || tabulate scaling.awk scaling.csv scaling.md
+    sh bench/tabulate.sh "$folder" || full_disk
     sh plots/plots.sh "$folder" 2>"$scratch/plots.log" || sort -u "$scratch/plots.log" >&2 # it says what it left out
 }
 clock() { echo "$1" | awk '{ printf "%d:%02d", $1 / 60, $1 % 60 }'; } # seconds as 1:05

@@ -57,6 +57,25 @@ static void test_numbers_of_the_documents_are_those_of_rows(void **state)
     if (run(text, "sh results/tables.sh --check 2>&1")) fail_msg("%s", text);
 }
 
+/* Tables in the folders of runs, from copies of their rows. */
+static void test_tables_of_runs_are_those_of_rows(void **state)
+{
+    (void)state;
+    char text[2000];
+    const int code =
+        run(text,
+            "made='%s/tables'; for table in results/*/*/table.md results/*/*/solves.md "
+            "results/*/*/scaling.md; do "
+            "[ -f \"$table\" ] || exit 3; from=$(dirname \"$table\"); rm -rf \"$made\"; mkdir \"$made\"; "
+            "for file in \"$from\"/*.csv \"$from\"/left-out.txt; do [ ! -f \"$file\" ] || cp \"$file\" "
+            "\"$made\"; done; "
+            "sh bench/tabulate.sh \"$made\" 2>&1 || exit 2; "
+            "cmp -s \"$made/$(basename \"$table\")\" \"$table\" || echo \"$table is not of its rows: make "
+            "plots\"; done",
+            folder);
+    if (code || *text) fail_msg("code %d: %s", code, text);
+}
+
 /* A number that someone typed is found, and the script writes the row's again. */
 static void test_changed_number_is_named_and_mended(void **state)
 {
@@ -299,6 +318,7 @@ static void test_set_ups_are_repaid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
+                                       cmocka_unit_test(test_tables_of_runs_are_those_of_rows),
                                        cmocka_unit_test(test_changed_number_is_named_and_mended),
                                        cmocka_unit_test(test_all_meshes_and_precisions_are_shown),
                                        cmocka_unit_test(test_missing_rows_and_files_are_named),
