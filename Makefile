@@ -257,7 +257,7 @@ $(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
 # `solve` with calls of CUDA and its libraries that fail, for tests/faults/device.sh
-DEVICE_CALLS := $(addprefix cuda,Malloc MallocFromPoolAsync MallocHost HostAlloc Free FreeAsync FreeHost Memcpy MemcpyAsync MemsetAsync LaunchKernel \
+DEVICE_CALLS := $(addprefix cuda,Malloc MallocHost HostAlloc Free FreeHost Memcpy MemcpyAsync MemsetAsync LaunchKernel \
     LaunchKernelExC GraphLaunch GraphInstantiate GetLastError StreamSynchronize StreamQuery StreamWaitEvent StreamBeginCapture \
     StreamEndCapture StreamCreateWithFlags StreamCreateWithPriority EventCreate EventCreateWithFlags EventRecord EventQuery \
     EventSynchronize) __cudaLaunchKernel cublasCreate_v2 cusparseCreate \

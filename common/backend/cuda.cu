@@ -16,15 +16,6 @@ extern "C" int fe_cuda_devices(void)
     return 0;
 }
 
-/* Whoever waits for the stream returns what its pool has free. */
-static void give_back(cuda_device *c, allocation *a)
-{
-    if (a->pooled) cudaFreeAsync(a->memory, c->stream);
-    cudaStreamSynchronize(c->stream);
-    if (!a->pooled) cudaFree(a->memory);
-    free(a);
-}
-
 static void cuda_close(fe_device *d)
 {
     if (!d) return;
@@ -35,9 +26,9 @@ static void cuda_close(fe_device *d)
     fe_device_release_kept(d);
     for (allocation *a = c->memory, *next; a; a = next) {
         next = a->next;
-        give_back(c, a);
+        cudaFree(a->memory);
+        free(a);
     }
-    if (c->pool) cudaMemPoolDestroy(c->pool);
     for (int i = 0; i < N_EVENT; i++)
         if (c->event[i]) cudaEventDestroy(c->event[i]);
     for (int i = 0; i < 2; i++)
@@ -64,19 +55,6 @@ static fe_status reserve(cuda_device *c)
     return fe_device_allocate(d, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
 }
 
-/* Other GPUs never see memory of a pool, so nothing is done for them where it is taken and given back. */
-static fe_status open_pool(cuda_device *c)
-{
-    cudaMemPoolProps properties = {};
-    int has_pools = 0;
-    CUDA_TRY(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, c->ordinal));
-    if (!has_pools) return FE_OK;
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location.type = cudaMemLocationTypeDevice, properties.location.id = c->ordinal;
-    CUDA_TRY(cudaMemPoolCreate(&c->pool, &properties));
-    return FE_OK;
-}
-
 static fe_status cuda_start(cuda_device *c)
 {
     static const double constants[3] = {1.0, -1.0, 0.0};
@@ -100,7 +78,6 @@ static fe_status cuda_start(cuda_device *c)
     for (int i = 0; i < N_EVENT; i++) CUDA_TRY(cudaEventCreate(&c->event[i]));
     CUDA_TRY(cudaEventRecord(c->event[0], c->stream));
     c->phase[0] = FE_PHASE_OTHER, c->n_event = 1;
-    FE_TRY(open_pool(c));
     return reserve(c);
 }
 
@@ -123,38 +100,26 @@ static fe_status cuda_open(int ordinal, int threads, fe_device **out)
     return FE_OK;
 }
 
-static cudaError_t take(cuda_device *c, allocation *a)
-{
-    return a->pooled ? cudaMallocFromPoolAsync(&a->memory, a->bytes, c->pool, c->stream)
-                     : cudaMalloc(&a->memory, a->bytes);
-}
-
-static fe_status take_memory(fe_device *d, bool pooled, size_t bytes, void **memory)
+static fe_status cuda_reserve(fe_device *d, size_t bytes, void **memory)
 {
     allocation *a = (allocation *)calloc(1, sizeof *a);
     if (!a) return FE_OUT_OF_MEMORY;
-    a->pooled = pooled, a->bytes = bytes;
-    const cudaError_t error = take(self(d), a);
+    const cudaError_t error = cudaMalloc(&a->memory, bytes);
     if (error != cudaSuccess) {
         free(a);
         cudaGetLastError();
         if (error == cudaErrorMemoryAllocation) return FE_OUT_OF_MEMORY;
         CUDA_TRY(error);
     }
-    a->next = self(d)->memory;
+    a->bytes = bytes, a->next = self(d)->memory;
     self(d)->memory = a;
     *memory = a->memory;
     return FE_OK;
 }
 
-static fe_status cuda_reserve(fe_device *d, size_t bytes, void **memory)
-{
-    return take_memory(d, self(d)->pool != NULL, bytes, memory);
-}
-
 static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
 {
-    FE_TRY(take_memory(d, false, bytes, memory));
+    FE_TRY(cuda_reserve(d, bytes, memory));
     CUDA_TRY(cudaMemsetAsync(*memory, 0, bytes, self(d)->stream));
     return FE_OK;
 }
@@ -164,9 +129,11 @@ static void cuda_release(fe_device *d, void *memory)
     for (allocation **a = &self(d)->memory; *a; a = &(*a)->next)
         if ((*a)->memory == memory) {
             allocation *found = *a;
+            cudaStreamSynchronize(self(d)->stream);
+            cudaFree(found->memory);
             d->bytes_resident -= found->bytes;
             *a = found->next;
-            give_back(self(d), found);
+            free(found);
             return;
         }
 }

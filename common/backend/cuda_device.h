@@ -14,7 +14,6 @@ struct allocation {
     allocation *next;
     void *memory;
     size_t bytes;
-    bool pooled;
 };
 
 struct cuda_device {
@@ -24,7 +23,6 @@ struct cuda_device {
     cudaEvent_t forked, ended; /* where its work begins and has ended */
     cublasHandle_t blas;
     allocation *memory;
-    cudaMemPool_t pool; /* of what fe_device_reserve takes; NULL: the device has none */
     double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
     double *pinned;     /* [64] landing place of scalars */
     double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */

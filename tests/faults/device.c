@@ -171,17 +171,6 @@ cudaError_t __wrap_cudaMalloc(void **memory, size_t n)
     return error;
 }
 
-cudaError_t __real_cudaMallocFromPoolAsync(void **memory, size_t n, cudaMemPool_t pool, cudaStream_t stream);
-cudaError_t __wrap_cudaMallocFromPoolAsync(void **memory, size_t n, cudaMemPool_t pool, cudaStream_t stream);
-cudaError_t __wrap_cudaMallocFromPoolAsync(void **memory, size_t n, cudaMemPool_t pool, cudaStream_t stream)
-{
-    if (is_due("memory")) return cudaErrorMemoryAllocation;
-    if (is_lost()) return loss;
-    const cudaError_t error = __real_cudaMallocFromPoolAsync(memory, n, pool, stream);
-    if (!error) note_block(*memory, n);
-    return error;
-}
-
 /* Not counted: what it returns at the end is of no use to anybody. */
 cudaError_t __real_cudaFree(void *memory);
 cudaError_t __wrap_cudaFree(void *memory);
@@ -189,14 +178,6 @@ cudaError_t __wrap_cudaFree(void *memory)
 {
     forget_block(memory);
     return lost ? loss : __real_cudaFree(memory);
-}
-
-cudaError_t __real_cudaFreeAsync(void *memory, cudaStream_t stream);
-cudaError_t __wrap_cudaFreeAsync(void *memory, cudaStream_t stream);
-cudaError_t __wrap_cudaFreeAsync(void *memory, cudaStream_t stream)
-{
-    forget_block(memory);
-    return lost ? loss : __real_cudaFreeAsync(memory, stream);
 }
 
 cudaError_t __real_cudaFreeHost(void *memory);
