@@ -3,7 +3,7 @@
 #include "common/problem/kernels.h"
 #include "common/solver/setup_cuda.h"
 
-enum { THREADS = 128, WARP = 32, SUMS = 256, TOGETHER = 4 };
+enum { THREADS = 128, WARP = 32, SUMS = 256 };
 
 /* The columns of row blockIdx.x: its own and those of the elements at its node; counts or columns. found:
  * whether a row was too long, and the longest. */
@@ -16,17 +16,9 @@ __global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare
     const int slots = fe_row_slots(n + 1);
     fe_row_set_clear(&set, slots);
     if (threadIdx.x == 0) fe_row_set_insert(&set, slots, i);
-    for (int from = threadIdx.x; from < n; from += TOGETHER * blockDim.x) {
-        int node[TOGETHER];
-#pragma unroll
-        for (int u = 0; u < TOGETHER; u++) {
-            const int t = from + u * blockDim.x;
-            node[u] =
-                t < n ? m.conn[(size_t)(t % n_corner) * m.ld + (m.corner[first + t / n_corner] >> 3)] : -1;
-        }
-#pragma unroll
-        for (int u = 0; u < TOGETHER; u++)
-            if (node[u] >= 0) fe_row_set_insert(&set, slots, node[u]);
+    for (int t = threadIdx.x; t < n; t += blockDim.x) {
+        const size_t e = m.corner[first + t / n_corner] >> 3;
+        fe_row_set_insert(&set, slots, m.conn[(size_t)(t % n_corner) * m.ld + e]);
     }
     const int count = fe_row_set_sort(&set, slots, FILL ? A.column + A.first[i] : fe_spare_row(spare),
                                       FILL ? FE_ROW_SLOTS : FE_SPARE);

@@ -3,7 +3,7 @@
 #include "common/solver/setup_cuda.h"
 
 enum { THREADS = 128, WARP = 32 };
-/* Columns that a thread reads before it looks at the first. */
+/* Columns that a lane reads of a row of B before it looks for the first. */
 enum { TOGETHER = 4 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
@@ -47,17 +47,9 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
     __syncthreads();
     const int slots = fe_row_slots(candidates);
     fe_row_set_clear(&set, slots);
-    for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x) {
-        const int *const row = B.first + A.column[k], end = row[1];
-        for (int l = row[0]; l < end; l += TOGETHER) {
-            int column[TOGETHER];
-#pragma unroll
-            for (int u = 0; u < TOGETHER; u++) column[u] = l + u < end ? B.column[l + u] : -1;
-#pragma unroll
-            for (int u = 0; u < TOGETHER; u++)
-                if (column[u] >= 0) fe_row_set_insert(&set, slots, column[u]);
-        }
-    }
+    for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
+        for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
+            fe_row_set_insert(&set, slots, B.column[l]);
     const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : fe_spare_row(spare),
                                   FILL ? FE_ROW_SLOTS : FE_SPARE);
     if (threadIdx.x > 0 || FILL) return;
