@@ -36,5 +36,5 @@ for storage in GROUPS FLOATS FULL RECORDS ARRAYS; do
     done
 done
 mv "$rows" "$folder/storage.csv"
-awk -f bench/storage.awk "$folder/storage.csv" >"$folder/storage.md"
+sh bench/tabulate.sh "$folder"
 echo "storage: results are in $folder: storage.md, storage.csv"

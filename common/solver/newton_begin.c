@@ -69,8 +69,8 @@ static void note_compliance(fe_solver *s, const fe_newton *state)
 }
 
 /* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
- * point sits on f = 0 to rounding: K step = load, displacement += step. Where no support moves, the residual
- * that is there is the load. */
+ * point sits on f = 0 to rounding: K step = load, displacement += step. Where no support moves, displacement
+ * is the accepted one, whose residual fe_newton_begin has computed. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
 {
     const double forcing = s->options->fixed_work               ? 0.0
@@ -79,9 +79,10 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     fe_krylov_result *linear = &state->linear;
     s->jacobian = FE_JACOBIAN_ELASTIC;
     FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted));
-    for (int better = 1, tried = 0; better; tried = 1) {
-        double norm = state->norm;
-        if (move || tried) FE_TRY(elastic_load(s, state, move, &norm));
+    double norm = state->norm;
+    if (move) FE_TRY(elastic_load(s, state, move, &norm));
+    for (;;) {
+        int better;
         s->scale = fmax(s->scale, state->previous);
         if (!isfinite(norm)) return fe_newton_not_finite(record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
@@ -97,6 +98,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
         FE_TRY(fe_solver_better_preconditioner(s, &better));
         if (!better) return fe_newton_no_direction(s, record, state, why);
         fe_newton_say_again(s, record, linear, why, "multigrid");
+        FE_TRY(elastic_load(s, state, move, &norm));
     }
     fe_newton_say_reduced(s, record, linear);
     note_compliance(s, state);

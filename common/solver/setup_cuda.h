@@ -1,5 +1,5 @@
-/* Set-up of the multigrid on the device: what its files share. A step's kernels take one row per block of
- * threads; the sums of a row are in the order of its columns, so that results repeat. */
+/* Set-up of the multigrid on the device: what its files share. The order of a row's sums
+ * follows from the pattern of the matrices alone, so that results repeat. */
 #ifndef FE_SETUP_CUDA_H
 #define FE_SETUP_CUDA_H
 

@@ -27,7 +27,7 @@ enum {
 };
 extern const char *const fe_precondition_names[FE_N_PRECONDITION]; /* "auto", "none", … */
 
-/* auto: where the backend records and there is one rank */
+/* auto: where the backend records; on: the same, refused where it cannot */
 enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON };
 
 typedef struct fe_options {

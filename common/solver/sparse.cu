@@ -3,8 +3,6 @@
 #include "common/solver/setup_cuda.h"
 
 enum { THREADS = 128, WARP = 32 };
-/* Columns that a lane reads of a row of B before it looks for the first. */
-enum { TOGETHER = 4 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
@@ -61,12 +59,15 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
 /* A team of threads has a row of C, CHUNK blocks of it at a time, and takes blocks of A's row in batches of
  * WARP. The products of a batch, in the order of C's columns and then of A's row, are dealt out to groups of
  * three threads in runs of equal length, so that no group waits for a block of C that has more of them. A
- * thread of a group sums two neighbouring columns of numbers. */
-enum { CHUNK = 24 };
+ * thread of a group sums two neighbouring columns of numbers. TOGETHER: columns of a row of B that a thread
+ * reads before it looks for the first of them in C. */
+enum { CHUNK = 24, TOGETHER = 4 };
 #define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
 
-/* What a team has of its row in shared memory. A row of B has a block of C's columns once at most: at [block
- * of A][block of C] is its place in B's row, where `has` has a bit. B's blocks have K rows and 6 columns. */
+/* What a team has in shared memory: `sum`, the chunk of C; `a`, the batch of A's blocks; `rest`, what a
+ * group's run adds to a block of C that an earlier run began. A row of B has a block of C's columns once at
+ * most: at [block of A][block of C] is its place in B's row, where `has` has a bit. B's blocks have K rows
+ * and 6 columns. */
 template <int R, int K, int TEAM> struct __align__(16) product_row
 {
     double2 sum[CHUNK][R][3], rest[TEAM / 3][R][3];
@@ -77,8 +78,9 @@ template <int R, int K, int TEAM> struct __align__(16) product_row
     unsigned has[CHUNK];
     short at[WARP][CHUNK];
 };
+static_assert(FE_ROW_SLOTS <= 32768, "a place in a row of B is a short");
 
-/* Places of columns that are among n ascending ones, TOGETHER at a time. */
+/* Places of columns that are among n ascending ones, TOGETHER at a time; any place for one that is not. */
 FE_BODY void find_places(const int *columns, int n, const int column[TOGETHER], int place[TOGETHER])
 {
 #pragma unroll
@@ -133,14 +135,8 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
     WAIT(TEAM);
 }
 
-/* Where the diagonal block of a row is, or the first one behind it. */
-FE_BODY int diagonal_place(const fe_sparse &C, int row)
-{
-    const int first = C.first[row];
-    return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
-}
-
-/* The next product of a run: of C's block p, with A's block k; `mask` has what p still has. */
+/* A product of a run: C's block p gets A's block k times its block of B. `mask`: blocks of A whose products
+ * with p are still to come. */
 typedef struct cursor {
     int p, k;
     unsigned mask;
@@ -151,7 +147,7 @@ FE_BODY void advance(const unsigned *has, cursor *c)
     c->k = __ffs(c->mask) - 1;
     c->mask &= c->mask - 1;
 }
-/* The product that `skip` others of C's block p are ahead of. */
+/* The product of C's block p behind its first `skip`. */
 FE_BODY cursor cursor_at(const unsigned *has, int p, int skip)
 {
     cursor c = {p, 0, has[p]};
@@ -210,8 +206,8 @@ FE_BODY void add_run(Row *w, const double2 *B, int begin, int n_product, int n, 
     }
 }
 
-/* Adds the batch to the row. Of a block of C whose products are in several runs, the first of them adds to
- * the row, and the others leave a rest, which is added in their order. */
+/* Adds the batch to the row. Of a block of C whose products are in several runs, the first run adds to the
+ * row, and the others leave their rests, which are then added in the order of the runs. */
 template <int R, int K, int TEAM, typename Row>
 FE_BODY void add_batch(Row *w, const double2 *B, int n, int member)
 {
@@ -232,8 +228,14 @@ FE_BODY void add_batch(Row *w, const double2 *B, int n, int member)
                 w->sum[p][r][column].y += w->rest[g][r][column].y;
 }
 
-/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C, and goes
- * through A's row in its order. */
+/* Where the diagonal block of a row is, or the first one behind it. */
+FE_BODY int diagonal_place(const fe_sparse &C, int row)
+{
+    const int first = C.first[row];
+    return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
+}
+
+/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C. */
 template <int R, int K, int TEAM, int TEAMS>
 __global__ void __launch_bounds__(TEAM *TEAMS)
     product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
