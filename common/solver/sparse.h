@@ -31,8 +31,7 @@ static inline double *fe_sparse_block(const fe_sparse *A, int place)
 {
     return A->value + (size_t)place * A->rows * A->columns;
 }
-/* Place of the first of n ascending columns that is not below `column`, n where there is none; and the place
- * of the column itself, or -1. */
+/* Columns are n in ascending order. Place of the first one from `column` on, or n. */
 FE_BOTH int fe_first_column(const int *columns, int n, int column)
 {
     int low = 0, high = n;
@@ -45,6 +44,7 @@ FE_BOTH int fe_first_column(const int *columns, int n, int column)
     }
     return low;
 }
+/* Place of `column`, or -1. */
 FE_BOTH int fe_find_column(const int *columns, int n, int column)
 {
     const int place = fe_first_column(columns, n, column);
