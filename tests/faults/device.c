@@ -6,8 +6,8 @@
  * Kinds: memory (calls that allocate report that there is none left), lost (the call and all later ones
  * report an error of the device), nan (after a launch a number in the device's memory becomes NaN), nccl
  * (reports a failure of the system), poll (the same of what ranks ask again and again while they wait, so the
- * number of these calls differs from run to run). FE_DEVICE_COUNT=FILE: there the number of calls is written
- * when the program ends. */
+ * number of these calls differs from run to run). FE_DEVICE_COUNT=FILE: when the program ends, lines "KIND
+ * CALLS" for all kinds are written there. */
 #include "common/base/fe.h"
 #include "have/cusparse.h"
 #include "have/nccl.h"
@@ -27,8 +27,13 @@
 #include <string.h>
 
 static char kind[16];
-static long wanted, seen;
+static long wanted;
 static int lost;
+static struct {
+    const char *kind;
+    long calls;
+} seen[] = {{"memory", 0}, {"lost", 0}, {"nan", 0}, {"nccl", 0}, {"poll", 0}};
+enum { KINDS = sizeof seen / sizeof *seen };
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -44,15 +49,17 @@ __attribute__((destructor)) static void end(void)
     const char *path = getenv("FE_DEVICE_COUNT");
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file) return;
-    fprintf(file, "%ld\n", seen);
+    for (int i = 0; i < KINDS; i++) fprintf(file, "%s %ld\n", seen[i].kind, seen[i].calls);
     fclose(file);
 }
 
 /* Whether this call of a kind is the one. */
 static int is_due(const char *what)
 {
-    if (strcmp(kind, what)) return 0;
-    return __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) == wanted;
+    int i = 0;
+    while (strcmp(seen[i].kind, what)) i++;
+    const long call = __atomic_add_fetch(&seen[i].calls, 1, __ATOMIC_RELAXED);
+    return !strcmp(kind, what) && call == wanted;
 }
 
 /* A device that has failed reports this from then on. */
@@ -116,9 +123,7 @@ static void poison(void)
 static void launched(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
-    if (strcmp(kind, "nan") || cudaStreamIsCapturing(stream, &recording) ||
-        recording != cudaStreamCaptureStatusNone)
-        return;
+    if (cudaStreamIsCapturing(stream, &recording) || recording != cudaStreamCaptureStatusNone) return;
     if (is_due("nan")) poison();
 }
 

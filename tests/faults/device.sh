@@ -22,10 +22,11 @@ flags_of() {
     bsr) echo '--variant assembled_cusparse --precondition block-jacobi --krylov gmres --no-graphs' ;;
     ranks) echo '--variant patch --precondition block-jacobi' ;;
     levels) echo '--variant patch --precondition multigrid' ;;
+    no_graphs) echo '--variant patch --precondition multigrid --no-graphs' ;;
     esac
 }
 
-has_ranks() { [ "$1" = ranks ] || [ "$1" = levels ]; }
+has_ranks() { [ "$1" = ranks ] || [ "$1" = levels ] || [ "$1" = no_graphs ]; }
 # Whether a case has two processes of mpirun, which have the one GPU in turns.
 shares_gpu() { [ "$gpus" = 1 ] && has_ranks "$1"; }
 
@@ -54,6 +55,7 @@ agrees() { # RESULT REFERENCE
         if (NF != 8 || !(d <= 1e-7 * s)) exit 1 } }'
 }
 steps_of() { grep -c '"factors":' "$1"; } # a step that was given up has them, too
+calls_of() { awk -v kind="$1" '$1 == kind { print $2 }' "$2"; }
 status_of() { sed -n 's/^ "status": "\([a-z_]*\)".*/\1/p' "$1"; }
 
 # One run in a folder of its own: KIND N CASE
@@ -75,7 +77,7 @@ one() {
     0)
         case $1 in
         nan | memory) ;;
-        poll) [ "$(cat calls)" -lt "$2" ] || why='the run did not notice' ;; # unless there were too few calls
+        poll) [ "$(calls_of poll calls)" -lt "$2" ] || why='the run did not notice' ;; # unless there were too few calls
         *) why='the run did not notice' ;;
         esac
         agrees r.json "../$3.json" || why='another answer, and exit code 0'
@@ -142,34 +144,45 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export PRTE_MCA_hwloc_default_binding_policy=none
 
+# The run without a fault, whose answer and number of calls the others are held against.
+count() { # CASE
+    export FE_DEVICE_COUNT="$work/$1.calls"
+    launch "$1" '' "$build/tests/solve-faulty" p.json --backend cuda $(flags_of "$1") --result "$1.json" >"$1.log" 2>&1 ||
+        echo "device faults: the run without a fault failed: $(tail -n 1 "$1.log")" >&2
+}
 # Lines "KIND N CASE" for all runs of a kind in a case.
 plan() { # KIND CASE
-    export FE_DEVICE_COUNT="$work/count"
-    launch "$2" "$1:0" "$build/tests/solve-faulty" p.json --backend cuda $(flags_of "$2") --result "$2.json" >log 2>&1 ||
-        { echo "device faults: the run without a fault failed: $(tail -n 1 log)" >&2; exit 1; }
-    unset FE_DEVICE_COUNT
-    calls=$(cat count)
-    [ "$calls" -gt 0 ] || { echo "device faults: no call of kind $1 was seen" >&2; exit 1; }
+    calls=$(calls_of "$1" "$2.calls")
+    [ "${calls:-0}" -gt 0 ] || { echo "device faults: $2: no call of kind $1 was seen" >&2; exit 1; }
     step=$STRIDE
     [ "$1" = memory ] || step=$((calls / SAMPLES / 2 * 2 + 1)) # odd, so that both ranks have their turn
     echo "$2, $1: $calls calls, one in $step" >&2
     awk -v kind="$1" -v n="$calls" -v step="$step" -v name="$2" 'BEGIN { for (i = 1; i <= n; i += step) print kind, i, name }'
 }
-skipped=0
+single= ranks=
 for kind; do
     case $kind in
-    memory | lost | nan) plan "$kind" patch && plan "$kind" bsr || exit 1 ;;
+    memory | lost | nan) single='patch bsr' ;;
     nccl)
         if [ "$gpus" = 1 ] && ! command -v mpirun >/dev/null; then
             echo 'nccl: skipped, it takes two GPUs, or one and mpirun' >&2
         else
-            for name in ranks levels; do
-                plan nccl $name && plan memory $name && plan lost $name || exit 1
-                for n in 1 9 101; do echo "poll $n $name"; done # odd: of rank 0, whose calls are counted
-            done
+            ranks='ranks levels no_graphs'
         fi ;;
     *) echo "device faults: $kind is none of memory, lost, nan, nccl" >&2; exit 2 ;;
     esac
+done
+for name in $single $ranks; do count "$name" & done
+wait
+for kind; do
+    if [ "$kind" = nccl ]; then
+        for name in $ranks; do
+            plan nccl "$name" && plan memory "$name" && plan lost "$name" || exit 1
+            for n in 1 9 101; do echo "poll $n $name"; done # odd: of rank 0, whose calls are counted
+        done
+    else
+        for name in $single; do plan "$kind" "$name" || exit 1; done
+    fi
 done >plan || exit 1
 export FE_FAULT_WORK="$work" FE_FAULT_BEGIN="$begin" FE_BUILD="$build" LIMIT
 xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
