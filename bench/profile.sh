@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures with Nsight Compute what each kernel of jacvec uses: registers, spills, occupancy, memory traffic,
-# arithmetic and atomics. One run of `kernels` per element kind; one launch of every kernel is profiled.
+# arithmetic and atomics. The card's clocks stay as they are. One run of `kernels` per element kind; one launch of every kernel is profiled.
 #   BUILD=build RESULTS=results/MACHINE/FOLDER [SIZE=1000000] [ORDER=lexicographic] sh bench/profile.sh
 set -eu
 export LC_ALL=C
@@ -31,7 +31,8 @@ variants=element_only,$("$BUILD/kernels" --fe_list | awk '{ print $1 }' | grep -
 for element in tet4 hex8; do
     echo "profile: $element, about $SIZE DoF"
     # the 30th launch of a kernel comes after its checks, in the state of its operation
-    ncu --csv --page raw --print-units base --metrics "$metrics" --kernel-name regex:. --kernel-id ":::30" --target-processes all \
+    ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" --kernel-name regex:. \
+        --kernel-id ":::30" --target-processes all \
         "$BUILD/kernels" --fe_backend=cuda --fe_elements=$element --fe_dofs="$SIZE" --fe_order="$ORDER" \
         --fe_variants="$variants" --fe_operations=jacvec_elastic,jacvec --fe_rows="$RESULTS/profile-$element.rows" \
         --benchmark_repetitions=1 >"$RESULTS/profile-$element.raw" 2>"$RESULTS/profile-$element.log" ||
