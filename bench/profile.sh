@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures with Nsight Compute what each kernel of jacvec uses: registers, spills, occupancy, memory traffic,
-# arithmetic and atomics. The card's clocks stay as they are. One run of `kernels` per element kind; one launch of every kernel is profiled.
+# arithmetic and atomics. The card's clocks stay as they are. One run of `kernels` per element kind; one launch
+# of every kernel is profiled.
 #   BUILD=build RESULTS=results/MACHINE/FOLDER [SIZE=1000000] [ORDER=lexicographic] sh bench/profile.sh
 set -eu
 export LC_ALL=C

@@ -173,6 +173,15 @@ static void assert_vector(fe_device *d, const vector *v, int wide, const double 
     free(found), free(single);
 }
 
+static void assert_same(fe_device *d, const vector *v, const vector *w)
+{
+    float *one = room(v->n, sizeof *one), *two = room(v->n, sizeof *two);
+    must(d->ops->memory.download(d, v->n * sizeof *one, v->narrow, one));
+    must(d->ops->memory.download(d, v->n * sizeof *two, w->narrow, two));
+    assert_memory_equal(one, two, v->n * sizeof *one);
+    free(one), free(two);
+}
+
 static void assert_clear(fe_device *d, const vector *v)
 {
     float *found = room(v->n, sizeof *found), *zero = room(v->n, sizeof *zero);
@@ -236,23 +245,71 @@ static void test_transfer(void **state)
         const int n = row_counts[k], fine = 900;
         blocks R = draw(d, n, fine, 6, 3), P = draw(d, n, fine, 3, 6);
         vector b = open_vector(d, 3 * fine), Ax = open_vector(d, 3 * fine), left = open_vector(d, 3 * fine),
-               coarse = open_vector(d, 6 * n), from = open_vector(d, 6 * fine), x = open_vector(d, 3 * n),
-               clear = open_vector(d, 3 * n);
+               coarse = open_vector(d, 6 * n), again = open_vector(d, 6 * n), from = open_vector(d, 6 * fine),
+               x = open_vector(d, 3 * n), clear = open_vector(d, 3 * n);
         double *right = room((size_t)(6 * n), sizeof *right), *size = room((size_t)(6 * n), sizeof *size);
         must(ops->fine_residual(d, fine, b.narrow, Ax.narrow, left.narrow));
-        must(ops->fine_restrict(d, &R.M, left.narrow, coarse.narrow));
-        for (int i = 0; i < 3 * fine; i++) b.host[i] = (float)(b.host[i] - Ax.host[i]);
-        multiply(&R, b.host, right, size);
+        must(ops->fine_restrict(d, &R.M, left.narrow, NULL, NULL, coarse.narrow));
+        for (int i = 0; i < 3 * fine; i++) left.host[i] = (float)(b.host[i] - Ax.host[i]);
+        multiply(&R, left.host, right, size);
         assert_vector(d, &coarse, 0, right, size);
+        must(ops->fine_restrict(d, &R.M, b.narrow, Ax.narrow, NULL, again.narrow));
+        assert_vector(d, &again, 0, right, size);
         must(ops->fine_prolong(d, &P.M, from.narrow, x.narrow, clear.narrow));
         multiply(&P, from.host, right, size);
         for (int i = 0; i < 3 * n; i++) right[i] += x.host[i];
         assert_vector(d, &x, 0, right, size);
         assert_clear(d, &clear);
         free(right), free(size);
-        vector *all[] = {&b, &Ax, &left, &coarse, &from, &x, &clear};
-        for (int i = 0; i < 7; i++) close_vector(d, all[i]);
+        vector *all[] = {&b, &Ax, &left, &coarse, &again, &from, &x, &clear};
+        for (int i = 0; i < 8; i++) close_vector(d, all[i]);
         give_back(&R), give_back(&P);
+        dense_close(t);
+    }
+}
+
+/* A restriction with the first sweep of the level that it leads to, from the finest level and from a coarser
+ * one; the restriction itself is the same to the bit. */
+static void test_first_sweep(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < 8; k++) {
+        dense_run *t = dense_open(backend, 1, 1, 0);
+        fe_device *d = t->device;
+        const fe_block_ops *ops = fe_block_ops_of(d);
+        const int n = row_counts[k % 4], block = k < 4 ? 3 : 6, finer = 900;
+        blocks R = draw(d, n, finer, 6, block);
+        vector r = open_vector(d, block * finer), coarse = open_vector(d, 6 * n),
+               plain = open_vector(d, 6 * n), D = open_vector(d, 36 * n), direction = open_vector(d, 6 * n),
+               x = open_vector(d, 6 * n);
+        const fe_first_sweep first = {D.narrow, {0.0f, 0.75f}, direction.narrow, x.narrow};
+        const size_t count = (size_t)(6 * n);
+        double *b = room(count, sizeof *b), *size = room(count, sizeof *size),
+               *right = room(count, sizeof *right);
+        for (int i = 0; i < 2; i++) {
+            const fe_first_sweep *const given = i ? &first : NULL;
+            float *const to = i ? coarse.narrow : plain.narrow;
+            if (block == 3)
+                must(ops->fine_restrict(d, &R.M, r.narrow, NULL, given, to));
+            else
+                must(ops->coarse_restrict(d, &R.M, r.narrow, given, to));
+        }
+        multiply(&R, r.host, b, size);
+        assert_vector(d, &coarse, 0, b, size);
+        assert_same(d, &coarse, &plain);
+        for (size_t i = 0; i < count; i++) {
+            double bound = 0.0;
+            right[i] = 0.0;
+            for (size_t j = 0; j < 6; j++)
+                right[i] += 0.75 * D.host[6 * i + j] * b[i / 6 * 6 + j], bound += size[i / 6 * 6 + j];
+            plain.host[i] = bound;
+        }
+        assert_vector(d, &direction, 0, right, plain.host);
+        assert_same(d, &x, &direction);
+        free(b), free(size), free(right);
+        vector *all[] = {&r, &coarse, &plain, &D, &direction, &x};
+        for (int i = 0; i < 6; i++) close_vector(d, all[i]);
+        give_back(&R);
         dense_close(t);
     }
 }
@@ -306,7 +363,7 @@ int main(int argc, char **argv)
 {
     static const subject subjects[] = {
         {"rounding", test_rounding}, {"not finite", test_not_finite},   {"coarse", test_coarse},
-        {"transfer", test_transfer}, {"fine sweeps", test_fine_sweeps},
+        {"transfer", test_transfer}, {"first sweep", test_first_sweep}, {"fine sweeps", test_fine_sweeps},
     };
     return dense_main("block matrix", NULL, sizeof subjects / sizeof *subjects, subjects, argc, argv);
 }

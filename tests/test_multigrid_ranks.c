@@ -56,7 +56,7 @@ static fe_status by_the_finer_level(bench *t, int at)
         FE_TRY(apply_elastic(t, t->x, t->y));
         if (l->halo) FE_TRY(fe_comm_exchange(t->comm, FE_HALO_NODES, t->y));
         FE_TRY(ops->narrow(d, 3 * (size_t)t->share.n_local, t->y, t->m.direction));
-        FE_TRY(ops->fine_restrict(d, &l->R, t->m.direction, l->b));
+        FE_TRY(ops->fine_restrict(d, &l->R, t->m.direction, NULL, NULL, l->b));
     } else {
         FE_TRY(ops->product(d, &l->P, l->x, finer->x));
         FE_TRY(refresh(t, finer, finer->x));

@@ -11,10 +11,11 @@ template <int R, int C> struct factors {
     float x[C];
 };
 
-/* Block k of M and the numbers of x for its column. A lane reads the whole block, by pieces as wide as its
- * place allows. */
+/* Block k of M and the numbers of x for its column, or of x - less. A lane reads the whole block, by pieces
+ * as wide as its place allows. */
 template <int R, int C>
-__device__ factors<R, C> read_factors(const fe_block_matrix &M, int k, const float *__restrict__ x)
+__device__ factors<R, C> read_factors(const fe_block_matrix &M, int k, const float *__restrict__ x,
+                                      const float *__restrict__ less)
 {
     enum { WORDS = FE_BLOCK_STRIDE(R * C) / 2 };
     factors<R, C> f;
@@ -43,6 +44,10 @@ __device__ factors<R, C> read_factors(const fe_block_matrix &M, int k, const flo
     } else {
 #pragma unroll
         for (int c = 0; c < C; c++) f.x[c] = from[c];
+        if (less) {
+#pragma unroll
+            for (int c = 0; c < C; c++) f.x[c] -= less[(size_t)C * M.column[k] + c];
+        }
     }
     return f;
 }
@@ -62,20 +67,21 @@ template <int R, int C> __device__ void multiply(const factors<R, C> &f, float s
 }
 
 /* Block row i of M times x, in all lanes of a team; two blocks are on their way at a time. Of `teams` that
- * share the row this is the one of number `own`. */
+ * share the row this is the one of number `own`. Instead of x, where M has columns of three: x - less. */
 template <int R, int C, int TEAM>
 __device__ void times_row(const fe_block_matrix &M, int i, const float *__restrict__ x, float sum[R],
-                          int own = 0, int teams = 1)
+                          int own = 0, int teams = 1, const float *__restrict__ less = NULL)
 {
     const int end = M.first[i + 1], step = teams * TEAM;
     int k = M.first[i] + threadIdx.x % TEAM + own * TEAM;
 #pragma unroll
     for (int r = 0; r < R; r++) sum[r] = 0.0f;
     for (; k + step < end; k += 2 * step) {
-        const factors<R, C> one = read_factors<R, C>(M, k, x), two = read_factors<R, C>(M, k + step, x);
+        const factors<R, C> one = read_factors<R, C>(M, k, x, less),
+                            two = read_factors<R, C>(M, k + step, x, less);
         multiply(one, sum), multiply(two, sum);
     }
-    if (k < end) multiply(read_factors<R, C>(M, k, x), sum);
+    if (k < end) multiply(read_factors<R, C>(M, k, x, less), sum);
 #pragma unroll
     for (int apart = TEAM / 2; apart > 0; apart /= 2)
 #pragma unroll
@@ -104,6 +110,20 @@ template <int WARPS> __device__ float add_warps(float value)
     __syncthreads();
     for (int w = 0; w < WARPS && lane < 6; w++) sum += shared[w][lane];
     return sum;
+}
+
+/* The first sweep of row i, whose number of each lane below 6 is given; by whole teams, and the owner's lanes
+ * store. */
+template <int TEAM> __device__ void sweep_first(const fe_first_sweep &first, int i, float own, bool stores)
+{
+    const size_t at = 6 * (size_t)i + threadIdx.x % TEAM;
+    float y = 0.0f;
+#pragma unroll
+    for (int j = 0; j < 6; j++) {
+        const float b = __shfl_sync(0xffffffffu, own, j, TEAM);
+        if (stores) y += first.inverse[6 * at + j] * b;
+    }
+    if (stores) first.direction[at] = first.x[at] = first.sweep.new_factor * y;
 }
 
 /* Few rows leave multiprocessors idle: then four warps share a row. */
@@ -228,15 +248,18 @@ __global__ void __launch_bounds__(THREADS)
 
 template <int WARPS>
 __global__ void __launch_bounds__(THREADS)
-    block_fine_restrict(fe_block_matrix R, const float *__restrict__ r, float *__restrict__ coarse)
+    block_fine_restrict(fe_block_matrix R, const float *__restrict__ r, const float *__restrict__ Ax,
+                        fe_first_sweep first, float *__restrict__ coarse)
 {
     bool owner;
     const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP,
               warp = threadIdx.x / WARP % WARPS;
     float sum[6];
-    times_row<6, 3, WARP>(R, i, r, sum, warp, WARPS);
+    times_row<6, 3, WARP>(R, i, r, sum, warp, WARPS, Ax);
     const float own = add_warps<WARPS>(entry_of<6>(sum, lane));
-    if (owner && warp == 0 && lane < 6) coarse[6 * (size_t)i + lane] = own;
+    const bool stores = owner && warp == 0 && lane < 6;
+    if (stores) coarse[6 * (size_t)i + lane] = own;
+    if (first.x) sweep_first<WARP>(first, i, own, stores);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -276,9 +299,11 @@ __global__ void __launch_bounds__(THREADS)
 
 enum { RESIDUAL, PRODUCT, ADD_PRODUCT };
 
+/* first: what follows a product, if it has an x. */
 template <int WHAT, int TEAM, int TEAMS>
-__global__ void __launch_bounds__(THREADS) block_product(fe_block_matrix A, const float *__restrict__ b,
-                                                         const float *__restrict__ x, float *__restrict__ y)
+__global__ void __launch_bounds__(THREADS)
+    block_product(fe_block_matrix A, const float *__restrict__ b, const float *__restrict__ x,
+                  fe_first_sweep first, float *__restrict__ y)
 {
     bool owner;
     const int i = team_row<TEAM * TEAMS>(A.n_row, &owner), lane = threadIdx.x % TEAM,
@@ -287,19 +312,21 @@ __global__ void __launch_bounds__(THREADS) block_product(fe_block_matrix A, cons
     times_row<6, 6, TEAM>(A, i, x, sum, team, TEAMS);
     const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
     const size_t at = 6 * (size_t)i + lane;
-    if (!owner || team > 0 || lane >= 6) return;
-    y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
+    const bool stores = owner && team == 0 && lane < 6;
+    if (stores) y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
+    if (WHAT == PRODUCT && first.x) sweep_first<TEAM>(first, i, product, stores);
 }
 
 template <int WHAT>
 static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const float *b, const float *x,
-                                float *y)
+                                float *y, const fe_first_sweep *given = NULL)
 {
     const size_t n = (size_t)A->n_row;
+    const fe_first_sweep first = given ? *given : fe_first_sweep{};
     if (n < FEW_ROWS)
-        FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, WARP, MANY_WARPS>), *A, b, x, y);
+        FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, WARP, MANY_WARPS>), *A, b, x, first, y);
     else
-        FE_LAUNCH(d, HALF_WARP * n, THREADS, (block_product<WHAT, HALF_WARP, 1>), *A, b, x, y);
+        FE_LAUNCH(d, HALF_WARP * n, THREADS, (block_product<WHAT, HALF_WARP, 1>), *A, b, x, first, y);
     return FE_OK;
 }
 
@@ -355,13 +382,15 @@ static fe_status fine_residual(fe_device *d, int n, const float *b, const float 
     return FE_OK;
 }
 
-static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, float *coarse)
+static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, const float *Ax,
+                               const fe_first_sweep *given, float *coarse)
 {
     const size_t n = (size_t)R->n_row;
+    const fe_first_sweep first = given ? *given : fe_first_sweep{};
     if (n < FEW_ROWS)
-        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, coarse);
+        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, Ax, first, coarse);
     else
-        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, r, coarse);
+        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, r, Ax, first, coarse);
     return FE_OK;
 }
 
@@ -387,6 +416,12 @@ static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const floa
 static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b, const float *x, float *r)
 {
     return launch_product<RESIDUAL>(d, A, b, x, r);
+}
+
+static fe_status coarse_restrict(fe_device *d, const fe_block_matrix *R, const float *r,
+                                 const fe_first_sweep *first, float *coarse)
+{
+    return launch_product<PRODUCT>(d, R, NULL, r, coarse, first);
 }
 
 static fe_status product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
@@ -431,6 +466,7 @@ extern "C" const fe_block_ops fe_block_ops_cuda = {
     .fine_prolong = fine_prolong,
     .sweep = sweep_coarse,
     .residual = residual,
+    .coarse_restrict = coarse_restrict,
     .product = product,
     .add_product = add_product,
     .dense = dense,

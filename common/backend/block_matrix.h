@@ -42,6 +42,13 @@ typedef struct fe_sweep {
     float old_factor, new_factor;
 } fe_sweep;
 
+/* Where the first sweep of a coarser level goes: direction = x = new D^-1 b, D^-1 [n][6][6]. */
+typedef struct fe_first_sweep {
+    const float *inverse;
+    fe_sweep sweep;
+    float *direction, *x;
+} fe_first_sweep;
+
 typedef struct fe_block_ops {
     /* Finest level: D^-1 of a node is xx yy zz xy yz xz. The first sweep: b = exact_b as floats,
      * direction = x = new D^-1 b */
@@ -53,16 +60,21 @@ typedef struct fe_block_ops {
                             const float *Ax, float *direction, float *x, float *clear, double *out);
     fe_status (*fine_residual)(fe_device *d, int n, const float *b, const float *Ax,
                                float *r); /* r = b - A x of n nodes */
-    fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const float *r,
-                               float *coarse); /* R r */
+    /* coarse = R (r - Ax), where Ax may be NULL: zero; then, unless `first` is NULL, the sweep with coarse as
+     * b */
+    fe_status (*fine_restrict)(fe_device *d, const fe_block_matrix *R, const float *r, const float *Ax,
+                               const fe_first_sweep *first, float *coarse);
     fe_status (*fine_prolong)(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
                               float *clear); /* x += P coarse */
     /* Coarser levels: D^-1 is [n][6][6]; x NULL: zero. `out` must not be x. */
     fe_status (*sweep)(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                        const float *b, const float *x, float *direction, float *out);
     fe_status (*residual)(fe_device *d, const fe_block_matrix *A, const float *b, const float *x,
-                          float *r);                                                        /* r = b - A x */
-    fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y = M x */
+                          float *r); /* r = b - A x */
+    /* coarse = R r; then, unless `first` is NULL, the sweep with coarse as b */
+    fe_status (*coarse_restrict)(fe_device *d, const fe_block_matrix *R, const float *r,
+                                 const fe_first_sweep *first, float *coarse);
+    fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y);     /* y = M x */
     fe_status (*add_product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y += M x */
     fe_status (*dense)(fe_device *d, int n, const float *M, const float *x,
                        float *y); /* y = M x, M [n][n] symmetric */

@@ -124,19 +124,32 @@ static fe_status fine_residual(fe_device *d, int n, const float *b, const float 
     return FE_OK;
 }
 
-static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, float *coarse)
+/* Of row i, whose b is given. */
+static void sweep_first(const fe_first_sweep *first, int i, const float b[6])
+{
+    for (size_t j = 6 * (size_t)i, c = 0; c < 6; j++, c++) {
+        float y = 0.0f;
+        for (int k = 0; k < 6; k++) y += first->inverse[6 * j + (size_t)k] * b[k];
+        first->direction[j] = first->x[j] = first->sweep.new_factor * y;
+    }
+}
+
+static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, const float *Ax,
+                               const fe_first_sweep *first, float *coarse)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < R->n_row; i++) {
         eight sum[MOST_EIGHTS] = {{0}};
         for (int k = R->first[i]; k < R->first[i + 1]; k++) {
-            const float *from = r + 3 * (size_t)R->column[k];
-            const eight rk = {from[0], from[1], from[2]};
+            const size_t at = 3 * (size_t)R->column[k];
+            eight rk = {r[at], r[at + 1], r[at + 2]};
+            if (Ax) rk -= (eight){Ax[at], Ax[at + 1], Ax[at + 2]};
             float scale;
             const int16_t *value = block_at(R, 18, k, &scale);
             add_block(6, 3, value, scale * rk, sum);
         }
         add_up(6, 3, sum, coarse + 6 * (size_t)i);
+        if (first) sweep_first(first, i, coarse + 6 * (size_t)i);
     }
     return FE_OK;
 }
@@ -184,6 +197,17 @@ static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b
         float sum[6];
         times_row(6, A, i, x, sum);
         for (size_t j = 6 * (size_t)i, c = 0; c < 6; j++, c++) r[j] = b[j] - sum[c];
+    }
+    return FE_OK;
+}
+
+static fe_status coarse_restrict(fe_device *d, const fe_block_matrix *R, const float *r,
+                                 const fe_first_sweep *first, float *coarse)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < R->n_row; i++) {
+        times_row(6, R, i, r, coarse + 6 * (size_t)i);
+        if (first) sweep_first(first, i, coarse + 6 * (size_t)i);
     }
     return FE_OK;
 }
@@ -242,6 +266,7 @@ const fe_block_ops fe_block_ops_host = {
     .fine_prolong = fine_prolong,
     .sweep = sweep_coarse,
     .residual = residual,
+    .coarse_restrict = coarse_restrict,
     .product = product,
     .add_product = add_product,
     .dense = dense,

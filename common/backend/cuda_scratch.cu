@@ -57,7 +57,7 @@ void fe_scratch_return(fe_scratch *s, fe_scratch_mark mark)
     s->chunk[mark.chunk].used = mark.used;
 }
 
-fe_status fe_scratch_starts(fe_scratch *s, int n, int *first, int *total)
+fe_status fe_scratch_sums(fe_scratch *s, int n, int *first)
 {
     cudaStream_t stream = fe_cuda_stream(s->d);
     const fe_scratch_mark mark = fe_scratch_now(s);
@@ -67,8 +67,14 @@ fe_status fe_scratch_starts(fe_scratch *s, int n, int *first, int *total)
     CUDA_TRY(cub::DeviceScan::InclusiveSum(temporary, bytes, first + 1, first + 1, n, stream));
     FE_TRY(fe_scratch_bytes(s, bytes, &temporary));
     CUDA_TRY(cub::DeviceScan::InclusiveSum(temporary, bytes, first + 1, first + 1, n, stream));
-    FE_TRY(s->d->ops->memory.download(s->d, sizeof *total, first + n, total));
     fe_scratch_return(s, mark);
+    return FE_OK;
+}
+
+fe_status fe_scratch_starts(fe_scratch *s, int n, int *first, int *total)
+{
+    FE_TRY(fe_scratch_sums(s, n, first));
+    FE_TRY(s->d->ops->memory.download(s->d, sizeof *total, first + n, total));
     return *total >= 0 ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: more than 2^31 entries");
 }
 

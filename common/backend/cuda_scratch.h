@@ -34,8 +34,10 @@ typedef struct fe_scratch_mark {
 fe_scratch_mark fe_scratch_now(const fe_scratch *s);
 void fe_scratch_return(fe_scratch *s, fe_scratch_mark mark);
 
-/* Counts in first [1 .. n] become starts: first[0] = 0, first[i + 1] = the sum of the counts up to i. *total
- * is first[n], on the host: this call waits. FE_OUT_OF_MEMORY where an int cannot hold it. */
+/* Counts in first [1 .. n] become starts: first[0] = 0, first[i + 1] = the sum of the counts up to i. */
+fe_status fe_scratch_sums(fe_scratch *s, int n, int *first);
+/* The same, and *total is first[n], on the host: this call waits. FE_OUT_OF_MEMORY where an int cannot hold
+ * it. */
 fe_status fe_scratch_starts(fe_scratch *s, int n, int *first, int *total);
 
 /* Bits of the numbers below n. */

@@ -20,34 +20,35 @@ typedef struct groups {
 
 /* --- bisection --------------------------------------------------------------------------------------- */
 
-/* A double as an unsigned number of the same order, and back. */
+/* Bisection keeps three orders of the nodes, along each axis, [axis][n_order]: after every halving the same
+ * places belong to a range in all of them. So the ends of a range are the sides of its box, and its halves
+ * are parted in place, with their order kept. */
+
+/* A double as an unsigned number of the same order. */
 FE_BODY uint64_t ordered(double x)
 {
     const uint64_t bits = (uint64_t)__double_as_longlong(x + 0.0); /* no negative zero */
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
-FE_BODY double disordered(uint64_t bits)
-{
-    return __longlong_as_double((long long)(bits >> 63 ? bits & ~((uint64_t)1 << 63) : ~bits));
-}
 
-/* The range [first, first + n) of a place after `level` halvings, and its number among the ranges. */
+/* The range [first, first + n) of a place after `level` halvings: whole pieces, but for the last one. left:
+ * places of its lower half, all where it is one piece. */
 typedef struct range {
-    int first, n;
-    unsigned number;
+    int first, n, left;
 } range;
 FE_BODY range range_at(int n, int most, int level, int place)
 {
-    range r = {0, n, 0};
-    for (int l = 0; l < level; l++) {
-        const int n_piece = (r.n + most - 1) / most, left = n_piece / 2 * most;
-        r.number *= 2;
-        if (n_piece < 2) continue;
-        if (place < r.first + left)
-            r.n = left;
+    const int piece = place / most;
+    int first = 0, count = (n + most - 1) / most;
+    for (int l = 0; l < level && count > 1; l++) {
+        const int half = count / 2;
+        if (piece < first + half)
+            count = half;
         else
-            r.first += left, r.n -= left, r.number++;
+            first += half, count -= half;
     }
+    const int begin = first * most, end = min(begin + count * most, n);
+    const range r = {begin, end - begin, count > 1 ? count / 2 * most : end - begin};
     return r;
 }
 
@@ -69,52 +70,42 @@ __global__ void axis_keys(int n, const int *order, const double *x, int axis, ui
     if (i < n) key[i] = ordered(x[3 * (size_t)order[i] + axis]), value[i] = order[i];
 }
 
-__global__ void keep_rank(int n, const int *sorted, int axis, int *rank)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < n) rank[3 * (size_t)sorted[i] + axis] = i;
-}
-
-__global__ void clear_boxes(int n, uint64_t *box)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < n) box[i] = i % 2 ? 0 : ~(uint64_t)0;
-}
-
-/* box [range][axis][least, most] at the first place of each range */
-__global__ void __launch_bounds__(THREADS)
-    find_boxes(int n, int most, int level, const int *order, const double *x, uint64_t *box)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x, at = i < n ? i : n - 1;
-    const int first = range_at(n, most, level, at).first;
-    const bool together = __all_sync(0xffffffffu, first == __shfl_sync(0xffffffffu, first, 0));
-    for (int c = 0; c < 3; c++) {
-        unsigned long long low = ordered(x[3 * (size_t)order[at] + c]), high = low;
-        for (int half = WARP / 2; half > 0 && together; half /= 2) {
-            const unsigned long long l = __shfl_xor_sync(0xffffffffu, low, half),
-                                     h = __shfl_xor_sync(0xffffffffu, high, half);
-            low = l < low ? l : low, high = h > high ? h : high;
-        }
-        if (together && threadIdx.x % WARP != 0) continue;
-        unsigned long long *const sides = (unsigned long long *)box + 6 * (size_t)first + 2 * c;
-        if (low < sides[0]) atomicMin(sides, low);
-        if (high > sides[1]) atomicMax(sides + 1, high);
-    }
-}
-
-/* Keys that sort the places of each range along its longest side; ranges too small to halve stay. */
-__global__ void range_keys(int n, int most, int level, const int *order, const uint64_t *box, const int *rank,
-                           int bits, uint64_t *key, int *value)
+/* The lower half of each range along its longest side: those nodes are marked. order: the places' nodes as
+ * they were last parted. */
+__global__ void mark_lower(int n, int most, int level, const int *along, const double *x, uint8_t *lower,
+                           int *order)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
     const range r = range_at(n, most, level, i);
-    const uint64_t *const b = box + 6 * (size_t)r.first;
     double side[3];
-    for (int c = 0; c < 3; c++) side[c] = disordered(b[2 * c + 1]) - disordered(b[2 * c]);
+    for (int c = 0; c < 3; c++) {
+        const int *const ends = along + (size_t)c * n + r.first;
+        side[c] = x[3 * (size_t)ends[r.n - 1] + c] - x[3 * (size_t)ends[0] + c];
+    }
     const int axis = side[2] >= side[1] && side[2] >= side[0] ? 2 : side[1] >= side[0] ? 1 : 0;
-    const int within = r.n > most ? rank[3 * (size_t)order[i] + axis] : i;
-    key[i] = (uint64_t)r.number << bits | (unsigned)within, value[i] = order[i];
+    const int node = along[(size_t)axis * n + i];
+    lower[node] = i - r.first < r.left;
+    if (r.left < r.n) order[i] = node;
+}
+
+/* before [3 n + 1], from 1 on: whether the place's node is of a lower half. */
+__global__ void count_lower(int n, const int *along, const uint8_t *lower, int *before)
+{
+    const int k = blockIdx.x * THREADS + threadIdx.x;
+    if (k < 3 * n) before[k + 1] = lower[along[k]];
+}
+
+/* before: nodes of lower halves before each place */
+__global__ void part(int n, int most, int level, const int *along, const int *before, int *parted)
+{
+    const int k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= 3 * n) return;
+    const int start = k / n * n;
+    const range r = range_at(n, most, level, k - start);
+    const int first = start + r.first, lower = before[k] - before[first];
+    const bool is_lower = before[k + 1] > before[k];
+    parted[first + (is_lower ? lower : r.left + (k - first - lower))] = along[k];
 }
 
 /* The largest number of halvings of any place. */
@@ -125,7 +116,7 @@ static int depth_of(int n, int most)
     return depth;
 }
 
-static fe_status find_ranks(groups *g, int *rank)
+static fe_status sort_along(groups *g, int *along)
 {
     for (int axis = 0; axis < 3; axis++) {
         const fe_scratch_mark mark = fe_scratch_now(g->s);
@@ -135,28 +126,24 @@ static fe_status find_ranks(groups *g, int *rank)
         FE_TRY(fe_scratch_take(g->s, (size_t)g->n_order, &value));
         FE_LAUNCH(g->s->d, g->n_order, THREADS, axis_keys, g->n_order, g->order, g->x, axis, key, value);
         FE_TRY(fe_scratch_sort(g->s, g->n_order, 64, &key, &value));
-        FE_LAUNCH(g->s->d, g->n_order, THREADS, keep_rank, g->n_order, value, axis, rank);
+        CUDA_TRY(cudaMemcpyAsync(along + (size_t)axis * g->n_order, value, (size_t)g->n_order * sizeof *value,
+                                 cudaMemcpyDeviceToDevice, fe_cuda_stream(g->s->d)));
         fe_scratch_return(g->s, mark);
     }
     return FE_OK;
 }
 
-static fe_status halve(groups *g, int level, const int *rank, uint64_t *box)
+/* All ranges of one level at once. */
+static fe_status halve(groups *g, int level, uint8_t *lower, int *before, int **along, int **parted)
 {
     fe_device *d = g->s->d;
-    const int n = g->n_order, most = g->cut.most, bits = fe_bits_of(n);
-    const fe_scratch_mark mark = fe_scratch_now(g->s);
-    uint64_t *key;
-    int *value;
-    FE_TRY(fe_scratch_take(g->s, (size_t)n, &key));
-    FE_TRY(fe_scratch_take(g->s, (size_t)n, &value));
-    FE_LAUNCH(d, 6 * (size_t)n, THREADS, clear_boxes, 6 * n, box);
-    FE_LAUNCH(d, n, THREADS, find_boxes, n, most, level, g->order, g->x, box);
-    FE_LAUNCH(d, n, THREADS, range_keys, n, most, level, g->order, box, rank, bits, key, value);
-    FE_TRY(fe_scratch_sort(g->s, n, level + bits, &key, &value));
-    CUDA_TRY(cudaMemcpyAsync(g->order, value, (size_t)n * sizeof *value, cudaMemcpyDeviceToDevice,
-                             fe_cuda_stream(d)));
-    fe_scratch_return(g->s, mark);
+    const int n = g->n_order, most = g->cut.most;
+    FE_LAUNCH(d, n, THREADS, mark_lower, n, most, level, *along, g->x, lower, g->order);
+    FE_LAUNCH(d, 3 * (size_t)n, THREADS, count_lower, n, *along, lower, before);
+    FE_TRY(fe_scratch_sums(g->s, 3 * n, before));
+    FE_LAUNCH(d, 3 * (size_t)n, THREADS, part, n, most, level, *along, before, *parted);
+    int *const swap = *along;
+    *along = *parted, *parted = swap;
     return FE_OK;
 }
 
@@ -164,8 +151,8 @@ static fe_status bisect(groups *g, const uint8_t *left_out)
 {
     fe_scratch *s = g->s;
     const int n = g->A.n_row;
-    int *first, *rank;
-    uint64_t *box;
+    int *first, *along, *parted, *before;
+    uint8_t *lower;
     FE_TRY(fe_scratch_take(s, (size_t)n, &g->order));
     FE_TRY(fe_scratch_take(s, (size_t)g->A.n_column, &g->place));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &first));
@@ -173,12 +160,13 @@ static fe_status bisect(groups *g, const uint8_t *left_out)
     FE_TRY(fe_scratch_starts(s, n, first, &g->n_order));
     FE_LAUNCH(s->d, n, THREADS, compact, n, first, left_out, g->order);
     if (g->n_order == 0) return FE_OK;
-    const fe_scratch_mark mark = fe_scratch_now(s);
-    FE_TRY(fe_scratch_take(s, 3 * (size_t)n, &rank));
-    FE_TRY(fe_scratch_take(s, 6 * (size_t)g->n_order, &box));
-    FE_TRY(find_ranks(g, rank));
     const int depth = depth_of(g->n_order, g->cut.most);
-    for (int level = 0; level < depth; level++) FE_TRY(halve(g, level, rank, box));
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    int **lists[] = {&along, &parted, &before};
+    for (int i = 0; i < 3; i++) FE_TRY(fe_scratch_take(s, 3 * (size_t)g->n_order + 1, lists[i]));
+    FE_TRY(fe_scratch_take(s, (size_t)n, &lower));
+    if (depth > 0) FE_TRY(sort_along(g, along));
+    for (int level = 0; level < depth; level++) FE_TRY(halve(g, level, lower, before, &along, &parted));
     fe_scratch_return(s, mark);
     return FE_OK;
 }

@@ -118,6 +118,15 @@ fe_status fe_multigrid_coarse_inverse(fe_multigrid *m, int at, const double *x, 
     return fe_block_ops_of(d)->widen(d, n, l->x, y);
 }
 
+/* The level's first sweep follows from its right-hand side alone, so the restriction makes it as well: unless
+ * ranks have to add up their parts before, or the level has no sweeps. */
+static int has_first_sweep(const fe_coarse_level *l) { return !l->dense && !l->gathered; }
+static const fe_first_sweep *first_sweep(const fe_coarse_level *l, fe_first_sweep *room)
+{
+    *room = (fe_first_sweep){l->inverse, l->sweep[0], l->direction, l->x};
+    return has_first_sweep(l) ? room : NULL;
+}
+
 /* Sweeps `first` to degree - 1; *x and *y change places after each. */
 static fe_status sweeps(const fe_multigrid *m, const fe_coarse_level *l, int first, float **x, float **y)
 {
@@ -130,24 +139,26 @@ static fe_status sweeps(const fe_multigrid *m, const fe_coarse_level *l, int fir
     return FE_OK;
 }
 
-/* *x: the level's solution with its ghosts, in one of its two vectors. */
+/* Begins with the level's right-hand side, and the first sweep where it has one. *x: the level's solution
+ * with its ghosts, in one of its two vectors. */
 static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
 {
     fe_device *d = m->device;
     const fe_block_ops *ops = fe_block_ops_of(d);
     fe_coarse_level *l = &m->coarse[at], *next = l + 1;
+    fe_first_sweep first;
     float *from = l->x, *to = l->y, *coarse;
     *x = l->x;
     FE_TRY(coarse_phase(m, level_phase(at)));
     if (l->dense) return ops->dense(d, 6 * l->n, l->dense, l->b, l->x);
-    FE_TRY(sweep_coarse(m, l, 0, NULL, from));
+    if (!has_first_sweep(l)) FE_TRY(sweep_coarse(m, l, 0, NULL, from));
     FE_TRY(sweeps(m, l, 1, &from, &to));
     if (at + 1 < m->n_coarse) {
         FE_TRY(refresh(m, l, from));
         FE_TRY(ops->residual(d, &l->A, l->b, from, l->r));
         if (next->halo) FE_TRY(refresh(m, l, l->r));
         FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-        FE_TRY(ops->product(d, &next->R, l->r, next->b));
+        FE_TRY(ops->coarse_restrict(d, &next->R, l->r, first_sweep(next, &first), next->b));
         FE_TRY(gather(m, next));
         FE_TRY(coarse_cycle(m, at + 1, &coarse));
         FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
@@ -172,16 +183,22 @@ static fe_status sweeps_fine(fe_multigrid *m, int first, double *z, double *out)
     return FE_OK;
 }
 
-/* The next level's right-hand side. The next sweep begins anew, so the residual has room in `direction`. */
+/* The next level's right-hand side. A residual is a vector of its own where others need it, and where it is
+ * so long that reading two vectors again and again takes longer than another kernel. The next sweep begins
+ * anew, so it has room in `direction`. */
+enum { LONG = 500000 };
 static fe_status restrict_residual(fe_multigrid *m, const fe_coarse_level *next, double *z)
 {
     fe_device *d = m->device;
     const fe_block_ops *ops = fe_block_ops_of(d);
+    fe_first_sweep first;
+    const int n = m->problem->view.n_owned, apart = next->halo || n > LONG;
     FE_TRY(fine_product(m, z));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-    FE_TRY(ops->fine_residual(d, m->problem->view.n_owned, m->b, m->product, m->direction));
+    if (apart) FE_TRY(ops->fine_residual(d, n, m->b, m->product, m->direction));
     if (next->halo) FE_TRY(exchange_fine(m, m->direction, z, FE_PHASE_PRECONDITION_TRANSFER));
-    FE_TRY(ops->fine_restrict(d, &next->R, m->direction, next->b));
+    FE_TRY(ops->fine_restrict(d, &next->R, apart ? m->direction : m->b, apart ? NULL : m->product,
+                              first_sweep(next, &first), next->b));
     return gather(m, next);
 }
 

@@ -233,8 +233,11 @@ static inline __attribute__((always_inline)) void smooth_row(int block, fe_setup
     const double *D = k->inverse + (size_t)i * (size_t)(block * block);
     for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
         const double *own = k->P.column[l] == k->of[i] ? fe_sparse_block(T, T->first[i]) : NULL;
-        for (int c = 0; c < 6; c++)
-            fe_smooth_column(block, D, k->lambda, own, c, k->P.value + (size_t)(6 * block) * (size_t)l);
+        double *P = fe_sparse_block(&k->P, l), AT[6]; /* of A T until now */
+        for (int c = 0; c < 6; c++) {
+            for (int j = 0; j < block; j++) AT[j] = P[6 * j + c];
+            fe_smooth_column(block, D, k->lambda, AT, own, c, P);
+        }
     }
 }
 

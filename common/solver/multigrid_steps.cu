@@ -222,19 +222,6 @@ __global__ void __launch_bounds__(THREADS) fill_modes(level l, fe_sparse T)
     for (int c = 0; c < 6 * l.block; c++) out[c] = l.next_absent[6 * (size_t)l.of[i] + c % 6] ? 0.0 : t[c];
 }
 
-/* A warp per row of P, a lane per column of numbers. */
-template <int BLOCK>
-__global__ void __launch_bounds__(THREADS) smooth_rows(level l, double lambda, fe_sparse T, fe_sparse P)
-{
-    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
-    if (i >= l.n) return;
-    const double *const inverse = l.inverse + (size_t)i * (BLOCK * BLOCK);
-    for (int t = 6 * P.first[i] + threadIdx.x % WARP; t < 6 * P.first[i + 1]; t += WARP)
-        fe_smooth_column(BLOCK, inverse, lambda,
-                         P.column[t / 6] == l.of[i] ? T.value + (size_t)T.first[i] * (6 * BLOCK) : NULL,
-                         t % 6, P.value + (size_t)(t / 6) * (6 * BLOCK));
-}
-
 __global__ void complete_diagonal(fe_sparse A, const uint8_t *absent)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
@@ -255,24 +242,13 @@ static fe_status build_tentative(fe_setup *k, fe_sparse *T)
     return fe_ghost_rows(k, T);
 }
 
-static fe_status build_prolongator(fe_setup *k)
-{
-    fe_sparse T;
-    FE_TRY(build_tentative(k, &T));
-    FE_TRY(fe_sparse_product_cuda(scratch(k), &k->A, &T, k, &k->P));
-    if (k->block == 3)
-        FE_LAUNCH(k->d, (size_t)k->n * WARP, THREADS, smooth_rows<3>, level_of(k), k->lambda, T, k->P);
-    else
-        FE_LAUNCH(k->d, (size_t)k->n * WARP, THREADS, smooth_rows<6>, level_of(k), k->lambda, T, k->P);
-    return fe_ghost_rows(k, &k->P);
-}
-
 static fe_status coarsen(fe_setup *k, fe_sparse *next)
 {
     fe_device *d = k->d;
     fe_scratch *s = scratch(k);
-    fe_sparse AP;
-    FE_TRY(build_prolongator(k));
+    fe_sparse T, AP;
+    FE_TRY(build_tentative(k, &T));
+    FE_TRY(fe_prolongator_cuda(s, k, &T));
     FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
     k->R.n_row = k->n_own; /* its own aggregates, of the nodes of all ranks */
     FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));

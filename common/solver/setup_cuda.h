@@ -78,6 +78,9 @@ fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_spa
 /* The same where C is known to be symmetric, with its places: half of it is computed. */
 fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
                                            fe_sparse *C);
+/* k->P of the tentative prolongator T, in scratch memory; also its rows of ghosts. FE_OUT_OF_MEMORY where a
+ * node meets too many aggregates for the device. */
+fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T);
 /* T = A^T, in scratch memory. */
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
 
