@@ -5,27 +5,33 @@
 
 enum { THREADS = 128, WARP = 32, SUMS = 256 };
 
-/* The columns of row blockIdx.x: its own and those of the elements at its node; counts or columns. found:
- * whether a row was too long, and the longest. */
+/* A warp per row: its columns, which are its own node and those of the elements at it. Without FILL: their
+ * number into A.first, and the columns into `spare` as far as they have room there; found: whether a row was
+ * too long, and the longest. With FILL: into A.column. */
 template <bool FILL>
-__global__ void elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare, int *found)
+__global__ void __launch_bounds__(THREADS)
+    elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare, int *found)
 {
-    __shared__ fe_row_set set;
-    const int i = blockIdx.x, first = m.corner_first[i], n = (m.corner_first[i + 1] - first) * n_corner;
-    if (FILL && fe_row_from_spare(spare, A.first[i + 1] - A.first[i], A.column + A.first[i])) return;
-    const int slots = fe_row_slots(n + 1);
-    fe_row_set_clear(&set, slots);
-    if (threadIdx.x == 0) fe_row_set_insert(&set, slots, i);
-    for (int t = threadIdx.x; t < n; t += blockDim.x) {
-        const size_t e = m.corner[first + t / n_corner] >> 3;
-        fe_row_set_insert(&set, slots, m.conn[(size_t)(t % n_corner) * m.ld + e]);
+    __shared__ int lists[THREADS / WARP][FE_ROW_SLOTS];
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    if (i >= A.n_row) return;
+    int *const list = lists[threadIdx.x / WARP], n = fe_list_add(list, FE_ROW_SLOTS, 0, lane == 0 ? i : -1);
+    const int first = m.corner_first[i], n_item = (m.corner_first[i + 1] - first) * n_corner;
+    for (int from = 0; from < n_item; from += WARP) {
+        const int t = from + lane;
+        int node = -1;
+        if (t < n_item) node = m.conn[(size_t)(t % n_corner) * m.ld + (m.corner[first + t / n_corner] >> 3)];
+        n = fe_list_add(list, FE_ROW_SLOTS, n, node);
     }
-    const int count = fe_row_set_sort(&set, slots, FILL ? A.column + A.first[i] : fe_spare_row(spare),
-                                      FILL ? FE_ROW_SLOTS : FE_SPARE);
-    if (threadIdx.x > 0 || FILL) return;
-    A.first[i + 1] = count;
-    if (set.full) found[0] = 1;
-    if (count > found[1]) atomicMax(found + 1, count);
+    if (FILL) {
+        fe_list_sort(list, n, A.column + A.first[i]);
+        return;
+    }
+    if (n <= FE_SPARE) fe_list_sort(list, n, spare + (size_t)i * FE_SPARE);
+    if (lane > 0) return;
+    A.first[i + 1] = n;
+    if (n > FE_ROW_SLOTS) found[0] = 1;
+    if (n > found[1]) atomicMax(found + 1, n);
 }
 
 /* A warp per row, CHUNK of its blocks at a time, each summed by a lane. An item is an element at the row's
@@ -36,14 +42,14 @@ enum { CHUNK = WARP, NONE = 255 };
 /* Points that differ in their gradients: a Tet4 has one, with all of its volume. */
 FE_BODY constexpr int distinct_points(int kind) { return FE_CORNERS(kind) == 8 ? 8 : 1; }
 
-/* det J grad N of an element's corners at each point, and w / |J|. Numbers without use keep the points of two
- * elements in different banks. */
+/* det J grad N of an element's corners at each point, and w / |J|. Numbers without use keep what a half of a
+ * warp reads or writes in different banks: eight points of two elements, and eight corners. */
 template <int KIND> struct shared_element {
-    enum { PAD = distinct_points(KIND) > 1 };
+    enum { MANY = distinct_points(KIND) > 1 };
     struct {
-        double gradient[FE_CORNERS(KIND)][3], unused[PAD];
+        double gradient[FE_CORNERS(KIND)][3], unused[MANY];
     } point[distinct_points(KIND)];
-    double scale[distinct_points(KIND)], unused[PAD];
+    double scale[distinct_points(KIND)], unused[MANY ? 8 : 0];
 };
 template <int KIND> struct row_items {
     enum { ELEMENTS = WARP / FE_CORNERS(KIND) };
@@ -215,7 +221,7 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &A->first));
     FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
-    FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<false>, p->view, n_corner, *A, spare, found);
+    FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<false>, p->view, n_corner, *A, spare, found);
     FE_TRY(fe_sparse_open_cuda(s, A));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
@@ -224,7 +230,7 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
     if (host[1] <= FE_SPARE)
         FE_TRY(fe_sparse_keep_columns_cuda(d, A, spare));
     else
-        FE_LAUNCH(d, (size_t)n * WARP, WARP, elastic_columns<true>, p->view, n_corner, *A, spare, found);
+        FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<true>, p->view, n_corner, *A, spare, found);
     FE_LAUNCH_KIND(p, (size_t)n * WARP, THREADS, elastic_assemble, p->view, fixed, *A);
     return FE_OK;
 }

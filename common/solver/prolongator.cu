@@ -5,7 +5,6 @@
 #include "common/solver/setup_cuda.h"
 
 enum { THREADS = 128, WARP = 32, TEAMS = THREADS / WARP, MOST = 128 };
-#define ALL 0xffffffffu
 
 /* The aggregate of a node and where its block of T is; -1: it has none. */
 FE_BODY int2 tentative_block(const fe_sparse &T, int node)
@@ -17,17 +16,10 @@ FE_BODY int2 tentative_block(const fe_sparse &T, int node)
 /* Aggregates that row i of A meets, in any order, as far as MOST of them; their number. By a warp. */
 FE_BODY int list_aggregates(const fe_sparse &A, const fe_sparse &T, int i, int *list)
 {
-    const int lane = threadIdx.x % WARP, begin = A.first[i], end = A.first[i + 1];
     int n = 0;
-    for (int k0 = begin; k0 < end; k0 += WARP) {
-        const int k = k0 + lane, a = k < end ? tentative_block(T, A.column[k]).x : -1;
-        bool is_new = __ffs(__match_any_sync(ALL, a)) - 1 == lane && a >= 0;
-        for (int l = 0; k0 > begin && l < n && l < MOST; l++) is_new = is_new && list[l] != a;
-        const unsigned added = __ballot_sync(ALL, is_new);
-        const int at = n + __popc(added & ((1u << lane) - 1));
-        if (is_new && at < MOST) list[at] = a;
-        n += __popc(added);
-        __syncwarp();
+    for (int k0 = A.first[i]; k0 < A.first[i + 1]; k0 += WARP) {
+        const int k = k0 + threadIdx.x % WARP;
+        n = fe_list_add(list, MOST, n, k < A.first[i + 1] ? tentative_block(T, A.column[k]).x : -1);
     }
     return n;
 }
@@ -51,17 +43,6 @@ template <int BLOCK> struct row {
     int list[MOST], column[MOST], place[WARP]; /* place: of T */
     unsigned has[MOST];
 };
-
-/* The row's columns, ascending. */
-FE_BODY void sort_list(const int *list, int n, int *column)
-{
-    for (int t = threadIdx.x % WARP; t < n; t += WARP) {
-        int rank = 0;
-        for (int l = 0; l < n; l++) rank += list[l] < list[t];
-        column[rank] = list[t];
-    }
-    __syncwarp();
-}
 
 /* Opens `count` blocks of A's row from the k0-th on; the row of P has n. */
 template <int BLOCK>
@@ -106,7 +87,7 @@ __global__ void __launch_bounds__(THREADS)
     row<BLOCK> *const w = rows + threadIdx.x / WARP;
     const int begin = A.first[i], end = A.first[i + 1], first = P.first[i], n = P.first[i + 1] - first;
     list_aggregates(A, T, i, w->list);
-    sort_list(w->list, n, w->column);
+    fe_list_sort(w->list, n, w->column);
     for (int p0 = 0; p0 < n; p0 += AT_ONCE) {
         const int p = p0 + lane / 6, c = lane % 6;
         const bool is_one = p < n && lane < 6 * AT_ONCE;

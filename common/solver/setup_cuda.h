@@ -8,7 +8,7 @@
 
 enum { FE_ROW_SLOTS = 1024 };
 
-/* A set of columns, built by all threads of a block in shared memory: open addressing. */
+/* A set of columns, built by all threads of a block in shared memory: open addressing. For long rows. */
 typedef struct fe_row_set {
     int slot[FE_ROW_SLOTS], list[FE_ROW_SLOTS], n, full;
 } fe_row_set;
@@ -56,16 +56,32 @@ FE_BODY int fe_row_set_sort(fe_row_set *s, int slots, int *sorted, int room)
     return s->n;
 }
 
-/* Columns are found twice, once to count them: rows of up to FE_SPARE are kept meanwhile, [row][FE_SPARE]. A
- * block of threads has row blockIdx.x. */
-enum { FE_SPARE = 64 };
-FE_BODY int *fe_spare_row(int *spare) { return spare + (size_t)blockIdx.x * FE_SPARE; }
-FE_BODY bool fe_row_from_spare(const int *spare, int n, int *columns)
+/* Distinct numbers, listed in shared memory by a warp: for rows of few columns. `value` of each lane joins
+ * the n that are listed, unless it is among them or -1; their number after it. `most` are kept. */
+FE_BODY int fe_list_add(int *list, int most, int n, int value)
 {
-    for (int t = threadIdx.x; t < n && n <= FE_SPARE; t += blockDim.x)
-        columns[t] = spare[(size_t)blockIdx.x * FE_SPARE + t];
-    return n <= FE_SPARE;
+    const unsigned all = 0xffffffffu, before = (1u << threadIdx.x % 32) - 1,
+                   same = __match_any_sync(all, value);
+    bool is_new = value >= 0 && (same & before) == 0;
+    for (int l = 0; l < n && l < most; l++) is_new = is_new && list[l] != value;
+    const unsigned added = __ballot_sync(all, is_new);
+    const int at = n + __popc(added & before);
+    if (is_new && at < most) list[at] = value;
+    __syncwarp();
+    return n + __popc(added);
 }
+FE_BODY void fe_list_sort(const int *list, int n, int *sorted) /* ascending, in any memory */
+{
+    for (int t = threadIdx.x % 32; t < n; t += 32) {
+        int rank = 0;
+        for (int l = 0; l < n; l++) rank += list[l] < list[t];
+        sorted[rank] = list[t];
+    }
+    __syncwarp();
+}
+
+/* Columns are found twice, once to count them: rows of up to FE_SPARE are kept meanwhile, [row][FE_SPARE]. */
+enum { FE_SPARE = 64 };
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);

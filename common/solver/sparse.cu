@@ -28,16 +28,23 @@ fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const in
 
 /* --- product ----------------------------------------------------------------------------------------- */
 
-/* The columns of row blockIdx.x of A B. Without FILL: their number into C.first, and the columns into `spare`
- * as far as they have room there; found: whether a row was too long, and the longest. With FILL: into
- * C.column. */
+/* The columns of a row of A B. Without FILL: their number into C.first, and the columns into `spare` as far
+ * as they have room there; found: whether a row was too long, and the longest. With FILL: into C.column. */
+FE_BODY void keep_count(const fe_sparse &C, int i, int n, bool too_long, int *found)
+{
+    C.first[i + 1] = n;
+    if (too_long) found[0] = 1;
+    if (n > found[1]) atomicMax(found + 1, n);
+}
+
+/* A block of threads per row. */
 template <bool FILL>
-__global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
+__global__ void __launch_bounds__(THREADS)
+    long_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
 {
     __shared__ fe_row_set set;
     __shared__ int candidates;
     const int i = blockIdx.x;
-    if (FILL && fe_row_from_spare(spare, C.first[i + 1] - C.first[i], C.column + C.first[i])) return;
     if (threadIdx.x == 0) candidates = 0;
     __syncthreads();
     for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
@@ -48,12 +55,43 @@ __global__ void product_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spar
     for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
         for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
             fe_row_set_insert(&set, slots, B.column[l]);
-    const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : fe_spare_row(spare),
+    const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : spare + (size_t)i * FE_SPARE,
                                   FILL ? FE_ROW_SLOTS : FE_SPARE);
-    if (threadIdx.x > 0 || FILL) return;
-    C.first[i + 1] = n;
-    if (set.full) found[0] = 1;
-    if (n > found[1]) atomicMax(found + 1, n);
+    if (threadIdx.x == 0 && !FILL) keep_count(C, i, n, set.full, found);
+}
+
+/* A warp per row; each lane reads a row of B. */
+template <bool FILL>
+__global__ void __launch_bounds__(THREADS)
+    short_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
+{
+    __shared__ int lists[THREADS / WARP][FE_ROW_SLOTS];
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    if (i >= A.n_row) return;
+    int *const list = lists[threadIdx.x / WARP], n = 0;
+    for (int k0 = A.first[i]; k0 < A.first[i + 1]; k0 += WARP) {
+        int l = 0, end = 0;
+        if (k0 + lane < A.first[i + 1])
+            l = B.first[A.column[k0 + lane]], end = B.first[A.column[k0 + lane] + 1];
+        for (; __any_sync(0xffffffffu, l < end); l++)
+            n = fe_list_add(list, FE_ROW_SLOTS, n, l < end ? B.column[l] : -1);
+    }
+    if (FILL)
+        fe_list_sort(list, n, C.column + C.first[i]);
+    else if (n <= FE_SPARE)
+        fe_list_sort(list, n, spare + (size_t)i * FE_SPARE);
+    if (lane == 0 && !FILL) keep_count(C, i, n, n > FE_ROW_SLOTS, found);
+}
+
+template <bool FILL>
+static fe_status find_columns(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
+                              int *spare, int *found)
+{
+    if (A->rows == 3)
+        FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, short_columns<FILL>, *A, *B, *C, spare, found);
+    else
+        FE_LAUNCH(d, (size_t)A->n_row * THREADS, THREADS, long_columns<FILL>, *A, *B, *C, spare, found);
+    return FE_OK;
 }
 
 /* A team of threads has a row of C, CHUNK blocks of it at a time, and takes blocks of A's row in batches of
@@ -308,14 +346,13 @@ static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
 {
     fe_device *d = s->d;
     const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
-    const int threads = A->rows == 3 ? WARP : THREADS;
     int *found, *spare, host[2];
     *C = empty;
     FE_TRY(fe_scratch_take(s, 2, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)(shared ? A->n_column : A->n_row) + 1, &C->first));
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row * FE_SPARE, &spare));
-    FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<false>, *A, *B, *C, spare, found);
+    FE_TRY(find_columns<false>(d, A, B, C, spare, found));
     if (shared) FE_TRY(fe_ghost_counts(shared, C));
     FE_TRY(fe_sparse_open_cuda(s, C));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
@@ -326,7 +363,7 @@ static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
     if (host[1] <= FE_SPARE)
         FE_TRY(fe_sparse_keep_columns_cuda(d, &own, spare));
     else
-        FE_LAUNCH(d, (size_t)A->n_row * threads, threads, product_columns<true>, *A, *B, *C, spare, found);
+        FE_TRY(find_columns<true>(d, A, B, C, spare, found));
     return fill_values(d, A, B, &own, host[1], upper);
 }
 
