@@ -3,6 +3,7 @@
 # memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields.
 #   sh tests/sanitize_device.sh [TOOL...]    from the root of the repository, after `make build/solve build/meshgen`
 #   FE_BUILD=build  JOBS=8 runs at a time  LIMIT=240 seconds, after which no run begins  ONE=90 seconds for one run
+#   ONLY=PATTERN    runs whose "TOOL NAME" a pattern of grep matches
 # The last line reads "compute-sanitizer: N passed, N failed, N skipped".
 set -u
 export LC_ALL=C OMP_NUM_THREADS=1
@@ -59,7 +60,7 @@ for tool; do
     echo "$tool multigrid-tet4 --variant node_csr --precondition multigrid --mesh tet4.msh --tet-points 4"
     echo "$tool gmres --variant patch --precondition chebyshev --krylov gmres --orthogonalization dcgs2"
     echo "$tool difference --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
-done >plan
+done | grep -- "${ONLY:-.}" >plan
 xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
 grep -v '^ok' done
 passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done) planned=$(wc -l <plan)

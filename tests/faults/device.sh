@@ -8,7 +8,7 @@
 # With one GPU the two ranks are processes of MPI that share it, each with a host name of its own for NCCL, which refuses
 # two ranks on one GPU of one host; the odd calls fail on rank 0, the even ones on rank 1.
 #   FE_BUILD=build  JOBS=8 runs at a time  SAMPLES=40 calls of lost, nan, nccl  STRIDE=1 of memory  LIMIT=150 seconds, after
-#                                          which no run begins
+#                                          which no run begins  FE_FAULT_LOG=FILE a line for each run
 # The last line reads "device faults: N passed, N failed, N skipped".
 set -u
 export LC_ALL=C OMP_NUM_THREADS=1
@@ -104,6 +104,12 @@ one() {
     echo "FAILED $3 $1:$2: $why: $(tail -n 30 said | tr '\n' ' ')"
 }
 
+# Also of what was interrupted.
+end() {
+    [ -z "${FE_FAULT_LOG:-}" ] || [ ! -e "$work/done" ] || cp "$work/done" "$FE_FAULT_LOG"
+    rm -rf "$work"
+}
+
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
 if [ "${1:-}" = --one ]; then
     work=$FE_FAULT_WORK begin=$FE_FAULT_BEGIN
@@ -118,7 +124,7 @@ done
 [ $# -gt 0 ] || set -- memory lost nan nccl
 self=$(cd "$(dirname "$0")" && pwd)/device.sh
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'end' EXIT
 trap 'exit 130' INT TERM HUP
 begin=$(date +%s)
 cd "$work" || exit 1
@@ -187,7 +193,6 @@ done >plan || exit 1
 export FE_FAULT_WORK="$work" FE_FAULT_BEGIN="$begin" FE_BUILD="$build" LIMIT
 xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
 grep '^FAILED' done
-[ -z "${FE_FAULT_LOG:-}" ] || cp done "$FE_FAULT_LOG"
 passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done)
 planned=$(wc -l <plan)
 [ $((passed + failed + skipped)) -eq "$planned" ] || { echo "only $((passed + failed + skipped)) of $planned runs ended"; failed=$((failed + 1)); }
