@@ -392,6 +392,7 @@ fe_status scaling_run_rank(void *context, fe_comm *comm, fe_device *device)
     fe_status status = bench_case_open_rank(&box, comm, device, &b.c);
     if (status == FE_OK) status = describe(&b, &box);
     if (status == FE_OK) status = run_on_case(&b);
+    if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     for (int basis = 0; basis < FE_N_BASIS; basis++) fe_krylov_close(&b.krylov[basis]);
     bench_case_close(&b.c);
     return status;

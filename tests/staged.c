@@ -74,11 +74,12 @@ static void abort_staged(fe_comm *c, fe_status status, const char *message)
     self(c)->host->ops->abort(self(c)->host, status, message);
 }
 
-static void close_staged(fe_comm *c)
+static int close_staged(fe_comm *c)
 {
     for (int i = 0; i < FE_MOST_HALOS; i++) free(self(c)->vector[i]);
     fe_backend_host.close(self(c)->host_device);
     free(c);
+    return 0;
 }
 
 static const fe_comm_operations operations = {

@@ -51,9 +51,12 @@ typedef struct fe_comm_operations {
     fe_status (*collect)(fe_comm *c, size_t n, double *x);
     /* Whether another rank has aborted, or is overdue in a wait that began at `since` (fe_seconds). */
     fe_status (*check)(fe_comm *c, double since);
-    /* Ends every present and future wait of other ranks with this failure. */
+    /* Ends every present and future wait of all ranks with this failure; only the first call counts. Call it
+     * before recordings of exchanges are forgotten: one that a device still runs would keep NCCL from ending.
+     */
     void (*abort)(fe_comm *c, fe_status status, const char *message);
-    void (*close)(fe_comm *c);
+    /* Whether a thread had to be abandoned that may still use it and the device: then neither is freed. */
+    int (*close)(fe_comm *c);
 } fe_comm_operations;
 
 /* What all communicators share; each one's own struct begins with it. */
@@ -101,10 +104,9 @@ fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
  * else. Call fe_team_leave before it is closed. */
 fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **comm);
 
-static inline void fe_comm_close(fe_comm *c)
-{
-    if (c) c->ops->close(c);
-}
+static inline int fe_comm_close(fe_comm *c) { return c ? c->ops->close(c) : 0; }
+/* A rank that has failed tells the others why. */
+static inline void fe_comm_abort(fe_comm *c, fe_status status) { c->ops->abort(c, status, fe_message()); }
 
 static inline fe_status fe_comm_sum(fe_comm *c, fe_device *d, int n, double *x)
 {

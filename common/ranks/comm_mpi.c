@@ -250,11 +250,12 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return FE_OK;
 }
 
-static void close_mpi(fe_comm *c)
+static int close_mpi(fe_comm *c)
 {
     free(self(c)->request);
     free(self(c)->gathered);
     free(c);
+    return 0;
 }
 
 static const fe_comm_operations operations = {

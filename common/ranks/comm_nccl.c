@@ -4,6 +4,7 @@
  * An exchange packs on the device's stream, then sends and receives on a second one, so that interior work
  * runs at the same time. The ghosts of a neighbour are contiguous and are received in place. */
 #include "common/ranks/comm.h"
+#include "common/ranks/ranks.h"
 #include "have/nccl.h"
 
 #if FE_HAVE_NCCL
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define PATIENCE 3.0 /* seconds for what ends at once unless something hangs */
 
 /* NCCL reports "unhandled cuda error" for a full device, too. */
 static fe_status nccl_failed(ncclResult_t result, int line)
@@ -46,9 +49,26 @@ typedef struct comm_nccl {
     int attached;  /* the last halo */
     double *trial; /* of its first exchange */
     ncclUniqueId id;
+    pthread_t aborter; /* ends the communicator of a failed rank, if is_aborting */
+    int is_aborting;
 } comm_nccl;
 
 static comm_nccl *self(fe_comm *c) { return (comm_nccl *)c; }
+
+static fe_status enqueue_transfers(comm_nccl *n, int which, double *x)
+{
+    const fe_halo *h = n->base.halo[which];
+    double *const pack = n->halo[which].pack;
+    for (int i = 0; i < h->n_neighbor; i++) {
+        const size_t sent = 3 * (size_t)(h->send_first[i + 1] - h->send_first[i]),
+                     received = 3 * (size_t)(h->ghost_first[i + 1] - h->ghost_first[i]);
+        NCCL_TRY(ncclSend(pack + 3 * (size_t)h->send_first[i], sent, ncclDouble, h->neighbor[i], n->nccl,
+                          n->stream));
+        NCCL_TRY(ncclRecv(x + 3 * (size_t)h->ghost_first[i], received, ncclDouble, h->neighbor[i], n->nccl,
+                          n->stream));
+    }
+    return FE_OK;
+}
 
 static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
@@ -61,15 +81,10 @@ static fe_status exchange_begin(fe_comm *c, int which, double *x)
     CUDA_TRY(cudaEventRecord(n->packed, stream));
     CUDA_TRY(cudaStreamWaitEvent(n->stream, n->packed, 0));
     NCCL_TRY(ncclGroupStart());
-    for (int i = 0; i < h->n_neighbor; i++) {
-        const size_t sent = 3 * (size_t)(h->send_first[i + 1] - h->send_first[i]),
-                     received = 3 * (size_t)(h->ghost_first[i + 1] - h->ghost_first[i]);
-        NCCL_TRY(ncclSend(pack + 3 * (size_t)h->send_first[i], sent, ncclDouble, h->neighbor[i], n->nccl,
-                          n->stream));
-        NCCL_TRY(ncclRecv(x + 3 * (size_t)h->ghost_first[i], received, ncclDouble, h->neighbor[i], n->nccl,
-                          n->stream));
-    }
-    NCCL_TRY(ncclGroupEnd());
+    const fe_status status = enqueue_transfers(n, which, x);
+    const ncclResult_t ended = ncclGroupEnd();
+    FE_TRY(status);
+    NCCL_TRY(ended);
     CUDA_TRY(cudaEventRecord(n->refreshed, n->stream));
     return FE_OK;
 }
@@ -194,30 +209,51 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return self(c)->host->ops->collect(self(c)->host, n, x);
 }
 
-/* Aborting NCCL's communicator ends kernels that wait for a peer. An abandoned thread still reads it where
+static void *run_abort(void *nccl)
+{
+    ncclCommAbort((ncclComm_t)nccl);
+    return NULL;
+}
+
+/* Waits for what was enqueued, but not for ever. */
+static void let_end(cudaStream_t stream)
+{
+    const double since = fe_seconds();
+    while (cudaStreamQuery(stream) == cudaErrorNotReady && fe_seconds() - since < PATIENCE) usleep(200);
+}
+
+/* Aborting NCCL's communicator ends kernels that wait for a peer. It returns only when all recordings with
+ * its kernels have been destroyed, and those of which one still runs may never be: so it has a thread, and
+ * the caller destroys recordings after this. An abandoned thread still reads the communicator where
  * ncclCommInitRank was told to put it. */
 static void abort_nccl(fe_comm *c, fe_status status, const char *message)
 {
     comm_nccl *n = self(c);
     n->host->ops->abort(n->host, status, message);
-    if (n->base.stranded) return;
-    if (n->nccl) ncclCommAbort(n->nccl);
+    if (n->base.stranded || !n->nccl) return;
+    n->is_aborting = pthread_create(&n->aborter, NULL, run_abort, n->nccl) == 0;
+    n->base.stranded = !n->is_aborting;
     n->nccl = NULL;
+    if (!n->is_aborting) return;
+    let_end(n->stream);
+    let_end(fe_cuda_stream(n->device));
 }
 
 /* The device may still have to wait; then without a watcher. */
-static void close_nccl(fe_comm *c)
+static int close_nccl(fe_comm *c)
 {
     comm_nccl *n = self(c);
     n->device->watch = NULL;
-    if (n->base.stranded) return; /* the program ends soon */
+    if (n->is_aborting && !fe_join_within(n->aborter, PATIENCE)) n->base.stranded = 1;
+    if (n->base.stranded) return 1; /* the program ends soon */
     if (n->nccl) {
         cudaStreamSynchronize(n->stream);
         ncclCommDestroy(n->nccl);
     }
     fe_cuda_side_stream_close(&n->stream, &n->packed, &n->refreshed);
-    n->host->ops->close(n->host);
+    const int stranded = n->host->ops->close(n->host);
     free(n);
+    return stranded;
 }
 
 static fe_status start(comm_nccl *n)

@@ -251,14 +251,15 @@ static void abort_peer(fe_comm *c, fe_status status, const char *message)
     c->stranded = self(c)->nccl->stranded;
 }
 
-static void close_peer(fe_comm *c)
+static int close_peer(fe_comm *c)
 {
     comm_peer *p = self(c);
-    p->nccl->ops->close(p->nccl);
+    if (p->nccl->ops->close(p->nccl)) return 1;
     if (p->stop) cudaFreeHost((void *)p->stop);
     for (int i = 0; p->own && i < FE_MOST_HALOS; i++) free(p->own->halo[i].offset);
     if (p->base.rank == 0) free(p->all); /* all ranks have closed their communicator */
     free(p);
+    return 0;
 }
 
 static fe_status enable_peers(comm_peer *p)

@@ -233,7 +233,11 @@ static fe_status collect(fe_comm *c, size_t n, double *x)
     return barrier(c);
 }
 
-static void close_team(fe_comm *c) { (void)c; }
+static int close_team(fe_comm *c)
+{
+    (void)c;
+    return 0;
+}
 
 static const fe_comm_operations operations = {
     .name = "threads",

@@ -82,14 +82,14 @@ static void *rank_main(void *argument)
     r->status = open_rank(r, &comm, &device);
     if (r->status == FE_OK) r->status = r->body(r->context, comm, device);
     if (r->status != FE_OK) {
+        if (comm) fe_comm_abort(comm, r->status);
         snprintf(r->message, sizeof r->message, "%s", fe_message());
-        if (comm) comm->ops->abort(comm, r->status, r->message);
         r->stranded = (comm && comm->stranded) || fe_mpi_stranded();
     }
     if (r->stranded) return NULL; /* the process ends soon */
     if (r->team) fe_team_leave(r->team);
-    fe_comm_close(comm);
-    if (device) device->ops->close(device);
+    r->stranded = fe_comm_close(comm);
+    if (device && !r->stranded) device->ops->close(device);
     return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "common/algebra/hessenberg.h"
 
 #include <float.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *const fe_orthogonalization_names[FE_N_ORTHOGONALIZATION] = {"mgs", "cgs2", "dcgs2"};
@@ -205,9 +206,12 @@ void fe_krylov_close(fe_krylov *k)
 
 static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *), void **recording)
 {
+    char message[512];
     FE_TRY(d->ops->recording.begin(d));
-    const fe_status status = body(p), ended = d->ops->recording.end(d, recording);
-    return status != FE_OK ? status : ended;
+    const fe_status status = body(p);
+    snprintf(message, sizeof message, "%s", fe_message()); /* the first cause */
+    const fe_status ended = d->ops->recording.end(d, recording);
+    return status != FE_OK ? fe_fail(status, "%s", message) : ended;
 }
 
 /* Enqueues piece `index`. The first time it is not recorded, because libraries set themselves up then. */

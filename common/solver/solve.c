@@ -363,6 +363,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
                    .device = device,
                    .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
     const fe_status status = run_solver(r, &s, share);
+    if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
     fe_krylov_close(&s.krylov);
     free(s.by_path), free(s.moving), free(s.factor), free(s.change);

@@ -134,8 +134,8 @@ static void launched(cudaStream_t stream)
     cudaError_t __real_##name parameters;                                                                    \
     cudaError_t __wrap_##name parameters;                                                                    \
     cudaError_t __wrap_##name parameters { return is_lost() ? loss : __real_##name(__VA_ARGS__); }
-/* One that ranks repeat while they wait, so that the number of calls differs from run to run: it is refused, but
- * not counted. */
+/* One that ranks repeat while they wait, so that the number of calls differs from run to run: it is refused,
+ * but not counted. */
 #define QUESTION(name, parameters, ...)                                                                      \
     cudaError_t __real_##name parameters;                                                                    \
     cudaError_t __wrap_##name parameters;                                                                    \
