@@ -123,6 +123,7 @@ file == "scaling.csv" {
     next
 }
 file == "profile.md" {
+    if (/^# /) { profile_order[run] = $0; sub(/^.*, /, "", profile_order[run]); sub(/ order$/, "", profile_order[run]) }
     if (/^## /) { profiled = $0; sub(/^## /, "", profiled); sub(/,.*/, "", profiled); profile_dof = $0; sub(/^[^,]*, /, "", profile_dof); sub(/ .*/, "", profile_dof) }
     if (/^\| `/) { line = $0; gsub(/^\| `/, "", line); profile[run, ++n_profile[run]] = profiled SUBSEP line; profile_dofs[run] = profile_dof }
     next
@@ -687,7 +688,7 @@ function profile_table(prefix,    r, i, w, c, n, before) {
             out("| `" c[1] "`" (c[1] ~ /_(hex8|tet4)$/ ? "" : ", " title(w[1])) " | " c[2] " | " c[3] " | " c[4] " | " c[5] " | " c[7] " | " c[8] " | " c[10] " | " c[11] " |")
         }
         out("")
-        wrap("Nsight Compute on an " short(r) ", " size_text(profile_dofs[r]) " degrees of freedom, lexicographic order, commit " commit[r] " ([all kernels](" up folder[r] "/profile.md)).", "")
+        wrap("Nsight Compute on an " short(r) ", " size_text(profile_dofs[r]) " degrees of freedom, " (profile_order[r] == "lexicographic" ? "lexicographic order" : "order `" profile_order[r] "`") ", commit " commit[r] " ([all kernels](" up folder[r] "/profile.md)).", "")
     }
     if (!n) { new = before; out("No current run has a profile of these kernels.") }
 }
