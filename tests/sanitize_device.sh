@@ -61,6 +61,7 @@ for tool; do
     echo "$tool gmres --variant patch --precondition chebyshev --krylov gmres --orthogonalization dcgs2"
     echo "$tool difference --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
 done | grep -- "${ONLY:-.}" >plan
+[ -s plan ] || { echo "compute-sanitizer: no run matches ONLY=${ONLY:-}" >&2; exit 2; }
 xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
 grep -v '^ok' done
 passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done) planned=$(wc -l <plan)

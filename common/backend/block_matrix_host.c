@@ -172,19 +172,24 @@ static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const floa
 static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                               const float *b, const float *x, float *direction, float *out)
 {
+    const fe_first_sweep first = {inverse, sweep, direction, out};
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (int i = 0; i < A->n_row; i++) {
         const size_t at = 6 * (size_t)i;
-        float product[6] = {0}, r[6];
-        if (x) times_row(6, A, i, x, product);
+        float product[6], r[6];
+        if (!x) {
+            sweep_first(&first, i, b + at);
+            continue;
+        }
+        times_row(6, A, i, x, product);
         for (int c = 0; c < 6; c++) r[c] = b[at + (size_t)c] - product[c];
         for (int c = 0; c < 6; c++) {
             const float *row = inverse + 6 * at + 6 * c;
             float y = 0.0f;
             for (int j = 0; j < 6; j++) y += row[j] * r[j];
             const size_t j = at + (size_t)c;
-            direction[j] = sweep.new_factor * y + (x ? sweep.old_factor * direction[j] : 0.0f);
-            out[j] = (x ? x[j] : 0.0f) + direction[j];
+            direction[j] = sweep.new_factor * y + sweep.old_factor * direction[j];
+            out[j] = x[j] + direction[j];
         }
     }
     return FE_OK;

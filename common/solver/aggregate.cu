@@ -31,7 +31,7 @@ FE_BODY uint64_t ordered(double x)
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
-/* The range [first, first + n) of a place after `level` halvings: whole pieces, but for the last one. left:
+/* The range [first, first + n) of a place after `level` halvings: whole pieces, except the last one. left:
  * places of its lower half, all where it is one piece. */
 typedef struct range {
     int first, n, left;

@@ -5,9 +5,7 @@
 
 enum { THREADS = 128, WARP = 32, SUMS = 256 };
 
-/* A warp per row: its columns, which are its own node and those of the elements at it. Without FILL: their
- * number into A.first, and the columns into `spare` as far as they have room there; found: whether a row was
- * too long, and the longest. With FILL: into A.column. */
+/* A warp per row: its columns, which are its own node and those of the elements at it. */
 template <bool FILL>
 __global__ void __launch_bounds__(THREADS)
     elastic_columns(fe_view m, int n_corner, fe_sparse A, int *spare, int *found)
@@ -23,15 +21,7 @@ __global__ void __launch_bounds__(THREADS)
         if (t < n_item) node = m.conn[(size_t)(t % n_corner) * m.ld + (m.corner[first + t / n_corner] >> 3)];
         n = fe_list_add(list, FE_ROW_SLOTS, n, node);
     }
-    if (FILL) {
-        fe_list_sort(list, n, A.column + A.first[i]);
-        return;
-    }
-    if (n <= FE_SPARE) fe_list_sort(list, n, spare + (size_t)i * FE_SPARE);
-    if (lane > 0) return;
-    A.first[i + 1] = n;
-    if (n > FE_ROW_SLOTS) found[0] = 1;
-    if (n > found[1]) atomicMax(found + 1, n);
+    fe_keep_list<FILL>(list, n, A, i, spare, found);
 }
 
 /* A warp per row, CHUNK of its blocks at a time, each summed by a lane. An item is an element at the row's

@@ -80,8 +80,27 @@ FE_BODY void fe_list_sort(const int *list, int n, int *sorted) /* ascending, in 
     __syncwarp();
 }
 
-/* Columns are found twice, once to count them: rows of up to FE_SPARE are kept meanwhile, [row][FE_SPARE]. */
+/* Columns are found twice. First they are counted, into A.first [row + 1], and rows of up to FE_SPARE are
+ * kept meanwhile in spare [row][FE_SPARE]; found: whether a row was too long, and the longest. Where one was
+ * longer than FE_SPARE all are found again, with FILL, into A.column. */
 enum { FE_SPARE = 64 };
+FE_BODY void fe_keep_count(const fe_sparse &A, int i, int n, bool too_long, int *found)
+{
+    A.first[i + 1] = n;
+    if (too_long) found[0] = 1;
+    if (n > found[1]) atomicMax(found + 1, n);
+}
+/* The end of a row whose columns a warp has listed, with room for FE_ROW_SLOTS. */
+template <bool FILL>
+FE_BODY void fe_keep_list(const int *list, int n, const fe_sparse &A, int i, int *spare, int *found)
+{
+    if (FILL) {
+        fe_list_sort(list, n, A.column + A.first[i]);
+        return;
+    }
+    if (n <= FE_SPARE) fe_list_sort(list, n, spare + (size_t)i * FE_SPARE);
+    if (threadIdx.x % 32 == 0) fe_keep_count(A, i, n, n > FE_ROW_SLOTS, found);
+}
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);

@@ -28,16 +28,7 @@ fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const in
 
 /* --- product ----------------------------------------------------------------------------------------- */
 
-/* The columns of a row of A B. Without FILL: their number into C.first, and the columns into `spare` as far
- * as they have room there; found: whether a row was too long, and the longest. With FILL: into C.column. */
-FE_BODY void keep_count(const fe_sparse &C, int i, int n, bool too_long, int *found)
-{
-    C.first[i + 1] = n;
-    if (too_long) found[0] = 1;
-    if (n > found[1]) atomicMax(found + 1, n);
-}
-
-/* A block of threads per row. */
+/* The columns of rows of A B: a block of threads per row. */
 template <bool FILL>
 __global__ void __launch_bounds__(THREADS)
     long_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
@@ -57,10 +48,10 @@ __global__ void __launch_bounds__(THREADS)
             fe_row_set_insert(&set, slots, B.column[l]);
     const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : spare + (size_t)i * FE_SPARE,
                                   FILL ? FE_ROW_SLOTS : FE_SPARE);
-    if (threadIdx.x == 0 && !FILL) keep_count(C, i, n, set.full, found);
+    if (threadIdx.x == 0 && !FILL) fe_keep_count(C, i, n, set.full, found);
 }
 
-/* A warp per row; each lane reads a row of B. */
+/* The same: a warp per row, each lane reads a row of B. */
 template <bool FILL>
 __global__ void __launch_bounds__(THREADS)
     short_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
@@ -76,11 +67,7 @@ __global__ void __launch_bounds__(THREADS)
         for (; __any_sync(0xffffffffu, l < end); l++)
             n = fe_list_add(list, FE_ROW_SLOTS, n, l < end ? B.column[l] : -1);
     }
-    if (FILL)
-        fe_list_sort(list, n, C.column + C.first[i]);
-    else if (n <= FE_SPARE)
-        fe_list_sort(list, n, spare + (size_t)i * FE_SPARE);
-    if (lane == 0 && !FILL) keep_count(C, i, n, n > FE_ROW_SLOTS, found);
+    fe_keep_list<FILL>(list, n, C, i, spare, found);
 }
 
 template <bool FILL>
