@@ -4,10 +4,12 @@
  * Newton stops at 1e-12 here instead of 1e-9, so that what is left of the residual is far below the 1e-8 that
  * displacements are compared to. Sums over elements and points show copies that are counted twice. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ranks/ranks.h"
 #include "common/variant.h"
 #include "have/metis.h"
 #include "tests/common.h"
@@ -219,6 +221,32 @@ static void test_missing_rank_is_named(void **state)
     assert_true(seconds >= 1.0 && seconds < 30.0);
 }
 
+/* Rank 1 fails, and the others stick in a call, as in one of CUDA, until may_end. */
+static atomic_int may_end;
+static fe_status fail_or_stick(void *context, fe_comm *comm, fe_device *device)
+{
+    (void)context, (void)device;
+    if (comm->rank == 1) return fe_fail(FE_OUT_OF_MEMORY, "on purpose");
+    while (!atomic_load(&may_end)) usleep(1000);
+    return FE_OK;
+}
+
+static void test_stuck_ranks_are_abandoned(void **state)
+{
+    (void)state;
+    fe_ranks ranks = {.backend = &fe_backend_host, .n_rank = 3, .threads = 1};
+    fe_comm_timeout = 1.0;
+    const double start = fe_seconds();
+    const fe_status status = fe_ranks_run(&ranks, fail_or_stick, NULL);
+    const double seconds = fe_seconds() - start;
+    fe_comm_timeout = 60.0;
+    atomic_store(&may_end, 1);
+    assert_int_equal(status, FE_OUT_OF_MEMORY);
+    assert_string_equal(fe_message(), "rank 1: on purpose");
+    assert_true(ranks.abandoned && fe_ranks_stranded());
+    assert_true(seconds >= 1.0 && seconds < 30.0);
+}
+
 /* An observer that shows step 2 for longer than the others wait. */
 static fe_status show_slowly(void *context, const fe_step_result *step, const fe_fields *fields)
 {
@@ -295,9 +323,8 @@ static size_t add(setting *s, struct CMUnitTest *test, const char *const *c, con
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest of_parts[] = {
-        cmocka_unit_test(test_abort_reaches_every_wait),
-        cmocka_unit_test(test_missing_rank_is_named),
-        cmocka_unit_test(test_slow_output_is_awaited),
+        cmocka_unit_test(test_abort_reaches_every_wait),  cmocka_unit_test(test_missing_rank_is_named),
+        cmocka_unit_test(test_stuck_ranks_are_abandoned), cmocka_unit_test(test_slow_output_is_awaited),
         cmocka_unit_test(test_abort_behind_a_barrier),
     };
     enum { N_PARTS = sizeof of_parts / sizeof *of_parts };

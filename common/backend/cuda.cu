@@ -124,12 +124,13 @@ static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
     return FE_OK;
 }
 
+/* What a kernel may still use that waits for a rank which is gone stays until the device is closed. */
 static void cuda_release(fe_device *d, void *memory)
 {
     for (allocation **a = &self(d)->memory; *a; a = &(*a)->next)
         if ((*a)->memory == memory) {
             allocation *found = *a;
-            cudaStreamSynchronize(self(d)->stream);
+            if (fe_cuda_await(self(d), NULL) != FE_OK) return;
             cudaFree(found->memory);
             d->bytes_resident -= found->bytes;
             *a = found->next;

@@ -80,6 +80,15 @@ void fe_team_leave(fe_team *team)
     pthread_mutex_unlock(&team->mutex);
 }
 
+fe_status fe_team_failure(fe_team *team, size_t size, char *message)
+{
+    pthread_mutex_lock(&team->mutex);
+    const fe_status status = team->aborted;
+    snprintf(message, size, "%s", team->message);
+    pthread_mutex_unlock(&team->mutex);
+    return status;
+}
+
 static comm_team *self(fe_comm *c) { return (comm_team *)c; }
 static fe_team *team_of(fe_comm *c) { return self(c)->team; }
 

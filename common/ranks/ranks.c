@@ -2,6 +2,7 @@
 #include "common/ranks/ranks.h"
 #include "have/nccl.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,8 +18,9 @@ typedef struct running_rank {
     char message[1024];
 } running_rank;
 
-static int stranded;
-int fe_ranks_stranded(void) { return stranded; }
+/* Of a run that was abandoned: its threads may still use this. */
+static running_rank *stranded;
+int fe_ranks_stranded(void) { return stranded != NULL; }
 
 static int on_gpu(const fe_ranks *l) { return l->backend != &fe_backend_host; }
 /* Ranks of this process. */
@@ -102,38 +104,44 @@ int fe_join_within(pthread_t thread, double seconds)
     return pthread_timedjoin_np(thread, NULL, &end) == 0;
 }
 
-/* Threads of failed ranks end soon. One that hangs is abandoned. */
-static int join(pthread_t thread, int failed)
+/* Seconds that ranks have to end in after one has failed, or --timeout: a device may hold a rank in a call of
+ * CUDA for ever, when its kernel waits for a rank that is gone. */
+#define LAST_SECONDS fmin(12.0, fe_comm_timeout)
+
+/* Waits for the thread of a rank. Returns whether it ended; *failed: when the first rank failed, or 0. */
+static int join(pthread_t thread, fe_team *team, double *failed)
 {
-    return failed ? fe_join_within(thread, 3.0) : pthread_join(thread, NULL) == 0;
+    char message[512];
+    while (!fe_join_within(thread, 0.1)) {
+        if (*failed == 0.0 && fe_team_failure(team, sizeof message, message) != FE_OK) *failed = fe_seconds();
+        if (*failed != 0.0 && fe_seconds() - *failed > LAST_SECONDS) return 0;
+    }
+    return 1;
 }
 
-/* Runs the ranks of one process. What they share is not freed if a thread hangs. */
-static fe_status start(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t *thread)
+/* Runs the ranks of a team. What they share is not freed if a thread hangs. */
+static void run_team(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t *thread)
 {
-    const int n = n_own(l);
-    int started = 1;
-    while (started < n && pthread_create(&thread[started], NULL, rank_main, &ranks[started]) == 0) started++;
-    if (started < n) {
-        fe_comm *comm = fe_comm_team(team, 0);
-        ranks[0].status = FE_FAILED;
-        snprintf(ranks[0].message, sizeof ranks[0].message, "--ranks %d: only %d threads could be started", n,
-                 started);
-        comm->ops->abort(comm, FE_FAILED, ranks[0].message);
-    } else {
-        rank_main(&ranks[0]);
+    int started = 0;
+    double failed = 0.0;
+    while (started < l->n_rank && !pthread_create(&thread[started], NULL, rank_main, &ranks[started]))
+        started++;
+    if (started < l->n_rank) {
+        running_rank *missing = &ranks[started];
+        missing->status = FE_FAILED;
+        snprintf(missing->message, sizeof missing->message, "--ranks %d: only %d threads could be started",
+                 l->n_rank, started);
+        fe_comm *comm = fe_comm_team(team, started);
+        comm->ops->abort(comm, FE_FAILED, missing->message);
     }
-    l->abandoned = ranks[0].stranded;
-    for (int i = 1; i < started; i++)
-        l->abandoned |= !join(thread[i], ranks[0].status != FE_OK) || ranks[i].stranded;
-    stranded |= l->abandoned;
-    return FE_OK;
+    for (int i = 0; i < started; i++) l->abandoned |= !join(thread[i], team, &failed) || ranks[i].stranded;
 }
 
 /* Reports the first cause, not the ranks that failed because of it. */
-static fe_status conclude(const fe_ranks *l, const running_rank *ranks)
+static fe_status conclude(const fe_ranks *l, fe_team *team, const running_rank *ranks)
 {
     const int n = n_own(l);
+    char message[512];
     int failed = 0;
     const running_rank *cause = NULL;
     for (int i = 0; i < n; i++) {
@@ -141,7 +149,10 @@ static fe_status conclude(const fe_ranks *l, const running_rank *ranks)
         failed += own;
         if (ranks[i].status != FE_OK && (!cause || (own && failed == 1))) cause = &ranks[i];
     }
-    if (!cause) return FE_OK;
+    if (!cause) { /* all are well, or none that failed got so far as to say why */
+        const fe_status status = team ? fe_team_failure(team, sizeof message, message) : FE_OK;
+        return status == FE_OK ? FE_OK : fe_fail(status, "%s", message);
+    }
     if (failed == 0) return fe_fail(cause->status, "%s", fe_comm_cause(cause->message));
     /* A failure that all ranks found is not reported as that of one rank. */
     return failed == n ? fe_fail(cause->status, "%s", cause->message)
@@ -161,8 +172,14 @@ fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *thread, "ranks", (void **)&thread);
     for (int i = 0; i < n && status == FE_OK; i++)
         ranks[i] = (running_rank){l, team, body, context, l->mpi.rank + i, 0, FE_OK, ""};
-    if (status == FE_OK) status = start(l, team, ranks, thread);
-    if (status == FE_OK) status = conclude(l, ranks);
+    if (status == FE_OK) {
+        if (n == 1)
+            rank_main(&ranks[0]), l->abandoned = ranks[0].stranded;
+        else
+            run_team(l, team, ranks, thread);
+        if (l->abandoned) stranded = ranks;
+        status = conclude(l, team, ranks);
+    }
     free(thread);
     if (l->abandoned) return status;
     free(ranks);

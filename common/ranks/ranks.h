@@ -28,9 +28,9 @@ int fe_ranks_threads(const fe_ranks *r);
 /* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */
 fe_status fe_ranks_check(const fe_ranks *r);
 
-/* body(context, comm, device) on every rank of this process; the caller's thread is the first. When a rank
- * fails, the others fail, too (comm.h). The message is that of the first cause; it names the rank if not all
- * failed in the same way. */
+/* body(context, comm, device) on every rank of this process, each in a thread of its own if there are
+ * several. When a rank fails, the others fail, too (comm.h); one that does not end then is abandoned. The
+ * message is that of the first cause; it names the rank if not all failed in the same way. */
 typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
 fe_status fe_ranks_run(fe_ranks *r, fe_rank_body body, void *context);
 

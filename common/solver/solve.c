@@ -4,6 +4,7 @@
 #include "common/ranks/ranks.h"
 #include "common/solver/checkpoint.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,10 @@ typedef struct run {
     fe_partition partition;
     fe_arrangement arrangement; /* of the order auto */
     double arrange_seconds;
-    int abandoned;    /* a rank's thread did not end, or MPI may still write to its memory */
-    int n_shown;      /* steps that rank 0's observer has seen: these are not taken back */
-    fe_ending ending; /* as rank 0 found it, with all others */
+    int abandoned;           /* a rank's thread did not end, or MPI may still write to its memory */
+    int n_shown;             /* steps that rank 0's observer has seen: these are not taken back */
+    pthread_mutex_t showing; /* held while it sees one */
+    fe_ending ending;        /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
@@ -172,22 +174,24 @@ static fe_status gather_fields(fe_solver *s, run *r)
 
 /* One call of rank 0's observer. */
 typedef struct showing {
-    const fe_observer *observer;
+    run *run;
     const fe_step_result *record;
     fe_fields fields;
-    fe_checkpoint *kept; /* NULL: nobody wants it */
     fe_status status;
-    int shown; /* the observer has it, though not all that follows may be written */
     char message[1024];
 } showing;
 static void *show(void *argument)
 {
     showing *w = argument;
-    const fe_observer *o = w->observer;
+    const fe_observer *o = w->run->observer;
+    pthread_mutex_lock(&w->run->showing);
     w->status = o->step(o->context, w->record, o->wants_fields ? &w->fields : NULL);
-    w->shown = w->status == FE_OK;
-    if (w->shown && w->kept) w->status = o->keep(o->context, w->kept);
+    if (w->status == FE_OK) { /* the observer has it, though not all that follows may be written */
+        w->run->n_shown = w->run->result->n_step;
+        if (o->keep && w->record) w->status = o->keep(o->context, &w->run->kept);
+    }
     if (w->status != FE_OK) snprintf(w->message, sizeof w->message, "%s", fe_message());
+    pthread_mutex_unlock(&w->run->showing);
     return NULL;
 }
 
@@ -220,7 +224,7 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
     if (s->comm->rank == 0) r->result->bytes_from_device_output += s->device->bytes_from_device - before;
     s->device->bytes_from_device = before; /* the solve's own are counted apart */
     FE_TRY(s->comm->ops->barrier(s->comm));
-    showing w = {.observer = o,
+    showing w = {.run = r,
                  .record = record,
                  .fields = {.time = record ? record->step : 0.0,
                             .displacement = r->displacement,
@@ -230,14 +234,12 @@ static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
                             .von_mises = r->element_fields[FE_OUT_MISES],
                             .peeq = r->element_fields[FE_OUT_PEEQ],
                             .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
-                            .rank = r->element_rank},
-                 .kept = o->keep && record ? &r->kept : NULL};
+                            .rank = r->element_rank}};
     fe_status told = FE_OK;
     if (s->comm->size > 1)
         told = show_beside(s->comm, &w);
     else
         show(&w);
-    if (w.shown) r->n_shown = r->result->n_step; /* on rank 0 */
     if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);
     FE_TRY(told);
     return s->comm->ops->barrier(s->comm);
@@ -460,6 +462,10 @@ static fe_status run_all(run *r)
     FE_TRY(run_fields(r));
     const fe_status status = fe_ranks_run(&ranks, run_rank, r);
     r->abandoned = ranks.abandoned;
+    if (r->abandoned) { /* rank 0 may hold a step that it has not finished; it shows no other after this */
+        pthread_mutex_lock(&r->showing);
+        r->result->n_step = r->n_shown;
+    }
     r->result->status = status_name(r, status);
     return status;
 }
@@ -468,7 +474,13 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
                    const fe_observer *observer, fe_result *result)
 {
     fe_quality quality;
-    run r = {.problem = c, .mesh = mesh, .boundary = b, .options = o, .observer = observer, .result = result};
+    run r = {.problem = c,
+             .mesh = mesh,
+             .boundary = b,
+             .options = o,
+             .observer = observer,
+             .result = result,
+             .showing = PTHREAD_MUTEX_INITIALIZER};
     FE_TRY(fe_mesh_quality(mesh, &quality));
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;
