@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         if (step.beta != 0.0) pi += step.beta * p[i], si += step.beta * s[i];
         const double ri = r[i] - step.alpha * si;
         p[i] = pi, s[i] = si, r[i] = ri;
-        x[i] += step.alpha * pi;
+        if (x) x[i] += step.alpha * pi;
         sum += ri * ri;
     }
     grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);

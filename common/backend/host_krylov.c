@@ -247,7 +247,7 @@ fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const do
         for (size_t i = first; i < end; i++) {
             p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
             s[i] = beta != 0.0 ? w[i] + beta * s[i] : w[i];
-            x[i] += alpha * p[i];
+            if (x) x[i] += alpha * p[i];
             r[i] -= alpha * s[i];
         }
         partial[b] = cblas_ddot((int)(end - first), r + first, 1, r + first, 1);

@@ -210,16 +210,27 @@ __global__ void count_modes(level l, int *first)
     if (i < l.n) first[i + 1] = l.of[i] >= 0;
 }
 
-/* T: one block for each node that has an aggregate, ghosts too. */
-__global__ void __launch_bounds__(THREADS) fill_modes(level l, fe_sparse T)
+/* T: one block for each node that has an aggregate, ghosts too. The blocks of neighbouring nodes are
+ * neighbours in memory, which a block of threads writes side by side from shared memory. */
+enum { NODES = 64 };
+template <int BLOCK> __global__ void __launch_bounds__(NODES) fill_modes(level l, fe_sparse T)
 {
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i >= l.n || l.of[i] < 0) return;
-    double t[36];
-    node_modes(&l, l.of[i], i, t);
-    T.column[T.first[i]] = l.of[i];
-    double *const out = T.value + (size_t)T.first[i] * (6 * l.block);
-    for (int c = 0; c < 6 * l.block; c++) out[c] = l.next_absent[6 * (size_t)l.of[i] + c % 6] ? 0.0 : t[c];
+    enum { SIZE = 6 * BLOCK };
+    __shared__ double entry[NODES][SIZE + 1];
+    const int begin = blockIdx.x * NODES, i = begin + threadIdx.x, end = min(begin + NODES, l.n);
+    const int first = T.first[begin], n = T.first[end] - first;
+    if (i < l.n && l.of[i] >= 0) {
+        double t[36];
+        l.block = BLOCK; /* a constant */
+        node_modes(&l, l.of[i], i, t);
+        T.column[T.first[i]] = l.of[i];
+#pragma unroll
+        for (int c = 0; c < SIZE; c++)
+            entry[T.first[i] - first][c] = l.next_absent[6 * (size_t)l.of[i] + c % 6] ? 0.0 : t[c];
+    }
+    __syncthreads();
+    double *const out = T.value + (size_t)first * SIZE;
+    for (int t = threadIdx.x; t < n * SIZE; t += NODES) out[t] = entry[t / SIZE][t % SIZE];
 }
 
 __global__ void complete_diagonal(fe_sparse A, const uint8_t *absent)
@@ -238,7 +249,10 @@ static fe_status build_tentative(fe_setup *k, fe_sparse *T)
     FE_LAUNCH(k->d, k->n, THREADS, count_modes, level_of(k), T->first);
     FE_TRY(fe_ghost_counts(k, T));
     FE_TRY(fe_sparse_open_cuda(scratch(k), T));
-    FE_LAUNCH(k->d, k->n, THREADS, fill_modes, level_of(k), *T);
+    if (k->block == 3)
+        FE_LAUNCH(k->d, k->n, NODES, fill_modes<3>, level_of(k), *T);
+    else
+        FE_LAUNCH(k->d, k->n, NODES, fill_modes<6>, level_of(k), *T);
     return fe_ghost_rows(k, T);
 }
 

@@ -81,12 +81,21 @@ static fe_status find_columns(fe_device *d, const fe_sparse *A, const fe_sparse 
     return FE_OK;
 }
 
-/* A team of threads has a row of C, CHUNK blocks of it at a time, and takes blocks of A's row in batches of
- * WARP. The products of a batch, in the order of C's columns and then of A's row, are dealt out to groups of
- * three threads in runs of equal length, so that no group waits for a block of C that has more of them. A
+/* A team of threads has a row of C, a chunk of blocks of it at a time, and takes blocks of A's row in batches
+ * of WARP. The products of a batch, in the order of C's columns and then of A's row, are dealt out to groups
+ * of three threads in runs of equal length, so that no group waits for a block of C that has more of them. A
  * thread of a group sums two neighbouring columns of numbers. TOGETHER: columns of a row of B that a thread
  * reads before it looks for the first of them in C. */
-enum { CHUNK = 24, TOGETHER = 4 };
+enum { TOGETHER = 4 };
+#ifndef AP_TEAMS
+#define AP_TEAMS 2
+#endif
+#ifndef AP_CARVEOUT
+#define AP_CARVEOUT -1
+#endif
+#ifndef LONG_CHUNK
+#define LONG_CHUNK 32
+#endif
 #define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
 
 /* What a team has in shared memory: `sum`, the chunk of C; `a`, the batch of A's blocks; `rest`, what a
@@ -95,6 +104,7 @@ enum { CHUNK = 24, TOGETHER = 4 };
  * and 6 columns. */
 template <int R, int K, int TEAM> struct __align__(16) product_row
 {
+    enum { CHUNK = K == 6 ? LONG_CHUNK : 24 }; /* longer ones open fewer batches, and take more memory */
     double2 sum[CHUNK][R][3], rest[TEAM / 3][R][3];
     double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
     int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
@@ -265,6 +275,7 @@ template <int R, int K, int TEAM, int TEAMS>
 __global__ void __launch_bounds__(TEAM *TEAMS)
     product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
 {
+    enum { CHUNK = product_row<R, K, TEAM>::CHUNK };
     __shared__ product_row<R, K, TEAM> rows[TEAMS];
     product_row<R, K, TEAM> *const w = rows + threadIdx.x / TEAM;
     const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
@@ -313,8 +324,12 @@ template <int R, int K, int TEAM, int TEAMS>
 static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C, int longest,
                         bool upper)
 {
-    const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, CHUNK));
+    const int chunk = product_row<R, K, TEAM>::CHUNK;
+    const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, chunk));
     if (A->n_row == 0 || longest == 0) return FE_OK;
+    if (AP_CARVEOUT >= 0 && TEAMS > 1)
+        CUDA_TRY(cudaFuncSetAttribute(product_values<R, K, TEAM, TEAMS>,
+                                      cudaFuncAttributePreferredSharedMemoryCarveout, AP_CARVEOUT));
     product_values<R, K, TEAM, TEAMS><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
@@ -323,7 +338,7 @@ static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, co
 static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
                              int longest, bool upper)
 {
-    if (A->rows == 3) return launch<3, 3, WARP, 2>(d, A, B, C, longest, upper);
+    if (A->rows == 3) return launch<3, 3, WARP, AP_TEAMS>(d, A, B, C, longest, upper);
     if (A->columns == 3) return launch<6, 3, 2 * WARP, 1>(d, A, B, C, longest, upper);
     return launch<6, 6, 2 * WARP, 1>(d, A, B, C, longest, upper);
 }
@@ -381,16 +396,17 @@ __global__ void transpose_keys(fe_sparse A, uint64_t *key, int *place, int *row_
     }
 }
 
-/* A thread per number of T. */
+/* A thread per number of T, whose blocks are 6 times COLUMNS. */
+template <int COLUMNS>
 __global__ void transpose_values(fe_sparse A, const int *place, const int *row_of, fe_sparse T)
 {
-    const int size = A.rows * A.columns;
+    enum { SIZE = 6 * COLUMNS };
     const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
-    if (t >= (size_t)A.n_block * size) return;
-    const size_t to = t / size, from = place[to];
-    const int r = (int)(t % size) / T.columns, c = (int)(t % size) % T.columns;
-    if (t % size == 0) T.column[to] = row_of[from];
-    T.value[t] = A.value[from * size + c * A.columns + r];
+    if (t >= (size_t)A.n_block * SIZE) return;
+    const size_t to = t / SIZE, from = place[to];
+    const int at = (int)(t % SIZE), r = at / COLUMNS, c = at % COLUMNS;
+    if (at == 0) T.column[to] = row_of[from];
+    T.value[t] = A.value[from * SIZE + c * 6 + r];
 }
 
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T)
@@ -411,7 +427,11 @@ fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse 
     FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, transpose_keys, *A, key, place, row_of, T->first + 1);
     FE_TRY(fe_scratch_starts(s, T->n_row, T->first, &T->n_block));
     FE_TRY(fe_scratch_sort(s, A->n_block, fe_bits_of(A->n_column), &key, &place));
-    FE_LAUNCH(d, (size_t)A->n_block * A->rows * A->columns, THREADS, transpose_values, *A, place, row_of, *T);
+    const size_t n = (size_t)A->n_block * A->rows * A->columns;
+    if (A->rows == 3)
+        FE_LAUNCH(d, n, THREADS, transpose_values<3>, *A, place, row_of, *T);
+    else
+        FE_LAUNCH(d, n, THREADS, transpose_values<6>, *A, place, row_of, *T);
     fe_scratch_return(s, mark);
     return FE_OK;
 }
