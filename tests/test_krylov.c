@@ -413,7 +413,8 @@ static void test_recorded(void **state)
         n_polled = most_seen = 0;
         for (int solve = 0; solve < 8; solve++) {
             const int v = solve % 2;
-            t->other = (fe_operator){resident_apply, &versions[v], v + 1, count_poll};
+            t->other = (fe_operator){
+                .apply = resident_apply, .context = &versions[v], .version = v + 1, .poll = count_poll};
             dense_solve(t, 0, solve < 4 ? 1e-13 : 1e-6, 2000);
             for (int i = 0; i < MOST; i++) t->found[i] *= v + 1;
             assert_true(t->result.converged);

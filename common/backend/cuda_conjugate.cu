@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 }
 
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    cg_update(size_t n, const double *from, const double *__restrict__ u, const double *__restrict__ w,
+    cg_update(size_t n, const double *from, const double *__restrict__ u, double *__restrict__ w, bool clear,
               double *__restrict__ p, double *__restrict__ s, double *__restrict__ x, double *__restrict__ r,
               double *partial, unsigned *finished, double *to)
 {
@@ -84,6 +84,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         const double ri = r[i] - step.alpha * si;
         p[i] = pi, s[i] = si, r[i] = ri;
         if (x) x[i] += step.alpha * pi;
+        if (clear) w[i] = 0.0;
         sum += ri * ri;
     }
     grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);
@@ -104,12 +105,11 @@ extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, co
     return FE_OK;
 }
 
-extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u,
-                                       const double *w, double *p, double *s, double *x, double *r,
-                                       double *to)
+extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w,
+                                       int clear, double *p, double *s, double *x, double *r, double *to)
 {
     cuda_device *c = self(d);
-    cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, p, s, x, r, c->cg_partial,
+    cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, clear, p, s, x, r, c->cg_partial,
                                                        c->cg_finished, to);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;

@@ -82,7 +82,7 @@ fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *works
 /* and in cuda_conjugate.cu */
 fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
                           double *out);
-fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
                             double *p, double *s, double *x, double *r, double *to);
 }
 

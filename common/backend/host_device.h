@@ -41,7 +41,7 @@ fe_status fe_host_delayed_column(fe_device *d, size_t n, int j, int restart, dou
 fe_status fe_host_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
 fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
                           double *out);
-fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
                             double *p, double *s, double *x, double *r, double *to);
 
 #endif

@@ -231,7 +231,7 @@ fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double 
     return FE_OK;
 }
 
-fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, const double *w,
+fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
                             double *p, double *s, double *x, double *r, double *to)
 {
     const fe_cg_step step = fe_cg_step_of(from);
@@ -247,6 +247,7 @@ fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const do
         for (size_t i = first; i < end; i++) {
             p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
             s[i] = beta != 0.0 ? w[i] + beta * s[i] : w[i];
+            if (clear) w[i] = 0.0;
             if (x) x[i] += alpha * p[i];
             r[i] -= alpha * s[i];
         }

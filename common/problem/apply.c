@@ -130,6 +130,12 @@ fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_com
     return apply(p, a, work, comm, forces, phase, displacement, y, 0, NULL);
 }
 
+fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
+                           fe_forces forces, int phase, double *displacement, double *y)
+{
+    return apply(p, a, work, comm, forces, phase, displacement, y, 1, NULL);
+}
+
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
                           const float *displacement, float *y)
 {

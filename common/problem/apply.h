@@ -21,11 +21,14 @@ typedef fe_status (*fe_forces)(const fe_problem *p, void *work, fe_part part, co
  * exchange before and after the interior counts for FE_PHASE_EXCHANGE; with FE_N_PHASE no phase is set. */
 fe_status fe_apply(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm, fe_forces forces,
                    int phase, double *displacement, double *y);
-/* The same of a table in single precision, whose vectors are floats, on one rank: nothing is exchanged. */
+/* The same for a y whose owned rows the caller has cleared, if the strategy adds to them (not FE_STORES). */
+fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
+                           fe_forces forces, int phase, double *displacement, double *y);
+/* fe_apply of a table in single precision, whose vectors are floats, on one rank: nothing is exchanged. */
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
                           const float *displacement, float *y);
-/* The same on several ranks, for a y whose owned rows the caller has cleared, if the strategy adds to them
- * (not FE_STORES). Ghosts are exchanged as doubles in `exchanged` [n_local][3], which is scratch. */
+/* The same on several ranks, for a y that is cleared in the same way. Ghosts are exchanged as doubles in
+ * `exchanged` [n_local][3], which is scratch. */
 fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
                                   fe_forces forces, int phase, float *displacement, float *y,
                                   double *exchanged);

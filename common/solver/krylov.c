@@ -356,18 +356,19 @@ static cg cg_of(const fe_krylov *k)
 
 static double *cg_scalars(const fe_krylov *k, int j) { return k->small + j % 2 * FE_CG_SIZE; }
 
-/* Two sums over ranks: of gamma and delta, and of r·r. */
+/* Two sums over ranks: of gamma and delta, and of r·r. The update clears w if the product adds to it. */
 static fe_status cg_iteration(const piece *at)
 {
     fe_krylov *k = at->k;
     fe_device *d = k->device;
     const cg c = cg_of(k);
+    const fe_operator A = {.apply = at->A->add ? at->A->add : at->A->apply, .context = at->A->context};
     double *from = cg_scalars(k, at->j), *to = cg_scalars(k, at->j + 1);
     FE_TRY(precondition_into(k, at->precondition, c.r, k->z));
-    FE_TRY(apply_into(k, at->A, k->z, c.w));
+    FE_TRY(apply_into(k, &A, k->z, c.w));
     FE_TRY(d->ops->column.cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
     FE_TRY(sum(k, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, c.p, c.s, at->x, c.r, to));
+    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, at->A->add != NULL, c.p, c.s, at->x, c.r, to));
     return sum(k, 1, to + FE_CG_SQUARE);
 }
 
@@ -405,6 +406,7 @@ static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *tar
     double first[FE_CG_SIZE] = {0};
     const cg c = cg_of(k);
     FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
+    FE_TRY(d->ops->memory.zero(d, k->n * sizeof *c.w, c.w));
     FE_TRY(dot(k, c.r, c.r, k->small));
     FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
     result->first = result->last = sqrt(first[FE_CG_SQUARE]);

@@ -10,6 +10,8 @@ struct fe_krylov_result;
 typedef struct fe_operator {
     fe_status (*apply)(void *context, double *x, double *y);
     void *context;
+    /* The same for a y whose owned entries are zero, which spares apply to clear it. May be NULL. */
+    fe_status (*add)(void *context, double *x, double *y);
     /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
      * that it may be recorded. 0: it may not. */
     int version;

@@ -29,7 +29,7 @@ static fe_status step(const lanczos *l, const fe_operator *A, const fe_operator 
     FE_TRY(A->apply(A->context, l->z, l->w));
     FE_TRY(d->ops->column.cg_sums(d, l->n, l->r, l->z, l->w, from + FE_CG_GAMMA));
     FE_TRY(sum(l, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->column.cg_update(d, l->n, from, l->z, l->w, l->p, l->s, NULL, l->r, to));
+    FE_TRY(d->ops->column.cg_update(d, l->n, from, l->z, l->w, 0, l->p, l->s, NULL, l->r, to));
     return sum(l, 1, to + FE_CG_SQUARE);
 }
 

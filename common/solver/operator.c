@@ -15,6 +15,20 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
     return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, displacement, y);
 }
 
+/* jacvec for a y that is clear. */
+static fe_status add_product(void *context, double *direction, double *y)
+{
+    fe_solver *s = context;
+    FE_TRY(fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
+                            direction, y));
+    return mask(s, y);
+}
+/* A strategy that stores its result does not need a clear one, and a difference uses y before. */
+static int wants_clear(const fe_solver *s)
+{
+    return s->jacobian != FE_JACOBIAN_DIFFERENCE && !(s->assembly->traits & FE_STORES);
+}
+
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
 {
     fe_device *d = s->device;
@@ -168,8 +182,13 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
 {
-    const fe_operator A = {fe_solver_apply, s, version(s), poll}, jacobi = {apply_blocks, s, 0, NULL},
-                      frozen = {fe_multigrid_apply, &s->multigrid, 0, NULL};
+    const fe_operator A = {.apply = fe_solver_apply,
+                           .context = s,
+                           .add = wants_clear(s) ? add_product : NULL,
+                           .version = version(s),
+                           .poll = poll},
+                      jacobi = {.apply = apply_blocks, .context = s},
+                      frozen = {.apply = fe_multigrid_apply, .context = &s->multigrid};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
                                       : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
                                                                                         : &frozen;
