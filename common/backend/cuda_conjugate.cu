@@ -79,12 +79,14 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     double sum = 0.0;
     const size_t stride = gridDim.x * (size_t)THREADS;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += stride) {
-        double pi = u[i], si = w[i];
-        if (step.beta != 0.0) pi += step.beta * p[i], si += step.beta * s[i];
+        const double si = step.beta != 0.0 ? w[i] + step.beta * s[i] : w[i];
         const double ri = r[i] - step.alpha * si;
-        p[i] = pi, s[i] = si, r[i] = ri;
-        if (x) x[i] += step.alpha * pi;
+        s[i] = si, r[i] = ri;
         if (clear) w[i] = 0.0;
+        if (x) {
+            const double pi = step.beta != 0.0 ? u[i] + step.beta * p[i] : u[i];
+            p[i] = pi, x[i] += step.alpha * pi;
+        }
         sum += ri * ri;
     }
     grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);

@@ -116,9 +116,9 @@ typedef struct fe_column_operations {
                                 const double *u, double *w, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
     /* One iteration of conjugate gradients (conjugate.h): out[0] = r·u and out[1] = w·u in one pass; and the
-     * update of p, s, x (unless it is NULL) and r with the scalars `from`, which leaves those of the next
-     * iteration, r·r of this rank among them, in `to`. With `clear` w is set to zero, unless the iterations
-     * have ended. */
+     * update of p, s, x and r with the scalars `from`, which leaves those of the next iteration, r·r of this
+     * rank among them, in `to`. p and x may be NULL, where only the scalars count. With `clear` w becomes
+     * zero, unless the iterations have ended. */
     fe_status (*cg_sums)(fe_device *d, size_t n, const double *r, const double *u, const double *w,
                          double *out);
     fe_status (*cg_update)(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,

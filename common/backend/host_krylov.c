@@ -245,11 +245,13 @@ fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const do
     for (size_t b = 0; b < n_block(n); b++) {
         const size_t first = b * BLOCK, end = first + block_rows(n, b);
         for (size_t i = first; i < end; i++) {
-            p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
             s[i] = beta != 0.0 ? w[i] + beta * s[i] : w[i];
-            if (clear) w[i] = 0.0;
-            if (x) x[i] += alpha * p[i];
             r[i] -= alpha * s[i];
+            if (clear) w[i] = 0.0;
+        }
+        for (size_t i = first; x && i < end; i++) {
+            p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
+            x[i] += alpha * p[i];
         }
         partial[b] = cblas_ddot((int)(end - first), r + first, 1, r + first, 1);
     }

@@ -6,13 +6,13 @@
 
 #include <lapacke.h>
 
-enum { STEPS = 12, N_VECTOR = 5 };
+enum { STEPS = 12, N_VECTOR = 4 };
 
 typedef struct lanczos {
     fe_device *d;
     fe_comm *comm; /* NULL: one rank */
     size_t n;
-    double *r, *z, *w, *p, *s;
+    double *r, *z, *w, *s;
     double *scalar; /* [STEPS + 1][FE_CG_SIZE] of conjugate.h */
 } lanczos;
 
@@ -29,7 +29,7 @@ static fe_status step(const lanczos *l, const fe_operator *A, const fe_operator 
     FE_TRY(A->apply(A->context, l->z, l->w));
     FE_TRY(d->ops->column.cg_sums(d, l->n, l->r, l->z, l->w, from + FE_CG_GAMMA));
     FE_TRY(sum(l, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->column.cg_update(d, l->n, from, l->z, l->w, 0, l->p, l->s, NULL, l->r, to));
+    FE_TRY(d->ops->column.cg_update(d, l->n, from, l->z, l->w, 0, NULL, l->s, NULL, l->r, to));
     return sum(l, 1, to + FE_CG_SQUARE);
 }
 
@@ -84,7 +84,7 @@ fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length,
                            const fe_operator *A, const fe_operator *inverse, double *lambda)
 {
     lanczos l = {.d = d, .comm = comm, .n = n, .scalar = (double *)memory + N_VECTOR * stride_of(length)};
-    double **vectors[N_VECTOR] = {&l.r, &l.z, &l.w, &l.p, &l.s};
+    double **vectors[N_VECTOR] = {&l.r, &l.z, &l.w, &l.s};
     for (int i = 0; i < N_VECTOR; i++) *vectors[i] = (double *)memory + (size_t)i * stride_of(length);
     return run(&l, A, inverse, lambda);
 }

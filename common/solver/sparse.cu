@@ -87,15 +87,6 @@ static fe_status find_columns(fe_device *d, const fe_sparse *A, const fe_sparse 
  * thread of a group sums two neighbouring columns of numbers. TOGETHER: columns of a row of B that a thread
  * reads before it looks for the first of them in C. */
 enum { TOGETHER = 4 };
-#ifndef AP_TEAMS
-#define AP_TEAMS 2
-#endif
-#ifndef AP_CARVEOUT
-#define AP_CARVEOUT -1
-#endif
-#ifndef LONG_CHUNK
-#define LONG_CHUNK 32
-#endif
 #define WAIT(team) ((team) == WARP ? __syncwarp() : __syncthreads())
 
 /* What a team has in shared memory: `sum`, the chunk of C; `a`, the batch of A's blocks; `rest`, what a
@@ -104,7 +95,7 @@ enum { TOGETHER = 4 };
  * and 6 columns. */
 template <int R, int K, int TEAM> struct __align__(16) product_row
 {
-    enum { CHUNK = K == 6 ? LONG_CHUNK : 24 }; /* longer ones open fewer batches, and take more memory */
+    enum { CHUNK = K == 6 ? 32 : 24 }; /* longer ones open fewer batches, and take more memory */
     double2 sum[CHUNK][R][3], rest[TEAM / 3][R][3];
     double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
     int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
@@ -112,6 +103,7 @@ template <int R, int K, int TEAM> struct __align__(16) product_row
     int rest_of[TEAM / 3];                    /* whose block of C the rest belongs to, -1: none */
     unsigned has[CHUNK];
     short at[WARP][CHUNK];
+    static_assert((int)CHUNK <= (int)WARP, "a warp adds up the products of a chunk");
 };
 static_assert(FE_ROW_SLOTS <= 32768, "a place in a row of B is a short");
 
@@ -327,9 +319,6 @@ static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, co
     const int chunk = product_row<R, K, TEAM>::CHUNK;
     const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, chunk));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    if (AP_CARVEOUT >= 0 && TEAMS > 1)
-        CUDA_TRY(cudaFuncSetAttribute(product_values<R, K, TEAM, TEAMS>,
-                                      cudaFuncAttributePreferredSharedMemoryCarveout, AP_CARVEOUT));
     product_values<R, K, TEAM, TEAMS><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
@@ -338,7 +327,7 @@ static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, co
 static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
                              int longest, bool upper)
 {
-    if (A->rows == 3) return launch<3, 3, WARP, AP_TEAMS>(d, A, B, C, longest, upper);
+    if (A->rows == 3) return launch<3, 3, WARP, 2>(d, A, B, C, longest, upper);
     if (A->columns == 3) return launch<6, 3, 2 * WARP, 1>(d, A, B, C, longest, upper);
     return launch<6, 6, 2 * WARP, 1>(d, A, B, C, longest, upper);
 }
