@@ -105,10 +105,13 @@ int option_exit(const char *program, fe_status status)
     return fe_exit_code(status, speaks ? program : NULL);
 }
 
+void option_leave(const char *program, fe_status status)
+{
+    if (fe_ranks_stranded()) option_end(option_exit(program, status));
+}
+
 void option_end(int code)
 {
     fe_mpi_close(code);
-    if (!fe_ranks_stranded()) return;
-    fflush(NULL);
-    _exit(code);
+    fe_ranks_leave(code);
 }

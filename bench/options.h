@@ -26,6 +26,8 @@ fe_status option_next(const char *program, int argc, char **argv, const struct o
 fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks);
 /* Exit code; one rank prints for all that end in the same way. */
 int option_exit(const char *program, fe_status status);
+/* Ends the program here if a rank was abandoned: it may still use whatever it was given. */
+void option_leave(const char *program, fe_status status);
 /* The last call of main: leaves MPI. It does not return where an abandoned thread or request may still be
  * active. */
 void option_end(int code);

@@ -33,7 +33,7 @@ static fe_status run_wishes(fe_ranks *ranks, scaling_task *t)
     for (t->pieces = 0; t->pieces < (t->arguments->order == FE_ORDER_AUTO ? 2 : 1); t->pieces++) {
         int n = 0;
         for (int i = 0; i < t->arguments->n_variant; i++) n += scaling_belongs(t, i);
-        if (!n || ranks->abandoned) continue;
+        if (!n) continue;
         FE_TRY(fe_ranks_run(ranks, scaling_run_rank, t));
         t->again = 1;
     }
@@ -43,7 +43,7 @@ static fe_status run_wishes(fe_ranks *ranks, scaling_task *t)
 static fe_status run_kinds(const scaling_arguments *a, fe_ranks *ranks, scaling_task *t)
 {
     fe_status status = FE_OK;
-    for (int i = 0; i < a->n_kind && status == FE_OK && !ranks->abandoned; i++) {
+    for (int i = 0; i < a->n_kind && status == FE_OK; i++) {
         fe_mesh made = {0};
         t->kind = a->kind[i];
         if (!bench_mesh_holds(&t->mesh, t->kind))
@@ -51,6 +51,7 @@ static fe_status run_kinds(const scaling_arguments *a, fe_ranks *ranks, scaling_
                            fe_kind_name(t->mesh.file.kind));
         status = open_whole(t, &made);
         if (status == FE_OK) status = run_wishes(ranks, t);
+        option_leave("scaling", status);
         fe_partition_close(&t->partition);
         fe_mesh_close(&made);
     }

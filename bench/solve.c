@@ -412,8 +412,7 @@ static fe_status run(const arguments *a)
     result.mesh_name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &out, path);
     output_close(&out);
-    if (fe_ranks_stranded())
-        return status; /* a rank that was abandoned may still read them; the program ends */
+    option_leave("solve", status);
     fe_result_close(&result);
     fe_boundary_close(&b);
     fe_mesh_close(&mesh);

@@ -180,6 +180,7 @@ static fe_status find_reference(bench *b, int variant)
     const fe_options o = reference_options(b->arguments, referee);
     const double start = fe_seconds();
     const fe_status status = solve(b, &o, &c, &result);
+    option_leave("solves", status);
     fe_result_close(&result);
     if (status != FE_OK) {
         char why[512];
@@ -249,6 +250,15 @@ static fe_status give_up(bench *b, const collector *c, const char *status)
     return FE_OK;
 }
 
+static void write_recorded(bench *b, collector *c, fe_status status)
+{
+    b->row.row.error = c->error;
+    b->row.row.status = status != FE_OK                        ? status_of(status)
+                        : c->error <= b->arguments->most_error ? "ok"
+                                                               : "check_failed";
+    write_row(b, c, "solve_graph", strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
+}
+
 /* The same solve once more with iterations recorded, where the backend can. */
 static fe_status time_recorded(bench *b, fe_options *o, collector *c)
 {
@@ -257,14 +267,10 @@ static fe_status time_recorded(bench *b, fe_options *o, collector *c)
     o->graphs = FE_GRAPHS_ON;
     memset(c->wall, 0, sizeof c->wall);
     const fe_status status = solve(b, o, c, &result);
+    if (status != FE_INTERRUPTED) write_recorded(b, c, status);
+    option_leave("solves", status);
     fe_result_close(&result);
-    if (status == FE_INTERRUPTED) return status;
-    b->row.row.error = c->error;
-    b->row.row.status = status != FE_OK                        ? status_of(status)
-                        : c->error <= b->arguments->most_error ? "ok"
-                                                               : "check_failed";
-    write_row(b, c, "solve_graph", strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
-    return FE_OK;
+    return status == FE_INTERRUPTED ? status : FE_OK;
 }
 
 static fe_status run_variant(bench *b, int variant)
@@ -278,13 +284,14 @@ static fe_status run_variant(bench *b, int variant)
     c->b = b;
     b->row.row.variant = o.variant, b->row.row.status = "ok";
     o.repetitions = 1 + a->repetitions;
-    fe_status status = solve(b, &o, c, &result);
-    if (status != FE_INTERRUPTED) {
+    const fe_status solved = solve(b, &o, c, &result);
+    fe_status status = solved;
+    if (solved != FE_INTERRUPTED) {
         describe(b, &result, c);
-        if (status != FE_OK) {
+        if (solved != FE_OK) {
             fprintf(stderr, "solves: %s: %s\n", o.variant, fe_message());
             b->row.row.bytes = 0.0, b->row.row.error = NAN;
-            status = give_up(b, c, status_of(status));
+            status = give_up(b, c, status_of(solved));
         } else if (!(c->error <= a->most_error)) {
             status = give_up(b, c, "check_failed");
         } else {
@@ -292,6 +299,7 @@ static fe_status run_variant(bench *b, int variant)
             status = time_recorded(b, &o, c);
         }
     }
+    option_leave("solves", solved);
     fe_result_close(&result);
     free(c);
     return status;
@@ -339,7 +347,6 @@ static fe_status run_variants(bench *b, const fe_machine *machine)
         if (!is_there(b, a->variant[i])) continue;
         b->row.row.variant = fe_variant_at(a->variant[i])->name;
         FE_TRY(a->give_up ? give_up(b, NULL, a->give_up) : run_variant(b, a->variant[i]));
-        if (fe_ranks_stranded()) return fe_fail(FE_FAILED, "a rank did not end");
     }
     return FE_OK;
 }
@@ -362,7 +369,8 @@ static fe_status run(const arguments *a)
     }
     const fe_status status = run_variants(b, &machine);
     const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
-    if (!fe_ranks_stranded()) close_bench(b), free(b);
+    close_bench(b);
+    free(b);
     return unwritten && status == FE_OK ? fe_fail(FE_FAILED, "%s: could not be written", a->rows) : status;
 }
 

@@ -401,6 +401,8 @@ static fe_status print_parts(const box_options *o, fe_mesh *mesh)
                    p.quality.imbalance, 100.0 * p.quality.ghosts, 100.0 * p.quality.duplicates,
                    p.quality.most_neighbors);
         fflush(stdout);
+        if (ranks.abandoned)
+            fe_ranks_leave(fe_exit_code(status, "meshgen")); /* with what it was given here */
         fe_partition_close(&p.partition);
         FE_TRY(status);
     }

@@ -288,6 +288,46 @@ static void test_noise(void **state)
     }
 }
 
+/* A product that adds to what has to be clear. */
+static fe_status adding_apply(void *context, double *x, double *y)
+{
+    dense *m = context;
+    double sum[MOST], product[MOST];
+    const size_t bytes = (size_t)m->n * sizeof(double);
+    FE_TRY(m->device->ops->memory.download(m->device, bytes, y, sum));
+    for (int i = 0; i < m->n; i++) assert_true(sum[i] == 0.0);
+    FE_TRY(dense_apply(context, x, y));
+    FE_TRY(m->device->ops->memory.download(m->device, bytes, y, product));
+    for (int i = 0; i < m->n; i++) sum[i] += product[i];
+    return m->device->ops->memory.upload(m->device, bytes, sum, y);
+}
+static fe_status refused_apply(void *context, double *x, double *y)
+{
+    (void)context, (void)x, (void)y;
+    return fe_fail(FE_FAILED, "the product that clears was asked for");
+}
+
+static void negate(dense *m)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int j = 0; j < m->n; j++) m->A[i][j] = -m->A[i][j];
+}
+
+/* CG clears what it adds to, in every iteration, and again after a solve that broke down. */
+static void test_cg_adds(void **state)
+{
+    dense_run *t = dense_open(dense_backend(state), MOST, 0, 0);
+    t->other = (fe_operator){.apply = refused_apply, .context = &t->A, .add = adding_apply};
+    for (int solve = 0; solve < 4; solve++) {
+        if (solve == 2) negate(&t->A);
+        dense_solve(t, solve % 2, 1e-12, 1000);
+        if (solve == 2) negate(&t->A);
+        assert_int_equal(t->result.breakdown, solve == 2);
+        if (solve != 2) assert_true(t->result.converged && dense_error(t) <= 1e-10);
+    }
+    dense_close(t);
+}
+
 /* An operator whose third and later products are no numbers. */
 static fe_status nan_apply(void *context, double *x, double *y)
 {
@@ -445,6 +485,7 @@ int main(int argc, char **argv)
         {"singular", test_singular},
         {"non-normal", test_non_normal},
         {"noise", test_noise},
+        {"cg_adds", test_cg_adds},
         {"not finite", test_not_finite},
         {"early end", test_early_end},
         {"no solution", test_no_solution},

@@ -124,13 +124,23 @@ static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
     return FE_OK;
 }
 
+/* Whether all that was enqueued has ended; what led here keeps its message. */
+static bool has_ended(cuda_device *c)
+{
+    char message[FE_MESSAGE_LENGTH];
+    snprintf(message, sizeof message, "%s", fe_message());
+    const bool ended = fe_cuda_await(c, NULL) == FE_OK;
+    if (!ended) fe_fail(FE_FAILED, "%s", message);
+    return ended;
+}
+
 /* What a kernel may still use that waits for a rank which is gone stays until the device is closed. */
 static void cuda_release(fe_device *d, void *memory)
 {
     for (allocation **a = &self(d)->memory; *a; a = &(*a)->next)
         if ((*a)->memory == memory) {
             allocation *found = *a;
-            if (fe_cuda_await(self(d), NULL) != FE_OK) return;
+            if (!has_ended(self(d))) return;
             cudaFree(found->memory);
             d->bytes_resident -= found->bytes;
             *a = found->next;

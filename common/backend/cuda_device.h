@@ -33,6 +33,7 @@ struct cuda_device {
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
     int recording;             /* work goes into a graph */
+    double unanswered;         /* when the wait began that the watcher ended; 0: none */
     int starts_early;          /* the device can start kernels early, */
     cudaLaunchAttribute early; /* with this (fe_cuda_early) */
     double *arrived;           /* [2] pinned */

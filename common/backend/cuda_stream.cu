@@ -34,15 +34,15 @@ extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsig
 }
 
 /* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
- * that wait for other ranks may never end. */
+ * that wait for other ranks may never end. Once it has given up, later waits are as old as that one. */
 fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event)
 {
     if (!c->base.watch) {
         CUDA_TRY(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream));
         return FE_OK;
     }
-    const double since = fe_seconds();
-    for (double asked = since;;) {
+    const double now = fe_seconds(), since = c->unanswered > 0.0 ? c->unanswered : now;
+    for (double asked = now;;) {
         const cudaError_t state = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
         if (state != cudaErrorNotReady) {
             CUDA_TRY(state);
@@ -50,7 +50,10 @@ fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event)
         }
         if (fe_seconds() - asked < 1e-3) continue;
         asked = fe_seconds();
-        FE_TRY(c->base.watch(c->base.watcher, since));
+        const fe_status status = c->base.watch(c->base.watcher, since);
+        if (status == FE_OK) continue;
+        c->unanswered = since;
+        return status;
     }
 }
 

@@ -3,24 +3,32 @@
 #include "have/nccl.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 typedef struct running_rank {
-    const fe_ranks *run;
+    fe_ranks run; /* a copy: the caller goes on where this rank is abandoned */
     fe_team *team;
     fe_rank_body body;
     void *context;
     int rank, stranded; /* stranded: MPI may still use its memory */
     fe_status status;
     char message[1024];
+    atomic_int has_said; /* status and message are those of its end */
 } running_rank;
 
 /* Of a run that was abandoned: its threads may still use this. */
 static running_rank *stranded;
 int fe_ranks_stranded(void) { return stranded != NULL; }
+void fe_ranks_leave(int exit_code)
+{
+    if (!stranded) return;
+    fflush(NULL);
+    _exit(exit_code);
+}
 
 static int on_gpu(const fe_ranks *l) { return l->backend != &fe_backend_host; }
 /* Ranks of this process. */
@@ -61,7 +69,7 @@ int fe_ranks_threads(const fe_ranks *l)
 /* *comm is always the communicator to abort and to close, even after a failure. */
 static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **device)
 {
-    const fe_ranks *l = r->run;
+    const fe_ranks *l = &r->run;
     const int place = l->mpi.size ? l->mpi.local_rank : r->rank;
     if (l->mpi.size)
         FE_TRY(fe_comm_mpi(&l->mpi, comm));
@@ -84,8 +92,9 @@ static void *rank_main(void *argument)
     r->status = open_rank(r, &comm, &device);
     if (r->status == FE_OK) r->status = r->body(r->context, comm, device);
     if (r->status != FE_OK) {
-        if (comm) fe_comm_abort(comm, r->status);
         snprintf(r->message, sizeof r->message, "%s", fe_message());
+        atomic_store(&r->has_said, 1);
+        if (comm) fe_comm_abort(comm, r->status);
         r->stranded = (comm && comm->stranded) || fe_mpi_stranded();
     }
     if (r->stranded) return NULL; /* the process ends soon */
@@ -108,13 +117,17 @@ int fe_join_within(pthread_t thread, double seconds)
  * CUDA for ever, when its kernel waits for a rank that is gone. */
 #define LAST_SECONDS fmin(12.0, fe_comm_timeout)
 
-/* Waits for the thread of a rank. Returns whether it ended; *failed: when the first rank failed, or 0. */
+/* Waits for the thread of a rank, or leaves it. Returns whether it ended; *failed: when the first rank
+ * failed, or 0. */
 static int join(pthread_t thread, fe_team *team, double *failed)
 {
     char message[512];
     while (!fe_join_within(thread, 0.1)) {
         if (*failed == 0.0 && fe_team_failure(team, sizeof message, message) != FE_OK) *failed = fe_seconds();
-        if (*failed != 0.0 && fe_seconds() - *failed > LAST_SECONDS) return 0;
+        if (*failed != 0.0 && fe_seconds() - *failed > LAST_SECONDS) {
+            pthread_detach(thread);
+            return 0;
+        }
     }
     return 1;
 }
@@ -128,7 +141,7 @@ static void run_team(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t 
         started++;
     if (started < l->n_rank) {
         running_rank *missing = &ranks[started];
-        missing->status = FE_FAILED;
+        missing->status = FE_FAILED, missing->has_said = 1;
         snprintf(missing->message, sizeof missing->message, "--ranks %d: only %d threads could be started",
                  l->n_rank, started);
         fe_comm *comm = fe_comm_team(team, started);
@@ -137,7 +150,8 @@ static void run_team(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t 
     for (int i = 0; i < started; i++) l->abandoned |= !join(thread[i], team, &failed) || ranks[i].stranded;
 }
 
-/* Reports the first cause, not the ranks that failed because of it. */
+/* Reports the first cause, not the ranks that failed because of it. Ranks that have not said how they ended
+ * may still write that down. */
 static fe_status conclude(const fe_ranks *l, fe_team *team, const running_rank *ranks)
 {
     const int n = n_own(l);
@@ -145,9 +159,10 @@ static fe_status conclude(const fe_ranks *l, fe_team *team, const running_rank *
     int failed = 0;
     const running_rank *cause = NULL;
     for (int i = 0; i < n; i++) {
-        const int own = ranks[i].status != FE_OK && !fe_comm_cause(ranks[i].message);
+        if (!atomic_load(&ranks[i].has_said)) continue;
+        const int own = !fe_comm_cause(ranks[i].message);
         failed += own;
-        if (ranks[i].status != FE_OK && (!cause || (own && failed == 1))) cause = &ranks[i];
+        if (!cause || (own && failed == 1)) cause = &ranks[i];
     }
     if (!cause) { /* all are well, or none that failed got so far as to say why */
         const fe_status status = team ? fe_team_failure(team, sizeof message, message) : FE_OK;
@@ -171,7 +186,8 @@ fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *ranks, "ranks", (void **)&ranks);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *thread, "ranks", (void **)&thread);
     for (int i = 0; i < n && status == FE_OK; i++)
-        ranks[i] = (running_rank){l, team, body, context, l->mpi.rank + i, 0, FE_OK, ""};
+        ranks[i] = (running_rank){
+            .run = *l, .team = team, .body = body, .context = context, .rank = l->mpi.rank + i};
     if (status == FE_OK) {
         if (n == 1)
             rank_main(&ranks[0]), l->abandoned = ranks[0].stranded;

@@ -40,6 +40,8 @@ int fe_join_within(pthread_t thread, double seconds);
 /* Whether any run of ranks was abandoned: the program then has to end by _exit, because abandoned threads may
  * use any of its memory. */
 int fe_ranks_stranded(void);
+/* Ends the program so, and here, if a run was abandoned. */
+void fe_ranks_leave(int exit_code);
 
 #ifdef __cplusplus
 }

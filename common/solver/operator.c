@@ -23,7 +23,7 @@ static fe_status add_product(void *context, double *direction, double *y)
                             direction, y));
     return mask(s, y);
 }
-/* A strategy that stores its result does not need a clear one, and a difference uses y before. */
+/* A strategy that stores its result does not need it, and a difference is another product. */
 static int wants_clear(const fe_solver *s)
 {
     return s->jacobian != FE_JACOBIAN_DIFFERENCE && !(s->assembly->traits & FE_STORES);

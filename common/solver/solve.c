@@ -217,6 +217,7 @@ static fe_status show_beside(fe_comm *comm, showing *w)
 static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
 {
     const fe_observer *o = r->observer;
+    if (!o && s->comm->rank == 0) r->n_shown = r->result->n_step;
     if (!o) return FE_OK;
     const int64_t before = s->device->bytes_from_device;
     if (o->wants_fields && record) FE_TRY(gather_fields(s, r));
@@ -474,13 +475,6 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
                    const fe_observer *observer, fe_result *result)
 {
     fe_quality quality;
-    run r = {.problem = c,
-             .mesh = mesh,
-             .boundary = b,
-             .options = o,
-             .observer = observer,
-             .result = result,
-             .showing = PTHREAD_MUTEX_INITIALIZER};
     FE_TRY(fe_mesh_quality(mesh, &quality));
     result->problem = c, result->mesh = mesh, result->boundary = b;
     result->volume = quality.volume;
@@ -492,7 +486,18 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     result->n_before = o->resume ? (int)o->resume->head.n_step : 0;
-    const fe_status status = run_all(&r);
-    if (!r.abandoned) close_run(&r); /* else somebody may still use it, and the program ends now */
+    run *r = NULL; /* somebody may still use it after this where a rank is abandoned; the program then ends */
+    FE_ALLOCATE(r, 1, "run");
+    *r = (run){.problem = c,
+               .mesh = mesh,
+               .boundary = b,
+               .options = o,
+               .observer = observer,
+               .result = result,
+               .showing = PTHREAD_MUTEX_INITIALIZER};
+    const fe_status status = run_all(r);
+    if (r->abandoned) return status;
+    close_run(r);
+    free(r);
     return status;
 }
