@@ -827,10 +827,10 @@ function product_about(part, r, b,    place_of, link) {
 }
 # Products in three precisions, by two laws of hardening, or their energy, on all meshes of runs that prove the part; an
 # empty cell: no row.
-function product_tables(part, head, rule, none,    r, k, b, e, v, m, backends, at, any, begun) {
+function product_tables(part, head, rule, none,    r, k, b, e, v, m, backends, at, any, begun, text, compares) {
     split("cuda host", backends, " ")
     for (r = 1; r <= n_run; r++) for (k = 1; k <= 2; k++) {
-        b = backends[k]; begun = 0
+        b = backends[k]; begun = compares = 0
         if (!((r, part) in has_word)) continue
         for (e = 1; e <= 2; e++) for (m = 1; m <= n_mesh[r, b, elements[e]]; m++) for (v = 1; v <= n_variant + 1; v++) {
             at = r SUBSEP b SUBSEP elements[e]
@@ -841,10 +841,12 @@ function product_tables(part, head, rule, none,    r, k, b, e, v, m, backends, a
                 any = 1
                 wrap(product_about(part, r, b), ""); out(""); out("| element | mesh, DoF | strategy |" head); out("|---|---|---|" rule)
             }
-            out("| " title(elements[e]) " | " mesh[at, m] ", " size_text(mesh_dof[at, m]) " | `" any_name(v) "` |" \
-                product_cells(part, r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v)))
+            text = product_cells(part, r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v))
+            if (state[product(r, b, elements[e], mesh[at, m], mesh_dof[at, m], any_name(v), ops[4])] == "ok") compares = 1
+            out("| " title(elements[e]) " | " mesh[at, m] ", " size_text(mesh_dof[at, m]) " | `" any_name(v) "` |" text)
         }
-        if (part == "precision" && begun && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
+        # the figure needs double precision beside the others
+        if (part == "precision" && compares && lacks[r] == "") { out(""); out("![Products in each precision](" up folder[r] "/precisions-" b ".svg)") }
     }
     if (!any) out("No current run holds " none ".")
 }
