@@ -370,7 +370,10 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     if (out->from.head.n_step) options.resume = &out->from;
     const fe_observer observer = {&w, a->output != NULL, write_step, out->keeps_state ? keep_state : NULL};
     const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);
-    if (status == FE_BAD_INPUT || !first || !result->problem) return status; /* an older result stays */
+    if (status == FE_BAD_INPUT || !first || !result->problem) { /* an older result stays */
+        option_leave("solve", status);
+        return status;
+    }
     char message[FE_MESSAGE_LENGTH];
     snprintf(message, sizeof message, "%s", fe_message());
     const fe_status written = output_end(out, result);
@@ -383,8 +386,10 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
                result->status, result->device, setup, 1e-6 * (double)result->bytes_to_device,
                1e-6 * (double)result->bytes_from_device_setup, 1e-6 * (double)result->bytes_from_device_solve,
                1e-6 * (double)result->bytes_from_device_output, 1e-6 * (double)result->bytes_resident);
-    if (status != FE_OK) return fe_fail(status, "%s", message);
-    return written;
+    if (status == FE_OK) return written;
+    fe_fail(status, "%s", message);
+    option_leave("solve", status);
+    return status;
 }
 
 static fe_status run(const arguments *a)
@@ -412,7 +417,6 @@ static fe_status run(const arguments *a)
     result.mesh_name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (status == FE_OK) status = solve(a, &c, &mesh, &b, &result, &out, path);
     output_close(&out);
-    option_leave("solve", status);
     fe_result_close(&result);
     fe_boundary_close(&b);
     fe_mesh_close(&mesh);

@@ -46,6 +46,7 @@ fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event)
         const cudaError_t state = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
         if (state != cudaErrorNotReady) {
             CUDA_TRY(state);
+            if (!event) c->unanswered = 0.0; /* the others have come after all */
             return FE_OK;
         }
         if (fe_seconds() - asked < 1e-3) continue;

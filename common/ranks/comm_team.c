@@ -36,7 +36,7 @@ struct fe_team {
     post *posted;    /* [size] */
     comm_team *comm; /* [size] with the team, so that each rank can tell the others why it ends */
     fe_status aborted;
-    char message[512];
+    char message[FE_MESSAGE_LENGTH];
 };
 
 fe_status fe_team_open(int size, fe_team **out)

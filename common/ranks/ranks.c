@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,7 +122,7 @@ int fe_join_within(pthread_t thread, double seconds)
  * failed, or 0. */
 static int join(pthread_t thread, fe_team *team, double *failed)
 {
-    char message[512];
+    char message[FE_MESSAGE_LENGTH];
     while (!fe_join_within(thread, 0.1)) {
         if (*failed == 0.0 && fe_team_failure(team, sizeof message, message) != FE_OK) *failed = fe_seconds();
         if (*failed != 0.0 && fe_seconds() - *failed > LAST_SECONDS) {
@@ -150,28 +151,30 @@ static void run_team(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t 
     for (int i = 0; i < started; i++) l->abandoned |= !join(thread[i], team, &failed) || ranks[i].stranded;
 }
 
-/* Reports the first cause, not the ranks that failed because of it. Ranks that have not said how they ended
- * may still write that down. */
-static fe_status conclude(const fe_ranks *l, fe_team *team, const running_rank *ranks)
+/* Whether all ranks ended themselves for this reason. Ranks that have not said why may still write it down.
+ */
+static int all_say(int n, running_rank *ranks, const char *why)
 {
-    const int n = n_own(l);
-    char message[512];
-    int failed = 0;
-    const running_rank *cause = NULL;
-    for (int i = 0; i < n; i++) {
-        if (!atomic_load(&ranks[i].has_said)) continue;
-        const int own = !fe_comm_cause(ranks[i].message);
-        failed += own;
-        if (!cause || (own && failed == 1)) cause = &ranks[i];
-    }
-    if (!cause) { /* all are well, or none that failed got so far as to say why */
-        const fe_status status = team ? fe_team_failure(team, sizeof message, message) : FE_OK;
-        return status == FE_OK ? FE_OK : fe_fail(status, "%s", message);
-    }
-    if (failed == 0) return fe_fail(cause->status, "%s", fe_comm_cause(cause->message));
-    /* A failure that all ranks found is not reported as that of one rank. */
-    return failed == n ? fe_fail(cause->status, "%s", cause->message)
-                       : fe_fail(cause->status, "rank %d: %s", cause->rank, cause->message);
+    for (int i = 0; i < n; i++)
+        if (!atomic_load(&ranks[i].has_said) || strcmp(ranks[i].message, why)) return 0;
+    return 1;
+}
+
+/* Reports the first cause, not the ranks that failed because of it; what all ranks found is not reported as
+ * that of one. */
+static fe_status conclude_team(int n, fe_team *team, running_rank *ranks)
+{
+    char message[FE_MESSAGE_LENGTH];
+    const fe_status status = fe_team_failure(team, sizeof message, message);
+    if (status == FE_OK) return FE_OK;
+    const char *why = strstr(message, ": ") + 2;
+    return fe_fail(status, "%s", all_say(n, ranks, why) ? why : message);
+}
+static fe_status conclude_rank(const running_rank *rank)
+{
+    if (rank->status == FE_OK) return FE_OK;
+    const char *cause = fe_comm_cause(rank->message); /* of another process's rank */
+    return fe_fail(rank->status, "%s", cause ? cause : rank->message);
 }
 
 fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
@@ -194,7 +197,7 @@ fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
         else
             run_team(l, team, ranks, thread);
         if (l->abandoned) stranded = ranks;
-        status = conclude(l, team, ranks);
+        status = n == 1 ? conclude_rank(ranks) : conclude_team(n, team, ranks);
     }
     free(thread);
     if (l->abandoned) return status;
