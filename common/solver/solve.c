@@ -1,35 +1,10 @@
-/* A run: ranks as threads or processes, each with its share; load steps; results and fields gathered after
- * each. */
-#include "common/problem/state.h"
+/* A run: ranks as threads or processes, each with its share; load steps. */
 #include "common/ranks/ranks.h"
-#include "common/solver/checkpoint.h"
+#include "common/solver/run.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What the ranks of this process share. Field arrays are the mesh's; ranks write disjoint entries. */
-typedef struct run {
-    const fe_case *problem;
-    const fe_mesh *mesh;
-    const fe_boundary *boundary;
-    const fe_options *options;
-    const fe_observer *observer;
-    fe_result *result;
-    fe_partition partition;
-    fe_arrangement arrangement; /* of the order auto */
-    double arrange_seconds;
-    int abandoned;           /* a rank's thread did not end, or MPI may still write to its memory */
-    int n_shown;             /* steps that rank 0's observer has seen: these are not taken back */
-    pthread_mutex_t showing; /* held while it sees one */
-    fe_ending ending;        /* as rank 0 found it, with all others */
-    const fe_backend *backend;
-    const fe_variant *variant;
-    double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
-    int *element_rank;  /* lowest owner of a corner */
-    fe_checkpoint kept; /* where the observer wants it */
-} run;
 
 fe_options fe_default_options(void)
 {
@@ -81,18 +56,13 @@ static int uses_gmres(const fe_options *o)
            (o->krylov == FE_KRYLOV_AUTO && o->jacobian == FE_JACOBIAN_DIFFERENCE);
 }
 
-static int kind_of(const run *r)
-{
-    return r->mesh->kind == FE_TET4 && r->options->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
-}
-
-static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
+static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *share)
 {
     const fe_options *o = r->options;
     double start = fe_seconds();
     s->mesh_nodes = r->mesh->n_node, s->mesh_elements = r->mesh->n_elem;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
-    FE_TRY(fe_problem_open(r->mesh, share, kind_of(r), &r->problem->material, s->device, &s->problem));
+    FE_TRY(fe_problem_open(r->mesh, share, fe_run_kind(r), &r->problem->material, s->device, &s->problem));
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));
@@ -116,138 +86,8 @@ static fe_status open_solver(fe_solver *s, const run *r, const fe_share *share)
     return fe_anderson_open(s, o->anderson);
 }
 
-/* A field over the mesh, n doubles. */
-typedef struct field {
-    double **x;
-    size_t n;
-} field;
-enum { N_FIELD = 4 + FE_N_OUT - FE_OUT_MISES };
-
-static void list_fields(run *r, field list[N_FIELD])
-{
-    const size_t n_node = (size_t)r->mesh->n_node, n_elem = (size_t)r->mesh->n_elem;
-    list[0] = (field){&r->displacement, 3 * n_node}, list[1] = (field){&r->reaction_force, 3 * n_node};
-    for (int t = 0; t < 2; t++) list[2 + t] = (field){&r->tensors[t], 6 * n_elem};
-    for (int c = FE_OUT_MISES; c < FE_N_OUT; c++)
-        list[4 + c - FE_OUT_MISES] = (field){&r->element_fields[c], n_elem};
-}
-
-/* This rank's entries of the mesh's field arrays. */
-static fe_status gather_fields(fe_solver *s, run *r)
-{
-    const fe_share *share = s->share;
-    const int ld = s->problem.view.ld;
-    field list[N_FIELD];
-    list_fields(r, list);
-    /* Ranks of one process share the arrays; others bring zeros where they own nothing. */
-    for (int f = 0; f < N_FIELD && r->options->mpi.size; f++)
-        memset(*list[f].x, 0, list[f].n * sizeof(double));
-    double *landing = NULL;
-    const size_t vector = 3 * (size_t)share->n_owned, fields = (size_t)FE_N_OUT * ld;
-    FE_ALLOCATE(landing, vector > fields ? vector : fields, "output fields");
-    fe_device *d = s->device;
-    double *targets[2] = {r->displacement, r->reaction_force};
-    const double *sources[2] = {s->displacement, s->internal};
-    fe_status status = FE_OK;
-    for (int f = 0; f < 2 && status == FE_OK; f++) {
-        status = d->ops->memory.download(d, vector * sizeof *landing, sources[f], landing);
-        for (int i = 0; i < share->n_owned && status == FE_OK; i++)
-            memcpy(targets[f] + 3 * (size_t)share->node[i], landing + 3 * (size_t)i, 3 * sizeof *landing);
-    }
-    if (status == FE_OK) status = d->ops->memory.download(d, fields * sizeof *landing, s->fields, landing);
-    for (int e = 0; e < share->n_elem && status == FE_OK; e++) {
-        if (!share->counted[e]) continue;
-        const size_t elem = (size_t)share->elem[e];
-        for (int c = 0; c < FE_N_OUT; c++) {
-            const double value = landing[(size_t)c * ld + e];
-            if (c < FE_OUT_MISES)
-                r->tensors[c / 6][6 * elem + c % 6] = value;
-            else
-                r->element_fields[c][elem] = value;
-        }
-    }
-    free(landing);
-    for (int f = 0; f < N_FIELD && status == FE_OK; f++)
-        status = s->comm->ops->collect(s->comm, list[f].n, *list[f].x);
-    return status;
-}
-
-/* One call of rank 0's observer. */
-typedef struct showing {
-    run *run;
-    const fe_step_result *record;
-    fe_fields fields;
-    fe_status status;
-    char message[1024];
-} showing;
-static void *show(void *argument)
-{
-    showing *w = argument;
-    const fe_observer *o = w->run->observer;
-    pthread_mutex_lock(&w->run->showing);
-    w->status = o->step(o->context, w->record, o->wants_fields ? &w->fields : NULL);
-    if (w->status == FE_OK) { /* the observer has it, though not all that follows may be written */
-        w->run->n_shown = w->run->result->n_step;
-        if (o->keep && w->record) w->status = o->keep(o->context, &w->run->kept);
-    }
-    if (w->status != FE_OK) snprintf(w->message, sizeof w->message, "%s", fe_message());
-    pthread_mutex_unlock(&w->run->showing);
-    return NULL;
-}
-
-/* A silent rank counts as hung, but output may take its time: rank 0 writes in a thread of its own and tells
- * the others again and again whether it still does. */
-static fe_status show_beside(fe_comm *comm, showing *w)
-{
-    const int first = comm->rank == 0;
-    const double often = fe_comm_timeout < 4.0 ? 0.25 * fe_comm_timeout : 1.0;
-    int busy = 1;
-    fe_status status = FE_OK;
-    pthread_t thread;
-    if (first && pthread_create(&thread, NULL, show, w)) return fe_fail(FE_FAILED, "no thread for output");
-    while (busy && status == FE_OK) {
-        if (first) busy = !fe_join_within(thread, often);
-        status = comm->ops->broadcast(comm, sizeof busy, &busy);
-    }
-    if (first && busy) pthread_join(thread, NULL);
-    return status;
-}
-
-/* Everyone's fields are in place; rank 0 shows them. */
-static fe_status observe(fe_solver *s, run *r, const fe_step_result *record)
-{
-    const fe_observer *o = r->observer;
-    if (!o && s->comm->rank == 0) r->n_shown = r->result->n_step;
-    if (!o) return FE_OK;
-    const int64_t before = s->device->bytes_from_device;
-    if (o->wants_fields && record) FE_TRY(gather_fields(s, r));
-    if (o->keep && record) FE_TRY(fe_solver_keep(s, &r->kept));
-    if (s->comm->rank == 0) r->result->bytes_from_device_output += s->device->bytes_from_device - before;
-    s->device->bytes_from_device = before; /* the solve's own are counted apart */
-    FE_TRY(s->comm->ops->barrier(s->comm));
-    showing w = {.run = r,
-                 .record = record,
-                 .fields = {.time = record ? record->step : 0.0,
-                            .displacement = r->displacement,
-                            .reaction_force = r->reaction_force,
-                            .stress = r->tensors[0],
-                            .plastic_strain = r->tensors[1],
-                            .von_mises = r->element_fields[FE_OUT_MISES],
-                            .peeq = r->element_fields[FE_OUT_PEEQ],
-                            .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
-                            .rank = r->element_rank}};
-    fe_status told = FE_OK;
-    if (s->comm->size > 1)
-        told = show_beside(s->comm, &w);
-    else
-        show(&w);
-    if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);
-    FE_TRY(told);
-    return s->comm->ops->barrier(s->comm);
-}
-
 /* Undeformed, as before the first load step. */
-static fe_status start_over(fe_solver *s, run *r)
+static fe_status start_over(fe_solver *s, fe_run *r)
 {
     fe_device *d = s->device;
     const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
@@ -261,7 +101,7 @@ static fe_status start_over(fe_solver *s, run *r)
     return FE_OK;
 }
 
-static fe_status load_steps(fe_solver *s, run *r)
+static fe_status load_steps(fe_solver *s, fe_run *r)
 {
     const int n_path = r->boundary->n_path;
     const fe_checkpoint *resume = r->options->resume;
@@ -272,7 +112,7 @@ static fe_status load_steps(fe_solver *s, run *r)
     FE_ALLOCATE(to, n_path, "load factors");
     if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
     s->device->bytes_from_device = 0;
-    fe_status status = observe(s, r, NULL);
+    fe_status status = fe_run_observe(s, r, NULL);
     for (int step = first; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
         fe_result *into = s->comm->rank == 0 ? r->result : &own;
@@ -294,7 +134,7 @@ static fe_status load_steps(fe_solver *s, run *r)
             into->bytes_from_device_solve = s->device->bytes_from_device;
         }
         if (status == FE_OK) status = fe_solver_accept(s, to);
-        if (status == FE_OK) status = observe(s, r, record);
+        if (status == FE_OK) status = fe_run_observe(s, r, record);
         if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
             (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
         if (s->comm->rank != 0) fe_result_close(&own);
@@ -305,7 +145,7 @@ static fe_status load_steps(fe_solver *s, run *r)
 }
 
 /* What the run looks like, from rank 0. */
-static fe_status describe(fe_solver *s, const run *r)
+static fe_status describe(fe_solver *s, const fe_run *r)
 {
     fe_device *d = s->device;
     fe_result *result = r->result;
@@ -337,7 +177,7 @@ static void warn_of_anderson(const fe_solver *s)
                 o->anderson);
 }
 
-static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
+static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
 {
     warn_of_anderson(s);
     FE_TRY(fe_share_build(r->mesh, &r->partition, r->arrangement.elem ? &r->arrangement : NULL, s->comm->rank,
@@ -355,7 +195,7 @@ static fe_status run_solver(run *r, fe_solver *s, fe_share *share)
 
 static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 {
-    run *r = context;
+    fe_run *r = context;
     fe_share *share = NULL;
     FE_ALLOCATE(share, 1, "share of a rank");
     fe_solver s = {.options = r->options,
@@ -376,44 +216,20 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     return status;
 }
 
-static fe_status run_fields(run *r)
+static void close_run(fe_run *r)
 {
-    field list[N_FIELD];
-    if (r->observer && r->observer->keep)
-        FE_TRY(fe_checkpoint_open(r->mesh, kind_of(r), r->boundary->n_path, &r->kept));
-    if (!r->observer || !r->observer->wants_fields) return FE_OK;
-    list_fields(r, list);
-    for (int f = 0; f < N_FIELD; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
-    FE_ALLOCATE(r->element_rank, r->mesh->n_elem, "output fields");
-    const int n_corner = fe_corners(r->mesh->kind);
-    for (int e = 0; e < r->mesh->n_elem; e++) {
-        const int *node = r->mesh->conn + (size_t)e * n_corner;
-        r->element_rank[e] = r->partition.n_rank;
-        for (int c = 0; c < n_corner; c++)
-            if (r->partition.owner[node[c]] < r->element_rank[e])
-                r->element_rank[e] = r->partition.owner[node[c]];
-    }
-    return FE_OK;
-}
-
-static void close_run(run *r)
-{
-    field list[N_FIELD];
-    list_fields(r, list);
-    for (int f = 0; f < N_FIELD; f++) free(*list[f].x);
-    free(r->element_rank);
-    fe_checkpoint_close(&r->kept);
+    fe_run_fields_close(r);
     fe_partition_close(&r->partition);
     fe_arrangement_close(&r->arrangement);
 }
 
-static const fe_assembly *table_of(const run *r)
+static const fe_assembly *table_of(const fe_run *r)
 {
     return r->backend == &fe_backend_host ? r->variant->host : r->variant->cuda;
 }
 
 /* Elements and nodes in the order that the strategy wants. */
-static fe_status arrange(run *r)
+static fe_status arrange(fe_run *r)
 {
     const double start = fe_seconds();
     if (r->options->order != FE_ORDER_AUTO) return FE_OK;
@@ -424,7 +240,7 @@ static fe_status arrange(run *r)
 }
 
 /* A strategy of this build for the options, or why not. */
-static fe_status choose(run *r)
+static fe_status choose(fe_run *r)
 {
     const fe_options *o = r->options;
     r->variant = fe_variant_find(o->variant);
@@ -439,7 +255,7 @@ static fe_status choose(run *r)
     return FE_OK;
 }
 
-static const char *status_name(const run *r, fe_status status)
+static const char *status_name(const fe_run *r, fe_status status)
 {
     if (status == FE_OK) return "converged";
     if (status == FE_INTERRUPTED) return "interrupted";
@@ -447,7 +263,7 @@ static const char *status_name(const run *r, fe_status status)
     return r->ending == FE_ENDING_LIMIT_LOAD ? "limit_load" : "not_converged";
 }
 
-static fe_status run_all(run *r)
+static fe_status run_all(fe_run *r)
 {
     const fe_options *o = r->options;
     FE_TRY(choose(r));
@@ -460,7 +276,7 @@ static fe_status run_all(run *r)
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
     r->result->partition = fe_partition_names[r->partition.method];
     FE_TRY(arrange(r));
-    FE_TRY(run_fields(r));
+    FE_TRY(fe_run_fields_open(r));
     const fe_status status = fe_ranks_run(&ranks, run_rank, r);
     r->abandoned = ranks.abandoned;
     if (r->abandoned) { /* rank 0 may hold a step that it has not finished; it shows no other after this */
@@ -486,15 +302,16 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
     result->communication = o->mpi.size ? "mpi" : "threads";
     result->status = "fault";
     result->n_before = o->resume ? (int)o->resume->head.n_step : 0;
-    run *r = NULL; /* somebody may still use it after this where a rank is abandoned; the program then ends */
+    fe_run *r =
+        NULL; /* somebody may still use it after this where a rank is abandoned; the program then ends */
     FE_ALLOCATE(r, 1, "run");
-    *r = (run){.problem = c,
-               .mesh = mesh,
-               .boundary = b,
-               .options = o,
-               .observer = observer,
-               .result = result,
-               .showing = PTHREAD_MUTEX_INITIALIZER};
+    *r = (fe_run){.problem = c,
+                  .mesh = mesh,
+                  .boundary = b,
+                  .options = o,
+                  .observer = observer,
+                  .result = result,
+                  .showing = PTHREAD_MUTEX_INITIALIZER};
     const fe_status status = run_all(r);
     if (r->abandoned) return status;
     close_run(r);
