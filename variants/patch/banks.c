@@ -23,6 +23,22 @@ static void most_read_first(int n_node, const uint16_t *n_group, uint16_t *order
     for (int i = 0; i < n_node; i++) order[place[MOST_GROUPS - n_group[i]]++] = (uint16_t)i;
 }
 
+/* The bank of a node that n groups read: that with the fewest nodes of these groups, of those that have
+ * places left; and of equal ones that with the most. Inlined with a constant number of banks. */
+static inline __attribute__((always_inline)) int
+best_bank(const uint8_t (*load)[MOST_BANKS], const uint16_t *group, int n, const int *left, int banks)
+{
+    uint16_t met[MOST_BANKS] = {0};
+    for (int j = 0; j < n; j++)
+        for (int r = 0; r < banks; r++) met[r] = (uint16_t)(met[r] + load[group[j]][r]);
+    int least = INT_MAX; /* a bank's cost, and the bank in the last bits */
+    for (int r = 0; r < banks; r++) {
+        const int cost = (PATCH_MOST_NODES * (met[r] + FULL * !left[r] + 1) - left[r]) * MOST_BANKS + r;
+        least = cost < least ? cost : least;
+    }
+    return least % MOST_BANKS;
+}
+
 void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t (*conn)[8],
                        uint16_t *place)
 {
@@ -46,15 +62,8 @@ void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16
     for (int r = 0; r < banks; r++) next[r] = r;
     for (int i = 0; i < n_node; i++) {
         const int node = order[i];
-        uint16_t met[MOST_BANKS] = {0};
-        for (int j = 0; j < n_group[node]; j++)
-            for (int r = 0; r < MOST_BANKS; r++) met[r] = (uint16_t)(met[r] + load[group[node][j]][r]);
-        int least = INT_MAX; /* a bank's cost, and the bank in the last bits */
-        for (int r = 0; r < banks; r++) {
-            const int cost = (PATCH_MOST_NODES * (met[r] + FULL * !left[r] + 1) - left[r]) * MOST_BANKS + r;
-            least = cost < least ? cost : least;
-        }
-        const int best = least % MOST_BANKS;
+        const int best = banks == 16 ? best_bank(load, group[node], n_group[node], left, 16)
+                                     : best_bank(load, group[node], n_group[node], left, MOST_BANKS);
         left[best]--, place[node] = (uint16_t)next[best], next[best] += banks;
         for (int j = 0; j < n_group[node]; j++) load[group[node][j]][best]++;
     }
@@ -63,31 +72,32 @@ void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16
 void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first, uint16_t *corner)
 {
     const int row = patch_form_of(kind).row, lanes = patch_fanned(kind) ? 3 : 1;
-    uint8_t load[PATCH_MOST_CORNERS][MOST_BANKS]; /* lanes of a group that read a bank at each step */
+    uint8_t load[MOST_BANKS][PATCH_MOST_CORNERS]; /* lanes of a group that read a bank at each step */
     int longest = PATCH_MOST_CORNERS;
     for (int i = 0, group = -1; i < n_node; i++) {
         uint16_t kept[PATCH_MOST_CORNERS];
-        uint8_t taken[PATCH_MOST_CORNERS] = {0};
+        uint8_t taken[PATCH_MOST_CORNERS];
         uint16_t *list = corner + first[i];
         int n = 0;
         while (n < first[i + 1] - first[i] && list[n] != patch_form_of(kind).slots) n++;
         if (group != lanes * i / banks) {
-            memset(load, 0, sizeof load[0] * (size_t)longest);
+            for (int r = 0; r < banks; r++) memset(load[r], 0, (size_t)longest);
             group = lanes * i / banks, longest = 0;
         }
         longest = n > longest ? n : longest;
+        memset(taken, 0, (size_t)n);
         for (int j = 0; j < n; j++) {
             int least = INT_MAX, bank[3] = {0};
             for (int c = 0; c < lanes; c++) bank[c] = (list[j] + c * row) % (unsigned)banks;
+            const uint8_t *one = load[bank[0]], *two = load[bank[1]], *three = load[bank[2]];
             for (int step = 0; step < n; step++) {
-                int met = load[step][bank[0]] + FULL * taken[step];
-                for (int c = 1; c < lanes; c++) met += load[step][bank[c]];
-                const int cost = met * PATCH_MOST_CORNERS + step;
+                const int met = one[step] + (lanes > 1 ? two[step] + three[step] : 0) + FULL * taken[step],
+                          cost = met * PATCH_MOST_CORNERS + step;
                 least = cost < least ? cost : least;
             }
             const int best = least % PATCH_MOST_CORNERS;
             taken[best] = 1, kept[best] = list[j];
-            for (int c = 0; c < lanes; c++) load[best][bank[c]]++;
+            for (int c = 0; c < lanes; c++) load[bank[c]][best]++;
         }
         memcpy(list, kept, sizeof *kept * (size_t)n);
     }

@@ -479,20 +479,38 @@ static fe_status upload_border(const draft *k, fe_device *d, border_lists *b)
                               (void **)&plan->partial_sums);
 }
 
+/* Records are written in batches that stay in the caches, and one is uploaded while the next is written: as a
+ * whole they would take new pages of memory, which cost more than the work. */
+enum { BATCH_BYTES = 1 << 22 };
 static fe_status write_records(const draft *k, fe_device *d)
 {
     patch_plan *plan = k->plan;
-    char *record = NULL;
-    FE_RESERVE(record, (size_t)plan->n_patch * plan->stride, "patches");
-#pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int i = 0; i < plan->n_patch; i++) write_record(k, k->patch[i], record + (size_t)i * plan->stride);
+    const size_t stride = (size_t)plan->stride;
+    const int n = plan->n_patch, batch = BATCH_BYTES / plan->stride + 1;
+    char *room = NULL, *record;
+    fe_status status = FE_OK;
+    FE_TRY(fe_device_reserve(d, (size_t)n, stride, "patches", (void **)&plan->record));
+    FE_RESERVE(room, 2 * (size_t)batch * stride, "patches");
+    record = (char *)plan->record;
+    for (int first = 0; first < n + batch; first += batch) {
+        const int end = first + batch < n ? first + batch : n, before = first - batch;
+        char *const half[2] = {room, room + (size_t)batch * stride}, *const to = half[first / batch % 2],
+                    *const from = half[!(first / batch % 2)];
+#pragma omp parallel num_threads(k->threads)
+        {
+#pragma omp master
+            if (before >= 0 && status == FE_OK)
+                status = d->ops->memory.upload(d, (size_t)((first < n ? first : n) - before) * stride, from,
+                                               record + (size_t)before * stride);
+#pragma omp for schedule(dynamic, 8)
+            for (int i = first; i < end; i++) write_record(k, k->patch[i], to + (size_t)(i - first) * stride);
+        }
+    }
+    free(room);
+    if (status != FE_OK) return status;
     border_lists b = {0};
-    fe_status status = upload_border(k, d, &b);
+    status = upload_border(k, d, &b);
     free(b.place), free(b.node), free(b.first), free(b.row), free(b.word);
-    if (status == FE_OK)
-        status = fe_device_upload(d, (size_t)plan->n_patch, (size_t)plan->stride, record, "patches",
-                                  (void **)&plan->record);
-    free(record);
     return status;
 }
 
