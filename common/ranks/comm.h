@@ -78,7 +78,8 @@ fe_comm *fe_comm_team(fe_team *team, int rank);
 /* Waits some seconds at most for all ranks to arrive here; after that none reads another's memory. Call it
  * before devices are closed. */
 void fe_team_leave(fe_team *team);
-/* FE_OK until a rank fails; then what it told the others: its status, and "rank R: why". */
+/* FE_OK until a rank fails; then what it told the others: its status, and "rank R: why". message: NULL where
+ * size is 0. */
 fe_status fe_team_failure(fe_team *team, size_t size, char *message);
 
 /* Ranks as processes: those that mpirun or srun started. fe_mpi_open joins them where there are any (and this

@@ -17,7 +17,7 @@ typedef struct running_rank {
     void *context;
     int rank, stranded; /* stranded: MPI may still use its memory */
     fe_status status;
-    char message[1024];
+    char message[FE_MESSAGE_LENGTH];
     atomic_int has_said; /* status and message are those of its end */
 } running_rank;
 
@@ -122,9 +122,8 @@ int fe_join_within(pthread_t thread, double seconds)
  * failed, or 0. */
 static int join(pthread_t thread, fe_team *team, double *failed)
 {
-    char message[FE_MESSAGE_LENGTH];
     while (!fe_join_within(thread, 0.1)) {
-        if (*failed == 0.0 && fe_team_failure(team, sizeof message, message) != FE_OK) *failed = fe_seconds();
+        if (*failed == 0.0 && fe_team_failure(team, 0, NULL) != FE_OK) *failed = fe_seconds();
         if (*failed != 0.0 && fe_seconds() - *failed > LAST_SECONDS) {
             pthread_detach(thread);
             return 0;
@@ -192,12 +191,15 @@ fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
         ranks[i] = (running_rank){
             .run = *l, .team = team, .body = body, .context = context, .rank = l->mpi.rank + i};
     if (status == FE_OK) {
-        if (n == 1)
-            rank_main(&ranks[0]), l->abandoned = ranks[0].stranded;
-        else
+        if (n == 1) {
+            rank_main(&ranks[0]);
+            l->abandoned = ranks[0].stranded;
+            status = conclude_rank(&ranks[0]);
+        } else {
             run_team(l, team, ranks, thread);
+            status = conclude_team(n, team, ranks);
+        }
         if (l->abandoned) stranded = ranks;
-        status = n == 1 ? conclude_rank(ranks) : conclude_team(n, team, ranks);
     }
     free(thread);
     if (l->abandoned) return status;

@@ -102,7 +102,7 @@ typedef struct showing {
     const fe_step_result *record;
     fe_fields fields;
     fe_status status;
-    char message[1024];
+    char message[FE_MESSAGE_LENGTH];
 } showing;
 static void *show(void *argument)
 {
@@ -141,8 +141,10 @@ static fe_status show_beside(fe_comm *comm, showing *w)
 fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
 {
     const fe_observer *o = r->observer;
-    if (!o && s->comm->rank == 0) r->n_shown = r->result->n_step;
-    if (!o) return FE_OK;
+    if (!o) {
+        if (s->comm->rank == 0) r->n_shown = r->result->n_step;
+        return FE_OK;
+    }
     const int64_t before = s->device->bytes_from_device;
     if (o->wants_fields && record) FE_TRY(gather_fields(s, r));
     if (o->keep && record) FE_TRY(fe_solver_keep(s, &r->kept));

@@ -486,27 +486,28 @@ static fe_status write_records(const draft *k, fe_device *d)
 {
     patch_plan *plan = k->plan;
     const size_t stride = (size_t)plan->stride;
-    const int n = plan->n_patch, batch = BATCH_BYTES / plan->stride + 1;
-    char *room = NULL, *record;
+    const int n = plan->n_patch, most = BATCH_BYTES / plan->stride + 1, n_batch = (n + most - 1) / most;
+    char *room[2] = {NULL}, *record;
     fe_status status = FE_OK;
-    FE_TRY(fe_device_reserve(d, (size_t)n, stride, "patches", (void **)&plan->record));
-    FE_RESERVE(room, 2 * (size_t)batch * stride, "patches");
-    record = (char *)plan->record;
-    for (int first = 0; first < n + batch; first += batch) {
-        const int end = first + batch < n ? first + batch : n, before = first - batch;
-        char *const half[2] = {room, room + (size_t)batch * stride}, *const to = half[first / batch % 2],
-                    *const from = half[!(first / batch % 2)];
+    FE_TRY(fe_device_reserve(d, (size_t)n, stride, "patches", (void **)&record));
+    plan->record = record;
+    FE_RESERVE(room[0], 2 * (size_t)most * stride, "patches");
+    room[1] = room[0] + (size_t)most * stride;
+    for (int batch = 0; batch <= n_batch; batch++) { /* uploads the one before */
+        const int first = batch * most, end = first + most < n ? first + most : n, before = first - most;
+        const char *from = room[(batch + 1) % 2];
+        char *to = room[batch % 2];
 #pragma omp parallel num_threads(k->threads)
         {
 #pragma omp master
-            if (before >= 0 && status == FE_OK)
+            if (batch > 0 && status == FE_OK)
                 status = d->ops->memory.upload(d, (size_t)((first < n ? first : n) - before) * stride, from,
                                                record + (size_t)before * stride);
 #pragma omp for schedule(dynamic, 8)
             for (int i = first; i < end; i++) write_record(k, k->patch[i], to + (size_t)(i - first) * stride);
         }
     }
-    free(room);
+    free(room[0]);
     if (status != FE_OK) return status;
     border_lists b = {0};
     status = upload_border(k, d, &b);
