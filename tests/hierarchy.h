@@ -44,7 +44,9 @@ bench *bench_open(const fe_mesh *mesh, const scene *s, const char *group);
 bench *bench_open_bare(const fe_mesh *mesh, const scene *s, const char *group);
 void bench_close(bench *t);
 
-/* The elastic operator with its supports, an fe_operator's apply with a bench as context. */
+/* y = K x in double precision of the elastic operator that is frozen in the preconditioner, without supports. */
+fe_status elastic_product(bench *t, double *x, double *y);
+/* The same with its supports, an fe_operator's apply with a bench as context. */
 fe_status apply_elastic(void *context, double *x, double *y);
 /* Conjugate gradients to the tolerance; t->x becomes the solution. */
 fe_krylov_result solve(bench *t, double tolerance);

@@ -239,6 +239,18 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS)
+    block_fine_inverse(int n, const float *__restrict__ inverse, const float *__restrict__ x,
+                       float *__restrict__ y)
+{
+    const int i = 2 * (blockIdx.x * THREADS + threadIdx.x);
+    if (i >= n) return;
+    float own[6], out[6];
+    load_two(x + 3 * (size_t)i, own);
+    apply_two(inverse + 6 * (size_t)i, own, out);
+    store_two(out, i + 1 < n, y + 3 * (size_t)i);
+}
+
+__global__ void __launch_bounds__(THREADS)
     block_fine_residual(size_t n, const float *__restrict__ b, const float *__restrict__ Ax,
                         float *__restrict__ r)
 {
@@ -356,10 +368,10 @@ __global__ void block_narrow(size_t n, const double *x, float *y)
     if (i < n) y[i] = (float)x[i];
 }
 
-__global__ void block_noise(size_t n, double *x)
+__global__ void block_noise(size_t n, float *x)
 {
     const size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
-    if (i < n) x[i] = fe_noise(i);
+    if (i < n) x[i] = (float)fe_noise(i);
 }
 
 static fe_status fine_start(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
@@ -373,6 +385,12 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
                             const float *Ax, float *direction, float *x, float *clear, double *out)
 {
     FE_LAUNCH(d, (n + 1) / 2, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear, out);
+    return FE_OK;
+}
+
+static fe_status fine_inverse(fe_device *d, int n, const float *inverse, const float *x, float *y)
+{
+    FE_LAUNCH(d, (n + 1) / 2, THREADS, block_fine_inverse, n, inverse, x, y);
     return FE_OK;
 }
 
@@ -452,7 +470,7 @@ static fe_status narrow(fe_device *d, size_t n, const double *x, float *y)
     return FE_OK;
 }
 
-static fe_status noise(fe_device *d, size_t n, double *x)
+static fe_status noise(fe_device *d, size_t n, float *x)
 {
     FE_LAUNCH(d, n, THREADS, block_noise, n, x);
     return FE_OK;
@@ -461,6 +479,7 @@ static fe_status noise(fe_device *d, size_t n, double *x)
 extern "C" const fe_block_ops fe_block_ops_cuda = {
     .fine_start = fine_start,
     .fine_sweep = fine_sweep,
+    .fine_inverse = fine_inverse,
     .fine_residual = fine_residual,
     .fine_restrict = fine_restrict,
     .fine_prolong = fine_prolong,

@@ -58,6 +58,7 @@ typedef struct fe_block_ops {
      * x as doubles; then direction and x are undefined afterwards. */
     fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
                             const float *Ax, float *direction, float *x, float *clear, double *out);
+    fe_status (*fine_inverse)(fe_device *d, int n, const float *inverse, const float *x, float *y); /* D^-1 x */
     fe_status (*fine_residual)(fe_device *d, int n, const float *b, const float *Ax,
                                float *r); /* r = b - A x of n nodes */
     /* coarse = R (r - Ax), where Ax may be NULL: zero; then, unless `first` is NULL, the sweep with coarse as
@@ -82,7 +83,7 @@ typedef struct fe_block_ops {
     fe_status (*widen)(fe_device *d, size_t n, const float *x, double *y);
     fe_status (*narrow)(fe_device *d, size_t n, const double *x, float *y);
     /* x_i = fe_noise(i) */
-    fe_status (*noise)(fe_device *d, size_t n, double *x);
+    fe_status (*noise)(fe_device *d, size_t n, float *x);
 } fe_block_ops;
 
 extern const fe_block_ops fe_block_ops_host;

@@ -117,6 +117,14 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
     return FE_OK;
 }
 
+static fe_status fine_inverse(fe_device *d, int n, const float *inverse, const float *x, float *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n; i++)
+        fe_apply_six(inverse + 6 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+    return FE_OK;
+}
+
 static fe_status fine_residual(fe_device *d, int n, const float *b, const float *Ax, float *r)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
@@ -256,16 +264,17 @@ static fe_status narrow(fe_device *d, size_t n, const double *x, float *y)
     return FE_OK;
 }
 
-static fe_status noise(fe_device *d, size_t n, double *x)
+static fe_status noise(fe_device *d, size_t n, float *x)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (size_t i = 0; i < n; i++) x[i] = fe_noise(i);
+    for (size_t i = 0; i < n; i++) x[i] = (float)fe_noise(i);
     return FE_OK;
 }
 
 const fe_block_ops fe_block_ops_host = {
     .fine_start = fine_start,
     .fine_sweep = fine_sweep,
+    .fine_inverse = fine_inverse,
     .fine_residual = fine_residual,
     .fine_restrict = fine_restrict,
     .fine_prolong = fine_prolong,

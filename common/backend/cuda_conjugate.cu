@@ -52,23 +52,26 @@ __device__ void grid_sum(const double value[N], double *partial, unsigned *finis
     if (threadIdx.x == 0) *finished = 0;
 }
 
+template <typename T>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    cg_sums(size_t n, const double *__restrict__ r, const double *__restrict__ u,
-            const double *__restrict__ w, double *partial, unsigned *finished, double *out)
+    cg_sums(size_t n, const T *__restrict__ r, const T *__restrict__ u, const T *__restrict__ w,
+            double *partial, unsigned *finished, double *out)
 {
     double sum[2] = {0.0, 0.0};
     const size_t step = gridDim.x * (size_t)THREADS;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += step) {
         const double ui = u[i];
-        sum[0] += r[i] * ui, sum[1] += w[i] * ui;
+        sum[0] += (double)r[i] * ui, sum[1] += (double)w[i] * ui;
     }
     grid_sum<2>(sum, partial, finished, out);
 }
 
+/* Without p and x if x is NULL. */
+template <typename T>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    cg_update(size_t n, const double *from, const double *__restrict__ u, double *__restrict__ w, bool clear,
-              double *__restrict__ p, double *__restrict__ s, double *__restrict__ x, double *__restrict__ r,
-              double *partial, unsigned *finished, double *to)
+    cg_update(size_t n, const double *from, const T *__restrict__ u, T *__restrict__ w, bool clear,
+              T *__restrict__ p, T *__restrict__ s, T *__restrict__ x, T *__restrict__ r, double *partial,
+              unsigned *finished, double *to)
 {
     const fe_cg_step step = fe_cg_step_of(from);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -77,17 +80,18 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
     if (step.end) return;
     double sum = 0.0;
+    const T alpha = (T)step.alpha, beta = (T)step.beta, zero = 0;
     const size_t stride = gridDim.x * (size_t)THREADS;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += stride) {
-        const double si = step.beta != 0.0 ? w[i] + step.beta * s[i] : w[i];
-        const double ri = r[i] - step.alpha * si;
+        const T si = beta != zero ? w[i] + beta * s[i] : w[i];
+        const T ri = r[i] - alpha * si;
         s[i] = si, r[i] = ri;
-        if (clear) w[i] = 0.0;
+        if (clear) w[i] = zero;
         if (x) {
-            const double pi = step.beta != 0.0 ? u[i] + step.beta * p[i] : u[i];
-            p[i] = pi, x[i] += step.alpha * pi;
+            const T pi = beta != zero ? u[i] + beta * p[i] : u[i];
+            p[i] = pi, x[i] += alpha * pi;
         }
-        sum += ri * ri;
+        sum += (double)ri * (double)ri;
     }
     grid_sum<1>(&sum, partial, finished, to + FE_CG_SQUARE);
 }
@@ -98,8 +102,8 @@ static unsigned blocks_of(size_t n)
     return chunks < 1 ? 1 : chunks < FE_CG_BLOCKS ? chunks : FE_CG_BLOCKS;
 }
 
-extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u,
-                                     const double *w, double *out)
+template <typename T>
+static fe_status sums(fe_device *d, size_t n, const T *r, const T *u, const T *w, double *out)
 {
     cuda_device *c = self(d);
     cg_sums<<<blocks_of(n), THREADS, 0, c->stream>>>(n, r, u, w, c->cg_partial, c->cg_finished, out);
@@ -107,12 +111,37 @@ extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, co
     return FE_OK;
 }
 
-extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w,
-                                       int clear, double *p, double *s, double *x, double *r, double *to)
+template <typename T>
+static fe_status update(fe_device *d, size_t n, const double *from, const T *u, T *w, int clear, T *p, T *s,
+                        T *x, T *r, double *to)
 {
     cuda_device *c = self(d);
     cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, clear, p, s, x, r, c->cg_partial,
                                                        c->cg_finished, to);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
+}
+
+extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u,
+                                     const double *w, double *out)
+{
+    return sums(d, n, r, u, w, out);
+}
+
+extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w,
+                                       int clear, double *p, double *s, double *x, double *r, double *to)
+{
+    return update(d, n, from, u, w, clear, p, s, x, r, to);
+}
+
+extern "C" fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u,
+                                          const float *w, double *out)
+{
+    return sums(d, n, r, u, w, out);
+}
+
+extern "C" fe_status fe_cuda_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear,
+                                            float *s, float *r, double *to)
+{
+    return update<float>(d, n, from, NULL, w, clear, NULL, s, NULL, r, to);
 }

@@ -85,6 +85,10 @@ fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double 
                           double *out);
 fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
                             double *p, double *s, double *x, double *r, double *to);
+fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
+                               double *out);
+fe_status fe_cuda_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,
+                                 float *r, double *to);
 }
 
 #endif

@@ -226,21 +226,77 @@ fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double 
         partial[2 * b] = cblas_ddot(rows, r + b * BLOCK, 1, u + b * BLOCK, 1);
         partial[2 * b + 1] = cblas_ddot(rows, w + b * BLOCK, 1, u + b * BLOCK, 1);
     }
-    out[0] = out[1] = 0.0;
-    for (size_t b = 0; b < n_block(n); b++) out[0] += partial[2 * b], out[1] += partial[2 * b + 1];
+    add_blocks(self(d), n, 2, out);
+    return FE_OK;
+}
+
+/* out[0] = a·b and out[1] = c·b of a block's rows */
+static void float_sums(size_t rows, const float *a, const float *b, const float *c, double out[2])
+{
+    double first = 0.0, second = 0.0;
+#pragma omp simd reduction(+ : first, second)
+    for (size_t i = 0; i < rows; i++) {
+        first += (double)a[i] * (double)b[i];
+        second += (double)c[i] * (double)b[i];
+    }
+    out[0] = first, out[1] = second;
+}
+
+fe_status fe_host_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
+                               double *out)
+{
+    FE_TRY(reserve_partial(self(d), 2 * n_block(n)));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++)
+        float_sums(block_rows(n, b), r + b * BLOCK, u + b * BLOCK, w + b * BLOCK, partial + 2 * b);
+    add_blocks(self(d), n, 2, out);
+    return FE_OK;
+}
+
+/* Scalars of the next iteration but r·r, for which partial sums are reserved. */
+static fe_status begin_update(fe_device *d, size_t n, const double *from, fe_cg_step *step, double *to)
+{
+    *step = fe_cg_step_of(from);
+    FE_TRY(reserve_partial(self(d), n_block(n)));
+    fe_cg_pass(from, step, to);
+    to[FE_CG_SQUARE] = step->end ? step->square : 0.0;
+    return FE_OK;
+}
+
+fe_status fe_host_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,
+                                 float *r, double *to)
+{
+    fe_cg_step step;
+    FE_TRY(begin_update(d, n, from, &step, to));
+    if (step.end) return FE_OK;
+    const float alpha = (float)step.alpha, beta = (float)step.beta;
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++) {
+        const size_t first = b * BLOCK, end = first + block_rows(n, b);
+        double sum = 0.0;
+        for (size_t i = first; i < end; i++) {
+            s[i] = beta != 0.0f ? w[i] + beta * s[i] : w[i];
+            r[i] -= alpha * s[i];
+            if (clear) w[i] = 0.0f;
+        }
+#pragma omp simd reduction(+ : sum)
+        for (size_t i = first; i < end; i++) sum += (double)r[i] * (double)r[i];
+        partial[b] = sum;
+    }
+    add_blocks(self(d), n, 1, to + FE_CG_SQUARE);
     return FE_OK;
 }
 
 fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
                             double *p, double *s, double *x, double *r, double *to)
 {
-    const fe_cg_step step = fe_cg_step_of(from);
-    const double alpha = step.alpha, beta = step.beta;
-    FE_TRY(reserve_partial(self(d), n_block(n)));
-    double *partial = self(d)->partial;
-    fe_cg_pass(from, &step, to);
-    to[FE_CG_SQUARE] = step.end ? step.square : 0.0;
+    fe_cg_step step;
+    FE_TRY(begin_update(d, n, from, &step, to));
     if (step.end) return FE_OK;
+    const double alpha = step.alpha, beta = step.beta;
+    double *partial = self(d)->partial;
 #pragma omp parallel for schedule(static) num_threads(d->threads)
     for (size_t b = 0; b < n_block(n); b++) {
         const size_t first = b * BLOCK, end = first + block_rows(n, b);
@@ -249,12 +305,12 @@ fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const do
             r[i] -= alpha * s[i];
             if (clear) w[i] = 0.0;
         }
-        for (size_t i = first; x && i < end; i++) {
+        for (size_t i = first; i < end; i++) {
             p[i] = beta != 0.0 ? u[i] + beta * p[i] : u[i];
             x[i] += alpha * p[i];
         }
         partial[b] = cblas_ddot((int)(end - first), r + first, 1, r + first, 1);
     }
-    for (size_t b = 0; b < n_block(n); b++) to[FE_CG_SQUARE] += partial[b];
+    add_blocks(self(d), n, 1, to + FE_CG_SQUARE);
     return FE_OK;
 }

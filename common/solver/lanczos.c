@@ -1,35 +1,37 @@
 /* The Lanczos recurrence in the form of conjugate gradients, whose factors are the tridiagonal matrix: Saad,
- * Iterative Methods, 6.7.3. The host reads them once, at the end. */
+ * Iterative Methods, 6.7.3. Vectors are of floats and sums in double precision, as in the cycle; the host reads
+ * the factors once, at the end. */
 #include "common/algebra/conjugate.h"
-#include "common/backend/block_matrix.h"
 #include "common/solver/multigrid_setup.h"
 
 #include <lapacke.h>
 
-enum { STEPS = 12, N_VECTOR = 4 };
+enum { STEPS = 12 };
 
 typedef struct lanczos {
-    fe_device *d;
+    fe_multigrid *m;
     fe_comm *comm; /* NULL: one rank */
+    int level, clears;
     size_t n;
-    double *r, *z, *w, *s;
-    double *scalar; /* [STEPS + 1][FE_CG_SIZE] of conjugate.h */
+    float *r, *z, *w, *s; /* the level's own vectors; z with ghosts */
+    double *scalar;       /* [STEPS + 1][FE_CG_SIZE] of conjugate.h */
+    double *exchanged;    /* of the finest level's ghosts; NULL on one rank */
 } lanczos;
 
 static fe_status sum(const lanczos *l, int n, double *x)
 {
-    return l->comm ? fe_comm_sum(l->comm, l->d, n, x) : FE_OK;
+    return l->comm ? fe_comm_sum(l->comm, l->m->device, n, x) : FE_OK;
 }
 
-static fe_status step(const lanczos *l, const fe_operator *A, const fe_operator *inverse, double *from)
+static fe_status step(const lanczos *l, double *from)
 {
-    fe_device *d = l->d;
+    fe_device *d = l->m->device;
     double *to = from + FE_CG_SIZE;
-    FE_TRY(inverse->apply(inverse->context, l->r, l->z));
-    FE_TRY(A->apply(A->context, l->z, l->w));
-    FE_TRY(d->ops->column.cg_sums(d, l->n, l->r, l->z, l->w, from + FE_CG_GAMMA));
+    FE_TRY(fe_multigrid_level_inverse(l->m, l->level, l->r, l->z));
+    FE_TRY(fe_multigrid_level_product(l->m, l->level, l->z, l->w, l->exchanged));
+    FE_TRY(d->ops->column.lanczos_sums(d, l->n, l->r, l->z, l->w, from + FE_CG_GAMMA));
     FE_TRY(sum(l, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->column.cg_update(d, l->n, from, l->z, l->w, 0, NULL, l->s, NULL, l->r, to));
+    FE_TRY(d->ops->column.lanczos_update(d, l->n, from, l->w, l->clears, l->s, l->r, to));
     return sum(l, 1, to + FE_CG_SQUARE);
 }
 
@@ -61,30 +63,40 @@ static fe_status largest_of(double scalar[][FE_CG_SIZE], double *lambda)
     return FE_OK;
 }
 
-static fe_status run(const lanczos *l, const fe_operator *A, const fe_operator *inverse, double *lambda)
+static fe_status run(const lanczos *l, double *lambda)
 {
-    fe_device *d = l->d;
+    fe_device *d = l->m->device;
     double scalar[STEPS + 1][FE_CG_SIZE] = {{0}};
     FE_TRY(fe_block_ops_of(d)->noise(d, l->n, l->r));
     scalar[0][FE_CG_SQUARE] = 1.0; /* any above the target, which is zero */
     FE_TRY(d->ops->memory.upload(d, sizeof scalar, scalar, l->scalar));
-    for (int i = 0; i < STEPS; i++) FE_TRY(step(l, A, inverse, l->scalar + (size_t)i * FE_CG_SIZE));
+    for (int i = 0; i < STEPS; i++) FE_TRY(step(l, l->scalar + (size_t)i * FE_CG_SIZE));
     FE_TRY(d->ops->memory.download(d, sizeof scalar, l->scalar, scalar));
+    if (l->clears) FE_TRY(d->ops->memory.zero(d, l->n * sizeof *l->w, l->w)); /* it may have ended early */
     return largest_of(scalar, lambda);
 }
 
-static size_t stride_of(size_t length) { return (length + 15) / 8 * 8; }
-
-size_t fe_lanczos_bytes(size_t length)
+size_t fe_lanczos_numbers(const fe_setup *k)
 {
-    return (N_VECTOR * stride_of(length) + (STEPS + 1) * FE_CG_SIZE) * sizeof(double);
+    const size_t ghosts = k->level == 0 && k->m->comm->size > 1 ? (size_t)k->m->problem->view.n_local : 0;
+    return (STEPS + 1) * FE_CG_SIZE + 3 * ghosts;
 }
 
-fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, void *memory,
-                           const fe_operator *A, const fe_operator *inverse, double *lambda)
+fe_status fe_lanczos_bound(fe_setup *k, double *memory)
 {
-    lanczos l = {.d = d, .comm = comm, .n = n, .scalar = (double *)memory + N_VECTOR * stride_of(length)};
-    double **vectors[N_VECTOR] = {&l.r, &l.z, &l.w, &l.s};
-    for (int i = 0; i < N_VECTOR; i++) *vectors[i] = (double *)memory + (size_t)i * stride_of(length);
-    return run(&l, A, inverse, lambda);
+    fe_multigrid *m = k->m;
+    lanczos l = {.m = m,
+                 .comm = k->shared ? m->comm : NULL,
+                 .level = k->level,
+                 .n = (size_t)k->n * (size_t)k->block,
+                 .scalar = memory,
+                 .exchanged = m->comm->size > 1 ? memory + (STEPS + 1) * FE_CG_SIZE : NULL};
+    if (k->level == 0) {
+        l.r = m->b, l.z = m->x, l.w = m->product, l.s = m->direction;
+        l.clears = !(m->single->traits & FE_STORES);
+    } else {
+        const fe_coarse_level *own = &m->coarse[k->level - 1];
+        l.r = own->b, l.z = own->x, l.w = own->y, l.s = own->r;
+    }
+    return run(&l, &k->lambda);
 }

@@ -15,15 +15,6 @@ void fe_chebyshev_sweeps(double lambda, double ratio, int degree, fe_sweep *swee
     }
 }
 
-fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y)
-{
-    fe_problem elastic = *m->problem;
-    elastic.view.elastic = 1;
-    FE_TRY(fe_apply(&elastic, m->assembly, m->work, m->comm, m->assembly->jacvec,
-                    FE_PHASE_PRECONDITION_PRODUCT, x, y));
-    return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
-}
-
 fe_problem fe_multigrid_single(const fe_multigrid *m)
 {
     fe_problem elastic = *m->problem;
@@ -32,15 +23,16 @@ fe_problem fe_multigrid_single(const fe_multigrid *m)
     return elastic;
 }
 
-/* The product of m->x in m->product, which is clear before. Whoever reads it last clears it again, which
- * saves a pass over memory. z [n_local][3] is scratch. */
-static fe_status fine_product(fe_multigrid *m, double *z)
+/* y, which is zero before, becomes the product of x. z [n_local][3] is scratch. */
+static fe_status fine_product_of(fe_multigrid *m, float *x, float *y, double *z)
 {
     const fe_problem elastic = fe_multigrid_single(m);
     FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, m->comm, m->single->jacvec,
-                                   FE_PHASE_PRECONDITION_PRODUCT, m->x, m->product, z));
+                                   FE_PHASE_PRECONDITION_PRODUCT, x, y, z));
     return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
 }
+/* That of m->x in m->product. Whoever reads it last clears it again, which saves a pass over memory. */
+static fe_status fine_product(fe_multigrid *m, double *z) { return fine_product_of(m, m->x, m->product, z); }
 static float *to_clear(const fe_multigrid *m) { return m->single->traits & FE_STORES ? NULL : m->product; }
 
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
@@ -95,27 +87,21 @@ static fe_status gather(const fe_multigrid *m, const fe_coarse_level *l)
     return fe_block_ops_of(d)->narrow(d, n, l->gathered, l->b);
 }
 
-fe_status fe_multigrid_coarse_product(fe_multigrid *m, int at, const double *x, double *y)
+fe_status fe_multigrid_level_product(fe_multigrid *m, int level, float *x, float *y, double *exchanged)
 {
-    fe_device *d = m->device;
-    const fe_coarse_level *l = &m->coarse[at];
-    const size_t n = 6 * (size_t)l->A.n_row;
-    FE_TRY(fe_block_ops_of(d)->narrow(d, n, x, l->x));
-    FE_TRY(refresh(m, l, l->x));
-    FE_TRY(fe_block_ops_of(d)->product(d, &l->A, l->x, l->y));
-    return fe_block_ops_of(d)->widen(d, n, l->y, y);
+    if (level == 0) return fine_product_of(m, x, y, exchanged);
+    const fe_coarse_level *l = &m->coarse[level - 1];
+    FE_TRY(refresh(m, l, x));
+    return fe_block_ops_of(m->device)->product(m->device, &l->A, x, y);
 }
 
-/* A first sweep that goes all the way. */
-fe_status fe_multigrid_coarse_inverse(fe_multigrid *m, int at, const double *x, double *y)
+fe_status fe_multigrid_level_inverse(fe_multigrid *m, int level, const float *x, float *y)
 {
     fe_device *d = m->device;
-    const fe_coarse_level *l = &m->coarse[at];
-    const size_t n = 6 * (size_t)l->A.n_row;
-    const fe_sweep whole = {.new_factor = 1.0f};
-    FE_TRY(fe_block_ops_of(d)->narrow(d, n, x, l->b));
-    FE_TRY(fe_block_ops_of(d)->sweep(d, &l->A, l->inverse, whole, l->b, NULL, l->direction, l->x));
-    return fe_block_ops_of(d)->widen(d, n, l->x, y);
+    const fe_sweep whole = {.new_factor = 1.0f}; /* a first sweep that goes all the way */
+    if (level == 0) return fe_block_ops_of(d)->fine_inverse(d, m->problem->view.n_owned, m->inverse, x, y);
+    const fe_coarse_level *l = &m->coarse[level - 1];
+    return fe_block_ops_of(d)->sweep(d, &l->A, l->inverse, whole, x, NULL, l->direction, y);
 }
 
 /* The level's first sweep follows from its right-hand side alone, so the restriction makes it as well: unless

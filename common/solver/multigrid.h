@@ -76,12 +76,11 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
 /* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's
  * ghosts are overwritten: ghosts of the cycle's own vectors are exchanged there. Only enqueues. */
 fe_status fe_multigrid_apply(void *context, double *r, double *z);
-/* y = K x of the elastic operator that is frozen in it, without its supports. */
-fe_status fe_multigrid_product(fe_multigrid *m, double *x, double *y);
-/* y = A x and y = D^-1 x of coarser level `at`, as the cycle has them: rounded, and with sums in single
- * precision. x and y [rows of A][6] doubles. The level's vectors are scratch. */
-fe_status fe_multigrid_coarse_product(fe_multigrid *m, int at, const double *x, double *y);
-fe_status fe_multigrid_coarse_inverse(fe_multigrid *m, int at, const double *x, double *y);
+/* y = A x and y = D^-1 x of level 0, the finest, or a coarser one, as the cycle has them. y of the finest
+ * level's product is zero before; x's ghosts are refreshed. exchanged [n_local][3]: scratch for that on the
+ * finest level, where there are several ranks. */
+fe_status fe_multigrid_level_product(fe_multigrid *m, int level, float *x, float *y, double *exchanged);
+fe_status fe_multigrid_level_inverse(fe_multigrid *m, int level, const float *x, float *y);
 
 /* The problem as the table m->single and its work see it. */
 fe_problem fe_multigrid_single(const fe_multigrid *m);

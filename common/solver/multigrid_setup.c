@@ -22,49 +22,14 @@ static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->bl
 
 /* --- smoothers --------------------------------------------------------------------------------------- */
 
-static fe_status apply_fine(void *context, double *x, double *y)
-{
-    return fe_multigrid_product(context, x, y);
-}
-
-static fe_status apply_fine_inverse(void *context, double *x, double *y)
-{
-    fe_multigrid *m = context;
-    return m->device->ops->block.apply(m->device, m->problem->view.n_owned, m->inverse, x, y);
-}
-
-static fe_status apply_coarse(void *context, double *x, double *y)
-{
-    const fe_setup *k = context;
-    return fe_multigrid_coarse_product(k->m, k->level - 1, x, y);
-}
-
-static fe_status apply_coarse_inverse(void *context, double *x, double *y)
-{
-    const fe_setup *k = context;
-    return fe_multigrid_coarse_inverse(k->m, k->level - 1, x, y);
-}
-
-static fe_status find_bound(fe_setup *k, void *memory)
-{
-    fe_multigrid *m = k->m;
-    const size_t n = (size_t)k->n * (size_t)k->block, length = (size_t)k->A.n_column * (size_t)k->block;
-    const fe_operator coarse = {.apply = apply_coarse, .context = k},
-                      coarse_inverse = {.apply = apply_coarse_inverse, .context = k},
-                      fine = {.apply = apply_fine, .context = m},
-                      fine_inverse = {.apply = apply_fine_inverse, .context = m};
-    return fe_lanczos_bound(k->d, k->shared ? m->comm : NULL, n, length, memory, k->level ? &coarse : &fine,
-                            k->level ? &coarse_inverse : &fine_inverse, &k->lambda);
-}
-
 static fe_status bound_spectrum(fe_setup *k, int coarser)
 {
     fe_multigrid *m = k->m;
-    void *memory = NULL;
-    fe_status status = fe_device_allocate(k->d, fe_lanczos_bytes((size_t)k->A.n_column * (size_t)k->block), 1,
-                                          "Lanczos vectors", &memory);
+    double *memory = NULL;
+    fe_status status = fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method",
+                                          (void **)&memory);
     if (k->shared) status = fe_ranks_agree(k, status, NULL);
-    if (status == FE_OK) status = find_bound(k, memory);
+    if (status == FE_OK) status = fe_lanczos_bound(k, memory);
     if (memory) k->d->ops->memory.release(k->d, memory);
     FE_TRY(status);
     m->report.lambda[k->level] = k->lambda;

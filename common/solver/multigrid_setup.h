@@ -3,7 +3,6 @@
 #ifndef FE_MULTIGRID_SETUP_H
 #define FE_MULTIGRID_SETUP_H
 
-#include "common/solver/krylov.h"
 #include "common/solver/multigrid.h"
 #include "common/solver/sparse.h"
 #include "have/cuda.h"
@@ -127,12 +126,11 @@ extern const fe_setup_steps fe_setup_cuda;
  * that have a row of the identity. */
 fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular);
 
-/* Upper bound of the largest eigenvalue of D^-1 A: 1.05 times that of 12 Lanczos steps from a fixed start.
- * Vectors of n numbers (with ghosts: length) on the device; comm NULL: on this rank alone. memory: zeroed, on
- * the device. */
-size_t fe_lanczos_bytes(size_t length);
-fe_status fe_lanczos_bound(fe_device *d, fe_comm *comm, size_t n, size_t length, void *memory,
-                           const fe_operator *A, const fe_operator *inverse, double *lambda);
+/* k->lambda: upper bound of the largest eigenvalue of the level's D^-1 A as the cycle has it, 1.05 times that
+ * of 12 Lanczos steps from a fixed start. They need what the cycle has of the level, whose vectors are scratch,
+ * and so many doubles of memory on the device. */
+size_t fe_lanczos_numbers(const fe_setup *k);
+fe_status fe_lanczos_bound(fe_setup *k, double *memory);
 
 #ifdef __cplusplus
 }
