@@ -44,7 +44,8 @@ bench *bench_open(const fe_mesh *mesh, const scene *s, const char *group);
 bench *bench_open_bare(const fe_mesh *mesh, const scene *s, const char *group);
 void bench_close(bench *t);
 
-/* y = K x in double precision of the elastic operator that is frozen in the preconditioner, without supports. */
+/* y = K x in double precision of the elastic operator that is frozen in the preconditioner, without supports.
+ */
 fe_status elastic_product(bench *t, double *x, double *y);
 /* The same with its supports, an fe_operator's apply with a bench as context. */
 fe_status apply_elastic(void *context, double *x, double *y);

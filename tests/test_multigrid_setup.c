@@ -33,16 +33,21 @@ static void *copy(const fe_setup *k, size_t n, size_t size, const void *memory)
     return host;
 }
 
-/* Largest difference over the largest number. */
-static fe_status compare(const char *what, int level, size_t n, const fe_setup *a, const double *x,
-                         const fe_setup *b, const double *y, double most)
+/* Largest difference over the largest number, of numbers in host memory, which is freed. */
+static fe_status compare_numbers(const char *what, int level, size_t n, double *p, double *q, double most)
 {
-    double *p = copy(a, n, sizeof *p, x), *q = copy(b, n, sizeof *q, y), error = 0.0, size = 0.0;
+    double error = 0.0, size = 0.0;
     for (size_t i = 0; i < n; i++) error = fmax(error, fabs(p[i] - q[i])), size = fmax(size, fabs(p[i]));
     free(p), free(q);
     return error <= most * size
                ? FE_OK
                : fe_fail(FE_FAILED, "level %d: %s differ by %.2e of the largest", level, what, error / size);
+}
+
+static fe_status compare(const char *what, int level, size_t n, const fe_setup *a, const double *x,
+                         const fe_setup *b, const double *y, double most)
+{
+    return compare_numbers(what, level, n, copy(a, n, sizeof *x, x), copy(b, n, sizeof *y, y), most);
 }
 
 static fe_status compare_ints(const char *what, int level, size_t n, size_t size, const fe_setup *a,
@@ -59,6 +64,24 @@ static fe_status compare_counts(const char *what, int level, int a, int b)
     return a == b ? FE_OK : fe_fail(FE_FAILED, "level %d: %d and %d %s", level, a, b, what);
 }
 
+/* Values of A in the order of its blocks, in host memory. */
+static double *values_of(const fe_setup *k, const fe_sparse *A)
+{
+    const size_t n = (size_t)A->n_block, size = (size_t)(A->rows * A->columns), rows = (size_t)A->rows;
+    if (!A->place) return copy(k, n * size, sizeof(double), A->value);
+    int *place = copy(k, n, sizeof *place, A->place), most = 0;
+    for (size_t i = 0; i < n; i++) most = place[i] > most ? place[i] : most;
+    double *from = copy(k, ((size_t)most + 1) * size, sizeof *from, A->value),
+           *to = calloc(n * size + 1, sizeof *to);
+    if (!to) abort();
+    for (size_t i = 0; i < n * size; i++) {
+        const size_t r = i % size / (size_t)A->columns, c = i % (size_t)A->columns;
+        to[i] = from[(size_t)place[i / size] * size + c * rows + r];
+    }
+    free(place), free(from);
+    return to;
+}
+
 static fe_status compare_matrices(const char *what, const fe_setup *a, const fe_sparse *A, const fe_setup *b,
                                   const fe_sparse *B)
 {
@@ -69,7 +92,8 @@ static fe_status compare_matrices(const char *what, const fe_setup *a, const fe_
     FE_TRY(compare_counts("blocks", level, A->n_block, B->n_block));
     FE_TRY(compare_ints(what, level, n + 1, sizeof *A->first, a, A->first, b, B->first));
     FE_TRY(compare_ints(what, level, blocks, sizeof *A->column, a, A->column, b, B->column));
-    return compare(what, level, blocks * (size_t)(A->rows * A->columns), a, A->value, b, B->value, 1e-11);
+    return compare_numbers(what, level, blocks * (size_t)(A->rows * A->columns), values_of(a, A),
+                           values_of(b, B), 1e-11);
 }
 
 /* --- aggregates -------------------------------------------------------------------------------------- */

@@ -58,7 +58,8 @@ typedef struct fe_block_ops {
      * x as doubles; then direction and x are undefined afterwards. */
     fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
                             const float *Ax, float *direction, float *x, float *clear, double *out);
-    fe_status (*fine_inverse)(fe_device *d, int n, const float *inverse, const float *x, float *y); /* D^-1 x */
+    fe_status (*fine_inverse)(fe_device *d, int n, const float *inverse, const float *x,
+                              float *y); /* D^-1 x */
     fe_status (*fine_residual)(fe_device *d, int n, const float *b, const float *Ax,
                                float *r); /* r = b - A x of n nodes */
     /* coarse = R (r - Ax), where Ax may be NULL: zero; then, unless `first` is NULL, the sweep with coarse as

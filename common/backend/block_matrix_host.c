@@ -120,8 +120,7 @@ static fe_status fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep 
 static fe_status fine_inverse(fe_device *d, int n, const float *inverse, const float *x, float *y)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (int i = 0; i < n; i++)
-        fe_apply_six(inverse + 6 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+    for (int i = 0; i < n; i++) fe_apply_six(inverse + 6 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
     return FE_OK;
 }
 

@@ -36,7 +36,7 @@ fe_status fe_scratch_bytes(fe_scratch *s, size_t bytes, void **memory)
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     int last = s->n_chunk - 1;
     if (s->chunk[last].bytes - s->chunk[last].used < bytes) {
-        const size_t least = s->chunk[0].bytes / 2;
+        const size_t least = s->chunk[0].bytes / 4;
         FE_TRY(add_chunk(s, bytes > least ? bytes : least));
         last++;
     }

@@ -210,9 +210,10 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
     FE_TRY(fe_scratch_take(s, 2, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)n + 1, &A->first));
+    const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
     FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<false>, p->view, n_corner, *A, spare, found);
-    FE_TRY(fe_sparse_open_cuda(s, A));
+    FE_TRY(fe_sparse_open_over_cuda(s, mark, A));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node has more than %d neighbours",

@@ -1,6 +1,6 @@
 /* The Lanczos recurrence in the form of conjugate gradients, whose factors are the tridiagonal matrix: Saad,
- * Iterative Methods, 6.7.3. Vectors are of floats and sums in double precision, as in the cycle; the host reads
- * the factors once, at the end. */
+ * Iterative Methods, 6.7.3. Vectors are of floats and sums in double precision, as in the cycle; the host
+ * reads the factors once, at the end. */
 #include "common/algebra/conjugate.h"
 #include "common/solver/multigrid_setup.h"
 

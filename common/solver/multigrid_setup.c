@@ -26,8 +26,8 @@ static fe_status bound_spectrum(fe_setup *k, int coarser)
 {
     fe_multigrid *m = k->m;
     double *memory = NULL;
-    fe_status status = fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method",
-                                          (void **)&memory);
+    fe_status status =
+        fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method", (void **)&memory);
     if (k->shared) status = fe_ranks_agree(k, status, NULL);
     if (status == FE_OK) status = fe_lanczos_bound(k, memory);
     if (memory) k->d->ops->memory.release(k->d, memory);

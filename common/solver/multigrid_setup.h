@@ -127,8 +127,8 @@ extern const fe_setup_steps fe_setup_cuda;
 fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular);
 
 /* k->lambda: upper bound of the largest eigenvalue of the level's D^-1 A as the cycle has it, 1.05 times that
- * of 12 Lanczos steps from a fixed start. They need what the cycle has of the level, whose vectors are scratch,
- * and so many doubles of memory on the device. */
+ * of 12 Lanczos steps from a fixed start. They need what the cycle has of the level, whose vectors are
+ * scratch, and so many doubles of memory on the device. */
 size_t fe_lanczos_numbers(const fe_setup *k);
 fe_status fe_lanczos_bound(fe_setup *k, double *memory);
 

@@ -30,9 +30,8 @@ static level level_of(const fe_setup *k)
     return l;
 }
 
-/* Per node: its blocks of the matrix, of P, of its product with A and of the transpose, with what sorts them.
- */
-enum { BYTES_PER_NODE = 9000 };
+/* Per node: its blocks of the matrix, of P and of its product with A, with what sorts them. */
+enum { BYTES_PER_NODE = 7000 };
 
 static fe_status open_cuda(fe_setup *k)
 {
@@ -288,7 +287,7 @@ static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const
 
 static fe_status keep_ints(const fe_setup *k, size_t n, const int *x, const int **kept)
 {
-    FE_TRY(fe_device_allocate(k->d, n, sizeof *x, "multigrid matrix", (void **)kept));
+    FE_TRY(fe_device_reserve(k->d, n, sizeof *x, "multigrid matrix", (void **)kept));
     CUDA_TRY(
         cudaMemcpyAsync((void *)*kept, x, n * sizeof *x, cudaMemcpyDeviceToDevice, fe_cuda_stream(k->d)));
     return FE_OK;
@@ -303,7 +302,8 @@ template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_spar
     __shared__ double entry[TOGETHER][N + 1];
     __shared__ float scale[TOGETHER];
     const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, A.n_block - first);
-    for (int t = threadIdx.x; t < N * n; t += THREADS) entry[t / N][t % N] = A.value[(size_t)N * first + t];
+    for (int t = threadIdx.x; t < N * n; t += THREADS)
+        entry[t / N][fe_sparse_number_place(A, t % N)] = fe_sparse_number(A, first + t / N, t % N);
     __syncthreads();
     if (threadIdx.x < n) {
         double largest = 0.0;
@@ -332,8 +332,8 @@ static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *k
     *kept = empty;
     FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
     FE_TRY(keep_ints(k, n, A->column, &kept->column));
-    FE_TRY(fe_device_allocate(k->d, n * (size_t)FE_BLOCK_STRIDE(size), sizeof *value, "multigrid matrix",
-                              (void **)&value));
+    FE_TRY(fe_device_reserve(k->d, n * (size_t)FE_BLOCK_STRIDE(size), sizeof *value, "multigrid matrix",
+                             (void **)&value));
     kept->value = value;
     if (size == 18)
         FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<18>, *A, value);

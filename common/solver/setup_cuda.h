@@ -102,8 +102,22 @@ FE_BODY void fe_keep_list(const int *list, int n, const fe_sparse &A, int i, int
     if (threadIdx.x % 32 == 0) fe_keep_count(A, i, n, n > FE_ROW_SLOTS, found);
 }
 
+/* Number `at` of block k, in the order in which the block lies in memory, and its place in the block's rows.
+ */
+FE_BODY double fe_sparse_number(const fe_sparse &A, int k, int at)
+{
+    return A.value[(size_t)(A.place ? A.place[k] : k) * (A.rows * A.columns) + at];
+}
+FE_BODY int fe_sparse_number_place(const fe_sparse &A, int at)
+{
+    return A.place ? at % A.rows * A.columns + at / A.rows : at;
+}
+
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
+/* The same after `spare` for A's rows, which was taken last, at `mark`. Its memory is taken back, mostly:
+ * `spare` can be read until the values are set. */
+fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A);
 /* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
 fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
 /* C = A B, in scratch memory. shared: C gets room for the rows of ghosts of this set-up's level,
@@ -116,7 +130,7 @@ fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, co
 /* k->P of the tentative prolongator T, in scratch memory; also its rows of ghosts. FE_OUT_OF_MEMORY where a
  * node meets too many aggregates for the device. */
 fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T);
-/* T = A^T, in scratch memory. */
+/* T = A^T, in scratch memory: with places in A's values, which are not copied. A has no such places. */
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
 
 /* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]. */

@@ -7,8 +7,18 @@ enum { THREADS = 128, WARP = 32 };
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
 {
     FE_TRY(fe_scratch_starts(s, A->n_row, A->first, &A->n_block));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &A->column));
-    return fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &A->value);
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &A->value));
+    return fe_scratch_take(s, (size_t)A->n_block, &A->column);
+}
+
+fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A)
+{
+    const size_t spare = (size_t)A->n_row * FE_SPARE * sizeof *A->column;
+    FE_TRY(fe_scratch_starts(s, A->n_row, A->first, &A->n_block));
+    const size_t n = (size_t)A->n_block * A->rows * A->columns;
+    if (n * sizeof *A->value >= spare && fe_scratch_now(s).chunk == mark.chunk) fe_scratch_return(s, mark);
+    FE_TRY(fe_scratch_take(s, n, &A->value));
+    return fe_scratch_take(s, (size_t)A->n_block, &A->column);
 }
 
 /* A warp per row. */
@@ -127,7 +137,8 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
 {
     for (int t = member; t < n; t += TEAM) w->has[t] = 0;
     for (int t = member; t < count * R * K; t += TEAM)
-        w->a[t / (R * K)][t % (R * K)] = A.value[(size_t)k0 * (R * K) + t];
+        w->a[t / (R * K)][fe_sparse_number_place(A, t % (R * K))] =
+            fe_sparse_number(A, k0 + t / (R * K), t % (R * K));
     if (member < count) {
         const int *const row = B.first + A.column[k0 + member];
         w->first[member] = row[0], w->n[member] = row[1] - row[0];
@@ -342,10 +353,11 @@ static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
     FE_TRY(fe_scratch_take(s, 2, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)(shared ? A->n_column : A->n_row) + 1, &C->first));
+    const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row * FE_SPARE, &spare));
     FE_TRY(find_columns<false>(d, A, B, C, spare, found));
     if (shared) FE_TRY(fe_ghost_counts(shared, C));
-    FE_TRY(fe_sparse_open_cuda(s, C));
+    FE_TRY(shared ? fe_sparse_open_cuda(s, C) : fe_sparse_open_over_cuda(s, mark, C));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
@@ -385,30 +397,23 @@ __global__ void transpose_keys(fe_sparse A, uint64_t *key, int *place, int *row_
     }
 }
 
-/* A thread per number of T, whose blocks are 6 times COLUMNS. */
-template <int COLUMNS>
-__global__ void transpose_values(fe_sparse A, const int *place, const int *row_of, fe_sparse T)
+__global__ void transpose_places(int n, const int *place, const int *row_of, fe_sparse T)
 {
-    enum { SIZE = 6 * COLUMNS };
-    const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
-    if (t >= (size_t)A.n_block * SIZE) return;
-    const size_t to = t / SIZE, from = place[to];
-    const int at = (int)(t % SIZE), r = at / COLUMNS, c = at % COLUMNS;
-    if (at == 0) T.column[to] = row_of[from];
-    T.value[t] = A.value[from * SIZE + c * 6 + r];
+    const int t = blockIdx.x * THREADS + threadIdx.x;
+    if (t < n) T.place[t] = place[t], T.column[t] = row_of[place[t]];
 }
 
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T)
 {
     fe_device *d = s->d;
-    const fe_sparse empty = {A->n_column, A->n_row, A->columns, A->rows};
     uint64_t *key;
     int *place, *row_of;
-    *T = empty;
+    *T = {A->n_column, A->n_row, A->columns, A->rows};
+    T->value = A->value;
     FE_TRY(fe_scratch_take(s, (size_t)T->n_row + 1, &T->first));
     FE_TRY(d->ops->memory.zero(d, ((size_t)T->n_row + 1) * sizeof *T->first, T->first));
     FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &T->column));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &T->value));
+    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &T->place));
     const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &key));
     FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &place));
@@ -416,11 +421,7 @@ fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse 
     FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, transpose_keys, *A, key, place, row_of, T->first + 1);
     FE_TRY(fe_scratch_starts(s, T->n_row, T->first, &T->n_block));
     FE_TRY(fe_scratch_sort(s, A->n_block, fe_bits_of(A->n_column), &key, &place));
-    const size_t n = (size_t)A->n_block * A->rows * A->columns;
-    if (A->rows == 3)
-        FE_LAUNCH(d, n, THREADS, transpose_values<3>, *A, place, row_of, *T);
-    else
-        FE_LAUNCH(d, n, THREADS, transpose_values<6>, *A, place, row_of, *T);
+    FE_LAUNCH(d, A->n_block, THREADS, transpose_places, A->n_block, place, row_of, *T);
     fe_scratch_return(s, mark);
     return FE_OK;
 }

@@ -16,6 +16,7 @@ typedef struct fe_sparse {
     int *first;          /* [n_row + 1] */
     int *column;         /* [first[n_row]] ascending in each row */
     double *value;       /* [first[n_row]][rows][columns] */
+    int *place;          /* NULL; or block k is the transpose of block place[k] of value (on the device) */
 } fe_sparse;
 
 /* Zeroed memory like fe_allocate's, but all threads touch it first: for large arrays. */
