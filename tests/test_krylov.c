@@ -289,7 +289,8 @@ static void test_noise(void **state)
 }
 
 /* A product that adds to what has to be clear, unless a device computes an iteration too many behind a
- * breakdown. */
+ * breakdown. What it adds to the HELD first entries is nonsense, which the solver has to take for zero. */
+enum { HELD = 5 };
 static int wants_clear;
 static fe_status adding_apply(void *context, double *x, double *y)
 {
@@ -300,7 +301,7 @@ static fe_status adding_apply(void *context, double *x, double *y)
     for (int i = 0; i < m->n; i++) assert_true(sum[i] == 0.0 || !wants_clear);
     FE_TRY(dense_apply(context, x, y));
     FE_TRY(m->device->ops->memory.download(m->device, bytes, y, product));
-    for (int i = 0; i < m->n; i++) sum[i] += product[i];
+    for (int i = 0; i < m->n; i++) sum[i] += i < HELD ? 1e3 * uniform() : product[i];
     return m->device->ops->memory.upload(m->device, bytes, sum, y);
 }
 static fe_status refused_apply(void *context, double *x, double *y)
@@ -315,11 +316,19 @@ static void negate(dense *m)
         for (int j = 0; j < m->n; j++) m->A[i][j] = -m->A[i][j];
 }
 
-/* CG clears what it adds to, in every iteration, and again after a solve that broke down. */
+/* CG clears what it adds to, in every iteration, and again after a solve that broke down; held entries. */
 static void test_cg_adds(void **state)
 {
     dense_run *t = dense_open(dense_backend(state), MOST, 0, 0);
-    t->other = (fe_operator){.apply = refused_apply, .context = &t->A, .add = adding_apply};
+    uint8_t held[MOST] = {0}, *on_device;
+    for (int i = 0; i < HELD; i++) {
+        held[i] = 1, t->right[i] = 0;
+        for (int j = 0; j < MOST; j++) t->A.A[i][j] = t->A.A[j][i] = i == j;
+    }
+    dense_exact(&t->A, t->right, t->exact);
+    must(fe_device_upload(t->device, MOST, 1, held, "test", (void **)&on_device));
+    t->other =
+        (fe_operator){.apply = refused_apply, .context = &t->A, .add = adding_apply, .held = on_device};
     for (int solve = 0; solve < 4; solve++) {
         wants_clear = solve != 2;
         if (solve == 2) negate(&t->A);

@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
 template <typename T>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     cg_update(size_t n, const double *from, const T *__restrict__ u, T *__restrict__ w, bool clear,
-              T *__restrict__ p, T *__restrict__ s, T *__restrict__ x, T *__restrict__ r, double *partial,
-              unsigned *finished, double *to)
+              const uint8_t *__restrict__ held, T *__restrict__ p, T *__restrict__ s, T *__restrict__ x,
+              T *__restrict__ r, double *partial, unsigned *finished, double *to)
 {
     const fe_cg_step step = fe_cg_step_of(from);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     const T alpha = (T)step.alpha, beta = (T)step.beta, zero = 0;
     const size_t stride = gridDim.x * (size_t)THREADS;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n; i += stride) {
-        const T si = beta != zero ? w[i] + beta * s[i] : w[i];
+        const T wi = held && held[i] ? zero : w[i], si = beta != zero ? wi + beta * s[i] : wi;
         const T ri = r[i] - alpha * si;
         s[i] = si, r[i] = ri;
         if (clear) w[i] = zero;
@@ -112,11 +112,11 @@ static fe_status sums(fe_device *d, size_t n, const T *r, const T *u, const T *w
 }
 
 template <typename T>
-static fe_status update(fe_device *d, size_t n, const double *from, const T *u, T *w, int clear, T *p, T *s,
-                        T *x, T *r, double *to)
+static fe_status update(fe_device *d, size_t n, const double *from, const T *u, T *w, int clear,
+                        const uint8_t *held, T *p, T *s, T *x, T *r, double *to)
 {
     cuda_device *c = self(d);
-    cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, clear, p, s, x, r, c->cg_partial,
+    cg_update<<<blocks_of(n), THREADS, 0, c->stream>>>(n, from, u, w, clear, held, p, s, x, r, c->cg_partial,
                                                        c->cg_finished, to);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
@@ -129,9 +129,10 @@ extern "C" fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, co
 }
 
 extern "C" fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w,
-                                       int clear, double *p, double *s, double *x, double *r, double *to)
+                                       int clear, const uint8_t *held, double *p, double *s, double *x,
+                                       double *r, double *to)
 {
-    return update(d, n, from, u, w, clear, p, s, x, r, to);
+    return update(d, n, from, u, w, clear, held, p, s, x, r, to);
 }
 
 extern "C" fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u,
@@ -143,5 +144,5 @@ extern "C" fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r
 extern "C" fe_status fe_cuda_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear,
                                             float *s, float *r, double *to)
 {
-    return update<float>(d, n, from, NULL, w, clear, NULL, s, NULL, r, to);
+    return update<float>(d, n, from, NULL, w, clear, NULL, NULL, s, NULL, r, to);
 }

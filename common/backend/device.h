@@ -117,11 +117,12 @@ typedef struct fe_column_operations {
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
     /* One iteration of conjugate gradients (conjugate.h): out[0] = r·u and out[1] = w·u in one pass; and the
      * update of p, s, x and r with the scalars `from`, which leaves those of the next iteration, r·r of this
-     * rank among them, in `to`. With `clear` w becomes zero, unless the iterations have ended. */
+     * rank among them, in `to`. With `clear` w becomes zero, unless the iterations have ended. Where held [n]
+     * is 1, w counts as zero; u is. held NULL: nowhere. */
     fe_status (*cg_sums)(fe_device *d, size_t n, const double *r, const double *u, const double *w,
                          double *out);
     fe_status (*cg_update)(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                           double *p, double *s, double *x, double *r, double *to);
+                           const uint8_t *held, double *p, double *s, double *x, double *r, double *to);
     /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. */
     fe_status (*lanczos_sums)(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                               double *out);

@@ -42,7 +42,7 @@ fe_status fe_host_delayed_finish(fe_device *d, int j, int restart, double *works
 fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
                           double *out);
 fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                            double *p, double *s, double *x, double *r, double *to);
+                            const uint8_t *held, double *p, double *s, double *x, double *r, double *to);
 fe_status fe_host_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                                double *out);
 fe_status fe_host_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,

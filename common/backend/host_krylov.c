@@ -290,7 +290,7 @@ fe_status fe_host_lanczos_update(fe_device *d, size_t n, const double *from, flo
 }
 
 fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                            double *p, double *s, double *x, double *r, double *to)
+                            const uint8_t *held, double *p, double *s, double *x, double *r, double *to)
 {
     fe_cg_step step;
     FE_TRY(begin_update(d, n, from, &step, to));
@@ -301,7 +301,8 @@ fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const do
     for (size_t b = 0; b < n_block(n); b++) {
         const size_t first = b * BLOCK, end = first + block_rows(n, b);
         for (size_t i = first; i < end; i++) {
-            s[i] = beta != 0.0 ? w[i] + beta * s[i] : w[i];
+            const double wi = held && held[i] ? 0.0 : w[i];
+            s[i] = beta != 0.0 ? wi + beta * s[i] : wi;
             r[i] -= alpha * s[i];
             if (clear) w[i] = 0.0;
         }

@@ -39,7 +39,13 @@ static fe_status supports(fe_solver *s, int *at, double *value)
     }
     qsort(at, (size_t)n, sizeof *at, ascending);
     s->n_fixed = n;
-    return fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&s->fixed);
+    FE_TRY(fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&s->fixed));
+    uint8_t *held = NULL;
+    FE_ALLOCATE(held, s->n, "supports");
+    for (int i = 0; i < n; i++) held[at[i]] = 1;
+    const fe_status status = fe_device_upload(d, s->n, sizeof *held, held, "supports", (void **)&s->held);
+    free(held);
+    return status;
 }
 
 static fe_status loads(fe_solver *s, double *vector)

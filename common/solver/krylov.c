@@ -368,7 +368,8 @@ static fe_status cg_iteration(const piece *at)
     FE_TRY(apply_into(k, &A, k->z, c.w));
     FE_TRY(d->ops->column.cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
     FE_TRY(sum(k, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, at->A->add != NULL, c.p, c.s, at->x, c.r, to));
+    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, at->A->add != NULL,
+                                    at->A->add ? at->A->held : NULL, c.p, c.s, at->x, c.r, to));
     return sum(k, 1, to + FE_CG_SQUARE);
 }
 

@@ -10,8 +10,11 @@ struct fe_krylov_result;
 typedef struct fe_operator {
     fe_status (*apply)(void *context, double *x, double *y);
     void *context;
-    /* The same for a y whose owned entries are zero, which spares apply to clear it. May be NULL. */
+    /* The same for a y whose owned entries are zero, which spares apply to clear it. May be NULL. Where an
+     * entry of held [n] is 1, on the device, the result counts as zero whatever `add` leaves there, which
+     * spares a pass to set it; x is zero there. held NULL: nowhere. */
     fe_status (*add)(void *context, double *x, double *y);
+    const uint8_t *held;
     /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
      * that it may be recorded. 0: it may not. */
     int version;

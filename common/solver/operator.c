@@ -15,13 +15,12 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
     return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, displacement, y);
 }
 
-/* jacvec for a y that is clear. */
+/* jacvec for a y that is clear; supports are left to the caller. */
 static fe_status add_product(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
-    FE_TRY(fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
-                            direction, y));
-    return mask(s, y);
+    return fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
+                            direction, y);
 }
 /* A strategy that stores its result does not need it, and a difference is another product. */
 static int wants_clear(const fe_solver *s)
@@ -185,6 +184,7 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     const fe_operator A = {.apply = fe_solver_apply,
                            .context = s,
                            .add = wants_clear(s) ? add_product : NULL,
+                           .held = s->held,
                            .version = version(s),
                            .poll = poll},
                       jacobi = {.apply = apply_blocks, .context = s},

@@ -34,6 +34,7 @@ typedef struct fe_solver {
 
     int n_fixed; /* owned constrained components, ascending */
     int *fixed;
+    uint8_t *held;     /* [n] 1 at these */
     fe_fixed *by_path; /* [n_path] */
     double **load;     /* [n_path] resident nodal loads, NULL where none */
     int **reaction;    /* [n_reaction] owned components of each reaction */
