@@ -224,7 +224,7 @@ inline void check(group &g, point &p)
     }
     fe_status status = bench_verify(&g.of(p), e.assembly, e.work, p.operation, &p.error);
     if (status != FE_OK) return record(p, status);
-    const double tolerance = bench_tolerance(g.box.precision, g.of(p).share.n_owned);
+    const double tolerance = bench_tolerance(g.box.precision);
     if (p.error > tolerance) return fail_check(p, "error %.3e is above %.0e", p.error, tolerance);
     status = bench_repeat(&g.of(p), e.assembly, e.work, p.operation, BENCH_RUNS, &other);
     if (status != FE_OK) return record(p, status);

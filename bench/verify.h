@@ -10,10 +10,9 @@ extern "C" {
 
 /* A result whose error is above this is recorded with its error and without a time. Tangents in floats are
  * exact to 6e-8. Arithmetic in floats leaves some hundred times as much where a plastic tangent, the small
- * difference of two large terms, meets a distorted element. In single precision coordinates are rounded, too:
- * by 6e-8 of half the mesh, which is many elements long, so the bound grows with the number of nodes across
- * the mesh. At a corner of a box of 128 cells a side, where a node has one element, 7.5e-4 was measured. */
-double bench_tolerance(int precision, int n_node);
+ * difference of two large terms, meets a distorted element. In single precision coordinates are rounded, too.
+ */
+double bench_tolerance(int precision);
 /* A strategy counts as deterministic if so many more runs give the same bits. */
 #define BENCH_RUNS 20
 

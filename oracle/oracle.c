@@ -210,13 +210,14 @@ static void element_strain(const oracle_mesh *mesh, int e, real B[6][24], const 
     }
 }
 
-/* Adds an element's vector f [3 n_corner] to r and its absolute values to scale. */
-static void add_vector(const oracle_mesh *mesh, int e, const real f[24], double *r, double *scale)
+/* Adds an element's vector f [3 n_corner] to r, and the sizes of what it is a sum of to scale. */
+static void add_vector(const oracle_mesh *mesh, int e, const real f[24], const real size[24], double *r,
+                       double *scale)
 {
     for (int c = 0; c < 3 * mesh->n_corner; c++) {
         const int row = 3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3;
         r[row] += (double)f[c];
-        if (scale) scale[row] += (double)fabsl(f[c]);
+        if (scale) scale[row] += (double)size[c];
     }
 }
 
@@ -260,7 +261,7 @@ void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, c
     memset(r, 0, bytes);
     if (scale) memset(scale, 0, bytes);
     for (int e = 0; e < mesh->n_elem; e++) {
-        real f[24] = {0};
+        real f[24] = {0}, size[24] = {0};
         for (int q = 0; q < mesh->n_point; q++) {
             real B[6][24], eps[6], sigma[6], C[6][6];
             oracle_state unused;
@@ -268,9 +269,12 @@ void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, c
             element_strain(mesh, e, B, u, eps);
             return_map(material, eps, &committed[e * mesh->n_point + q], sigma, &unused, C);
             for (int c = 0; c < 3 * mesh->n_corner; c++)
-                for (int i = 0; i < 6; i++) f[c] += volume * B[i][c] * sigma[i];
+                for (int i = 0; i < 6; i++) {
+                    const real term = volume * B[i][c] * sigma[i];
+                    f[c] += term, size[c] += fabsl(term);
+                }
         }
-        add_vector(mesh, e, f, r, scale);
+        add_vector(mesh, e, f, size, r, scale);
     }
 }
 
@@ -295,12 +299,14 @@ void oracle_jacvec(const oracle_mesh *mesh, double (*C)[6][6], const double *v, 
     memset(y, 0, bytes);
     if (scale) memset(scale, 0, bytes);
     for (int e = 0; e < mesh->n_elem; e++) {
-        real K[24][24], f[24] = {0};
+        real K[24][24], f[24] = {0}, size[24] = {0};
         stiffness(mesh, e, C, K);
         for (int b = 0; b < 3 * mesh->n_corner; b++)
-            for (int c = 0; c < 3 * mesh->n_corner; c++)
-                f[b] += K[b][c] * v[3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3];
-        add_vector(mesh, e, f, y, scale);
+            for (int c = 0; c < 3 * mesh->n_corner; c++) {
+                const real term = K[b][c] * v[3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3];
+                f[b] += term, size[b] += fabsl(term);
+            }
+        add_vector(mesh, e, f, size, y, scale);
     }
 }
 

@@ -45,8 +45,9 @@ double oracle_volume(const oracle_mesh *mesh);
 void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[24][24]);
 
 /* r [n_node][3] = sum over elements of sum over q of w det J  B^T sigma, with sigma returned from the
- * committed state at the strain of u. scale [n_node][3], where not NULL, is the sum over elements of
- * |element contribution|: rounding errors are measured against it. The same holds below. */
+ * committed state at the strain of u. scale [n_node][3], where not NULL, is the sum of the
+ * absolute values of all terms w det J B sigma, which may cancel, within an element, too: rounding errors are
+ * measured against it. */
 void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, const oracle_state *committed,
                      const double *u, double *r, double *scale);
 
@@ -54,10 +55,10 @@ void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, c
 void oracle_update(const oracle_mesh *mesh, const oracle_material *material, const oracle_state *committed,
                    const double *u, oracle_state *trial, double (*C)[6][6]);
 
-/* y [n_node][3] = K v with K assembled from C. */
+/* y [n_node][3] = K v with K assembled from C; scale: the sum over elements of |K| |v|. */
 void oracle_jacvec(const oracle_mesh *mesh, double (*C)[6][6], const double *v, double *y, double *scale);
 
-/* d [n_node][3][3]: diagonal blocks of K. */
+/* d [n_node][3][3]: diagonal blocks of K; scale: the sum over elements of their absolute values. */
 void oracle_diagonal(const oracle_mesh *mesh, double (*C)[6][6], double (*d)[3][3], double (*scale)[3][3]);
 
 #endif
