@@ -32,10 +32,12 @@ enum { CHUNK = WARP, NONE = 255 };
 /* Points that differ in their gradients: a Tet4 has one, with all of its volume. */
 FE_BODY constexpr int distinct_points(int kind) { return FE_CORNERS(kind) == 8 ? 8 : 1; }
 
-/* det J grad N of an element's corners at each point, and w / |J|. Numbers without use keep what a half of a
- * warp reads or writes in different banks: eight points of two elements, and eight corners. */
+/* The coordinates of an element's corners, det J grad N of them at each point, and w / |J|. Numbers without
+ * use keep what a half of a warp reads or writes in different banks: eight points of two elements, and eight
+ * corners. */
 template <int KIND> struct shared_element {
     enum { MANY = distinct_points(KIND) > 1 };
+    double x[FE_CORNERS(KIND)][4];
     struct {
         double gradient[FE_CORNERS(KIND)][3], unused[MANY];
     } point[distinct_points(KIND)];
@@ -45,15 +47,14 @@ template <int KIND> struct row_items {
     enum { ELEMENTS = WARP / FE_CORNERS(KIND) };
     double block[WARP][9];
     shared_element<KIND> element[ELEMENTS];
+    int column[CHUNK];               /* of the row's blocks at hand */
     uint8_t corner[ELEMENTS][CHUNK]; /* of an element, whose column the chunk's block has */
 };
 
-/* Point q of an element turned so that the row's node is corner 0. */
-template <int KIND> FE_BODY void share_point(const fe_view *m, int corner, int q, shared_element<KIND> *out)
+/* Point q of an element turned by `turn`, so that the row's node is corner 0. */
+template <int KIND> FE_BODY void share_point(shared_element<KIND> *e, int turn, int q)
 {
-    fe_index node[8];
-    fe_real x[8][3], J[3][3], A[3][3];
-    const fe_element e = fe_element_load(KIND, m, corner >> 3, corner & 7, node, x);
+    fe_real J[3][3], A[3][3];
     const double weight = fe_weight(KIND) * fe_points(KIND) / distinct_points(KIND);
 #pragma unroll
     for (int c = 0; c < 3; c++)
@@ -61,11 +62,12 @@ template <int KIND> FE_BODY void share_point(const fe_view *m, int corner, int q
         for (int j = 0; j < 3; j++) {
             J[c][j] = 0.0;
 #pragma unroll
-            for (int b = 0; b < FE_CORNERS(KIND); b++) J[c][j] += fe_shape_gradient(KIND, b, q, j) * x[b][c];
+            for (int b = 0; b < FE_CORNERS(KIND); b++)
+                J[c][j] += fe_shape_gradient(KIND, b, q, j) * e->x[b][c];
         }
-    out->scale[q] = weight * fe_turn_sign(KIND, e.turn) / fe_cofactor(J, A);
+    e->scale[q] = weight * fe_turn_sign(KIND, turn) / fe_cofactor(J, A);
 #pragma unroll
-    for (int b = 0; b < FE_CORNERS(KIND); b++) fe_corner_gradient(KIND, A, b, q, out->point[q].gradient[b]);
+    for (int b = 0; b < FE_CORNERS(KIND); b++) fe_corner_gradient(KIND, A, b, q, e->point[q].gradient[b]);
 }
 
 /* The block of corners 0 and b. With M the sum over points of scale g h^T, g and h the gradients of the two,
@@ -91,24 +93,30 @@ FE_BODY void compute_block(const fe_j2 *material, const shared_element<KIND> *e,
             block[3 * i + j] = bulk * M[i][j] + shear * M[j][i] + (i == j ? shear * trace : 0.0);
 }
 
-/* n items of row i, the first of which is the first of an element; for the row's blocks from the `start`-th
- * on. */
+/* n items of row i, the first of which is the first of an element; for the n_block blocks of the row in
+ * items->column. */
 template <int KIND>
-FE_BODY void compute_items(const fe_view *m, const fe_sparse *A, int i, int first_item, int n, int start,
+FE_BODY void compute_items(const fe_view *m, int i, int first_item, int n, int n_block,
                            row_items<KIND> *items)
 {
     enum { CORNERS = FE_CORNERS(KIND) };
-    const int lane = threadIdx.x % WARP, own = lane / CORNERS, b = lane % CORNERS, first = A->first[i];
-    const int corner = lane < n ? m->corner[m->corner_first[i] + first_item / CORNERS + own] : 0;
-    if (lane < n && b < distinct_points(KIND)) share_point<KIND>(m, corner, b, &items->element[own]);
+    const int lane = threadIdx.x % WARP, own = lane / CORNERS, b = lane % CORNERS;
+    shared_element<KIND> *const element = &items->element[own];
+    int turn = 0, place = -1;
     for (int t = lane; t < row_items<KIND>::ELEMENTS * CHUNK; t += WARP) (&items->corner[0][0])[t] = NONE;
-    __syncwarp();
     if (lane < n) {
-        const int column = m->conn[fe_corner_place(b, corner & 7, m->ld, corner >> 3)];
-        const int place = fe_find_column(A->column + first, A->first[i + 1] - first, column) - start;
-        if (place >= 0 && place < CHUNK) items->corner[own][place] = (uint8_t)b;
-        compute_block<KIND>(&m->material, &items->element[own], b, items->block[lane]);
+        const int corner = m->corner[m->corner_first[i] + first_item / CORNERS + own];
+        turn = corner & 7;
+        const int column = m->conn[fe_corner_place(b, turn, m->ld, corner >> 3)];
+#pragma unroll
+        for (int c = 0; c < 3; c++) element->x[b][c] = m->x[3 * (size_t)column + c];
+        place = fe_find_column(items->column, n_block, column);
     }
+    __syncwarp();
+    if (place >= 0) items->corner[own][place] = (uint8_t)b;
+    if (lane < n && b < distinct_points(KIND)) share_point<KIND>(element, turn, b);
+    __syncwarp();
+    if (lane < n) compute_block<KIND>(&m->material, element, b, items->block[lane]);
     __syncwarp();
 }
 
@@ -132,20 +140,23 @@ FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_spars
     const int first = A->first[i], n = A->first[i + 1] - first,
               n_item = (m->corner_first[i + 1] - m->corner_first[i]) * FE_CORNERS(KIND);
     for (int start = 0; start < n; start += CHUNK) {
+        const int n_block = n - start < CHUNK ? n - start : CHUNK, lane = threadIdx.x % WARP;
         double sum[9] = {0.0};
+        if (lane < n_block) items->column[lane] = A->column[first + start + lane];
+        __syncwarp();
         for (int from = 0; from < n_item; from += WARP) {
             const int left = n_item - from;
-            compute_items<KIND>(m, A, i, from, left < WARP ? left : WARP, start, items);
+            compute_items<KIND>(m, i, from, left < WARP ? left : WARP, n_block, items);
             add_items<KIND>(items, sum);
             __syncwarp();
         }
-        double *const own = items->block[threadIdx.x % WARP];
+        double *const own = items->block[lane];
         double *const value = A->value + 9 * (size_t)(first + start);
 #pragma unroll
         for (int c = 0; c < 9; c++) own[c] = sum[c]; /* to write the row without gaps */
         __syncwarp();
-        for (int t = threadIdx.x % WARP; t < 9 * (n - start) && t < 9 * CHUNK; t += WARP) {
-            const int column = A->column[first + start + t / 9];
+        for (int t = lane; t < 9 * n_block; t += WARP) {
+            const int column = items->column[t / 9];
             const bool held = fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)column + t % 3];
             value[t] = held ? 0.0 : items->block[t / 9][t % 9];
         }

@@ -303,7 +303,7 @@ template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_spar
     __shared__ float scale[TOGETHER];
     const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, A.n_block - first);
     for (int t = threadIdx.x; t < N * n; t += THREADS)
-        entry[t / N][fe_sparse_number_place(A, t % N)] = fe_sparse_number(A, first + t / N, t % N);
+        entry[t / N][fe_sparse_number_place(A, t % N)] = *fe_sparse_number(A, first + t / N, t % N);
     __syncthreads();
     if (threadIdx.x < n) {
         double largest = 0.0;

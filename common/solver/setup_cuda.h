@@ -104,9 +104,9 @@ FE_BODY void fe_keep_list(const int *list, int n, const fe_sparse &A, int i, int
 
 /* Number `at` of block k, in the order in which the block lies in memory, and its place in the block's rows.
  */
-FE_BODY double fe_sparse_number(const fe_sparse &A, int k, int at)
+FE_BODY const double *fe_sparse_number(const fe_sparse &A, int k, int at)
 {
-    return A.value[(size_t)(A.place ? A.place[k] : k) * (A.rows * A.columns) + at];
+    return A.value + (size_t)(A.place ? A.place[k] : k) * (A.rows * A.columns) + at;
 }
 FE_BODY int fe_sparse_number_place(const fe_sparse &A, int at)
 {

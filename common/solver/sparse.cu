@@ -2,6 +2,8 @@
 #include "common/solver/multigrid_ranks.h"
 #include "common/solver/setup_cuda.h"
 
+#include <cuda_pipeline.h>
+
 enum { THREADS = 128, WARP = 32 };
 
 fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
@@ -137,8 +139,9 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
 {
     for (int t = member; t < n; t += TEAM) w->has[t] = 0;
     for (int t = member; t < count * R * K; t += TEAM)
-        w->a[t / (R * K)][fe_sparse_number_place(A, t % (R * K))] =
-            fe_sparse_number(A, k0 + t / (R * K), t % (R * K));
+        __pipeline_memcpy_async(&w->a[t / (R * K)][fe_sparse_number_place(A, t % (R * K))],
+                                fe_sparse_number(A, k0 + t / (R * K), t % (R * K)), sizeof(double));
+    __pipeline_commit(); /* they arrive while columns are looked for */
     if (member < count) {
         const int *const row = B.first + A.column[k0 + member];
         w->first[member] = row[0], w->n[member] = row[1] - row[0];
@@ -170,6 +173,7 @@ FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, 
         if (member < n) w->start[member + 1] = sum;
         if (member == 0) w->start[0] = 0;
     }
+    __pipeline_wait_prior(0);
     WAIT(TEAM);
 }
 
