@@ -4,6 +4,8 @@
 #include "common/solver/rigid_modes.h"
 #include "common/solver/setup_cuda.h"
 
+#include <cuda_pipeline.h>
+
 enum { THREADS = 128, WARP = 32, TEAMS = THREADS / WARP, MOST = 128 };
 
 /* The aggregate of a node and where its block of T is; -1: it has none. */
@@ -44,19 +46,26 @@ template <int BLOCK> struct row {
     unsigned has[MOST];
 };
 
-/* Opens `count` blocks of A's row from the k0-th on; the row of P has n. */
+/* `count` blocks of A's row from the k0-th on begin to arrive. */
+template <int BLOCK> FE_BODY void fetch_blocks(row<BLOCK> *w, const fe_sparse &A, int k0, int count)
+{
+    __syncwarp();
+    for (int t = threadIdx.x % WARP; t < count * BLOCK * BLOCK; t += WARP)
+        __pipeline_memcpy_async(w->a + t, A.value + (size_t)k0 * (BLOCK * BLOCK) + t, sizeof(double));
+    __pipeline_commit();
+}
+
+/* Where they belong in a row of P with n blocks; they have arrived afterwards. */
 template <int BLOCK>
 FE_BODY void open_blocks(row<BLOCK> *w, const fe_sparse &A, const fe_sparse &T, int k0, int count, int n)
 {
     const int lane = threadIdx.x % WARP;
-    __syncwarp();
     for (int t = lane; t < n; t += WARP) w->has[t] = 0;
-    for (int t = lane; t < count * BLOCK * BLOCK; t += WARP)
-        w->a[t] = A.value[(size_t)k0 * (BLOCK * BLOCK) + t];
     __syncwarp();
     const int2 block = lane < count ? tentative_block(T, A.column[k0 + lane]) : make_int2(-1, 0);
     w->place[lane] = block.y;
     if (block.x >= 0) atomicOr(w->has + fe_find_column(w->column, n, block.x), 1u << lane);
+    __pipeline_wait_prior(0);
     __syncwarp();
 }
 
@@ -86,6 +95,8 @@ __global__ void __launch_bounds__(THREADS)
     if (i >= A.n_row) return;
     row<BLOCK> *const w = rows + threadIdx.x / WARP;
     const int begin = A.first[i], end = A.first[i + 1], first = P.first[i], n = P.first[i + 1] - first;
+    if (n == 0) return;
+    fetch_blocks<BLOCK>(w, A, begin, end - begin < WARP ? end - begin : WARP);
     list_aggregates(A, T, i, w->list);
     fe_list_sort(w->list, n, w->column);
     for (int p0 = 0; p0 < n; p0 += AT_ONCE) {
@@ -93,8 +104,9 @@ __global__ void __launch_bounds__(THREADS)
         const bool is_one = p < n && lane < 6 * AT_ONCE;
         double sum[BLOCK] = {};
         for (int k0 = begin; k0 < end; k0 += WARP) {
-            if (p0 == 0 || end - begin > WARP)
-                open_blocks<BLOCK>(w, A, T, k0, end - k0 < WARP ? end - k0 : WARP, n);
+            const int count = end - k0 < WARP ? end - k0 : WARP;
+            if (k0 > begin || (p0 > 0 && end - begin > WARP)) fetch_blocks<BLOCK>(w, A, k0, count);
+            if (p0 == 0 || end - begin > WARP) open_blocks<BLOCK>(w, A, T, k0, count, n);
             if (is_one) add_blocks<BLOCK>(w, T.value, p, c, sum);
         }
         if (!is_one) continue;
