@@ -177,10 +177,12 @@ fe_status fe_file_refuse(const char *path, int reason)
 
 fe_status fe_file_resolve(const char *path, char **real, int *in_place)
 {
+    *in_place = 0;
     errno = 0;
     *real = realpath(path, NULL);
-    if (!*real && errno == ENOENT) *real = strdup(path); /* there is no such file yet */
-    if (!*real) return fe_file_refuse(path, errno);
+    if (!*real && errno != ENOENT) return fe_file_refuse(path, errno);
+    if (!*real) *real = strdup(path); /* there is no such file yet */
+    if (!*real) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path);
     struct stat status;
     *in_place = stat(*real, &status) == 0 && !S_ISREG(status.st_mode);
     return FE_OK;

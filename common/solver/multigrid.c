@@ -27,7 +27,8 @@ fe_problem fe_multigrid_single(const fe_multigrid *m)
 static fe_status fine_product_of(fe_multigrid *m, float *x, float *y, double *z)
 {
     const fe_problem elastic = fe_multigrid_single(m);
-    FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, m->comm, m->single->jacvec,
+    fe_comm *const comm = m->comm->size > 1 ? m->comm : NULL; /* one rank has no ghosts, and no z in set-up */
+    FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, comm, m->single->jacvec,
                                    FE_PHASE_PRECONDITION_PRODUCT, x, y, z));
     return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
 }
