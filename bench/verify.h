@@ -17,7 +17,7 @@ double bench_tolerance(int precision);
 #define BENCH_RUNS 20
 
 /* Runs the operation on cleared state and output, and measures its error: the largest of
- * |difference from the oracle| / (sum over elements of |element contribution|), over rows (or points) of a
+ * |difference from the oracle| / (sum of the absolute values of all terms), over rows (or points) of a
  * random sample of nodes, and |difference from the first strategy that was checked| / (the largest such sum),
  * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
  * infinity where a flag is wrong. */

@@ -1,5 +1,5 @@
 /* Every variant, element kind, operation, backend and precision against the oracle, which is in double
- * precision: the error of an entry may be 1e-12 of the sum of the absolute element contributions to it, 2e-5
+ * precision: the error of an entry may be 1e-12 of the sum of the absolute values of its terms, 2e-5
  * in mixed and 5e-5 in single precision. */
 #include <fnmatch.h>
 #include <math.h>
@@ -15,8 +15,8 @@
 static scene scenes[N_SHAPE][FE_N_KIND];
 
 /* Floats are rounded by 6e-8. On distorted elements det J loses a digit, and a plastic tangent, the small
- * difference of two large terms, another one: 1.2e-5 was measured. In single precision coordinates and input
- * are rounded, too: 3.2e-5 on the bracket, whose elements are small compared with it. */
+ * difference of two large terms, another one. In single precision coordinates and input
+ * are rounded, too. */
 static double tolerance_of(const setting *t)
 {
     const int precision = t->assembly->precision;

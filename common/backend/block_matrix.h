@@ -83,7 +83,7 @@ typedef struct fe_block_ops {
     /* between vectors of floats and of doubles */
     fe_status (*widen)(fe_device *d, size_t n, const float *x, double *y);
     fe_status (*narrow)(fe_device *d, size_t n, const double *x, float *y);
-    /* x_i = fe_noise(i) */
+    /* x_i = fe_noise(i), rounded */
     fe_status (*noise)(fe_device *d, size_t n, float *x);
 } fe_block_ops;
 

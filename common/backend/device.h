@@ -118,7 +118,7 @@ typedef struct fe_column_operations {
     /* One iteration of conjugate gradients (conjugate.h): out[0] = r·u and out[1] = w·u in one pass; and the
      * update of p, s, x and r with the scalars `from`, which leaves those of the next iteration, r·r of this
      * rank among them, in `to`. With `clear` w becomes zero, unless the iterations have ended. Where held [n]
-     * is 1, w counts as zero; u is. held NULL: nowhere. */
+     * is 1, w is any finite number and counts as zero; u is zero. held NULL: nowhere. */
     fe_status (*cg_sums)(fe_device *d, size_t n, const double *r, const double *u, const double *w,
                          double *out);
     fe_status (*cg_update)(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
