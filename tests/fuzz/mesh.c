@@ -62,7 +62,9 @@ void fuzz_mesh(const uint8_t *bytes, size_t n)
     fuzz_path("mesh.msh", path);
     fuzz_path("copy.msh", copy);
     fuzz_write(path, n, bytes);
+    fuzz_memory_begin();
     const fe_status status = fe_mesh_read(path, 0, &mesh);
+    fuzz_memory_end(n);
     if (status != FE_OK) {
         CHECK(status == FE_BAD_INPUT && !mesh.x && !mesh.group);
         fuzz_check_message();

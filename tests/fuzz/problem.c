@@ -37,6 +37,7 @@ void fuzz_problem(const uint8_t *bytes, size_t n)
     if (!mesh.x) CHECK(fe_mesh_box(&box, &mesh) == FE_OK);
     fuzz_path("problem.json", path);
     fuzz_write(path, n, bytes);
+    fuzz_memory_begin();
     fe_status status = fe_case_read(path, &c);
     if (status == FE_OK) {
         check_case(&c);
@@ -45,6 +46,7 @@ void fuzz_problem(const uint8_t *bytes, size_t n)
         fe_boundary_close(&b);
         fe_case_close(&c);
     }
+    fuzz_memory_end(n);
     CHECK(status == FE_OK || status == FE_BAD_INPUT);
     if (status != FE_OK) fuzz_check_message();
 }

@@ -52,6 +52,68 @@ char *fuzz_read(const char *path, size_t *n)
     return text;
 }
 
+/* The address sanitizer's, where it is built in. */
+extern int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void *, size_t),
+                                                     void (*)(const volatile void *)) __attribute__((weak));
+extern size_t __sanitizer_get_allocated_size(const volatile void *) __attribute__((weak));
+
+static long held, most_held;
+
+static void note_malloc(const volatile void *p, size_t n)
+{
+    (void)p;
+    const long now = __atomic_add_fetch(&held, (long)n, __ATOMIC_RELAXED);
+    if (now > most_held) most_held = now; /* a target has one thread */
+}
+static void note_free(const volatile void *p)
+{
+    if (p) __atomic_sub_fetch(&held, (long)__sanitizer_get_allocated_size(p), __ATOMIC_RELAXED);
+}
+
+/* The buffer that files are read through is 1 MiB; tables begin with a few entries each. */
+enum { FIXED = (1 << 20) + (1 << 16), PER_BYTE = 20, LARGE = 4096 };
+static struct {
+    long most, of;   /* most bytes for a file, and that file's size */
+    double per_byte; /* most for a byte of a file of at least LARGE bytes */
+} memory;
+
+static void say_memory(void)
+{
+    if (getpid() == owner)
+        fprintf(stderr,
+                "memory: at most %ld bytes, for a file of %ld; at most %.1f above %d for a byte of a file of "
+                "%d or "
+                "more\n",
+                memory.most, memory.of, memory.per_byte, FIXED, LARGE);
+}
+
+void fuzz_memory_begin(void)
+{
+    static int begun;
+    if (!__sanitizer_install_malloc_and_free_hooks) return;
+    if (!begun) {
+        begun = 1;
+        CHECK(__sanitizer_install_malloc_and_free_hooks(note_malloc, note_free));
+        char *volatile probe = malloc(FIXED);
+        free(probe);
+        CHECK(most_held >= FIXED && held < FIXED); /* it counts, both ways */
+        fuzz_folder();
+        if (getenv("MEMORY")) atexit(say_memory);
+    }
+    held = most_held = 0;
+}
+
+void fuzz_memory_end(size_t n)
+{
+    if (!__sanitizer_install_malloc_and_free_hooks) return;
+    const long most = most_held;
+    if (most > memory.most) memory.most = most, memory.of = (long)n;
+    if (n >= LARGE && (double)(most - FIXED) / (double)n > memory.per_byte)
+        memory.per_byte = (double)(most - FIXED) / (double)n;
+    if (most > FIXED + PER_BYTE * (long)n) fprintf(stderr, "%ld bytes for a file of %zu\n", most, n);
+    CHECK(most <= FIXED + PER_BYTE * (long)n);
+}
+
 void fuzz_check_message(void)
 {
     const char *text = fe_message();
