@@ -142,7 +142,7 @@ help:
 	@echo 'make sanitize-device  on a GPU: whole solves with each strategy under memcheck, racecheck, initcheck, synccheck'
 	@echo 'make sanitize-threads  host tests under ThreadSanitizer'
 	@echo 'make fuzz SECONDS=600  libFuzzer (clang) on meshes, problems, command lines and writers, each so long'
-	@echo 'make faults     a small solve in which each allocation, write, flush, rename and read fails once; KILLS=200 runs'
+	@echo 'make faults     solve and meshgen with each allocation, write, flush, rename and read failing once; KILLS=200 runs'
 	@echo '                that are killed and resumed'
 	@echo 'make faults-device  on a GPU: no device memory at each allocation, a lost device, NaN, NCCL that fails between two ranks'
 	@echo 'make format     clang-format on all sources'
@@ -251,8 +251,8 @@ $(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
 	$(call said,CC,$@)$(CC) $(C_FLAGS) $(INCLUDES) -DFUZZ_TARGET=fuzz_$* -c $< -o $@
 $(BUILD)/fuzz-%: $(BUILD)/obj/tests/fuzz/main-%.o $(FUZZ_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -fsanitize=fuzzer -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
-# Loaded before all libraries it makes calls fail; a sanitizer has to be the first itself.
-INJECT := $(if $(SANITIZE),,$(BUILD)/tests/inject.so)
+# Loaded before all libraries it makes calls fail; ThreadSanitizer has to be the first itself.
+INJECT := $(if $(findstring thread,$(SANITIZE)),,$(BUILD)/tests/inject.so)
 $(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
@@ -301,10 +301,11 @@ PIECES = $(WHOLE) '$(BUILD)/tests/test_assembly scenes' $(foreach s,$(STRATEGIES
 
 # Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over whole solves and over
 # operations.
+SANITIZED := CUDA=no SANITIZE=address,undefined OPT=-O1
 sanitize: export LIMIT ?= 1200
 sanitize:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CUDA=no SANITIZE=address,undefined OPT=-O1 run-tests
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize $(SANITIZED) run-tests
 	@if command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory sanitize-device tests && \
 	    for tool in memcheck racecheck; do \
@@ -341,10 +342,13 @@ fuzz:
 	        tests/fuzz/corpus/$$target >$(folder)/$$target.log 2>&1; code=$$?; \
 	    grep -av '^solve: \|^meshgen: \|^note: \|^#.*exec/s:.*L: ' $(folder)/$$target.log | tail -n 40; [ $$code -eq 0 ] || exit 1; done
 
-# Every allocation, write, flush, rename and read of a small solve fails once; runs are killed and resumed.
+# Every allocation, write, flush, rename and read of a small solve and of meshgen fails once, then again every
+# allocation under the address sanitizer; runs are killed and resumed.
 KILLS ?= 200
 faults: tests
-	@FE_FAULT_STRIDE=1 $(BUILD)/tests/test_hostile '*_that_*'
+	@FE_FAULT_STRIDE=1 $(BUILD)/tests/test_faults
+	@$(MAKE) --no-print-directory -j"$$(nproc)" BUILD=$(BUILD)/sanitize $(SANITIZED) tests
+	@FE_FAULT_STRIDE=1 $(BUILD)/sanitize/tests/test_faults 'memory_of_*'
 	@FE_KILLS=$(KILLS) $(BUILD)/tests/test_resume 'killed_*'
 
 # The budget of time begins here.

@@ -1,6 +1,5 @@
 /* What nobody means to do: files that are no files, results that name their input, names made to harm, full
  * memory and small limits. Each ends with one line, and what was there before stays. */
-#include "have/metis.h"
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/result.h"
@@ -337,77 +336,6 @@ static void killed_runs_leave_whole_files(void **state)
     child_must(1, "sh -c 'ls killed/*.tmp killed.json.*.tmp 2>/dev/null | grep -q tmp'");
 }
 
-/* --- memory ------------------------------------------------------------------------------------------ */
-
-#if FE_HAVE_METIS
-#define PARTITION "metis"
-#else
-#define PARTITION "bisection"
-#endif
-#define FAULTY "solve p.json --threads 1 --result fault.json --output fault_fields"
-#define RESUMED "solve p.json --threads 1 --resume fault.json --output fault_fields"
-
-/* Calls of one kind fail, one in each run. The result is the older one or a complete one, and the program
- * tells the truth about it. Where there is a state, the run can be resumed. */
-static void fail_each(const char *kind, const char *command, int stride)
-{
-    char inject[512], line[1024], text[32];
-    const char *path = getenv("PATH"); /* begins with this build's programs */
-    snprintf(inject, sizeof inject, "%.*s/tests/inject.so", (int)strcspn(path, ":"), path);
-    skip_if(access(inject, R_OK) ? "tests/inject.so was not built" : NULL, "failing calls");
-    long n_call = -1;
-    for (long i = 0; i <= n_call || n_call < 0; i += stride) {
-        write_file("fault.json", "{\"status\": \"older\", \"steps\": []}\n");
-        unlink("fault.json.state");
-        snprintf(line, sizeof line, "env LD_PRELOAD=%s FE_FAULT=%s:%ld FE_FAULT_COUNT=count %s", inject, kind,
-                 i, command);
-        const int code = child_run("%s", line);
-        if (code != 0 && code != 1) fail_msg("%s: code %d: %s", line, code, child_said);
-        size_t n_line = 0;
-        for (const char *c = child_said + (*child_said == '\n'); *c; c++) n_line += *c == '\n';
-        if (n_line != (size_t)code) fail_msg("%s: code %d, not one line: %s", line, code, child_said);
-        json_t *root = result_load("fault.json");
-        const char *status = json_string_value(result_at(root, "status"));
-        if (!code) assert_string_equal(status, "converged");
-        if (!code) assert_int_equal(json_array_size(result_at(root, "steps")), 3);
-        if (code) assert_string_not_equal(status, "converged");
-        json_decref(root);
-        if (code && !access("fault.json.state", F_OK)) {
-            child_must(0, RESUMED);
-            json_decref(result_load_checked("fault.json", "converged", 3));
-        }
-        if (n_call >= 0) continue;
-        read_into("count", sizeof text, text);
-        n_call = strtol(text, NULL, 10);
-        assert_true(n_call > 0);
-    }
-}
-
-static void memory_that_runs_out(void **state)
-{
-    (void)state;
-    const char *every = getenv("FE_FAULT_STRIDE"); /* 1: each call, minutes */
-    fail_each("memory", FAULTY, every ? atoi(every) : 47);
-}
-/* One rank fails, and all end: long before the 60 s after which one that is silent counts as hung. */
-static void memory_of_ranks_that_runs_out(void **state)
-{
-    (void)state;
-    const char *every = getenv("FE_FAULT_STRIDE");
-    child_seconds = 10;
-    fail_each("memory", FAULTY " --ranks 2 --partition " PARTITION, every ? atoi(every) : 199);
-    child_seconds = 60;
-}
-static void disks_that_fail(void **state)
-{
-    (void)state;
-    const char *every = getenv("FE_FAULT_STRIDE");
-    fail_each("write", FAULTY, every ? atoi(every) : 2);
-    fail_each("sync", FAULTY, 1);
-    fail_each("rename", FAULTY, 1);
-    fail_each("read", FAULTY, every ? atoi(every) : 2);
-}
-
 /* --- threads ----------------------------------------------------------------------------------------- */
 
 static void threads_are_those_asked_for(void **state)
@@ -485,9 +413,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(file_limits_are_errors),
         cmocka_unit_test(stale_files_are_removed),
         cmocka_unit_test(killed_runs_leave_whole_files),
-        cmocka_unit_test(memory_that_runs_out),
-        cmocka_unit_test(memory_of_ranks_that_runs_out),
-        cmocka_unit_test(disks_that_fail),
         cmocka_unit_test(threads_are_those_asked_for),
         cmocka_unit_test(kernels_refuses_in_one_line),
     };

@@ -13,6 +13,7 @@ typedef struct fe_hash {
 
 static inline void fe_hash_add(fe_hash *h, size_t n, const void *bytes)
 {
+    if (!n) return; /* bytes may be NULL */
     const unsigned char *at = bytes, *end = at + n;
     while (at < end) {
         if (h->n % 8 == 0 && end - at >= 8) {

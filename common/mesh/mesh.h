@@ -44,7 +44,8 @@ void fe_mesh_close(fe_mesh *mesh);
 fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh);
 
 /* Writes MSH 4.1: ASCII, or binary where `binary` is set. A full disk is FE_FAILED and leaves no partial file
- * at `path` (the file is written under another name, then renamed). */
+ * at `path` (the file is written under another name, then renamed). The format has elements by volume group:
+ * their order stays where each such group has all of them. */
 fe_status fe_mesh_write(const fe_mesh *mesh, const char *path, int binary);
 
 /* Refuses meshes that no solver can use: coordinates that are not finite, node indices out of range, an

@@ -1,11 +1,13 @@
-/* A library to be loaded before all others (LD_PRELOAD): one call of a kind fails, as FE_FAULT says.
+/* A library to be loaded before all others (LD_PRELOAD): one call of a kind fails, as FE_FAULT says. A
+ * program with the address sanitizer bears it by ASAN_OPTIONS=verify_asan_link_order=0; its operator new
+ * never fails.
  *
  *   FE_FAULT=KIND:N   the N-th call fails, counted from 1; 0: none
  *
  * Calls before main do not count: libraries set themselves up then, and CUDA's runtime crashes without
- * memory. Kinds: memory (malloc and its relatives), write, sync, rename, read (half of what was asked for,
- * which is allowed to happen). FE_FAULT_COUNT=FILE: there the number of calls is written when the program
- * ends. */
+ * memory. Kinds: memory (malloc and its relatives), write (also fwrite, fflush and fclose of streams), sync,
+ * rename, read (half of what was asked for, which is allowed to happen). FE_FAULT_COUNT=FILE: there the
+ * number of calls is written when the program ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,26 +53,44 @@ static int fails(const char *what)
     static result (*real)(__VA_ARGS__);                                                                      \
     if (!real) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
 
-/* glibc's own names: dlsym itself allocates. */
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-
 static void *out_of_memory(void)
 {
     errno = ENOMEM;
     return NULL;
 }
 
-void *malloc(size_t n) { return fails("memory") ? out_of_memory() : __libc_malloc(n); }
-void *calloc(size_t n, size_t size) { return fails("memory") ? out_of_memory() : __libc_calloc(n, size); }
-void *realloc(void *p, size_t n) { return fails("memory") ? out_of_memory() : __libc_realloc(p, n); }
-void *aligned_alloc(size_t a, size_t n) { return fails("memory") ? out_of_memory() : __libc_memalign(a, n); }
+/* The next library's: glibc's, or the address sanitizer's where a program has that. */
+void *malloc(size_t n)
+{
+    REAL(void *, malloc, size_t);
+    return fails("memory") ? out_of_memory() : real(n);
+}
+void *calloc(size_t n, size_t size)
+{
+    REAL(void *, calloc, size_t, size_t);
+    return fails("memory") ? out_of_memory() : real(n, size);
+}
+void *realloc(void *p, size_t n)
+{
+    REAL(void *, realloc, void *, size_t);
+    return fails("memory") ? out_of_memory() : real(p, n);
+}
+void *aligned_alloc(size_t a, size_t n)
+{
+    REAL(void *, aligned_alloc, size_t, size_t);
+    return fails("memory") ? out_of_memory() : real(a, n);
+}
 int posix_memalign(void **p, size_t a, size_t n)
 {
-    *p = fails("memory") ? NULL : __libc_memalign(a, n);
-    return *p ? 0 : ENOMEM;
+    REAL(int, posix_memalign, void **, size_t, size_t);
+    return fails("memory") ? ENOMEM : real(p, a, n);
+}
+/* The sanitizer's would not call malloc. */
+char *strdup(const char *text)
+{
+    const size_t n = strlen(text) + 1;
+    char *copy = malloc(n);
+    return copy ? memcpy(copy, text, n) : NULL;
 }
 
 ssize_t write(int file, const void *bytes, size_t n)
@@ -85,6 +105,32 @@ ssize_t pwrite(int file, const void *bytes, size_t n, off_t at)
     REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
     if (fails("write")) return errno = ENOSPC, -1;
     return real(file, bytes, n, at);
+}
+
+/* Streams: glibc's own call of write is not seen here. */
+static int stream_fails(FILE *stream)
+{
+    if (!stream || fileno(stream) <= 2 || !fails("write")) return 0;
+    stream->_flags |= 0x20; /* what ferror looks at */
+    errno = ENOSPC;
+    return 1;
+}
+size_t fwrite(const void *bytes, size_t size, size_t n, FILE *stream)
+{
+    REAL(size_t, fwrite, const void *, size_t, size_t, FILE *);
+    return stream_fails(stream) ? 0 : real(bytes, size, n, stream);
+}
+int fflush(FILE *stream)
+{
+    REAL(int, fflush, FILE *);
+    return stream_fails(stream) ? EOF : real(stream);
+}
+int fclose(FILE *stream)
+{
+    REAL(int, fclose, FILE *);
+    const int failed = stream_fails(stream), code = real(stream);
+    if (failed) errno = ENOSPC;
+    return failed ? EOF : code;
 }
 
 ssize_t read(int file, void *bytes, size_t n)
