@@ -81,9 +81,8 @@ static void say_memory(void)
 {
     if (getpid() == owner)
         fprintf(stderr,
-                "memory: at most %ld bytes, for a file of %ld; at most %.1f above %d for a byte of a file of "
-                "%d or "
-                "more\n",
+                "memory: at most %ld bytes, for a file of %ld; "
+                "at most %.1f above %d for a byte of a file of %d or more\n",
                 memory.most, memory.of, memory.per_byte, FIXED, LARGE);
 }
 
@@ -106,12 +105,12 @@ void fuzz_memory_begin(void)
 void fuzz_memory_end(size_t n)
 {
     if (!__sanitizer_install_malloc_and_free_hooks) return;
-    const long most = most_held;
+    const long most = most_held, allowed = FIXED + PER_BYTE * (long)n;
     if (most > memory.most) memory.most = most, memory.of = (long)n;
     if (n >= LARGE && (double)(most - FIXED) / (double)n > memory.per_byte)
         memory.per_byte = (double)(most - FIXED) / (double)n;
-    if (most > FIXED + PER_BYTE * (long)n) fprintf(stderr, "%ld bytes for a file of %zu\n", most, n);
-    CHECK(most <= FIXED + PER_BYTE * (long)n);
+    if (most > allowed) fprintf(stderr, "%ld bytes for a file of %zu\n", most, n);
+    CHECK(most <= allowed);
 }
 
 void fuzz_check_message(void)

@@ -34,8 +34,8 @@ void fuzz_write(const char *path, size_t n, const void *bytes);
 /* A whole file and a 0, to be freed. */
 char *fuzz_read(const char *path, size_t *n);
 
-/* What is allocated between the two calls, at its most, is at most 20 times a file of n bytes and 1 MiB: no
- * small file takes all memory. Counted where the address sanitizer is built in, whose hooks tell of
+/* What is allocated between the two calls, at its most, is at most 20 times a file of n bytes and 17/16 MiB:
+ * no small file takes all memory. Counted where the address sanitizer is built in, whose hooks tell of
  * allocations. When the process ends it says how near files came to this (MEMORY in the environment asks for
  * it). */
 void fuzz_memory_begin(void);
