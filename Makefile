@@ -345,10 +345,11 @@ fuzz:
 # Every allocation, write, flush, rename and read of a small solve and of meshgen fails once, then again every
 # allocation under the address sanitizer; runs are killed and resumed.
 KILLS ?= 200
+all_faults = n=$$(nproc); seq $$n | xargs -P $$n -I{} env FE_FAULT_STRIDE=$$n FE_FAULT_FIRST={} $(1)
 faults: tests
-	@FE_FAULT_STRIDE=1 $(BUILD)/tests/test_faults
+	@$(call all_faults,$(BUILD)/tests/test_faults)
 	@$(MAKE) --no-print-directory -j"$$(nproc)" BUILD=$(BUILD)/sanitize $(SANITIZED) tests
-	@FE_FAULT_STRIDE=1 $(BUILD)/sanitize/tests/test_faults 'memory_of_*'
+	@$(call all_faults,$(BUILD)/sanitize/tests/test_faults 'memory_of_*')
 	@FE_KILLS=$(KILLS) $(BUILD)/tests/test_resume 'killed_*'
 
 # The budget of time begins here.

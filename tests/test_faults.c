@@ -18,6 +18,13 @@ static int stride(int sample)
     return every ? atoi(every) : sample;
 }
 
+/* The call that fails after call i; in the first run, 0, none fails. */
+static long next_call(long i, int every)
+{
+    const char *first = getenv("FE_FAULT_FIRST");
+    return i ? i + every : first && atoi(first) < every ? atoi(first) : every;
+}
+
 /* Runs a command in which the call-th of a kind fails (0: none), and returns its exit code: 0, or 1 with one
  * line. */
 static int fail_one(const char *kind, long call, const char *command)
@@ -63,7 +70,7 @@ static long calls_made(void)
 static void fail_solve(const char *kind, const char *command, int every)
 {
     long n_call = 0;
-    for (long i = 0; i <= n_call; i += every) {
+    for (long i = 0; i <= n_call; i = next_call(i, every)) {
         write_file("fault.json", "{\"status\": \"older\", \"steps\": []}\n");
         unlink("fault.json.state");
         const int code = fail_one(kind, i, command);
@@ -110,7 +117,7 @@ static void fail_meshgen(const char *kind, const char *command, int every)
     char *right = NULL, *right_said = NULL;
     size_t n_right = 0;
     long n_call = 0;
-    for (long i = 0; i <= n_call; i += every) {
+    for (long i = 0; i <= n_call; i = next_call(i, every)) {
         write_file("fault.msh", "older");
         const int code = fail_one(kind, i, command);
         size_t n;
