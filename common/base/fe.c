@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,7 @@ double fe_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted; /* the handler writes it, every rank's thread reads it */
 
 static void on_signal(int number)
 {
