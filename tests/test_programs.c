@@ -165,10 +165,8 @@ static void test_full_disk_is_reported(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases_pass_the_check),
-        cmocka_unit_test(test_energy_is_measured_or_named),
-        cmocka_unit_test(test_bad_meshes_are_refused),
-        cmocka_unit_test(test_ranks_share_a_mesh),
+        cmocka_unit_test(test_cases_pass_the_check),   cmocka_unit_test(test_energy_is_measured_or_named),
+        cmocka_unit_test(test_bad_meshes_are_refused), cmocka_unit_test(test_ranks_share_a_mesh),
         cmocka_unit_test(test_full_disk_is_reported),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
