@@ -103,8 +103,8 @@ static void disk_of_solve(void **state)
 {
     (void)state;
     fail_solve("write", FAULTY, stride(7));
-    fail_solve("sync", FAULTY, 1);
-    fail_solve("rename", FAULTY, 1);
+    fail_solve("sync", FAULTY, stride(1));
+    fail_solve("rename", FAULTY, stride(1));
     fail_solve("read", FAULTY, stride(2));
 }
 
@@ -161,9 +161,9 @@ static void disk_of_meshgen(void **state)
         if (strstr(meshgen_commands[i], "-o "))
             for (int kind = 0; kind < 3; kind++)
                 fail_meshgen(((const char *const[]){"write", "sync", "rename"})[kind], meshgen_commands[i],
-                             kind ? 1 : stride(5));
+                             stride(kind ? 1 : 5));
         if (strstr(meshgen_commands[i], " refine ") || strstr(meshgen_commands[i], " info "))
-            fail_meshgen("read", meshgen_commands[i], 1);
+            fail_meshgen("read", meshgen_commands[i], stride(1));
     }
 }
 
