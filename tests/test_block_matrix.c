@@ -1,5 +1,6 @@
 /* Matrices of blocks of 16-bit numbers: their rounding, and every operation of a cycle against sums in double
  * precision, through the table of functions that the preconditioner sees. */
+#include "common/algebra/conjugate.h"
 #include "common/backend/block_matrix.h"
 #include "tests/dense.h"
 
@@ -341,7 +342,8 @@ static void test_fine_sweeps(void **state)
             moved[i] += 0.25 * start[i];
             right[i] = start[i] + moved[i];
         }
-        must(ops->fine_start(d, N, D.narrow, first, exact.wide, b.narrow, direction.narrow, x.narrow));
+        const fe_fine_start begin = {N, D.narrow, first, b.narrow, direction.narrow, x.narrow};
+        must(ops->fine_start(d, &begin, exact.wide));
         assert_vector(d, &b, 0, exact.host, size);
         assert_vector(d, &direction, 0, start, size);
         assert_vector(d, &x, 0, start, size);
@@ -357,11 +359,98 @@ static void test_fine_sweeps(void **state)
     }
 }
 
+/* r, u, w, p, s, x of conjugate gradients. */
+enum { R, U, W, P, S, X, N_CG };
+
+static void assert_scalar(double found, double right)
+{
+    if (!(fabs(found - right) <= 1e-12 * fabs(right))) fail_msg("%.17g instead of %.17g", found, right);
+}
+
+/* An iteration of conjugate gradients that also makes the finest level's first sweep: in one call, or with
+ * sums and update apart; of one chunk, and of more than all blocks of threads have in one turn. */
+static void check_cg(fe_device *d, int n, int apart)
+{
+    const fe_block_ops *ops = fe_block_ops_of(d);
+    const size_t count = 3 * (size_t)n;
+    vector v[N_CG], b = open_vector(d, 3 * n), direction = open_vector(d, 3 * n), x = open_vector(d, 3 * n),
+                    D = open_vector(d, 6 * n), alone[3];
+    double from[FE_CG_SIZE] = {[FE_CG_SQUARE] = 1.0, [FE_CG_LAST_ALPHA] = 0.7}, to[FE_CG_SIZE], *scalars,
+           gamma = 0.0, delta = 0.0, square = 0.0;
+    uint8_t *held = room(count, 1);
+    for (int k = 0; k < N_CG; k++) v[k] = open_vector(d, 3 * n);
+    for (int k = 0; k < 3; k++) alone[k] = open_vector(d, 3 * n);
+    for (size_t i = 0; i < count; i++) {
+        held[i] = i % 7 == 3;
+        v[U].host[i] = held[i] ? 0.0 : 2.0 * v[R].host[i];
+        v[W].host[i] = held[i] ? 9.0 : 3.0 * v[R].host[i];
+        gamma += v[R].host[i] * v[U].host[i], delta += v[W].host[i] * v[U].host[i];
+    }
+    must(d->ops->memory.upload(d, count * sizeof(double), v[U].host, v[U].wide));
+    must(d->ops->memory.upload(d, count * sizeof(double), v[W].host, v[W].wide));
+    from[FE_CG_LAST_GAMMA] = 2.0 * gamma;
+    scalars = upload(d, 2 * FE_CG_SIZE, sizeof *scalars, (double[2 * FE_CG_SIZE]){0});
+    must(d->ops->memory.upload(d, sizeof from, from, scalars));
+    const fe_fine_start start = {n, D.narrow, {0.0f, 0.5f}, b.narrow, direction.narrow, x.narrow},
+                        again = {
+                            n, D.narrow, {0.0f, 0.5f}, alone[0].narrow, alone[1].narrow, alone[2].narrow};
+    const fe_cg_vectors cg = {
+        count, v[U].wide, v[W].wide, v[P].wide, v[S].wide, v[X].wide, v[R].wide, 1, upload(d, count, 1, held),
+        &start};
+    double *const first = scalars, *const second = scalars + FE_CG_SIZE;
+    if (apart) {
+        must(d->ops->column.cg_sums(d, &cg, first));
+        must(d->ops->column.cg_update(d, &cg, first, second));
+    } else {
+        must(d->ops->column.cg_step(d, &cg, first, second));
+    }
+    must(d->ops->memory.download(d, sizeof from, first, from));
+    must(d->ops->memory.download(d, sizeof to, second, to));
+    const double beta = 0.5, alpha = gamma / (delta - beta * gamma / 0.7);
+    double *right[N_CG], *size = room(count, sizeof *size);
+    for (int k = 0; k < N_CG; k++) right[k] = room(count, sizeof *right[k]);
+    for (size_t i = 0; i < count; i++) {
+        right[S][i] = (held[i] ? 0.0 : v[W].host[i]) + beta * v[S].host[i];
+        right[P][i] = v[U].host[i] + beta * v[P].host[i];
+        right[X][i] = v[X].host[i] + alpha * right[P][i];
+        right[R][i] = v[R].host[i] - alpha * right[S][i];
+        square += right[R][i] * right[R][i];
+    }
+    for (int k = P; k <= X; k++) assert_vector(d, &v[k], 1, right[k], size);
+    assert_vector(d, &v[R], 1, right[R], size);
+    assert_vector(d, &v[W], 1, right[W], size); /* clear */
+    assert_scalar(from[FE_CG_GAMMA], gamma), assert_scalar(from[FE_CG_DELTA], delta);
+    assert_scalar(to[FE_CG_SQUARE], square), assert_scalar(to[FE_CG_LAST_ALPHA], alpha);
+    must(ops->fine_start(d, &again, v[R].wide)); /* test_fine_sweeps checks it */
+    assert_vector(d, &b, 0, right[R], size);
+    assert_same(d, &b, &alone[0]), assert_same(d, &direction, &alone[1]), assert_same(d, &x, &alone[2]);
+    for (int k = 0; k < N_CG; k++) close_vector(d, &v[k]), free(right[k]);
+    for (int k = 0; k < 3; k++) close_vector(d, &alone[k]);
+    close_vector(d, &b), close_vector(d, &direction), close_vector(d, &x), close_vector(d, &D);
+    d->ops->memory.release(d, scalars), d->ops->memory.release(d, (void *)cg.held);
+    free(held), free(size);
+}
+
+static void test_conjugate_gradients(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int apart = 0; apart < 2; apart++) {
+        dense_run *t = dense_open(backend, 1, 1, 0);
+        check_cg(t->device, 1, apart), check_cg(t->device, 1001, apart), check_cg(t->device, 150001, apart);
+        dense_close(t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const subject subjects[] = {
-        {"rounding", test_rounding}, {"not finite", test_not_finite},   {"coarse", test_coarse},
-        {"transfer", test_transfer}, {"first sweep", test_first_sweep}, {"fine sweeps", test_fine_sweeps},
+        {"rounding", test_rounding},
+        {"not finite", test_not_finite},
+        {"coarse", test_coarse},
+        {"transfer", test_transfer},
+        {"first sweep", test_first_sweep},
+        {"fine sweeps", test_fine_sweeps},
+        {"conjugate gradients", test_conjugate_gradients},
     };
     return dense_main("block matrix", NULL, sizeof subjects / sizeof *subjects, subjects, argc, argv);
 }

@@ -188,22 +188,20 @@ __device__ void apply_two(const float *inverse, const float r[6], float y[6])
 
 /* A thread has two nodes. */
 __global__ void __launch_bounds__(THREADS)
-    block_fine_start(int n, const float *__restrict__ inverse, fe_sweep sweep,
-                     const double *__restrict__ exact_b, float *__restrict__ b, float *__restrict__ direction,
-                     float *__restrict__ x)
+    block_fine_start(fe_fine_start s, const double *__restrict__ exact_b)
 {
     const int i = 2 * (blockIdx.x * THREADS + threadIdx.x);
-    if (i >= n) return;
-    const bool both = i + 1 < n;
+    if (i >= s.n) return;
+    const bool both = i + 1 < s.n;
     const size_t at = 3 * (size_t)i;
     float r[6], y[6];
     load_two(exact_b + at, r);
-    apply_two(inverse + 2 * at, r, y);
+    apply_two(s.inverse + 2 * at, r, y);
 #pragma unroll
-    for (int c = 0; c < 6; c++) y[c] *= sweep.new_factor;
-    store_two(r, both, b + at);
-    store_two(y, both, direction + at);
-    store_two(y, both, x + at);
+    for (int c = 0; c < 6; c++) y[c] *= s.sweep.new_factor;
+    store_two(r, both, s.b + at);
+    store_two(y, both, s.direction + at);
+    store_two(y, both, s.x + at);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -374,10 +372,9 @@ __global__ void block_noise(size_t n, float *x)
     if (i < n) x[i] = (float)fe_noise(i);
 }
 
-static fe_status fine_start(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
-                            float *b, float *direction, float *x)
+static fe_status fine_start(fe_device *d, const fe_fine_start *start, const double *exact_b)
 {
-    FE_LAUNCH(d, (n + 1) / 2, THREADS, block_fine_start, n, inverse, sweep, exact_b, b, direction, x);
+    FE_LAUNCH(d, (start->n + 1) / 2, THREADS, block_fine_start, *start, exact_b);
     return FE_OK;
 }
 

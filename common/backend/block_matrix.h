@@ -42,6 +42,15 @@ typedef struct fe_sweep {
     float old_factor, new_factor;
 } fe_sweep;
 
+/* The finest level's first sweep: b = exact_b as floats, direction = x = new D^-1 b. Of n nodes; D^-1 of one
+ * is xx yy zz xy yz xz. */
+typedef struct fe_fine_start {
+    int n;
+    const float *inverse;
+    fe_sweep sweep;
+    float *b, *direction, *x;
+} fe_fine_start;
+
 /* Where the first sweep of a coarser level goes: direction = x = new D^-1 b, D^-1 [n][6][6]. */
 typedef struct fe_first_sweep {
     const float *inverse;
@@ -50,10 +59,8 @@ typedef struct fe_first_sweep {
 } fe_first_sweep;
 
 typedef struct fe_block_ops {
-    /* Finest level: D^-1 of a node is xx yy zz xy yz xz. The first sweep: b = exact_b as floats,
-     * direction = x = new D^-1 b */
-    fe_status (*fine_start)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
-                            float *b, float *direction, float *x);
+    /* Finest level. The first sweep is also a part of conjugate gradients (cg_update). */
+    fe_status (*fine_start)(fe_device *d, const fe_fine_start *start, const double *exact_b);
     /* clear [n][3], which may be Ax, or NULL: set to zero for the next product. out: NULL, or becomes the new
      * x as doubles; then direction and x are undefined afterwards. */
     fe_status (*fine_sweep)(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,

@@ -86,15 +86,16 @@ static inline __attribute__((always_inline)) void times_row(int rows, const fe_b
     add_up(rows, 6, sum, row);
 }
 
-static fe_status fine_start(fe_device *d, int n, const float *inverse, fe_sweep sweep, const double *exact_b,
-                            float *b, float *direction, float *x)
+static fe_status fine_start(fe_device *d, const fe_fine_start *start, const double *exact_b)
 {
+    const fe_fine_start s = *start;
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < s.n; i++) {
         float y[3];
-        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) b[j] = (float)exact_b[j];
-        fe_apply_six(inverse + 6 * (size_t)i, b + 3 * (size_t)i, y);
-        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) direction[j] = x[j] = sweep.new_factor * y[c];
+        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++) s.b[j] = (float)exact_b[j];
+        fe_apply_six(s.inverse + 6 * (size_t)i, s.b + 3 * (size_t)i, y);
+        for (size_t j = 3 * (size_t)i, c = 0; c < 3; j++, c++)
+            s.direction[j] = s.x[j] = s.sweep.new_factor * y[c];
     }
     return FE_OK;
 }

@@ -51,7 +51,7 @@ static fe_status reserve(cuda_device *c)
     FE_TRY(fe_device_allocate(d, panels * FE_SUM_BLOCKS * 32, sizeof(double), "partial sums",
                               (void **)&c->partial));
     FE_TRY(fe_device_allocate(d, panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
-    FE_TRY(fe_device_allocate(d, 2 * FE_CG_BLOCKS, sizeof(double), "partial sums", (void **)&c->cg_partial));
+    FE_TRY(fe_device_allocate(d, 3 * FE_CG_BLOCKS, sizeof(double), "partial sums", (void **)&c->cg_partial));
     return fe_device_allocate(d, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
 }
 
@@ -63,6 +63,7 @@ static fe_status cuda_start(cuda_device *c)
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
     c->starts_early = properties.major >= 9;
+    FE_TRY(fe_cuda_cg_resident(c->ordinal, properties.multiProcessorCount, &c->cg_resident));
     c->early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     c->early.val.programmaticStreamSerializationAllowed = 1;
     CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
@@ -444,6 +445,7 @@ const fe_backend fe_backend_cuda = {
                .delayed_finish = fe_cuda_delayed_finish,
                .cg_sums = fe_cuda_cg_sums,
                .cg_update = fe_cuda_cg_update,
+               .cg_step = fe_cuda_cg_step,
                .lanczos_sums = fe_cuda_lanczos_sums,
                .lanczos_update = fe_cuda_lanczos_update},
     .block = {.constrain = cuda_block_constrain, .invert = cuda_block_invert, .apply = cuda_block_apply},

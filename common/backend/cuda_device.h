@@ -27,8 +27,9 @@ struct cuda_device {
     double *pinned;     /* [64] landing place of scalars */
     double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
     unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
-    double *cg_partial; /* [2][FE_CG_BLOCKS] sums of blocks */
+    double *cg_partial; /* [3][FE_CG_BLOCKS] sums of blocks */
     unsigned *cg_finished;
+    int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none */
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
@@ -50,6 +51,10 @@ static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
             return fe_fail(FE_FAILED, "%s:%d: cuBLAS: %s", __FILE__, __LINE__,                               \
                            cublasGetStatusString(cublas_try_status));                                        \
     } while (0)
+
+/* Blocks of the kernel of a whole iteration of conjugate gradients that a device has at the same time; 0: it
+ * cannot start them together. */
+fe_status fe_cuda_cg_resident(int ordinal, int multiprocessors, int *resident);
 
 /* Waits for an event, or where it is NULL for all enqueued work. */
 fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event);
@@ -81,10 +86,9 @@ fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, dou
                                  const double *u, double *w, const double *pair);
 fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
 /* and in cuda_conjugate.cu */
-fe_status fe_cuda_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
-                          double *out);
-fe_status fe_cuda_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                            const uint8_t *held, double *p, double *s, double *x, double *r, double *to);
+fe_status fe_cuda_cg_sums(fe_device *d, const fe_cg_vectors *v, double *from);
+fe_status fe_cuda_cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
+fe_status fe_cuda_cg_step(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
 fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                                double *out);
 fe_status fe_cuda_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,

@@ -91,6 +91,18 @@ static inline fe_columns fe_columns_from(fe_columns V, size_t j)
 }
 
 /* Operations with k columns V of a Krylov basis; and the small matrices of GMRES. Sums have a fixed order. */
+/* What an iteration of conjugate gradients has (conjugate.h): vectors [n], and what is done in passing. */
+typedef struct fe_cg_vectors {
+    size_t n;
+    const double *u;
+    double *w, *p, *s, *x, *r;
+    int clear;           /* w becomes zero, unless the iterations have ended */
+    const uint8_t *held; /* where held [n] is 1, w is any finite number and counts as zero; NULL: nowhere */
+    /* a preconditioner's first step (block_matrix.h), which follows from the new r, unless the iterations
+     * have ended; NULL: none */
+    const struct fe_fine_start *start;
+} fe_cg_vectors;
+
 typedef struct fe_column_operations {
     /* out[j] = V_j · w */
     fe_status (*dots)(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out);
@@ -115,14 +127,13 @@ typedef struct fe_column_operations {
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
                                 const double *u, double *w, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
-    /* One iteration of conjugate gradients (conjugate.h): out[0] = r·u and out[1] = w·u in one pass; and the
-     * update of p, s, x and r with the scalars `from`, which leaves those of the next iteration, r·r of this
-     * rank among them, in `to`. With `clear` w becomes zero, unless the iterations have ended. Where held [n]
-     * is 1, w is any finite number and counts as zero; u is zero. held NULL: nowhere. */
-    fe_status (*cg_sums)(fe_device *d, size_t n, const double *r, const double *u, const double *w,
-                         double *out);
-    fe_status (*cg_update)(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                           const uint8_t *held, double *p, double *s, double *x, double *r, double *to);
+    /* One iteration of conjugate gradients: gamma = r·u and delta = w·u of the scalars `from` in one pass;
+     * and the update of p, s, x and r with these scalars, which leaves those of the next iteration, r·r of
+     * this rank among them, in `to`. u is zero where w is held. */
+    fe_status (*cg_sums)(fe_device *d, const fe_cg_vectors *v, double *from);
+    fe_status (*cg_update)(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
+    /* Both, where no other rank adds to the sums. */
+    fe_status (*cg_step)(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
     /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. */
     fe_status (*lanczos_sums)(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                               double *out);

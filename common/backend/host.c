@@ -283,6 +283,7 @@ const fe_backend fe_backend_host = {
                .delayed_finish = fe_host_delayed_finish,
                .cg_sums = fe_host_cg_sums,
                .cg_update = fe_host_cg_update,
+               .cg_step = fe_host_cg_step,
                .lanczos_sums = fe_host_lanczos_sums,
                .lanczos_update = fe_host_lanczos_update},
     .block = {.constrain = host_block_constrain, .invert = host_block_invert, .apply = host_block_apply},

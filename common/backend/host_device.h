@@ -39,10 +39,9 @@ fe_status fe_host_hessenberg_solve(fe_device *d, int k, int restart, double *wor
 fe_status fe_host_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
                                  const double *u, double *w, const double *pair);
 fe_status fe_host_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
-fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
-                          double *out);
-fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                            const uint8_t *held, double *p, double *s, double *x, double *r, double *to);
+fe_status fe_host_cg_sums(fe_device *d, const fe_cg_vectors *v, double *from);
+fe_status fe_host_cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
+fe_status fe_host_cg_step(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
 fe_status fe_host_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                                double *out);
 fe_status fe_host_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,

@@ -2,6 +2,7 @@
  * not depend on the number of threads; and the small matrices. */
 #include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
+#include "common/backend/block_matrix.h"
 #include "common/backend/host_device.h"
 
 #include <cblas.h>
@@ -215,9 +216,10 @@ fe_status fe_host_delayed_finish(fe_device *d, int j, int restart, double *works
 
 /* --- conjugate gradients ----------------------------------------------------------------------------- */
 
-fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double *u, const double *w,
-                          double *out)
+fe_status fe_host_cg_sums(fe_device *d, const fe_cg_vectors *v, double *from)
 {
+    const size_t n = v->n;
+    const double *r = v->r, *u = v->u, *w = v->w;
     FE_TRY(reserve_partial(self(d), 2 * n_block(n)));
     double *partial = self(d)->partial;
 #pragma omp parallel for schedule(static) num_threads(d->threads)
@@ -226,7 +228,7 @@ fe_status fe_host_cg_sums(fe_device *d, size_t n, const double *r, const double 
         partial[2 * b] = cblas_ddot(rows, r + b * BLOCK, 1, u + b * BLOCK, 1);
         partial[2 * b + 1] = cblas_ddot(rows, w + b * BLOCK, 1, u + b * BLOCK, 1);
     }
-    add_blocks(self(d), n, 2, out);
+    add_blocks(self(d), n, 2, from + FE_CG_GAMMA);
     return FE_OK;
 }
 
@@ -289,9 +291,13 @@ fe_status fe_host_lanczos_update(fe_device *d, size_t n, const double *from, flo
     return FE_OK;
 }
 
-fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const double *u, double *w, int clear,
-                            const uint8_t *held, double *p, double *s, double *x, double *r, double *to)
+fe_status fe_host_cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to)
 {
+    const size_t n = v->n;
+    const uint8_t *const held = v->held;
+    const double *const u = v->u;
+    double *const w = v->w, *const p = v->p, *const s = v->s, *const x = v->x, *const r = v->r;
+    const int clear = v->clear;
     fe_cg_step step;
     FE_TRY(begin_update(d, n, from, &step, to));
     if (step.end) return FE_OK;
@@ -313,5 +319,11 @@ fe_status fe_host_cg_update(fe_device *d, size_t n, const double *from, const do
         partial[b] = cblas_ddot((int)(end - first), r + first, 1, r + first, 1);
     }
     add_blocks(self(d), n, 1, to + FE_CG_SQUARE);
-    return FE_OK;
+    return v->start ? fe_block_ops_host.fine_start(d, v->start, r) : FE_OK;
+}
+
+fe_status fe_host_cg_step(fe_device *d, const fe_cg_vectors *v, double *from, double *to)
+{
+    FE_TRY(fe_host_cg_sums(d, v, from));
+    return fe_host_cg_update(d, v, from, to);
 }

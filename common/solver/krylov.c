@@ -2,6 +2,7 @@
 #include "common/solver/krylov.h"
 #include "common/algebra/conjugate.h"
 #include "common/algebra/hessenberg.h"
+#include "common/backend/block_matrix.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -343,33 +344,34 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
 
 /* --- conjugate gradients ----------------------------------------------------------------------------- */
 
-/* CG's vectors, and its scalars in iteration j: conjugate.h. */
-typedef struct cg {
-    double *r, *p, *s, *w;
-} cg;
-
-static cg cg_of(const fe_krylov *k)
+/* CG's vectors, but for x, and its scalars in iteration j: conjugate.h. */
+static fe_cg_vectors cg_of(const fe_krylov *k)
 {
     double *r = k->basis.memory;
-    return (cg){r, r + k->length, r + 2 * k->length, r + 3 * k->length};
+    return (fe_cg_vectors){
+        .n = k->n, .u = k->z, .r = r, .p = r + k->length, .s = r + 2 * k->length, .w = r + 3 * k->length};
 }
 
 static double *cg_scalars(const fe_krylov *k, int j) { return k->small + j % 2 * FE_CG_SIZE; }
 
-/* Two sums over ranks: of gamma and delta, and of r·r. The update clears w if the product adds to it. */
+/* The update clears w if the product adds to it, and makes the first step of the next preconditioner. Ranks
+ * add up gamma and delta, and r·r. */
 static fe_status cg_iteration(const piece *at)
 {
     fe_krylov *k = at->k;
     fe_device *d = k->device;
-    const cg c = cg_of(k);
     const fe_operator A = {.apply = at->A->add ? at->A->add : at->A->apply, .context = at->A->context};
+    fe_operator M = at->precondition ? *at->precondition : (fe_operator){0};
+    fe_cg_vectors v = cg_of(k);
+    v.x = at->x, v.clear = at->A->add != NULL, v.held = v.clear ? at->A->held : NULL, v.start = M.start;
+    if (M.start) M.apply = M.rest;
     double *from = cg_scalars(k, at->j), *to = cg_scalars(k, at->j + 1);
-    FE_TRY(precondition_into(k, at->precondition, c.r, k->z));
-    FE_TRY(apply_into(k, &A, k->z, c.w));
-    FE_TRY(d->ops->column.cg_sums(d, k->n, c.r, k->z, c.w, from + FE_CG_GAMMA));
+    FE_TRY(precondition_into(k, at->precondition ? &M : NULL, v.r, k->z));
+    FE_TRY(apply_into(k, &A, k->z, v.w));
+    if (k->comm->size == 1) return d->ops->column.cg_step(d, &v, from, to);
+    FE_TRY(d->ops->column.cg_sums(d, &v, from));
     FE_TRY(sum(k, 2, from + FE_CG_GAMMA));
-    FE_TRY(d->ops->column.cg_update(d, k->n, from, k->z, c.w, at->A->add != NULL,
-                                    at->A->add ? at->A->held : NULL, c.p, c.s, at->x, c.r, to));
+    FE_TRY(d->ops->column.cg_update(d, &v, from, to));
     return sum(k, 1, to + FE_CG_SQUARE);
 }
 
@@ -401,12 +403,15 @@ static int cg_is_far(double target, const progress *p, const fe_krylov_result *r
 }
 
 /* Sets the scalars of the first iteration. */
-static fe_status cg_start(fe_krylov *k, double *b, double tolerance, double *target, fe_krylov_result *result)
+static fe_status cg_start(fe_krylov *k, const fe_operator *precondition, double *b, double tolerance,
+                          double *target, fe_krylov_result *result)
 {
     fe_device *d = k->device;
     double first[FE_CG_SIZE] = {0};
-    const cg c = cg_of(k);
+    const fe_cg_vectors c = cg_of(k);
     FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
+    if (precondition && precondition->start)
+        FE_TRY(fe_block_ops_of(d)->fine_start(d, precondition->start, c.r));
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof *c.w, c.w));
     FE_TRY(dot(k, c.r, c.r, k->small));
     FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
@@ -428,7 +433,7 @@ fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondit
     double target, square;
     *result = (fe_krylov_result){.loss = NAN};
     FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
-    FE_TRY(cg_start(k, b, tolerance, &target, result));
+    FE_TRY(cg_start(k, precondition, b, tolerance, &target, result));
     progress so_far = {.least = result->first};
     piece next = {k, A, precondition, x, 0, result};
     while (result->iterations < max_iterations && !cg_ended(result)) {

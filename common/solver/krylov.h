@@ -6,6 +6,7 @@
 #include "common/ranks/comm.h"
 
 struct fe_krylov_result;
+struct fe_fine_start;
 /* y = A x. x and y have the length of the caller's vectors; the operator may overwrite x's ghosts. */
 typedef struct fe_operator {
     fe_status (*apply)(void *context, double *x, double *y);
@@ -15,6 +16,10 @@ typedef struct fe_operator {
      * spares a pass to set it; x is zero there. held NULL: nowhere. */
     fe_status (*add)(void *context, double *x, double *y);
     const uint8_t *held;
+    /* Of a preconditioner: its first step (block_matrix.h), and all others, so that conjugate gradients can
+     * make the first one where they have x at hand. start NULL: it cannot be told apart. */
+    const struct fe_fine_start *start;
+    fe_status (*rest)(void *context, double *x, double *y);
     /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
      * that it may be recorded. 0: it may not. */
     int version;

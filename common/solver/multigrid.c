@@ -189,15 +189,19 @@ static fe_status restrict_residual(fe_multigrid *m, const fe_coarse_level *next,
     return gather(m, next);
 }
 
-fe_status fe_multigrid_apply(void *context, double *r, double *z)
+fe_fine_start fe_multigrid_start(const fe_multigrid *m)
+{
+    return (fe_fine_start){m->problem->view.n_owned, m->inverse, m->sweep[0], m->b, m->direction, m->x};
+}
+
+fe_status fe_multigrid_rest(void *context, double *r, double *z)
 {
     fe_multigrid *m = context;
     fe_device *d = m->device;
     const fe_block_ops *ops = fe_block_ops_of(d);
     fe_coarse_level *next = m->coarse;
     float *coarse;
-    FE_TRY(
-        ops->fine_start(d, m->problem->view.n_owned, m->inverse, m->sweep[0], r, m->b, m->direction, m->x));
+    (void)r;
     FE_TRY(sweeps_fine(m, 1, z, m->n_coarse == 0 ? z : NULL));
     if (m->n_coarse == 0) return FE_OK;
     FE_TRY(restrict_residual(m, next, z));
@@ -206,4 +210,12 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z)
     FE_TRY(ops->fine_prolong(d, &next->P, coarse, m->x, to_clear(m)));
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
     return sweeps_fine(m, 0, z, z);
+}
+
+fe_status fe_multigrid_apply(void *context, double *r, double *z)
+{
+    fe_multigrid *m = context;
+    const fe_fine_start start = fe_multigrid_start(m);
+    FE_TRY(fe_block_ops_of(m->device)->fine_start(m->device, &start, r));
+    return fe_multigrid_rest(m, r, z);
 }

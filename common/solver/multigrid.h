@@ -76,6 +76,9 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
 /* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's
  * ghosts are overwritten: ghosts of the cycle's own vectors are exchanged there. Only enqueues. */
 fe_status fe_multigrid_apply(void *context, double *r, double *z);
+/* Its first step by itself, and the rest, which does not read r. */
+fe_fine_start fe_multigrid_start(const fe_multigrid *m);
+fe_status fe_multigrid_rest(void *context, double *r, double *z);
 /* y = A x and y = D^-1 x of level 0, the finest, or a coarser one, as the cycle has them. y of the finest
  * level's product is zero before; x's ghosts are refreshed. exchanged [n_local][3]: scratch for that on the
  * finest level, where there are several ranks. */

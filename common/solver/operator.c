@@ -187,8 +187,11 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
                            .held = s->held,
                            .version = version(s),
                            .poll = poll},
-                      jacobi = {.apply = apply_blocks, .context = s},
-                      frozen = {.apply = fe_multigrid_apply, .context = &s->multigrid};
+                      jacobi = {.apply = apply_blocks, .context = s};
+    const fe_fine_start start =
+        s->precondition < FE_PRECONDITION_CHEBYSHEV ? (fe_fine_start){0} : fe_multigrid_start(&s->multigrid);
+    const fe_operator frozen = {
+        .apply = fe_multigrid_apply, .context = &s->multigrid, .start = &start, .rest = fe_multigrid_rest};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
                                       : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
                                                                                         : &frozen;
