@@ -192,13 +192,15 @@ static void assert_clear(fe_device *d, const vector *v)
     free(found), free(zero);
 }
 
-static const int row_counts[] = {1, 2, 63, 2500}; /* few rows have several warps each on a device */
+static const int row_counts[] = {1, 2, 63, 2500,
+                                 16400}; /* the fewer they are, the more threads each has on a device */
+enum { N_ROW_COUNT = sizeof row_counts / sizeof *row_counts };
 
 /* y = M x, b - M x and y + M x of 6 × 6 blocks, and a sweep. */
 static void test_coarse(void **state)
 {
     const char *backend = dense_backend(state);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < N_ROW_COUNT; k++) {
         dense_run *t = dense_open(backend, 1, 1, 0);
         fe_device *d = t->device;
         const fe_block_ops *ops = fe_block_ops_of(d);
@@ -239,7 +241,7 @@ static void test_coarse(void **state)
 static void test_transfer(void **state)
 {
     const char *backend = dense_backend(state);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < N_ROW_COUNT; k++) {
         dense_run *t = dense_open(backend, 1, 1, 0);
         fe_device *d = t->device;
         const fe_block_ops *ops = fe_block_ops_of(d);
@@ -274,11 +276,11 @@ static void test_transfer(void **state)
 static void test_first_sweep(void **state)
 {
     const char *backend = dense_backend(state);
-    for (int k = 0; k < 8; k++) {
+    for (int k = 0; k < 2 * N_ROW_COUNT; k++) {
         dense_run *t = dense_open(backend, 1, 1, 0);
         fe_device *d = t->device;
         const fe_block_ops *ops = fe_block_ops_of(d);
-        const int n = row_counts[k % 4], block = k < 4 ? 3 : 6, finer = 900;
+        const int n = row_counts[k % N_ROW_COUNT], block = k < N_ROW_COUNT ? 3 : 6, finer = 900;
         blocks R = draw(d, n, finer, 6, block);
         vector r = open_vector(d, block * finer), coarse = open_vector(d, 6 * n),
                plain = open_vector(d, 6 * n), D = open_vector(d, 36 * n), direction = open_vector(d, 6 * n),

@@ -112,22 +112,31 @@ template <int WARPS> __device__ float add_warps(float value)
     return sum;
 }
 
+/* Number `lane` of D^-1 r, of which the first six lanes of a team have a number each; by whole teams, for the
+ * lanes that store. at: 6 times the row, plus the lane. */
+template <int TEAM> __device__ float apply_inverse(const float *inverse, size_t at, float r, bool stores)
+{
+    float y = 0.0f;
+#pragma unroll
+    for (int j = 0; j < 6; j++) {
+        const float rj = __shfl_sync(0xffffffffu, r, j, TEAM);
+        if (stores) y += inverse[6 * at + j] * rj;
+    }
+    return y;
+}
+
 /* The first sweep of row i, whose number of each lane below 6 is given; by whole teams, and the owner's lanes
  * store. */
 template <int TEAM> __device__ void sweep_first(const fe_first_sweep &first, int i, float own, bool stores)
 {
     const size_t at = 6 * (size_t)i + threadIdx.x % TEAM;
-    float y = 0.0f;
-#pragma unroll
-    for (int j = 0; j < 6; j++) {
-        const float b = __shfl_sync(0xffffffffu, own, j, TEAM);
-        if (stores) y += first.inverse[6 * at + j] * b;
-    }
+    const float y = apply_inverse<TEAM>(first.inverse, at, own, stores);
     if (stores) first.direction[at] = first.x[at] = first.sweep.new_factor * y;
 }
 
-/* Few rows leave multiprocessors idle: then four warps share a row. */
-enum { FEW_ROWS = 2048, MANY_WARPS = THREADS / WARP, HALF_WARP = WARP / 2 };
+/* Few rows leave multiprocessors idle: then four warps share a row. Where rows are many, half a warp has one.
+ */
+enum { FEW_ROWS = 2048, MANY_ROWS = 16384, MANY_WARPS = THREADS / WARP, HALF_WARP = WARP / 2 };
 
 /* A team's row; teams beyond the last repeat it, so that warps stay whole. */
 template <int TEAM> __device__ int team_row(int n_row, bool *owner)
@@ -287,21 +296,22 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* r = b - A x of a row, then D^-1 r. */
-template <int TEAM>
+template <int TEAM, int TEAMS>
 __global__ void __launch_bounds__(THREADS)
     block_sweep(fe_block_matrix A, const float *__restrict__ inverse, fe_sweep sweep,
                 const float *__restrict__ b, const float *__restrict__ x, float *__restrict__ direction,
                 float *__restrict__ out)
 {
     bool owner;
-    const int i = team_row<TEAM>(A.n_row, &owner), lane = threadIdx.x % TEAM;
-    float product[6] = {0.0f};
-    if (x) times_row<6, 6, TEAM>(A, i, x, product);
-    if (!owner || lane >= 6) return;
+    const int i = team_row<TEAM * TEAMS>(A.n_row, &owner), lane = threadIdx.x % TEAM,
+              team = threadIdx.x / TEAM % TEAMS;
     const size_t at = 6 * (size_t)i + lane;
-    float y = 0.0f;
-#pragma unroll
-    for (int j = 0; j < 6; j++) y += inverse[6 * at + j] * (b[6 * (size_t)i + j] - product[j]);
+    const bool stores = owner && team == 0 && lane < 6;
+    float sum[6] = {0.0f};
+    if (x) times_row<6, 6, TEAM>(A, i, x, sum, team, TEAMS);
+    const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
+    const float y = apply_inverse<TEAM>(inverse, at, stores ? b[at] - product : 0.0f, stores);
+    if (!stores) return;
     const float d = sweep.new_factor * y + (x ? sweep.old_factor * direction[at] : 0.0f);
     direction[at] = d;
     out[at] = (x ? x[at] : 0.0f) + d;
@@ -335,6 +345,8 @@ static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const fl
     const fe_first_sweep first = given ? *given : fe_first_sweep{};
     if (n < FEW_ROWS)
         FE_LAUNCH(d, THREADS * n, THREADS, (block_product<WHAT, WARP, MANY_WARPS>), *A, b, x, first, y);
+    else if (n < MANY_ROWS)
+        FE_LAUNCH(d, WARP * n, THREADS, (block_product<WHAT, WARP, 1>), *A, b, x, first, y);
     else
         FE_LAUNCH(d, HALF_WARP * n, THREADS, (block_product<WHAT, HALF_WARP, 1>), *A, b, x, first, y);
     return FE_OK;
@@ -421,9 +433,12 @@ static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const floa
 {
     const size_t n = (size_t)A->n_row;
     if (n < FEW_ROWS)
-        FE_LAUNCH(d, WARP * n, THREADS, block_sweep<WARP>, *A, inverse, sweep, b, x, direction, out);
+        FE_LAUNCH(d, THREADS * n, THREADS, (block_sweep<WARP, MANY_WARPS>), *A, inverse, sweep, b, x,
+                  direction, out);
+    else if (n < MANY_ROWS)
+        FE_LAUNCH(d, WARP * n, THREADS, (block_sweep<WARP, 1>), *A, inverse, sweep, b, x, direction, out);
     else
-        FE_LAUNCH(d, HALF_WARP * n, THREADS, block_sweep<HALF_WARP>, *A, inverse, sweep, b, x, direction,
+        FE_LAUNCH(d, HALF_WARP * n, THREADS, (block_sweep<HALF_WARP, 1>), *A, inverse, sweep, b, x, direction,
                   out);
     return FE_OK;
 }
