@@ -208,24 +208,21 @@ FE_BODY int patch_number_bytes(int op)
 {
     return fe_is_residual(op) ? sizeof(double) : sizeof(fe_tangent_number);
 }
-/* An asynchronous copy of 4 or 8 bytes that the level-2 cache gives away first. */
+/* An asynchronous copy of 4 or 8 bytes; of 8, the level-2 cache gives the line away first. */
 FE_BODY void patch_copy_once(fe_scalar *to, const char *from, int bytes)
 {
 #if __CUDA_ARCH__ >= 800
-    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    if (bytes == 4)
-        asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 4, %2;" ::"r"(place), "l"(from),
-                     "l"(policy)
-                     : "memory");
-    else
+    if (bytes == 8) {
+        const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+        uint64_t policy;
+        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
         asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 8, %2;" ::"r"(place), "l"(from),
                      "l"(policy)
                      : "memory");
-#else
-    __pipeline_memcpy_async(to, from, bytes);
+        return;
+    }
 #endif
+    __pipeline_memcpy_async(to, from, bytes);
 }
 FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, fe_scalar *to)
 {
