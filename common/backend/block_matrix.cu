@@ -112,8 +112,8 @@ template <int WARPS> __device__ float add_warps(float value)
     return sum;
 }
 
-/* Number `lane` of D^-1 r, of which the first six lanes of a team have a number each; by whole teams, for the
- * lanes that store. at: 6 times the row, plus the lane. */
+/* D^-1 r of a row. Each of a team's first six lanes gives one number of r, and gets one of the result if it
+ * stores. All lanes of a team take part. at: 6 times the row, plus the lane. */
 template <int TEAM> __device__ float apply_inverse(const float *inverse, size_t at, float r, bool stores)
 {
     float y = 0.0f;

@@ -41,16 +41,30 @@ __device__ double block_sum(double value)
     return sum;
 }
 
-/* The block that ends last adds the sums of all blocks, partial [N][FE_CG_BLOCKS], in the order of blocks. */
-template <int N>
-__device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out)
+/* Each block stores its sums: partial [N][FE_CG_BLOCKS]. */
+template <int N> __device__ void store_sums(const double value[N], double *partial)
 {
-    __shared__ bool last;
 #pragma unroll
     for (int k = 0; k < N; k++) {
         const double sum = block_sum(value[k]);
         if (threadIdx.x == 0) __stcg(partial + k * FE_CG_BLOCKS + blockIdx.x, sum);
     }
+}
+
+/* One of these sums over the grid, in the order of blocks, in all threads of the block that asks. */
+__device__ double stored_sum(const double *partial)
+{
+    double sum = 0.0;
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) sum += __ldcg(partial + i);
+    return block_sum(sum);
+}
+
+/* The block that ends last adds the sums of all blocks. */
+template <int N>
+__device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out)
+{
+    __shared__ bool last;
+    store_sums<N>(value, partial);
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
@@ -59,21 +73,10 @@ __device__ void grid_sum(const double value[N], double *partial, unsigned *finis
     __threadfence();
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        double sum = 0.0;
-        for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS)
-            sum += __ldcg(partial + k * FE_CG_BLOCKS + i);
-        sum = block_sum(sum);
+        const double sum = stored_sum(partial + k * FE_CG_BLOCKS);
         if (threadIdx.x == 0) out[k] = sum;
     }
     if (threadIdx.x == 0) *finished = 0;
-}
-
-/* Sum over the grid in all threads of each block, from what blocks have stored: in the order of grid_sum. */
-__device__ double stored_sum(const double *partial)
-{
-    double sum = 0.0;
-    for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) sum += __ldcg(partial + i);
-    return block_sum(sum);
 }
 
 /* gamma and delta of this thread. */
@@ -193,11 +196,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) cg_step(vectors<double> v, 
     __shared__ double now[FE_CG_SIZE];
     double sum[2];
     products(v, sum);
-#pragma unroll
-    for (int k = 0; k < 2; k++) {
-        const double own = block_sum(sum[k]);
-        if (threadIdx.x == 0) __stcg(v.partial + k * FE_CG_BLOCKS + blockIdx.x, own);
-    }
+    store_sums<2>(sum, v.partial);
     cooperative_groups::this_grid().sync();
     sum[0] = stored_sum(v.partial), sum[1] = stored_sum(v.partial + FE_CG_BLOCKS);
     if (threadIdx.x < FE_CG_SIZE && threadIdx.x > FE_CG_DELTA) now[threadIdx.x] = from[threadIdx.x];

@@ -344,7 +344,7 @@ fe_status fe_gmres(fe_krylov *k, const fe_operator *A, const fe_operator *precon
 
 /* --- conjugate gradients ----------------------------------------------------------------------------- */
 
-/* CG's vectors, but for x, and its scalars in iteration j: conjugate.h. */
+/* CG's vectors; the caller adds x. */
 static fe_cg_vectors cg_of(const fe_krylov *k)
 {
     double *r = k->basis.memory;
@@ -352,6 +352,7 @@ static fe_cg_vectors cg_of(const fe_krylov *k)
         .n = k->n, .u = k->z, .r = r, .p = r + k->length, .s = r + 2 * k->length, .w = r + 3 * k->length};
 }
 
+/* The scalars of iteration j: conjugate.h. */
 static double *cg_scalars(const fe_krylov *k, int j) { return k->small + j % 2 * FE_CG_SIZE; }
 
 /* The update clears w if the product adds to it, and makes the first step of the next preconditioner. Ranks

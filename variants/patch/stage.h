@@ -224,6 +224,7 @@ FE_BODY void patch_copy_once(fe_scalar *to, const char *from, int bytes)
 #endif
     __pipeline_memcpy_async(to, from, bytes);
 }
+
 FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q, fe_scalar *to)
 {
     const int row = patch_form_of(kind).row, bytes = patch_number_bytes(op);
