@@ -3,8 +3,9 @@
 #include "common/backend/cuda_device.h"
 
 enum { BLOCK_SIZE = 256 };
-/* Sums with columns: columns of a panel, blocks that a multiprocessor should hold. */
-enum { PANEL = 16, PAIR_RESIDENT = 2 };
+/* Sums with columns: columns of a panel, blocks that a multiprocessor should hold. Blocks that make delayed
+ * columns, at most: four per multiprocessor of an H100. */
+enum { PANEL = 16, PAIR_RESIDENT = 2, DELAYED_BLOCKS = 528 };
 
 /* N = 2, 4, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of
  * the values go to the other half of the lanes, so N - 1 values are exchanged instead of 5 N. */
@@ -36,12 +37,15 @@ template <typename T> struct operands {
 
 /* The part of a block's rows in N = 1 or 2 vectors times W columns from `first` on. Of the 32 lanes the first
  * half of a pair gets the products with u, the other those with w; lane l of N W sums gets number l N W / 32.
- * All numbers of a row are loaded before the first is used. Columns after the last repeat the last. */
+ * All numbers of a row are loaded before the first is used, with few columns those of several rows. Columns
+ * after the last repeat the last. */
 template <int N, int W, typename T> __device__ double lanes(const operands<T> a, int first)
 {
+    enum { TOGETHER = W >= 16 ? 1 : W == 8 ? 2 : W == 4 ? 4 : 8 };
     const size_t step = gridDim.x * (size_t)BLOCK_SIZE;
     const int own = N == 2 ? a.k - 2 : a.k; /* columns of V */
     double sum[N * W] = {0.0};
+#pragma unroll TOGETHER
     for (size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x; i < a.n; i += step) {
         double v[W];
         const double w = a.w[i], u = N == 2 ? a.u[i] : 0.0;
@@ -80,11 +84,16 @@ __global__ void __launch_bounds__(BLOCK_SIZE, PAIR_RESIDENT)
     __shared__ bool last;
     const int first = PANEL * (panel + blockIdx.y), columns = min(PANEL, a.k - first),
               lane = threadIdx.x % 32;
-    const int width = columns > 8 ? 16 : columns > 4 ? 8 : 4, share = 32 / (N * width);
+    const int width = columns > 8            ? 16
+                      : columns > 4          ? 8
+                      : columns > 1 || N > 1 ? 4
+                                             : 1,
+              share = 32 / (N * width);
     double *own = partial + (size_t)blockIdx.y * gridDim.x * 32;
     double sum = width == 16  ? lanes<N, 16>(a, first)
                  : width == 8 ? lanes<N, 8>(a, first)
-                              : lanes<N, 4>(a, first);
+                 : width == 4 ? lanes<N, 4>(a, first)
+                              : lanes<N, 1>(a, first);
     sum = add_warps(sum, shared);
     if (threadIdx.x < 32) __stcg(own + blockIdx.x * 32 + lane, sum), __threadfence();
     __syncthreads();
@@ -150,10 +159,11 @@ __global__ void combine(size_t n, int k, double sign, const T *V, size_t ld, con
 {
     const size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x;
     if (i >= n) return;
+    const double before = y[i]; /* on its way with the columns */
     double sum = 0.0;
 #pragma unroll 8
     for (int c = 0; c < k; c++) sum += h[c] * (double)V[(size_t)c * ld + i];
-    y[i] += sign * sum;
+    y[i] = before + sign * sum;
 }
 
 extern "C" fe_status fe_cuda_combine(fe_device *d, size_t n, int k, double sign, fe_columns V,
@@ -240,7 +250,7 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
 
 /* The first block computes the column of the small matrix. The others make column j of V and the next u, a
  * row per thread at a time, so that u and w are read before they are written: u may be column j, and w
- * becomes the next u. Every block computes the factors itself. */
+ * becomes the next u. Every block computes the factors itself, so there are no more than fit at a time. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK_SIZE)
     delayed_column(size_t n, int j, int restart, double *workspace, T *V, size_t ld, const double *u,
@@ -261,19 +271,21 @@ __global__ void __launch_bounds__(BLOCK_SIZE)
     }
     for (int i = thread; i < k; i += BLOCK_SIZE) fe_delayed_factors(j, dots, &d, i, q + i, next + i);
     __syncthreads();
-    const size_t i = (blockIdx.x - 1) * (size_t)BLOCK_SIZE + thread;
-    if (i >= n) return;
-    double qi = 0.0, ui = 0.0;
+    const size_t step = (gridDim.x - 1) * (size_t)BLOCK_SIZE;
+    for (size_t i = (blockIdx.x - 1) * (size_t)BLOCK_SIZE + thread; i < n; i += step) {
+        const double uv = u[i], wv = w[i];
+        double qi = 0.0, ui = 0.0;
 #pragma unroll 8
-    for (int c = 0; c < j; c++) {
-        const double v = (double)V[(size_t)c * ld + i];
-        qi += q[c] * v, ui += next[c] * v;
+        for (int c = 0; c < j; c++) {
+            const double v = (double)V[(size_t)c * ld + i];
+            qi += q[c] * v, ui += next[c] * v;
+        }
+        qi += q[j] * uv, ui += next[j] * uv;
+        qi += q[j + 1] * wv, ui += next[j + 1] * wv;
+        V[(size_t)j * ld + i] = (T)qi, w[i] = ui;
     }
-    const double uv = u[i], wv = w[i];
-    qi += q[j] * uv, ui += next[j] * uv;
-    qi += q[j + 1] * wv, ui += next[j + 1] * wv;
-    V[(size_t)j * ld + i] = (T)qi, w[i] = ui;
 }
+
 __global__ void delayed_finish(int j, int restart, double *workspace, const double *s)
 {
     __shared__ double shared[STAGED];
@@ -301,7 +313,8 @@ extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int r
 {
     const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
     const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
-    const unsigned blocks = 1 + fe_grid(n, BLOCK_SIZE);
+    const unsigned chunks = fe_grid(n, BLOCK_SIZE),
+                   blocks = 1 + (chunks < DELAYED_BLOCKS ? chunks : DELAYED_BLOCKS);
     if (V.single)
         delayed_column<<<blocks, BLOCK_SIZE, shared, self(d)->stream>>>(n, j, restart, workspace,
                                                                         (float *)V.memory, V.ld, u, w, pair);
