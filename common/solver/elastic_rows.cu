@@ -24,143 +24,192 @@ __global__ void __launch_bounds__(THREADS)
     fe_keep_list<FILL>(list, n, A, i, spare, found);
 }
 
-/* A warp per row, CHUNK of its blocks at a time, each summed by a lane. An item is an element at the row's
- * node with one of its corners as column: a lane computes that block, then those who own a block of the row
- * add it. The items of an element are neighbours, and share its geometry. */
-enum { CHUNK = WARP, NONE = 255 };
+/* A warp has a few neighbouring rows. An item is an element at one of their nodes; the items of neighbouring
+ * rows are neighbours in the list of corners. A lane computes four blocks of an item, of the row's node and
+ * four corners each; then the warp sums the items of one row after the other, a lane each block of A, CHUNK
+ * of them at a time. A row whose items do not come together is summed in several parts. */
+enum { CHUNK = WARP, NONE = 255, ROW_THREADS = 64, ROW_BLOCKS = 6 };
+static __host__ __device__ constexpr int warp_rows(int n_corner) { return n_corner == 8 ? 2 : 4; }
 
-/* Points that differ in their gradients: a Tet4 has one, with all of its volume. */
-FE_BODY constexpr int distinct_points(int kind) { return FE_CORNERS(kind) == 8 ? 8 : 1; }
-
-/* The coordinates of an element's corners, det J grad N of them at each point, and w / |J|. Numbers without
- * use keep what a half of a warp reads or writes in different banks: eight points of two elements, and eight
- * corners. */
-template <int KIND> struct shared_element {
-    enum { MANY = distinct_points(KIND) > 1 };
-    double x[FE_CORNERS(KIND)][4];
-    struct {
-        double gradient[FE_CORNERS(KIND)][3], unused[MANY];
-    } point[distinct_points(KIND)];
-    double scale[distinct_points(KIND)], unused[MANY ? 8 : 0];
-};
+/* What a warp has in shared memory. A lane has one number more than it needs: lanes write to different banks.
+ * The coordinates of the items' corners are where their blocks will be, the same one of all items side by
+ * side.
+ */
 template <int KIND> struct row_items {
-    enum { ELEMENTS = WARP / FE_CORNERS(KIND) };
-    double block[WARP][9];
-    shared_element<KIND> element[ELEMENTS];
-    int column[CHUNK];               /* of the row's blocks at hand */
-    uint8_t corner[ELEMENTS][CHUNK]; /* of an element, whose column the chunk's block has */
+    enum { LANES = FE_CORNERS(KIND) / 4, ITEMS = WARP / LANES, ROWS = warp_rows(FE_CORNERS(KIND)) };
+    enum { X_STRIDE = ITEMS + 2 }; /* both lanes of an item read from different banks, too */
+    double block[WARP][4 * 9 + 1], sum[CHUNK][9];
+    int node[4][WARP];            /* of each lane's corners */
+    int column[ROWS][CHUNK];      /* of each row's blocks at hand */
+    uint8_t corner[ITEMS][CHUNK]; /* of an item, whose column the row's block has: 4 times its lane + place */
+    int first[ROWS + 1];          /* items of the rows */
 };
 
-/* Point q of an element turned by `turn`, so that the row's node is corner 0. */
-template <int KIND> FE_BODY void share_point(shared_element<KIND> *e, int turn, int q)
+/* The element is turned so that the row's node is corner 0. The second lane of a Hex8 turns it further: then
+ * that node is corner 4, and it has the blocks of corners 0 to 3, too. */
+template <int KIND> FE_BODY int lane_turn(int corner)
 {
-    fe_real J[3][3], A[3][3];
-    const double weight = fe_weight(KIND) * fe_points(KIND) / distinct_points(KIND);
-#pragma unroll
-    for (int c = 0; c < 3; c++)
-#pragma unroll
-        for (int j = 0; j < 3; j++) {
-            J[c][j] = 0.0;
-#pragma unroll
-            for (int b = 0; b < FE_CORNERS(KIND); b++)
-                J[c][j] += fe_shape_gradient(KIND, b, q, j) * e->x[b][c];
-        }
-    e->scale[q] = weight * fe_turn_sign(KIND, turn) / fe_cofactor(J, A);
-#pragma unroll
-    for (int b = 0; b < FE_CORNERS(KIND); b++) fe_corner_gradient(KIND, A, b, q, e->point[q].gradient[b]);
+    return (corner & 7) ^ 4 * (threadIdx.x % row_items<KIND>::LANES);
 }
 
-/* The block of corners 0 and b. With M the sum over points of scale g h^T, g and h the gradients of the two,
- * it is (K - 2/3 mu) M + mu (M^T + tr M I). */
-template <int KIND>
-FE_BODY void compute_block(const fe_j2 *material, const shared_element<KIND> *e, int b, double *block)
+/* The nodes of this lane's four corners, and their coordinates, which become x [corner][3] of the element as
+ * the item's first lane turns it. */
+template <int KIND> FE_BODY void read_corners(const fe_view *m, int corner, row_items<KIND> *w)
 {
+    enum { LANES = row_items<KIND>::LANES };
+    const int lane = threadIdx.x % WARP, turn = lane_turn<KIND>(corner);
+    double *const x = w->block[0] + lane / LANES + 12 * row_items<KIND>::X_STRIDE * (lane % LANES);
+    int node[4];
+#pragma unroll
+    for (int b = 0; b < 4; b++) node[b] = m->conn[fe_corner_place(b, turn, m->ld, corner >> 3)];
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+        w->node[b][lane] = node[b];
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            x[(3 * b + c) * row_items<KIND>::X_STRIDE] = m->x[3 * (size_t)node[b] + c];
+    }
+    __syncwarp();
+}
+
+/* The blocks of the row's node and corners 0 to 3, from the coordinates of the element. With M the sum over
+ * points of scale g h^T, g and h det J times the gradients of the two, scale = w / |J|, a block is
+ * (K - 2/3 mu) M + mu (M^T + tr M I). A Tet4 has one point with all of its volume: gradients are the same
+ * everywhere. By all lanes of a warp. */
+template <int KIND> FE_BODY void compute_blocks(const fe_j2 *material, int corner, row_items<KIND> *w)
+{
+    enum { CORNERS = FE_CORNERS(KIND), PLANES = CORNERS == 8 ? 2 : 1, POINTS = CORNERS == 8 ? 4 : 1 };
     const double shear = material->shear, bulk = material->bulk - 2.0 / 3.0 * shear;
-    double M[3][3] = {{0.0}};
-#pragma unroll 2
-    for (int q = 0; q < distinct_points(KIND); q++) {
-        const double *g = e->point[q].gradient[0], *h = e->point[q].gradient[b], scale = e->scale[q];
+    enum { LANES = row_items<KIND>::LANES };
+    const int lane = threadIdx.x % WARP, own = 4 * (lane % LANES);
+    fe_real M[4][3][3] = {};
+    const double weight =
+        fe_weight(KIND) * fe_points(KIND) / (PLANES * POINTS) * fe_turn_sign(KIND, lane_turn<KIND>(corner));
+    /* corners 0 to 3, and 4 to 7; registers are scarce, so they are read again for each plane */
+    enum { STRIDE = row_items<KIND>::X_STRIDE, HALF = 12 * STRIDE };
+    const volatile double *const near = w->block[0] + lane / LANES + HALF * (lane % LANES),
+                                 *const far = near + HALF * (1 - 2 * (lane % LANES));
+#pragma unroll
+    for (int k = 0; k < PLANES; k++) {
+        fe_plane gx[3];
+        fe_real x[8][3];
+#pragma unroll
+        for (int t = 0; t < 3 * CORNERS; t++)
+            x[t / 3][t % 3] = t < 12 ? near[STRIDE * t] : far[STRIDE * (t - 12)];
+        fe_gradient_plane(KIND, x, k, gx);
+#pragma unroll
+        for (int p = 0; p < POINTS; p++) {
+            fe_real J[3][3], A[3][3], g[3];
+            fe_gradient_at(KIND, x, gx, k, p, J);
+            const fe_real scale = weight / fe_cofactor(J, A);
+            fe_corner_gradient(KIND, A, own, p + 4 * k, g);
+#pragma unroll
+            for (int i = 0; i < 3; i++) g[i] *= scale;
+#pragma unroll
+            for (int b = 0; b < 4; b++) {
+                fe_real h[3];
+                fe_corner_gradient(KIND, A, b, p + 4 * k, h);
+#pragma unroll
+                for (int c = 0; c < 9; c++) M[b][c / 3][c % 3] += g[c / 3] * h[c % 3];
+            }
+        }
+    }
+    double *const block = w->block[lane];
+    __syncwarp(); /* the coordinates have been read */
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+        const double trace = shear * (M[b][0][0] + M[b][1][1] + M[b][2][2]);
 #pragma unroll
         for (int i = 0; i < 3; i++)
 #pragma unroll
-            for (int j = 0; j < 3; j++) M[i][j] += scale * g[i] * h[j];
+            for (int j = 0; j < 3; j++)
+                block[9 * b + 3 * i + j] = bulk * M[b][i][j] + shear * M[b][j][i] + (i == j ? trace : 0.0);
     }
-    const double trace = M[0][0] + M[1][1] + M[2][2];
-#pragma unroll
-    for (int i = 0; i < 3; i++)
-#pragma unroll
-        for (int j = 0; j < 3; j++)
-            block[3 * i + j] = bulk * M[i][j] + shear * M[j][i] + (i == j ? shear * trace : 0.0);
 }
 
-/* n items of row i, the first of which is the first of an element; for the n_block blocks of the row in
- * items->column. */
+/* For the blocks of each row from its start-th on: which corner of each of the n items from `from` on they
+ * belong to. */
 template <int KIND>
-FE_BODY void compute_items(const fe_view *m, int i, int first_item, int n, int n_block,
-                           row_items<KIND> *items)
+FE_BODY void find_places(const fe_sparse *A, int row, int n_row, int start, int from, int n,
+                         row_items<KIND> *w)
 {
-    enum { CORNERS = FE_CORNERS(KIND) };
-    const int lane = threadIdx.x % WARP, own = lane / CORNERS, b = lane % CORNERS;
-    shared_element<KIND> *const element = &items->element[own];
-    int turn = 0, place = -1;
-    for (int t = lane; t < row_items<KIND>::ELEMENTS * CHUNK; t += WARP) (&items->corner[0][0])[t] = NONE;
-    if (lane < n) {
-        const int corner = m->corner[m->corner_first[i] + first_item / CORNERS + own];
-        turn = corner & 7;
-        const int column = m->conn[fe_corner_place(b, turn, m->ld, corner >> 3)];
-#pragma unroll
-        for (int c = 0; c < 3; c++) element->x[b][c] = m->x[3 * (size_t)column + c];
-        place = fe_find_column(items->column, n_block, column);
+    enum { LANES = row_items<KIND>::LANES };
+    const int lane = threadIdx.x % WARP;
+    for (int r = 0; r < n_row; r++)
+        if (A->first[row + r] + start + lane < A->first[row + r + 1])
+            w->column[r][lane] = A->column[A->first[row + r] + start + lane];
+    for (int t = lane; t < row_items<KIND>::ITEMS * CHUNK / 4; t += WARP)
+        ((unsigned *)w->corner)[t] = 0x01010101u * NONE;
+    __syncwarp();
+    if (lane / LANES < n) {
+        int r = 0;
+        while (from + lane / LANES >= w->first[r + 1]) r++;
+        const int n_block = min(A->first[row + r + 1] - A->first[row + r] - start, (int)CHUNK);
+        for (int b = 0; b < 4; b++) {
+            const int place = fe_find_column(w->column[r], n_block, w->node[b][lane]);
+            if (place >= 0) w->corner[lane / LANES][place] = (uint8_t)(lane % LANES * 4 + b);
+        }
     }
-    __syncwarp();
-    if (place >= 0) items->corner[own][place] = (uint8_t)b;
-    if (lane < n && b < distinct_points(KIND)) share_point<KIND>(element, turn, b);
-    __syncwarp();
-    if (lane < n) compute_block<KIND>(&m->material, element, b, items->block[lane]);
     __syncwarp();
 }
 
-/* Adds the blocks of the items to the one of this lane. */
-template <int KIND> FE_BODY void add_items(const row_items<KIND> *items, double sum[9])
+/* Sums items `from` to `end` of those at hand to n blocks of row i, which is the row's number r, and stores
+ * them at `value`, or adds them to what is there. */
+template <int KIND>
+FE_BODY void sum_items(const uint8_t *fixed, int i, int r, int from, int end, int n, bool add,
+                       row_items<KIND> *w, double *value)
 {
-#pragma unroll
-    for (int own = 0; own < row_items<KIND>::ELEMENTS; own++) {
-        const int b = items->corner[own][threadIdx.x % WARP];
+    const int lane = threadIdx.x % WARP;
+    double sum[9] = {};
+    for (int item = from; item < end; item++) {
+        const int b = w->corner[item][lane];
         if (b == NONE) continue;
-        const double *block = items->block[own * FE_CORNERS(KIND) + b];
+        const double *const block = w->block[item * row_items<KIND>::LANES + b / 4] + 9 * (b % 4);
 #pragma unroll
         for (int c = 0; c < 9; c++) sum[c] += block[c];
     }
+    if (lane < n) {
+        const uint8_t *const row = fixed + 3 * (size_t)i, *const column =
+                                                              fixed + 3 * (size_t)w->column[r][lane];
+#pragma unroll
+        for (int c = 0; c < 9; c++) w->sum[lane][c] = row[c / 3] || column[c % 3] ? 0.0 : sum[c];
+    }
+    __syncwarp();
+    for (int t = lane; t < 9 * n; t += WARP) /* without gaps */
+        value[t] = (add ? value[t] : 0.0) + (&w->sum[0][0])[t];
+    __syncwarp();
 }
 
 template <int KIND>
-FE_BODY void assemble_row(const fe_view *m, const uint8_t *fixed, const fe_sparse *A, int i,
-                          row_items<KIND> *items)
+FE_BODY void assemble_rows(const fe_view *m, const uint8_t *fixed, const fe_sparse *A, int row,
+                           row_items<KIND> *w)
 {
-    const int first = A->first[i], n = A->first[i + 1] - first,
-              n_item = (m->corner_first[i + 1] - m->corner_first[i]) * FE_CORNERS(KIND);
-    for (int start = 0; start < n; start += CHUNK) {
-        const int n_block = n - start < CHUNK ? n - start : CHUNK, lane = threadIdx.x % WARP;
-        double sum[9] = {0.0};
-        if (lane < n_block) items->column[lane] = A->column[first + start + lane];
-        __syncwarp();
-        for (int from = 0; from < n_item; from += WARP) {
-            const int left = n_item - from;
-            compute_items<KIND>(m, i, from, left < WARP ? left : WARP, n_block, items);
-            add_items<KIND>(items, sum);
-            __syncwarp();
+    enum { LANES = row_items<KIND>::LANES, ITEMS = row_items<KIND>::ITEMS };
+    const int lane = threadIdx.x % WARP, n_row = min((int)row_items<KIND>::ROWS, A->n_row - row);
+    if (lane <= n_row) w->first[lane] = m->corner_first[row + lane];
+    __syncwarp();
+    int longest = 0;
+    for (int r = 0; r < n_row; r++) longest = max(longest, A->first[row + r + 1] - A->first[row + r]);
+    const int begin = w->first[0], end = w->first[n_row];
+    for (int from = begin; from == begin || from < end; from += ITEMS) {
+        const int n = min((int)ITEMS, end - from);
+        if (n > 0) { /* lanes without an item repeat the last one */
+            const int corner = m->corner[from + min(lane / LANES, n - 1)];
+            read_corners<KIND>(m, corner, w);
+            compute_blocks<KIND>(&m->material, corner, w);
         }
-        double *const own = items->block[lane];
-        double *const value = A->value + 9 * (size_t)(first + start);
-#pragma unroll
-        for (int c = 0; c < 9; c++) own[c] = sum[c]; /* to write the row without gaps */
-        __syncwarp();
-        for (int t = lane; t < 9 * n_block; t += WARP) {
-            const int column = items->column[t / 9];
-            const bool held = fixed[3 * (size_t)i + t % 9 / 3] || fixed[3 * (size_t)column + t % 3];
-            value[t] = held ? 0.0 : items->block[t / 9][t % 9];
+        for (int start = 0; start < longest; start += CHUNK) {
+            find_places<KIND>(A, row, n_row, start, from, n, w);
+            for (int r = 0; r < n_row; r++) {
+                const int first = max(w->first[r], from), last = min(w->first[r + 1], from + n),
+                          place = A->first[row + r] + start;
+                const bool is_first = first == w->first[r], is_empty = w->first[r] == w->first[r + 1];
+                if (is_empty ? from > begin : first >= last) continue;
+                sum_items<KIND>(fixed, row + r, r, first - from, last - from,
+                                min(A->first[row + r + 1] - place, (int)CHUNK), !is_first && !is_empty, w,
+                                A->value + 9 * (size_t)place);
+            }
         }
-        __syncwarp();
     }
 }
 
@@ -181,12 +230,13 @@ FE_BODY double2 look_at_node(int kind, const fe_view *m, const fe_sparse *A, int
 }
 
 #define KERNELS(KIND, name)                                                                                  \
-    __global__ void __launch_bounds__(THREADS, 4)                                                            \
+    __global__ void __launch_bounds__(ROW_THREADS, ROW_BLOCKS)                                               \
         elastic_assemble_##name(fe_view m, const uint8_t *fixed, fe_sparse A)                                \
     {                                                                                                        \
-        __shared__ row_items<KIND> items[THREADS / WARP];                                                    \
-        const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);                            \
-        if (i < A.n_row) assemble_row<KIND>(&m, fixed, &A, i, items + threadIdx.x / WARP);                   \
+        __shared__ row_items<KIND> items[ROW_THREADS / WARP];                                                \
+        const int i =                                                                                        \
+            row_items<KIND>::ROWS * (int)((blockIdx.x * (size_t)ROW_THREADS + threadIdx.x) / WARP);          \
+        if (i < A.n_row) assemble_rows<KIND>(&m, fixed, &A, i, items + threadIdx.x / WARP);                  \
     }                                                                                                        \
     __global__ void __launch_bounds__(THREADS)                                                               \
         elastic_look_##name(fe_view m, fe_sparse A, int step, int n, double2 *out)                           \
@@ -233,7 +283,8 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
         FE_TRY(fe_sparse_keep_columns_cuda(d, A, spare));
     else
         FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<true>, p->view, n_corner, *A, spare, found);
-    FE_LAUNCH_KIND(p, (size_t)n * WARP, THREADS, elastic_assemble, p->view, fixed, *A);
+    FE_LAUNCH_KIND(p, (size_t)fe_grid((size_t)n, warp_rows(n_corner)) * WARP, ROW_THREADS, elastic_assemble,
+                   p->view, fixed, *A);
     return FE_OK;
 }
 

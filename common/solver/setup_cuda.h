@@ -8,7 +8,21 @@
 
 enum { FE_ROW_SLOTS = 1024 };
 
-/* A set of columns, built by all threads of a block in shared memory: open addressing. For long rows. */
+/* Puts a column into a table of slots in shared memory, by open addressing; the number of slots is a power of
+ * two, and -1 is an empty one. Whether it is there now: otherwise all slots have others. */
+FE_BODY bool fe_insert_column(int *slot, int slots, int column)
+{
+    unsigned at = (unsigned)column * 2654435761u >> 16;
+    for (int i = 0; i < slots; i++, at++) {
+        int *const here = slot + (at & (slots - 1));
+        int found = *(volatile int *)here;
+        if (found == -1) found = atomicCAS(here, -1, column);
+        if (found == -1 || found == column) return true;
+    }
+    return false;
+}
+
+/* A set of columns, built by all threads of a block in shared memory. For long rows. */
 typedef struct fe_row_set {
     int slot[FE_ROW_SLOTS], list[FE_ROW_SLOTS], n, full;
 } fe_row_set;
@@ -30,14 +44,7 @@ FE_BODY void fe_row_set_clear(fe_row_set *s, int slots)
 
 FE_BODY void fe_row_set_insert(fe_row_set *s, int slots, int column)
 {
-    unsigned at = (unsigned)column * 2654435761u >> 16;
-    for (int i = 0; i < slots; i++, at++) {
-        int *const slot = s->slot + at % slots;
-        int found = *(volatile int *)slot;
-        if (found == -1) found = atomicCAS(slot, -1, column);
-        if (found == -1 || found == column) return;
-    }
-    s->full = 1;
+    if (!fe_insert_column(s->slot, slots, column)) s->full = 1;
 }
 
 /* After all have inserted: their number, and where that is at most `room` the columns in `sorted`, ascending.
@@ -56,8 +63,9 @@ FE_BODY int fe_row_set_sort(fe_row_set *s, int slots, int *sorted, int room)
     return s->n;
 }
 
-/* Distinct numbers, listed in shared memory by a warp: for rows of few columns. `value` of each lane joins
- * the n that are listed, unless it is among them or -1; their number after it. `most` are kept. */
+/* Distinct numbers, listed in shared memory by a warp: where few candidates are numbers of a row. `value` of
+ * each lane joins the n that are listed, unless it is among them or -1; their number after it. `most` are
+ * kept. */
 FE_BODY int fe_list_add(int *list, int most, int n, int value)
 {
     const unsigned all = 0xffffffffu, before = (1u << threadIdx.x % 32) - 1,
@@ -69,6 +77,35 @@ FE_BODY int fe_list_add(int *list, int most, int n, int value)
     if (is_new && at < most) list[at] = value;
     __syncwarp();
     return n + __popc(added);
+}
+/* The distinct columns of a row of few, found by a warp in a table with room for `most` of them.
+ * insert(slots) puts all of them into so many slots, and says whether this lane's fitted; if not, it is
+ * called again with more. Their number, and the columns at the table's beginning in any order; or most + 1:
+ * there are more. */
+enum { FE_FEW_SLOTS = 64 };
+template <typename Insert> FE_BODY int fe_list_columns(int *table, int most, Insert insert)
+{
+    const unsigned all = 0xffffffffu, lane = threadIdx.x % 32, before = (1u << lane) - 1;
+    for (int slots = FE_FEW_SLOTS;; slots = min(4 * slots, most)) {
+        for (int t = lane; t < slots; t += 32) table[t] = -1;
+        __syncwarp();
+        const bool fitted = insert(slots);
+        __syncwarp();
+        if (!__all_sync(all, fitted)) {
+            if (slots == most) return most + 1;
+            continue;
+        }
+        int n = 0;
+        for (int t = lane; t < slots; t += 32) {
+            const int column = table[t];
+            const unsigned used = __ballot_sync(all, column != -1);
+            __syncwarp();
+            if (column != -1) table[n + __popc(used & before)] = column;
+            n += __popc(used);
+        }
+        __syncwarp();
+        return n;
+    }
 }
 FE_BODY void fe_list_sort(const int *list, int n, int *sorted) /* ascending, in any memory */
 {

@@ -71,14 +71,14 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ int lists[THREADS / WARP][FE_ROW_SLOTS];
     const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
     if (i >= A.n_row) return;
-    int *const list = lists[threadIdx.x / WARP], n = 0;
-    for (int k0 = A.first[i]; k0 < A.first[i + 1]; k0 += WARP) {
-        int l = 0, end = 0;
-        if (k0 + lane < A.first[i + 1])
-            l = B.first[A.column[k0 + lane]], end = B.first[A.column[k0 + lane] + 1];
-        for (; __any_sync(0xffffffffu, l < end); l++)
-            n = fe_list_add(list, FE_ROW_SLOTS, n, l < end ? B.column[l] : -1);
-    }
+    int *const list = lists[threadIdx.x / WARP];
+    const int n = fe_list_columns(list, FE_ROW_SLOTS, [&](int slots) {
+        bool fits = true;
+        for (int k = A.first[i] + lane; k < A.first[i + 1]; k += WARP)
+            for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
+                fits &= fe_insert_column(list, slots, B.column[l]);
+        return fits;
+    });
     fe_keep_list<FILL>(list, n, C, i, spare, found);
 }
 
