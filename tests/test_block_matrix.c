@@ -237,31 +237,6 @@ static void test_coarse(void **state)
     }
 }
 
-/* R as places in its transpose, on a device: the same bits. */
-static void assert_restricts_by_places(fe_device *d, const blocks *R, const float *r, const vector *coarse)
-{
-    const fe_block_ops *ops = fe_block_ops_of(d);
-    const size_t n = (size_t)R->n_block, stride = FE_BLOCK_STRIDE(18);
-    int *place = room(n, sizeof *place);
-    int16_t *value = room(n * stride, sizeof *value);
-    for (size_t k = 0; k < n; k++) {
-        const int16_t *const from = R->value + stride * k;
-        place[k] = (int)(n - 1 - k);
-        int16_t *const to = value + stride * (size_t)place[k];
-        memcpy(to, from, stride * sizeof *to); /* the scale */
-        for (int c = 0; c < 18; c++) to[c % 3 * 6 + c / 3] = from[c];
-    }
-    fe_block_matrix placed = R->M;
-    vector again = open_vector(d, 6 * R->M.n_row);
-    placed.value = upload(d, n * stride, sizeof *value, value);
-    placed.place = upload(d, n, sizeof *place, place);
-    must(ops->fine_restrict(d, &placed, r, NULL, NULL, again.narrow));
-    assert_same(d, &again, coarse);
-    d->ops->memory.release(d, (void *)placed.value), d->ops->memory.release(d, (void *)placed.place);
-    close_vector(d, &again);
-    free(place), free(value);
-}
-
 /* Between the finest level and the next: R (b - A x) and x + P y. */
 static void test_transfer(void **state)
 {
@@ -281,7 +256,6 @@ static void test_transfer(void **state)
         for (int i = 0; i < 3 * fine; i++) left.host[i] = (float)(b.host[i] - Ax.host[i]);
         multiply(&R, left.host, right, size);
         assert_vector(d, &coarse, 0, right, size);
-        if (d->ops != &fe_backend_host) assert_restricts_by_places(d, &R, left.narrow, &coarse);
         must(ops->fine_restrict(d, &R.M, b.narrow, Ax.narrow, NULL, again.narrow));
         assert_vector(d, &again, 0, right, size);
         must(ops->fine_prolong(d, &P.M, from.narrow, x.narrow, clear.narrow));

@@ -12,14 +12,14 @@ template <int R, int C> struct factors {
 };
 
 /* Block k of M and the numbers of x for its column, or of x - less. A lane reads the whole block, by pieces
- * as wide as its place allows. PLACED: M's blocks are at places of another matrix, its transpose. */
-template <int R, int C, bool PLACED>
+ * as wide as its place allows. */
+template <int R, int C>
 __device__ factors<R, C> read_factors(const fe_block_matrix &M, int k, const float *__restrict__ x,
                                       const float *__restrict__ less)
 {
     enum { WORDS = FE_BLOCK_STRIDE(R * C) / 2 };
     factors<R, C> f;
-    const int16_t *block = M.value + (size_t)(2 * WORDS) * (PLACED ? M.place[k] : k);
+    const int16_t *block = M.value + (size_t)(2 * WORDS) * k;
     const float *const from = x + (size_t)C * M.column[k];
     if (R * C == 18) {
 #pragma unroll
@@ -53,7 +53,7 @@ __device__ factors<R, C> read_factors(const fe_block_matrix &M, int k, const flo
 }
 
 /* sum += block times numbers. */
-template <int R, int C, bool PLACED> __device__ void multiply(const factors<R, C> &f, float sum[R])
+template <int R, int C> __device__ void multiply(const factors<R, C> &f, float sum[R])
 {
     const float scale = __uint_as_float(f.word[R * C / 2]);
     float x[C];
@@ -62,13 +62,13 @@ template <int R, int C, bool PLACED> __device__ void multiply(const factors<R, C
 #pragma unroll
     for (int j = 0; j < R * C; j++) {
         const int number = j % 2 ? (int)f.word[j / 2] >> 16 : (int)(f.word[j / 2] << 16) >> 16;
-        sum[PLACED ? j % R : j / C] += (float)number * x[PLACED ? j / R : j % C];
+        sum[j / C] += (float)number * x[j % C];
     }
 }
 
 /* Block row i of M times x, in all lanes of a team; two blocks are on their way at a time. Of `teams` that
  * share the row this is the one of number `own`. Instead of x, where M has columns of three: x - less. */
-template <int R, int C, int TEAM, bool PLACED = false>
+template <int R, int C, int TEAM>
 __device__ void times_row(const fe_block_matrix &M, int i, const float *__restrict__ x, float sum[R],
                           int own = 0, int teams = 1, const float *__restrict__ less = NULL)
 {
@@ -77,11 +77,11 @@ __device__ void times_row(const fe_block_matrix &M, int i, const float *__restri
 #pragma unroll
     for (int r = 0; r < R; r++) sum[r] = 0.0f;
     for (; k + step < end; k += 2 * step) {
-        const factors<R, C> one = read_factors<R, C, PLACED>(M, k, x, less),
-                            two = read_factors<R, C, PLACED>(M, k + step, x, less);
-        multiply<R, C, PLACED>(one, sum), multiply<R, C, PLACED>(two, sum);
+        const factors<R, C> one = read_factors<R, C>(M, k, x, less),
+                            two = read_factors<R, C>(M, k + step, x, less);
+        multiply(one, sum), multiply(two, sum);
     }
-    if (k < end) multiply<R, C, PLACED>(read_factors<R, C, PLACED>(M, k, x, less), sum);
+    if (k < end) multiply(read_factors<R, C>(M, k, x, less), sum);
 #pragma unroll
     for (int apart = TEAM / 2; apart > 0; apart /= 2)
 #pragma unroll
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(THREADS)
     if (i < n) r[i] = b[i] - Ax[i];
 }
 
-template <int WARPS, bool PLACED>
+template <int WARPS>
 __global__ void __launch_bounds__(THREADS)
     block_fine_restrict(fe_block_matrix R, const float *__restrict__ r, const float *__restrict__ Ax,
                         fe_first_sweep first, float *__restrict__ coarse)
@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(THREADS)
     const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP,
               warp = threadIdx.x / WARP % WARPS;
     float sum[6];
-    times_row<6, 3, WARP, PLACED>(R, i, r, sum, warp, WARPS, Ax);
+    times_row<6, 3, WARP>(R, i, r, sum, warp, WARPS, Ax);
     const float own = add_warps<WARPS>(entry_of<6>(sum, lane));
     const bool stores = owner && warp == 0 && lane < 6;
     if (stores) coarse[6 * (size_t)i + lane] = own;
@@ -409,24 +409,16 @@ static fe_status fine_residual(fe_device *d, int n, const float *b, const float 
     return FE_OK;
 }
 
-template <bool PLACED>
-static fe_status launch_restrict(fe_device *d, const fe_block_matrix *R, const float *r, const float *Ax,
-                                 fe_first_sweep first, float *coarse)
-{
-    const size_t n = (size_t)R->n_row;
-    if (n < FEW_ROWS)
-        FE_LAUNCH(d, THREADS * n, THREADS, (block_fine_restrict<MANY_WARPS, PLACED>), *R, r, Ax, first,
-                  coarse);
-    else
-        FE_LAUNCH(d, WARP * n, THREADS, (block_fine_restrict<1, PLACED>), *R, r, Ax, first, coarse);
-    return FE_OK;
-}
-
 static fe_status fine_restrict(fe_device *d, const fe_block_matrix *R, const float *r, const float *Ax,
                                const fe_first_sweep *given, float *coarse)
 {
+    const size_t n = (size_t)R->n_row;
     const fe_first_sweep first = given ? *given : fe_first_sweep{};
-    return (R->place ? launch_restrict<true> : launch_restrict<false>)(d, R, r, Ax, first, coarse);
+    if (n < FEW_ROWS)
+        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, Ax, first, coarse);
+    else
+        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, r, Ax, first, coarse);
+    return FE_OK;
 }
 
 static fe_status fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,

@@ -32,9 +32,6 @@ typedef struct fe_block_matrix {
     const int *first;     /* [n_row + 1] */
     const int *column;    /* [first[n_row]] */
     const int16_t *value; /* [first[n_row]][FE_BLOCK_STRIDE]: numbers of a block by rows, then its scale */
-    /* NULL; or, of 6 × 3 on a CUDA device: block k is the transpose of block place[k] of value, which is that
-     * of another matrix */
-    const int *place;
 } fe_block_matrix;
 
 /* Numbers of 16 bits from one block of n = 18 or 36 entries to the next, so that a device reads blocks by

@@ -231,9 +231,8 @@ static void release(fe_multigrid *m)
         void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense, l->gathered};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
-                             (void *)matrices[i]->place,
-                             matrices[i]->place ? NULL : (void *)matrices[i]->value};
-            for (int j = 0; j < 4; j++)
+                             (void *)matrices[i]->value};
+            for (int j = 0; j < 3; j++)
                 if (parts[j]) give(m->device, parts[j]);
         }
         for (int i = 0; i < 8; i++)

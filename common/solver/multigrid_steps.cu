@@ -323,7 +323,6 @@ template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_spar
     }
 }
 
-/* The finest level's R of one rank has the blocks of P, which was kept before it. */
 static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
 {
     const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
@@ -333,10 +332,6 @@ static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *k
     *kept = empty;
     FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
     FE_TRY(keep_ints(k, n, A->column, &kept->column));
-    if (A->place && A->columns == 3 && !k->shared) {
-        kept->value = k->m->coarse[k->level].P.value;
-        return keep_ints(k, n, A->place, &kept->place);
-    }
     FE_TRY(fe_device_reserve(k->d, n * (size_t)FE_BLOCK_STRIDE(size), sizeof *value, "multigrid matrix",
                              (void **)&value));
     kept->value = value;
