@@ -323,6 +323,30 @@ template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_spar
     }
 }
 
+/* Blocks of 6 rows: the transposes of those at `place` of another matrix, whose scales they have. Through
+ * shared memory, as round_blocks. */
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    transpose_blocks(int n_block, const int *place, const int16_t *from, int16_t *to)
+{
+    enum { WORDS = FE_BLOCK_STRIDE(N) / 2, COLUMNS = N / 6 };
+    __shared__ unsigned word[TOGETHER][WORDS + 1];
+    const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, n_block - first);
+    for (int t = threadIdx.x; t < WORDS * n; t += THREADS)
+        word[t / WORDS][t % WORDS] =
+            ((const unsigned *)from)[(size_t)WORDS * place[first + t / WORDS] + t % WORDS];
+    __syncthreads();
+    unsigned *const out = (unsigned *)to + (size_t)WORDS * first;
+    for (int t = threadIdx.x; t < WORDS * n; t += THREADS) {
+        const int w = t % WORDS, one = 2 * w, two = one + 1;
+        const uint16_t *const block = (const uint16_t *)word[t / WORDS];
+        out[t] = w < N / 2 ? block[one % COLUMNS * 6 + one / COLUMNS] |
+                                 (unsigned)block[two % COLUMNS * 6 + two / COLUMNS] << 16
+                           : word[t / WORDS][w];
+    }
+}
+
+/* R comes after P, and on one rank from its blocks: they are the same numbers. */
 static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
 {
     const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
@@ -335,7 +359,12 @@ static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *k
     FE_TRY(fe_device_reserve(k->d, n * (size_t)FE_BLOCK_STRIDE(size), sizeof *value, "multigrid matrix",
                              (void **)&value));
     kept->value = value;
-    if (size == 18)
+    const int16_t *const P = k->m->coarse[k->level].P.value;
+    if (A->place && !k->shared && size == 18)
+        FE_LAUNCH(k->d, 2 * n, THREADS, transpose_blocks<18>, A->n_block, A->place, P, value);
+    else if (A->place && !k->shared)
+        FE_LAUNCH(k->d, 2 * n, THREADS, transpose_blocks<36>, A->n_block, A->place, P, value);
+    else if (size == 18)
         FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<18>, *A, value);
     else
         FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<36>, *A, value);
