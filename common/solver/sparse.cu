@@ -107,7 +107,7 @@ enum { TOGETHER = 4 };
  * and 6 columns. */
 template <int R, int K, int TEAM> struct __align__(16) product_row
 {
-    enum { CHUNK = K == 6 ? 32 : 24 }; /* longer ones open fewer batches, and take more memory */
+    enum { CHUNK = R == 6 ? 32 : 24 }; /* longer ones open fewer batches, and take more memory */
     double2 sum[CHUNK][R][3], rest[TEAM / 3][R][3];
     double a[WARP][R * K + 2];                /* two more: neighbours are in other banks */
     int columns[CHUNK], first[WARP], n[WARP]; /* first, n: rows of B */
