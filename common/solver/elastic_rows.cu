@@ -32,9 +32,7 @@ enum { CHUNK = WARP, NONE = 255, ROW_THREADS = 64, ROW_BLOCKS = 6 };
 static __host__ __device__ constexpr int warp_rows(int n_corner) { return n_corner == 8 ? 2 : 4; }
 
 /* What a warp has in shared memory. A lane has one number more than it needs: lanes write to different banks.
- * The coordinates of the items' corners are where their blocks will be, the same one of all items side by
- * side.
- */
+ * The same coordinate of all items is side by side, where their blocks will be. */
 template <int KIND> struct row_items {
     enum { LANES = FE_CORNERS(KIND) / 4, ITEMS = WARP / LANES, ROWS = warp_rows(FE_CORNERS(KIND)) };
     enum { X_STRIDE = ITEMS + 2 }; /* both lanes of an item read from different banks, too */

@@ -63,9 +63,9 @@ FE_BODY int fe_row_set_sort(fe_row_set *s, int slots, int *sorted, int room)
     return s->n;
 }
 
-/* Distinct numbers, listed in shared memory by a warp: where few candidates are numbers of a row. `value` of
- * each lane joins the n that are listed, unless it is among them or -1; their number after it. `most` are
- * kept. */
+/* Distinct numbers, listed in shared memory by a warp: the faster way where candidates are few, as the nodes
+ * of a node's elements. `value` of each lane joins the n that are listed, unless it is among them or -1;
+ * their number after it. `most` are kept. */
 FE_BODY int fe_list_add(int *list, int most, int n, int value)
 {
     const unsigned all = 0xffffffffu, before = (1u << threadIdx.x % 32) - 1,
@@ -78,10 +78,10 @@ FE_BODY int fe_list_add(int *list, int most, int n, int value)
     __syncwarp();
     return n + __popc(added);
 }
-/* The distinct columns of a row of few, found by a warp in a table with room for `most` of them.
- * insert(slots) puts all of them into so many slots, and says whether this lane's fitted; if not, it is
- * called again with more. Their number, and the columns at the table's beginning in any order; or most + 1:
- * there are more. */
+/* Distinct columns, found by a warp in a table in shared memory: the faster way where candidates are many.
+ * There is room for `most`. insert(slots) puts all of them into so many slots, and says whether this lane's
+ * fitted; if not, it is called again with more slots. Their number, and they are at the table's beginning in
+ * any order; or most + 1: there are more. */
 enum { FE_FEW_SLOTS = 64 };
 template <typename Insert> FE_BODY int fe_list_columns(int *table, int most, Insert insert)
 {
