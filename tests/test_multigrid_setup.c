@@ -201,6 +201,48 @@ static fe_status compare_with_whole_product(const fe_setup *host, const fe_spars
                          error / size);
 }
 
+/* n items of a kept matrix on the host; they leave the device. */
+static void *fetch(const fe_setup *k, size_t n, size_t size, const void *memory)
+{
+    void *host = calloc(n + 1, size);
+    if (!host || k->d->ops->memory.download(k->d, n * size, memory, host) != FE_OK) abort();
+    k->d->ops->memory.release(k->d, (void *)memory);
+    return host;
+}
+
+/* Blocks of R are the transposes of those of P to the last bit, also as they are kept; on one rank all are.
+ */
+static fe_status check_transfers(fe_setup *k)
+{
+    fe_block_matrix P, R;
+    if (k->shared) return FE_OK;
+    FE_TRY(k->steps->keep_transfers(k, &P, &R));
+    const size_t stride = (size_t)FE_BLOCK_STRIDE(P.rows * P.columns), n = (size_t)k->P.n_block;
+    int *first[2] = {fetch(k, (size_t)P.n_row + 1, sizeof(int), P.first),
+                     fetch(k, (size_t)R.n_row + 1, sizeof(int), R.first)};
+    int *column[2] = {fetch(k, n, sizeof(int), P.column), fetch(k, n, sizeof(int), R.column)};
+    int16_t *value[2] = {fetch(k, n, stride * sizeof(int16_t), P.value),
+                         fetch(k, n, stride * sizeof(int16_t), R.value)};
+    int wrong = R.rows != P.columns || R.columns != P.rows || first[1][R.n_row] != (int)n;
+    for (int i = 0; i < R.n_row && !wrong; i++)
+        for (int l = first[1][i]; l < first[1][i + 1] && !wrong; l++) {
+            const int row = column[1][l], begin = first[0][row];
+            const int place = fe_find_column(column[0] + begin, first[0][row + 1] - begin, i);
+            if (place < 0) {
+                wrong = 1;
+                continue;
+            }
+            const int16_t *const p = value[0] + stride * (size_t)(begin + place), *const r =
+                                                                                      value[1] +
+                                                                                      stride * (size_t)l;
+            wrong = memcmp(p + P.rows * P.columns, r + P.rows * P.columns, sizeof(float)) != 0; /* scales */
+            for (int c = 0; c < P.rows * P.columns; c++)
+                wrong |= p[c] != r[c % P.columns * P.rows + c / P.columns];
+        }
+    for (int s = 0; s < 2; s++) free(first[s]), free(column[s]), free(value[s]);
+    return wrong ? fe_fail(FE_FAILED, "level %d: R is not P's transpose as they are kept", k->level) : FE_OK;
+}
+
 static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe_sparse next[2])
 {
     const size_t n = (size_t)host->n, b = (size_t)host->block;
@@ -227,6 +269,8 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
                         device->next_absent));
     FE_TRY(compare_matrices("prolongators", host, &host->P, device, &device->P));
     FE_TRY(compare_matrices("restrictions", host, &host->R, device, &device->R));
+    FE_TRY(check_transfers(host));
+    FE_TRY(check_transfers(device));
     return compare_matrices("Galerkin matrices", host, &next[0], device, &next[1]);
 }
 

@@ -7,8 +7,9 @@ enum { BLOCK_SIZE = 256 };
  * columns, at most: four per multiprocessor of an H100. */
 enum { PANEL = 16, PAIR_RESIDENT = 2, DELAYED_BLOCKS = 528 };
 
-/* N = 2, 4, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of
- * the values go to the other half of the lanes, so N - 1 values are exchanged instead of 5 N. */
+/* N = 1, 2, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of
+ * the values go to the other half of the lanes, until one is left: N - 1 values and that one are exchanged,
+ * instead of 5 N. */
 template <int N> __device__ double warp_sums(double value[N])
 {
 #pragma unroll
@@ -159,7 +160,7 @@ __global__ void combine(size_t n, int k, double sign, const T *V, size_t ld, con
 {
     const size_t i = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x;
     if (i >= n) return;
-    const double before = y[i]; /* on its way with the columns */
+    const double before = y[i]; /* loaded before the columns are waited for */
     double sum = 0.0;
 #pragma unroll 8
     for (int c = 0; c < k; c++) sum += h[c] * (double)V[(size_t)c * ld + i];
@@ -250,7 +251,7 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
 
 /* The first block computes the column of the small matrix. The others make column j of V and the next u, a
  * row per thread at a time, so that u and w are read before they are written: u may be column j, and w
- * becomes the next u. Every block computes the factors itself, so there are no more than fit at a time. */
+ * becomes the next u. Every block computes the factors itself, so there are few: DELAYED_BLOCKS at most. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK_SIZE)
     delayed_column(size_t n, int j, int restart, double *workspace, T *V, size_t ld, const double *u,
@@ -314,7 +315,7 @@ extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int r
     const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
     const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
     const unsigned chunks = fe_grid(n, BLOCK_SIZE),
-                   blocks = 1 + (chunks < DELAYED_BLOCKS ? chunks : DELAYED_BLOCKS);
+                   blocks = chunks < DELAYED_BLOCKS ? 1 + chunks : DELAYED_BLOCKS;
     if (V.single)
         delayed_column<<<blocks, BLOCK_SIZE, shared, self(d)->stream>>>(n, j, restart, workspace,
                                                                         (float *)V.memory, V.ld, u, w, pair);

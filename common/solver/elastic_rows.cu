@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(THREADS)
 /* A warp has a few neighbouring rows. An item is an element at one of their nodes; the items of neighbouring
  * rows are neighbours in the list of corners. A lane computes four blocks of an item, of the row's node and
  * four corners each; then the warp sums the items of one row after the other, a lane each block of A, CHUNK
- * of them at a time. A row whose items do not come together is summed in several parts. */
+ * of them at a time. A row whose items are in several batches is summed in as many parts. */
 enum { CHUNK = WARP, NONE = 255, ROW_THREADS = 64, ROW_BLOCKS = 6 };
 static __host__ __device__ constexpr int warp_rows(int n_corner) { return n_corner == 8 ? 2 : 4; }
 
@@ -39,7 +39,8 @@ template <int KIND> struct row_items {
     double block[WARP][4 * 9 + 1], sum[CHUNK][9];
     int node[4][WARP];            /* of each lane's corners */
     int column[ROWS][CHUNK];      /* of each row's blocks at hand */
-    uint8_t corner[ITEMS][CHUNK]; /* of an item, whose column the row's block has: 4 times its lane + place */
+    uint8_t corner[ITEMS][CHUNK]; /* of the item, whose node is the column of its row's block: 4 times the
+                                     lane + place; or NONE */
     int first[ROWS + 1];          /* items of the rows */
 };
 
@@ -151,8 +152,8 @@ FE_BODY void find_places(const fe_sparse *A, int row, int n_row, int start, int 
     __syncwarp();
 }
 
-/* Sums items `from` to `end` of those at hand to n blocks of row i, which is the row's number r, and stores
- * them at `value`, or adds them to what is there. */
+/* Sums items [from, end) of the batch to n blocks of row i, number r of the warp's, and stores them at
+ * `value`, or adds them to what is there. */
 template <int KIND>
 FE_BODY void sum_items(const uint8_t *fixed, int i, int r, int from, int end, int n, bool add,
                        row_items<KIND> *w, double *value)
@@ -204,7 +205,7 @@ FE_BODY void assemble_rows(const fe_view *m, const uint8_t *fixed, const fe_spar
                 const bool is_first = first == w->first[r], is_empty = w->first[r] == w->first[r + 1];
                 if (is_empty ? from > begin : first >= last) continue;
                 sum_items<KIND>(fixed, row + r, r, first - from, last - from,
-                                min(A->first[row + r + 1] - place, (int)CHUNK), !is_first && !is_empty, w,
+                                min(A->first[row + r + 1] - place, (int)CHUNK), !is_first, w,
                                 A->value + 9 * (size_t)place);
             }
         }

@@ -101,8 +101,7 @@ static fe_status step_down(fe_setup *k)
     if (k->level == 0) m->report.smallest = k->smallest, m->report.largest = k->largest;
     FE_TRY(k->steps->coarsen(k, &next));
     l->n = k->n_next;
-    fe_status status = k->steps->keep_matrix(k, &k->P, &l->P);
-    if (status == FE_OK) status = k->steps->keep_matrix(k, &k->R, &l->R);
+    const fe_status status = k->steps->keep_transfers(k, &l->P, &l->R);
     const int gathers = k->shared && !k->next_shared;
     l->halo = k->next_shared ? FE_HALO_LEVEL + k->level : 0;
     fe_ranks_close(k);
@@ -130,7 +129,7 @@ static fe_status finish_level(fe_setup *k)
 {
     fe_coarse_level *l = &k->m->coarse[k->level - 1];
     FE_TRY(k->steps->invert_diagonal(k));
-    FE_TRY(k->steps->keep_matrix(k, &k->A, &l->A));
+    FE_TRY(k->steps->keep_matrix(k, &l->A));
     FE_TRY(k->steps->keep_inverse(k, &l->inverse));
     return bound_spectrum(k, 1);
 }

@@ -105,10 +105,11 @@ struct fe_setup_steps {
     /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. */
     fe_status (*coarsen)(fe_setup *k, fe_sparse *next);
     void (*descend)(fe_setup *k, const fe_sparse *next); /* the next level takes the place of this one */
-    /* Copies in single precision that stay: a matrix, D^-1, the finest level's D^-1 in six numbers. beyond: a
-     * number on the diagonal of D^-1 that single precision cannot hold with residuals 1e-10 times as large,
-     * or 0 */
-    fe_status (*keep_matrix)(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept);
+    /* Copies that stay: A, and P with R, in blocks of 16-bit numbers; in single precision D^-1, and the
+     * finest level's D^-1 in six numbers. beyond: a number on the diagonal of D^-1 that single precision
+     * cannot hold with residuals 1e-10 times as large, or 0 */
+    fe_status (*keep_matrix)(fe_setup *k, fe_block_matrix *A);
+    fe_status (*keep_transfers)(fe_setup *k, fe_block_matrix *P, fe_block_matrix *R);
     fe_status (*keep_inverse)(fe_setup *k, float **kept);
     fe_status (*keep_six)(fe_setup *k, float **kept, double *beyond);
     /* Inverse of A, [6 n][6 n], in single precision. Where A has a null space, of a part that nothing holds,

@@ -326,7 +326,7 @@ static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const
     return close_kept(k, n, sizeof *here, *kept, here);
 }
 
-static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
+static fe_status keep(const fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
 {
     fe_device *d = k->d;
     const int size = A->rows * A->columns;
@@ -345,6 +345,14 @@ static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *B
         else
             fe_round_block(36, fe_sparse_block(A, i), value + stride * (size_t)i);
     return close_kept(k, n, sizeof *value, (void *)B->value, value);
+}
+
+static fe_status keep_matrix(fe_setup *k, fe_block_matrix *A) { return keep(k, &k->A, A); }
+
+static fe_status keep_transfers(fe_setup *k, fe_block_matrix *P, fe_block_matrix *R)
+{
+    FE_TRY(keep(k, &k->P, P));
+    return keep(k, &k->R, R);
 }
 
 static fe_status keep_inverse(fe_setup *k, float **kept)
@@ -395,6 +403,7 @@ const fe_setup_steps fe_setup_host = {
     .coarsen = coarsen,
     .descend = descend,
     .keep_matrix = keep_matrix,
+    .keep_transfers = keep_transfers,
     .keep_inverse = keep_inverse,
     .keep_six = keep_six,
     .keep_dense = keep_dense,

@@ -346,28 +346,46 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* R comes after P, and on one rank from its blocks: they are the same numbers. */
-static fe_status keep_matrix(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
+/* A's pattern, and room for its blocks. */
+static fe_status open_kept(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept, int16_t **value)
 {
     const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
-    const int size = A->rows * A->columns;
-    const size_t n = (size_t)A->n_block;
-    int16_t *value;
+    const size_t n = (size_t)A->n_block * FE_BLOCK_STRIDE(A->rows * A->columns);
     *kept = empty;
     FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
-    FE_TRY(keep_ints(k, n, A->column, &kept->column));
-    FE_TRY(fe_device_reserve(k->d, n * (size_t)FE_BLOCK_STRIDE(size), sizeof *value, "multigrid matrix",
-                             (void **)&value));
-    kept->value = value;
-    const int16_t *const P = k->m->coarse[k->level].P.value;
-    if (A->place && !k->shared && size == 18)
-        FE_LAUNCH(k->d, 2 * n, THREADS, transpose_blocks<18>, A->n_block, A->place, P, value);
-    else if (A->place && !k->shared)
-        FE_LAUNCH(k->d, 2 * n, THREADS, transpose_blocks<36>, A->n_block, A->place, P, value);
-    else if (size == 18)
-        FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<18>, *A, value);
+    FE_TRY(keep_ints(k, (size_t)A->n_block, A->column, &kept->column));
+    FE_TRY(fe_device_reserve(k->d, n, sizeof **value, "multigrid matrix", (void **)value));
+    kept->value = *value;
+    return FE_OK;
+}
+
+static fe_status keep(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
+{
+    const size_t threads = 2 * (size_t)A->n_block;
+    int16_t *value;
+    FE_TRY(open_kept(k, A, kept, &value));
+    if (A->rows * A->columns == 18)
+        FE_LAUNCH(k->d, threads, THREADS, round_blocks<18>, *A, value);
     else
-        FE_LAUNCH(k->d, 2 * n, THREADS, round_blocks<36>, *A, value);
+        FE_LAUNCH(k->d, threads, THREADS, round_blocks<36>, *A, value);
+    return FE_OK;
+}
+
+static fe_status keep_matrix(fe_setup *k, fe_block_matrix *A) { return keep(k, &k->A, A); }
+
+/* Where no rank shares the level, all blocks of R are those of P. */
+static fe_status keep_transfers(fe_setup *k, fe_block_matrix *P, fe_block_matrix *R)
+{
+    const fe_sparse *const from = &k->R;
+    const size_t threads = 2 * (size_t)from->n_block;
+    int16_t *value;
+    FE_TRY(keep(k, &k->P, P));
+    if (k->shared) return keep(k, from, R);
+    FE_TRY(open_kept(k, from, R, &value));
+    if (from->columns == 3)
+        FE_LAUNCH(k->d, threads, THREADS, transpose_blocks<18>, from->n_block, from->place, P->value, value);
+    else
+        FE_LAUNCH(k->d, threads, THREADS, transpose_blocks<36>, from->n_block, from->place, P->value, value);
     return FE_OK;
 }
 
@@ -458,6 +476,7 @@ extern "C" const fe_setup_steps fe_setup_cuda = {
     .coarsen = coarsen,
     .descend = descend,
     .keep_matrix = keep_matrix,
+    .keep_transfers = keep_transfers,
     .keep_inverse = keep_inverse,
     .keep_six = keep_six,
     .keep_dense = keep_dense,

@@ -78,21 +78,23 @@ FE_BODY int fe_list_add(int *list, int most, int n, int value)
     __syncwarp();
     return n + __popc(added);
 }
+
 /* Distinct columns, found by a warp in a table in shared memory: the faster way where candidates are many.
- * There is room for `most`. insert(slots) puts all of them into so many slots, and says whether this lane's
- * fitted; if not, it is called again with more slots. Their number, and they are at the table's beginning in
- * any order; or most + 1: there are more. */
+ * There is room for MOST, a power of two. insert(slots) puts all of them into so many slots, and says whether
+ * this lane's fitted; if not, it is called again with more slots. Returns their number, with them at the
+ * table's beginning in any order, or MOST + 1 if there are more. */
 enum { FE_FEW_SLOTS = 64 };
-template <typename Insert> FE_BODY int fe_list_columns(int *table, int most, Insert insert)
+template <int MOST, typename Insert> FE_BODY int fe_list_columns(int *table, Insert insert)
 {
+    static_assert(MOST >= FE_FEW_SLOTS && (MOST & (MOST - 1)) == 0, "slots are found by a mask");
     const unsigned all = 0xffffffffu, lane = threadIdx.x % 32, before = (1u << lane) - 1;
-    for (int slots = FE_FEW_SLOTS;; slots = min(4 * slots, most)) {
+    for (int slots = FE_FEW_SLOTS;; slots = min(4 * slots, (int)MOST)) {
         for (int t = lane; t < slots; t += 32) table[t] = -1;
         __syncwarp();
         const bool fitted = insert(slots);
         __syncwarp();
         if (!__all_sync(all, fitted)) {
-            if (slots == most) return most + 1;
+            if (slots == MOST) return MOST + 1;
             continue;
         }
         int n = 0;
@@ -107,6 +109,7 @@ template <typename Insert> FE_BODY int fe_list_columns(int *table, int most, Ins
         return n;
     }
 }
+
 FE_BODY void fe_list_sort(const int *list, int n, int *sorted) /* ascending, in any memory */
 {
     for (int t = threadIdx.x % 32; t < n; t += 32) {

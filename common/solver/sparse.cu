@@ -72,11 +72,11 @@ __global__ void __launch_bounds__(THREADS)
     const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
     if (i >= A.n_row) return;
     int *const list = lists[threadIdx.x / WARP];
-    const int n = fe_list_columns(list, FE_ROW_SLOTS, [&](int slots) {
+    const int n = fe_list_columns<FE_ROW_SLOTS>(list, [&](int slots) {
         bool fits = true;
-        for (int k = A.first[i] + lane; k < A.first[i + 1]; k += WARP)
-            for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
-                fits &= fe_insert_column(list, slots, B.column[l]);
+        for (int k = A.first[i] + lane; fits && k < A.first[i + 1]; k += WARP)
+            for (int l = B.first[A.column[k]]; fits && l < B.first[A.column[k] + 1]; l++)
+                fits = fe_insert_column(list, slots, B.column[l]);
         return fits;
     });
     fe_keep_list<FILL>(list, n, C, i, spare, found);
