@@ -119,7 +119,7 @@ file == "scaling.csv" {
     if (!((s, get("ranks")) in has_ranks)) { has_ranks[s, get("ranks")] = 1; ranks[s, ++n_ranks[s]] = get("ranks") }
     at = s SUBSEP get("ranks") SUBSEP get("variant") SUBSEP get("operation")
     mid[at] = 1e3 * get("median_s"); low[at] = 1e3 * get("ci95_low_s"); high[at] = 1e3 * get("ci95_high_s")
-    scaling_device[run] = get("device"); scaling_repetitions[run, get("repetitions")] = 1
+    scaling_device[run] = get("device"); scaling_of[run] = get("backend") == "cuda" ? "GPU" : "rank"; scaling_repetitions[run, get("repetitions")] = 1
     next
 }
 file == "profile.md" {
@@ -889,9 +889,9 @@ function scalings(    i, j, k, s, w, n, op, list, text, a, b, r) {
     for (i = 1; i <= n_scene; i++) {
         s = scene[i]; split(s, w, SUBSEP); r = w[1]
         if (n_ranks[s] < 2 || !((s, 1) in has_ranks)) continue
-        out(""); wrap("**" title(w[2]) ", " w[3] ", " (is_box(w[4]) ? "" : w[4] ", ") size_text(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per GPU" : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
+        out(""); wrap("**" title(w[2]) ", " w[3] ", " (is_box(w[4]) ? "" : w[4] ", ") size_text(scene_dof[s]) " degrees of freedom" (w[3] == "weak" ? " per " scaling_of[r] : " in all") "** ([" short(r) ", commit " commit[r] "](" up folder[r] "/scaling.md))", ""); out("")
         text = "| `patch` |"; a = "|---|"
-        for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] (ranks[s, j] == 1 ? " GPU" : " GPUs") ", ms |"; a = a "---:|" }
+        for (j = 1; j <= n_ranks[s]; j++) { text = text " " ranks[s, j] " " scaling_of[r] (ranks[s, j] == 1 ? "" : "s") ", ms |"; a = a "---:|" }
         for (j = 1; j <= n_ranks[s]; j++) if (ranks[s, j] > 1) { text = text (w[3] == "weak" ? " efficiency on " : " speed-up on ") ranks[s, j] " |"; a = a "---:|" }
         out(text); out(a)
         for (k = 1; k <= n; k++) {
