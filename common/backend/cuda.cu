@@ -51,7 +51,8 @@ static fe_status reserve(cuda_device *c)
     FE_TRY(fe_device_allocate(d, panels * FE_SUM_BLOCKS * 32, sizeof(double), "partial sums",
                               (void **)&c->partial));
     FE_TRY(fe_device_allocate(d, panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
-    FE_TRY(fe_device_allocate(d, 3 * FE_CG_BLOCKS, sizeof(double), "partial sums", (void **)&c->cg_partial));
+    FE_TRY(
+        fe_device_allocate(d, 3 * FE_WAVE_BLOCKS, sizeof(double), "partial sums", (void **)&c->cg_partial));
     return fe_device_allocate(d, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
 }
 

@@ -16,7 +16,7 @@ template <typename T> struct vectors {
     bool clear;
     const uint8_t *held;
     fe_fine_start start; /* n 0: none */
-    double *partial;     /* [3][FE_CG_BLOCKS] sums of blocks: of gamma, delta, r·r */
+    double *partial;     /* [3][FE_WAVE_BLOCKS] sums of blocks: of gamma, delta, r·r */
     unsigned *finished;
 };
 
@@ -41,13 +41,13 @@ __device__ double block_sum(double value)
     return sum;
 }
 
-/* Each block stores its sums: partial [N][FE_CG_BLOCKS]. */
+/* Each block stores its sums: partial [N][FE_WAVE_BLOCKS]. */
 template <int N> __device__ void store_sums(const double value[N], double *partial)
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {
         const double sum = block_sum(value[k]);
-        if (threadIdx.x == 0) __stcg(partial + k * FE_CG_BLOCKS + blockIdx.x, sum);
+        if (threadIdx.x == 0) __stcg(partial + k * FE_WAVE_BLOCKS + blockIdx.x, sum);
     }
 }
 
@@ -73,7 +73,7 @@ __device__ void grid_sum(const double value[N], double *partial, unsigned *finis
     __threadfence();
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        const double sum = stored_sum(partial + k * FE_CG_BLOCKS);
+        const double sum = stored_sum(partial + k * FE_WAVE_BLOCKS);
         if (threadIdx.x == 0) out[k] = sum;
     }
     if (threadIdx.x == 0) *finished = 0;
@@ -174,7 +174,7 @@ template <typename T> __device__ void update_and_pass(const vectors<T> &v, const
     }
     if (step.end) return;
     const double sum = update(v, step);
-    grid_sum<1>(&sum, v.partial + 2 * FE_CG_BLOCKS, v.finished, to + FE_CG_SQUARE);
+    grid_sum<1>(&sum, v.partial + 2 * FE_WAVE_BLOCKS, v.finished, to + FE_CG_SQUARE);
 }
 
 template <typename T> __global__ void __launch_bounds__(THREADS, RESIDENT) cg_sums(vectors<T> v, double *out)
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) cg_step(vectors<double> v, 
     products(v, sum);
     store_sums<2>(sum, v.partial);
     cooperative_groups::this_grid().sync();
-    sum[0] = stored_sum(v.partial), sum[1] = stored_sum(v.partial + FE_CG_BLOCKS);
+    sum[0] = stored_sum(v.partial), sum[1] = stored_sum(v.partial + FE_WAVE_BLOCKS);
     if (threadIdx.x < FE_CG_SIZE && threadIdx.x > FE_CG_DELTA) now[threadIdx.x] = from[threadIdx.x];
     if (threadIdx.x == 0) now[FE_CG_GAMMA] = sum[0], now[FE_CG_DELTA] = sum[1];
     __syncthreads();
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) cg_step(vectors<double> v, 
 static unsigned blocks_of(size_t n)
 {
     const unsigned chunks = fe_grid(n, CHUNK);
-    return chunks < 1 ? 1 : chunks < FE_CG_BLOCKS ? chunks : FE_CG_BLOCKS;
+    return chunks < 1 ? 1 : chunks < FE_WAVE_BLOCKS ? chunks : FE_WAVE_BLOCKS;
 }
 
 fe_status fe_cuda_cg_resident(int ordinal, int multiprocessors, int *resident)

@@ -6,9 +6,9 @@
 
 #include <cublas_v2.h>
 
-/* Largest numbers of blocks in kernels of conjugate gradients, four per multiprocessor of an H100, and in a
- * panel of sums with columns, two; and of panels in a launch. */
-enum { N_EVENT = 1024, FE_CG_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
+/* Largest numbers of blocks: of kernels whose blocks all run at a time, four per multiprocessor of an H100;
+ * in a panel of sums with columns, two; and of panels in a launch. */
+enum { N_EVENT = 1024, FE_WAVE_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
 
 struct allocation {
     allocation *next;
@@ -27,7 +27,7 @@ struct cuda_device {
     double *pinned;     /* [64] landing place of scalars */
     double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
     unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
-    double *cg_partial; /* [3][FE_CG_BLOCKS] sums of blocks */
+    double *cg_partial; /* [3][FE_WAVE_BLOCKS] sums of blocks */
     unsigned *cg_finished;
     int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none */
     cudaEvent_t event[N_EVENT];

@@ -3,9 +3,8 @@
 #include "common/backend/cuda_device.h"
 
 enum { BLOCK_SIZE = 256 };
-/* Sums with columns: columns of a panel, blocks that a multiprocessor should hold. Blocks that make delayed
- * columns, at most: four per multiprocessor of an H100. */
-enum { PANEL = 16, PAIR_RESIDENT = 2, DELAYED_BLOCKS = 528 };
+/* Sums with columns: columns of a panel, blocks that a multiprocessor should hold. */
+enum { PANEL = 16, PAIR_RESIDENT = 2 };
 
 /* N = 1, 2, … 32 sums over a warp: that of value i ends in the lanes from i 32 / N on. At each step half of
  * the values go to the other half of the lanes, until one is left: N - 1 values and that one are exchanged,
@@ -251,7 +250,7 @@ __global__ void hessenberg_solve(int k, int restart, double *workspace, double *
 
 /* The first block computes the column of the small matrix. The others make column j of V and the next u, a
  * row per thread at a time, so that u and w are read before they are written: u may be column j, and w
- * becomes the next u. Every block computes the factors itself, so there are few: DELAYED_BLOCKS at most. */
+ * becomes the next u. Every block computes the factors itself, so there are no more than run at a time. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK_SIZE)
     delayed_column(size_t n, int j, int restart, double *workspace, T *V, size_t ld, const double *u,
@@ -315,7 +314,7 @@ extern "C" fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int r
     const size_t size = fe_delayed_size(restart), staged = size <= STAGED ? size : 0;
     const size_t shared = (4 * (size_t)(j + 2) + staged) * sizeof(double);
     const unsigned chunks = fe_grid(n, BLOCK_SIZE),
-                   blocks = chunks < DELAYED_BLOCKS ? 1 + chunks : DELAYED_BLOCKS;
+                   blocks = chunks < FE_WAVE_BLOCKS ? 1 + chunks : FE_WAVE_BLOCKS;
     if (V.single)
         delayed_column<<<blocks, BLOCK_SIZE, shared, self(d)->stream>>>(n, j, restart, workspace,
                                                                         (float *)V.memory, V.ld, u, w, pair);

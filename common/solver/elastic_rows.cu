@@ -129,8 +129,8 @@ template <int KIND> FE_BODY void compute_blocks(const fe_j2 *material, int corne
 /* For the blocks of each row from its start-th on: which corner of each of the n items from `from` on they
  * belong to. */
 template <int KIND>
-FE_BODY void find_places(const fe_sparse *A, int row, int n_row, int start, int from, int n,
-                         row_items<KIND> *w)
+FE_BODY void find_corners(const fe_sparse *A, int row, int n_row, int start, int from, int n,
+                          row_items<KIND> *w)
 {
     enum { LANES = row_items<KIND>::LANES };
     const int lane = threadIdx.x % WARP;
@@ -198,7 +198,7 @@ FE_BODY void assemble_rows(const fe_view *m, const uint8_t *fixed, const fe_spar
             compute_blocks<KIND>(&m->material, corner, w);
         }
         for (int start = 0; start < longest; start += CHUNK) {
-            find_places<KIND>(A, row, n_row, start, from, n, w);
+            find_corners<KIND>(A, row, n_row, start, from, n, w);
             for (int r = 0; r < n_row; r++) {
                 const int first = max(w->first[r], from), last = min(w->first[r + 1], from + n),
                           place = A->first[row + r] + start;
