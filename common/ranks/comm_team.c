@@ -204,27 +204,51 @@ static fe_status exchange_end(fe_comm *c, int which, double *x)
     return FE_OK;
 }
 
-enum { CHUNK = 256 };
+/* Numbers from begin on, of all ranks in their order. */
+static void combine(const fe_team *team, fe_reduction reduction, size_t begin, size_t n, double *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        double total = ((const double *)team->posted[0].data)[begin + i];
+        for (int r = 1; r < team->size; r++)
+            total = fe_comm_combine(reduction, total, ((const double *)team->posted[r].data)[begin + i]);
+        to[i] = total;
+    }
+}
 
-static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
+/* Where rank r's part of n numbers begins, and that of the rank before it ends. */
+static size_t part(size_t n, int size, int r)
+{
+    const size_t length = (n + (size_t)size - 1) / (size_t)size, begin = (size_t)r * length;
+    return begin < n ? begin : n;
+}
+
+enum { FEW = 256 };
+
+/* Of few numbers each rank makes all totals. Of many it makes a part, in its own vector, where nobody else
+ * reads this part, and then copies the others. */
+static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int count, double *x)
 {
     (void)d;
     fe_team *team = team_of(c);
-    double total[CHUNK];
+    const size_t n = (size_t)count;
     if (c->size == 1) return FE_OK;
-    for (int first = 0; first < n; first += CHUNK) {
-        const int last = n - first < CHUNK ? n - first : CHUNK;
-        team->posted[c->rank].data = x + first;
+    team->posted[c->rank].data = x;
+    FE_TRY(barrier(c));
+    if (n <= FEW) {
+        double total[FEW];
+        combine(team, reduction, 0, n, total);
         FE_TRY(barrier(c));
-        for (int i = 0; i < last; i++) {
-            total[i] = ((const double *)team->posted[0].data)[i];
-            for (int r = 1; r < team->size; r++)
-                total[i] = fe_comm_combine(reduction, total[i], ((const double *)team->posted[r].data)[i]);
-        }
-        FE_TRY(barrier(c));
-        memcpy(x + first, total, (size_t)last * sizeof *x);
+        memcpy(x, total, n * sizeof *x);
+        return FE_OK;
     }
-    return FE_OK;
+    const size_t own = part(n, c->size, c->rank);
+    combine(team, reduction, own, part(n, c->size, c->rank + 1) - own, x + own);
+    FE_TRY(barrier(c));
+    for (int r = 0; r < c->size; r++) {
+        const size_t begin = part(n, c->size, r), length = part(n, c->size, r + 1) - begin;
+        if (r != c->rank) memcpy(x + begin, (const double *)team->posted[r].data + begin, length * sizeof *x);
+    }
+    return barrier(c);
 }
 
 static fe_status broadcast(fe_comm *c, size_t bytes, void *host)

@@ -232,17 +232,15 @@ fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T)
 
 fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left)
 {
-    const size_t square = (size_t)(A->rows * A->columns);
     *left = (fe_sparse){.n_row = A->n_row, .n_column = n, .rows = A->rows, .columns = A->columns};
     FE_ALLOCATE(left->first, (size_t)A->n_row + 1, "multigrid matrix");
-    for (int i = 0; i < A->n_row; i++)
-        for (int k = A->first[i]; k < A->first[i + 1]; k++) left->first[i + 1] += A->column[k] < n;
-    FE_TRY(fe_sparse_open(left));
+    FE_TRY(reserve((size_t)A->n_block, sizeof *left->column, "multigrid matrix", (void **)&left->column));
     for (int i = 0; i < A->n_row; i++) {
-        const int count = left->first[i + 1] - left->first[i]; /* columns ascend */
-        memcpy(left->column + left->first[i], A->column + A->first[i], (size_t)count * sizeof *A->column);
-        memcpy(fe_sparse_block(left, left->first[i]), fe_sparse_block(A, A->first[i]),
-               (size_t)count * square * sizeof *A->value);
+        int to = left->first[i];
+        for (int k = A->first[i]; k < A->first[i + 1]; k++)
+            if (A->column[k] < n) left->column[to++] = A->column[k];
+        left->first[i + 1] = to;
     }
+    left->n_block = left->first[A->n_row];
     return FE_OK;
 }

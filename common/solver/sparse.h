@@ -65,7 +65,7 @@ fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe
  * right, which halves the work. */
 fe_status fe_sparse_symmetric_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
-/* The first n columns alone. */
+/* The pattern of the first n columns alone, without values. */
 fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left);
 
 #ifdef __cplusplus
