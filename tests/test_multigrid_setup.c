@@ -21,16 +21,21 @@ typedef struct comparison {
     fe_team *team; /* of the host's set-up */
 } comparison;
 
-/* n numbers of `size` bytes in the memory of a set-up's steps, on the host. */
+/* n numbers of `size` bytes in the memory of a device, on the host. */
+static void *download(fe_device *d, size_t n, size_t size, const void *memory)
+{
+    void *host = calloc(n * size + 1, 1);
+    if (!host || d->ops->memory.download(d, n * size, memory, host) != FE_OK) abort();
+    return host;
+}
+
+/* The same in the memory of a set-up's steps. */
 static void *copy(const fe_setup *k, size_t n, size_t size, const void *memory)
 {
-    char *host = calloc(n * size + 1, 1);
+    if (k->steps != &fe_setup_host) return download(k->d, n, size, memory);
+    void *host = calloc(n * size + 1, 1);
     if (!host) abort();
-    if (k->steps == &fe_setup_host)
-        memcpy(host, memory, n * size);
-    else if (k->d->ops->memory.download(k->d, n * size, memory, host) != FE_OK)
-        abort();
-    return host;
+    return memcpy(host, memory, n * size);
 }
 
 /* Largest difference over the largest number, of numbers in host memory, which is freed. */
@@ -204,8 +209,7 @@ static fe_status compare_with_whole_product(const fe_setup *host, const fe_spars
 /* n items of a kept matrix on the host; they leave the device. */
 static void *fetch(const fe_setup *k, size_t n, size_t size, const void *memory)
 {
-    void *host = calloc(n + 1, size);
-    if (!host || k->d->ops->memory.download(k->d, n * size, memory, host) != FE_OK) abort();
+    void *host = download(k->d, n, size, memory);
     k->d->ops->memory.release(k->d, (void *)memory);
     return host;
 }

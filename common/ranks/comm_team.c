@@ -204,7 +204,7 @@ static fe_status exchange_end(fe_comm *c, int which, double *x)
     return FE_OK;
 }
 
-/* Numbers from begin on, of all ranks in their order. */
+/* to [n] = what all ranks have posted, from number `begin` on, combined in the order of ranks. */
 static void combine(const fe_team *team, fe_reduction reduction, size_t begin, size_t n, double *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -215,7 +215,7 @@ static void combine(const fe_team *team, fe_reduction reduction, size_t begin, s
     }
 }
 
-/* Where rank r's part of n numbers begins, and that of the rank before it ends. */
+/* The first of rank r's part of n numbers; the part ends where that of rank r + 1 begins. */
 static size_t part(size_t n, int size, int r)
 {
     const size_t length = (n + (size_t)size - 1) / (size_t)size, begin = (size_t)r * length;
@@ -224,8 +224,8 @@ static size_t part(size_t n, int size, int r)
 
 enum { FEW = 256 };
 
-/* Of few numbers each rank makes all totals. Of many it makes a part, in its own vector, where nobody else
- * reads this part, and then copies the others. */
+/* Up to FEW numbers: each rank combines all of them. More: each rank combines its part, stores the result in
+ * its own x, where only it reads that part, and then copies the other parts from the others. */
 static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int count, double *x)
 {
     (void)d;

@@ -323,8 +323,8 @@ template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_spar
     }
 }
 
-/* Blocks of 6 rows: the transposes of those at `place` of another matrix, whose scales they have. Through
- * shared memory, as round_blocks. */
+/* Block k of `to`, of 6 rows, becomes the transpose of block place[k] of `from`, with the same scale. Through
+ * shared memory, as in round_blocks. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     transpose_blocks(int n_block, const int *place, const int16_t *from, int16_t *to)
