@@ -202,6 +202,24 @@ static int count_moved(const fe_mesh *mesh, const fe_share *s)
     return n;
 }
 
+/* Neighbours among nodes [first, end) of a share of which a later piece of elements [from, to) is the first
+ * one that has the former: a patch would not find its nodes side by side. */
+static int count_out_of_order(const fe_mesh *mesh, const fe_share *s, int from, int to, int first, int end)
+{
+    const int n_corner = fe_corners(mesh->kind), size = fe_piece_elements(mesh->kind);
+    int n = 0, *piece = calloc((size_t)s->n_local, sizeof *piece);
+    assert_non_null(piece);
+    for (int k = to - 1; k >= from; k--)
+        for (int c = 0; c < n_corner; c++)
+            piece[s->local[mesh->conn[(size_t)s->elem[k] * n_corner + c]]] = (k - from) / size + 1;
+    for (int i = first; i < end; i++) {
+        assert_true(piece[i]);
+        n += i > first && piece[i - 1] > piece[i];
+    }
+    free(piece);
+    return n;
+}
+
 /* A mesh in compact pieces is so within each share, too: 128 Hex8 have 225 nodes at best, and a fifth more
  * where pieces have other shapes. In the mesh's own order what ranks leave of its pieces is cut otherwise. */
 static void test_pieces(void **state)
@@ -221,7 +239,13 @@ static void test_pieces(void **state)
             must(fe_share_build(&mesh, &partition, NULL, i / 2, &share));
             const int moved = count_moved(&mesh, &share);
             assert_true(mesh.in_pieces || n_rank == 1 ? moved == 0 : moved > share.n_elem_interior / 2);
-            if (mesh.in_pieces) assert_true(mean_nodes(&mesh, &share) <= 1.2 * 225);
+            if (mesh.in_pieces) {
+                const int interior = share.n_elem_interior, nodes = share.n_node_interior;
+                assert_true(mean_nodes(&mesh, &share) <= 1.2 * 225);
+                assert_int_equal(count_out_of_order(&mesh, &share, 0, interior, 0, nodes), 0);
+                assert_int_equal(
+                    count_out_of_order(&mesh, &share, interior, share.n_elem, nodes, share.n_owned), 0);
+            }
             fe_share_close(&share);
         }
         fe_partition_close(&partition);

@@ -54,34 +54,39 @@ static void lower(int *lowest, int number)
            !__atomic_compare_exchange_n(lowest, &before, number, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/* The first piece that has a node, INT_MAX for nodes without elements. */
-static void find_first_pieces(const fe_mesh *mesh, const int *elem_order, int threads, int *piece)
+/* The first piece of elements elem [n] that has a node, INT_MAX for nodes without such elements. */
+static void find_first_pieces(const fe_mesh *mesh, int n, const int *elem, int threads, int *piece)
 {
     const int nc = fe_corners(mesh->kind), most = fe_piece_elements(mesh->kind);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int i = 0; i < mesh->n_node; ++i) piece[i] = INT_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int k = 0; k < mesh->n_elem; ++k)
-        for (int a = 0; a < nc; ++a) lower(&piece[mesh->conn[(size_t)elem_order[k] * nc + a]], k / most);
+    for (int k = 0; k < n; ++k)
+        for (int a = 0; a < nc; ++a) lower(&piece[mesh->conn[(size_t)elem[k] * nc + a]], k / most);
+}
+
+fe_status fe_mesh_sort_nodes(const fe_mesh *mesh, int n_elem, const int *elem, int n_node, int *node)
+{
+    const int threads = omp_get_max_threads();
+    int *piece = NULL;
+    uint64_t *word = NULL;
+    FE_RESERVE(piece, mesh->n_node, "renumbering");
+    fe_status status = fe_reserve((size_t)n_node, sizeof *word, "renumbering", (void **)&word);
+    if (status == FE_OK) {
+        find_first_pieces(mesh, n_elem, elem, threads, piece);
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int i = 0; i < n_node; ++i) word[i] = fe_word_of((uint32_t)piece[node[i]], node[i]);
+        status = fe_sort_words(word, n_node, threads);
+    }
+    for (int i = 0; status == FE_OK && i < n_node; ++i) node[i] = fe_item_of(word[i]);
+    free(piece), free(word);
+    return status;
 }
 
 fe_status fe_mesh_order_pieces(const fe_mesh *mesh, int *elem_order, int *node_order)
 {
-    const int n = mesh->n_node, threads = omp_get_max_threads();
-    int *piece = NULL;
-    uint64_t *word = NULL;
     FE_TRY(fe_mesh_sort_pieces(mesh, mesh->n_elem, elem_order));
-    FE_RESERVE(piece, n, "renumbering");
-    fe_status status = fe_reserve((size_t)n, sizeof *word, "renumbering", (void **)&word);
-    if (status == FE_OK) {
-        find_first_pieces(mesh, elem_order, threads, piece);
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int i = 0; i < n; ++i) word[i] = fe_word_of((uint32_t)piece[node_order[i]], node_order[i]);
-        status = fe_sort_words(word, n, threads);
-    }
-    for (int i = 0; status == FE_OK && i < n; ++i) node_order[i] = fe_item_of(word[i]);
-    free(piece), free(word);
-    return status;
+    return fe_mesh_sort_nodes(mesh, mesh->n_elem, elem_order, mesh->n_node, node_order);
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------

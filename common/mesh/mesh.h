@@ -108,8 +108,10 @@ fe_status fe_mesh_reorder(fe_mesh *mesh, fe_order order, uint64_t seed);
 
 /* Sorts n elements of the mesh into compact pieces (fe_bisect); within a piece they keep their order. */
 fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem);
-/* The same of all elements, and nodes [n_node] as the pieces meet them; within a piece they keep their order.
- */
+/* Sorts n_node nodes of the mesh as the pieces of elem [n_elem], which are sorted, meet them; within a piece
+ * they keep their order, and nodes of no piece come last. */
+fe_status fe_mesh_sort_nodes(const fe_mesh *mesh, int n_elem, const int *elem, int n_node, int *node);
+/* Both, of all elements and nodes. */
 fe_status fe_mesh_order_pieces(const fe_mesh *mesh, int *elem_order, int *node_order);
 
 /* Makes eight elements of each, in place: new nodes in the middle of edges, faces and Hex8, numbered behind

@@ -22,6 +22,12 @@ static int lowest_owner(const fe_mesh *mesh, const fe_partition *p, int e)
     return lowest;
 }
 
+/* Whether pieces are cut anew from the elements of each part. Those of an arrangement are of all elements. */
+static int has_own_pieces(const fe_partition *p, const fe_arrangement *a, const fe_share *s)
+{
+    return s->in_pieces && (!a || p->n_rank > 1);
+}
+
 /* Elements with an owned corner: interior ones (all corners owned) first; in the order asked for. */
 static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a,
                                fe_share *s)
@@ -42,7 +48,7 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, const
         FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
     }
     s->in_pieces = a ? a->in_pieces : mesh->in_pieces;
-    if (s->in_pieces && (!a || p->n_rank > 1)) { /* all elements of an arrangement are in pieces already */
+    if (has_own_pieces(p, a, s)) {
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
     }
@@ -94,6 +100,12 @@ static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, const fe
     for (int k = 0; k < mesh->n_node; k++) {
         const int i = a ? a->node[k] : k;
         if (s->local[i] != ELSEWHERE) s->node[at[s->local[i] - INTERIOR]++] = i;
+    }
+    if (has_own_pieces(p, a, s)) { /* a patch finds its nodes side by side */
+        const int interior = s->n_node_interior, from = s->n_elem_interior;
+        FE_TRY(fe_mesh_sort_nodes(mesh, from, s->elem, interior, s->node));
+        FE_TRY(fe_mesh_sort_nodes(mesh, s->n_elem - from, s->elem + from, s->n_owned - interior,
+                                  s->node + interior));
     }
     halo_order order = {p->owner, NULL, mesh->node_tag};
     qsort_r(s->node + s->n_owned, (size_t)(s->n_local - s->n_owned), sizeof *s->node, in_halo_order, &order);
