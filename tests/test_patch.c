@@ -10,20 +10,25 @@
 #include "common/problem/share.h"
 #include "tests/common.h"
 #include "tests/scene.h"
-#include "variants/patch/assembly.h"
+#include "variants/patch/plan.h"
 
 static const fe_material some_material = {.E = 1.0, .nu = 0.3, .sigma_y = 1.0, .H = 1.0};
 
-/* Like patch_ordered on a GPU. */
-static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int precision, int threads,
-                          fe_device **d)
+/* Like patch_ordered on a GPU, whose multiprocessors are given. */
+static patch_plan plan_on(patch_processor processor, const fe_mesh *mesh, const fe_share *share,
+                          int precision, int threads, fe_device **d)
 {
     fe_problem p;
-    patch_plan plan = {.ordered = 1, .x_row = 3, .group = 1};
+    patch_plan plan = {.ordered = 1, .x_row = 3, .group = 1, .processor = processor};
     must(fe_backend_host.open(0, threads, d));
     must(fe_problem_open(mesh, share, mesh->kind, &some_material, *d, &p));
     must(patch_plan_open(&p, precision, &plan));
     return plan;
+}
+static patch_plan plan_of(const fe_mesh *mesh, const fe_share *share, int precision, int threads,
+                          fe_device **d)
+{
+    return plan_on((patch_processor){0}, mesh, share, precision, threads, d);
 }
 
 /* One patch of a plan, and where its parts are. */
@@ -122,6 +127,12 @@ typedef struct single {
     fe_partition partition;
     fe_share share;
 } single;
+static void single_open_share(single *s)
+{
+    must(fe_mesh_reorder(&s->mesh, FE_ORDER_BISECTION, 3));
+    must(fe_partition_mesh(&s->mesh, 1, FE_PARTITION_CONTIGUOUS, &s->partition));
+    must(fe_share_build(&s->mesh, &s->partition, NULL, 0, &s->share));
+}
 static single single_open(int kind, int irregular)
 {
     single s;
@@ -130,9 +141,7 @@ static single single_open(int kind, int irregular)
     } else {
         s.mesh = make_box(kind, (const int[]){23, 17, 13}, (const double[]){2, 1.4, 1.3}, 0.2, 3);
     }
-    must(fe_mesh_reorder(&s.mesh, FE_ORDER_BISECTION, 3));
-    must(fe_partition_mesh(&s.mesh, 1, FE_PARTITION_CONTIGUOUS, &s.partition));
-    must(fe_share_build(&s.mesh, &s.partition, NULL, 0, &s.share));
+    single_open_share(&s);
     return s;
 }
 static void single_close(single *s)
@@ -447,6 +456,58 @@ static void plans_do_not_depend_on_threads(void **state)
     }
 }
 
+static int more_nodes_than(const patch_plan *plan, int most)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_patch; i++) n += record_of(plan, i).head->n_node > most;
+    return n;
+}
+
+/* A multiprocessor that holds as many blocks as it has registers for while patches have `nodes` at most. */
+static patch_processor processor_for(const patch_plan *plan, int kind, int nodes, int scalar)
+{
+    const patch_processor p = {.kept = 1024};
+    patch_plan smaller = *plan;
+    smaller.most_nodes = nodes;
+    patch_lay_out(&smaller, kind, (size_t)scalar);
+    const int bytes = patch_shared_bytes(kind, &smaller, scalar, scalar) + p.kept;
+    return (patch_processor){PATCH_BLOCKS(kind, (size_t)scalar) * bytes, p.kept};
+}
+
+/* Patches are cut where few have so many nodes that fewer blocks fit a multiprocessor. Where many have, none
+ * is. */
+static void few_large_patches_are_cut(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const int kind = k % 2 ? FE_TET4 : FE_HEX8, precision = k / 2 ? FE_SINGLE : FE_DOUBLE,
+                  scalar = k / 2 ? sizeof(float) : sizeof(double);
+        single m = {.mesh =
+                        make_box(kind, (const int[]){37, 33, 29}, (const double[]){3.7, 3.3, 2.9}, 0.2, 3)};
+        fe_device *device[2];
+        single_open_share(&m);
+        const patch_plan all = plan_of(&m.mesh, &m.share, precision, 3, &device[0]);
+        int most = all.most_nodes, middle = all.most_nodes;
+        while (more_nodes_than(&all, most) < 2) most--;
+        while (more_nodes_than(&all, middle) < all.n_patch / 2) middle--;
+        const int few = more_nodes_than(&all, most);
+        assert_in_range(few, 2, all.n_patch / 32);
+        const patch_processor processor = processor_for(&all, kind, most, scalar);
+        patch_plan cut = plan_on(processor, &m.mesh, &m.share, precision, 3, &device[1]);
+        assert_true((patch_shared_bytes(kind, &cut, scalar, scalar) + processor.kept) *
+                        PATCH_BLOCKS(kind, (size_t)scalar) <=
+                    processor.shared);
+        assert_in_range(cut.n_patch, all.n_patch + 1, all.n_patch + 2 * (all.n_patch / 32));
+        check_records(&cut, &m, (size_t)scalar);
+        device[1]->ops->close(device[1]);
+        cut = plan_on(processor_for(&all, kind, middle, scalar), &m.mesh, &m.share, precision, 3, &device[1]);
+        require_same_plan(&all, &cut);
+        device[1]->ops->close(device[1]);
+        device[0]->ops->close(device[0]);
+        single_close(&m);
+    }
+}
+
 /* f_int at a displacement, by a strategy on the host. */
 static void find_residual(const fe_mesh *mesh, const fe_share *share, const char *variant, int threads,
                           const double *displacement, double *r)
@@ -502,9 +563,9 @@ static void sums_are_in_the_order_of_patches(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_hold_their_elements),      cmocka_unit_test(closed_fans_meet_at_a_node),
-        cmocka_unit_test(lanes_meet_few_conflicts),         cmocka_unit_test(plans_do_not_depend_on_threads),
-        cmocka_unit_test(sums_are_in_the_order_of_patches),
+        cmocka_unit_test(records_hold_their_elements), cmocka_unit_test(closed_fans_meet_at_a_node),
+        cmocka_unit_test(lanes_meet_few_conflicts),    cmocka_unit_test(plans_do_not_depend_on_threads),
+        cmocka_unit_test(few_large_patches_are_cut),   cmocka_unit_test(sums_are_in_the_order_of_patches),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

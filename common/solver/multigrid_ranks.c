@@ -6,7 +6,7 @@
 
 /* Estimated: a sweep of a GPU over so many aggregates, 60 blocks of 144 bytes each, takes 30 us, as an
  * exchange does; ranks on a host share its memory, which such sweeps occupy. */
-enum { WHOLE_ON_DEVICE = 16384, WHOLE_ON_HOST = 1024 };
+enum { WHOLE_ON_DEVICE = 8192, WHOLE_ON_HOST = 1024 };
 int fe_multigrid_whole = -1;
 
 enum { CHUNK = 1 << 20 };

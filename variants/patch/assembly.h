@@ -41,8 +41,7 @@ FE_BOTH int patch_corner(int kind, int i, int b)
 /* Threads of a slot: two share a factored Hex8, one computes a fan of Tet4. */
 FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
 
-/* Nodes of a patch: with more, blocks need so much shared memory that fewer fit a multiprocessor (H100: three
- * instead of four of Tet4 from about 205 on). */
+/* Nodes of a patch. What blocks of the largest patch need limits how many fit a multiprocessor (fit.c). */
 FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
 
@@ -62,6 +61,17 @@ typedef struct patch_head {
     int unused;
 } patch_head;
 
+/* Bytes of shared memory of a multiprocessor, and how many it takes for itself of each block. */
+typedef struct patch_processor {
+    int shared, kept;
+} patch_processor;
+
+/* Thread blocks that a multiprocessor must have registers for, with numbers of so many bytes. Hex8, 6.4 M
+ * DoF: 3 blocks of 168 registers are 1.05 times faster than 4 of 128. With floats 5 blocks have room, of 96
+ * registers, which suffice. */
+#define PATCH_BLOCKS(kind, scalar)                                                                           \
+    ((scalar) != sizeof(double) ? 5 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 4)
+
 /* All patches, each a record of `stride` bytes with its parts at these offsets. The parts before x are needed
  * earlier than the rest.
  *   head       patch_head
@@ -80,7 +90,8 @@ typedef struct patch_plan {
     const char *record;
     int stride, most_nodes, most_corners; /* largest of any patch */
     int node, place, elem, ascending, x, conn, first, corner;
-    int x_row, group; /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
+    int x_row, group;          /* host: rows of four numbers, a vector of slots side by side; device: 3, 1 */
+    patch_processor processor; /* host: 0 */
     int n_patch, n_patch_interior; /* patches [0, n_patch_interior) are of interior elements */
     /* The second pass of patch_ordered. Otherwise ordered is 0 and the rest NULL. */
     int ordered;
@@ -166,8 +177,26 @@ FE_BOTH int patch_adds_rows(const patch_plan *plan, int first, int last)
     return plan->ordered && first < last && last == plan->n_patch;
 }
 
-/* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered, x_row
- * and group, and all else is 0. precision: of the operations that read it. */
+/* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
+ * records. Numbers of each, in whole pieces of 16 bytes; scalar, number: bytes of a force and of a value. */
+FE_BOTH int patch_whole(int n, int bytes) { return (n + 16 / bytes - 1) / (16 / bytes) * (16 / bytes); }
+FE_BOTH int patch_force_numbers(int kind, int scalar)
+{
+    const patch_form form = patch_form_of(kind);
+    return patch_whole(3 * form.nodes * form.row, scalar);
+}
+FE_BOTH int patch_value_numbers(const patch_plan *plan, int number)
+{
+    return patch_whole(3 * plan->most_nodes, number);
+}
+FE_BOTH int patch_shared_bytes(int kind, const patch_plan *plan, int scalar, int number)
+{
+    return patch_force_numbers(kind, scalar) * scalar + 2 * patch_value_numbers(plan, number) * number +
+           3 * plan->x + 2 * (plan->stride - plan->x);
+}
+
+/* Cuts the elements into compact patches and uploads the records; the caller has set plan's ordered, x_row,
+ * group and processor, and all else is 0. precision: of the operations that read it. */
 fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan);
 
 /* The plan for single precision of a problem whose plan for double precision is `from`: the same patches,

@@ -4,14 +4,7 @@
 #include "variants/patch/stage.h"
 
 enum { PATCH_DIAGONAL = FE_N_FORCES, PATCH_N_OPERATION };
-/* Thread blocks that a multiprocessor must have registers for. Hex8, 6.4 M DoF: 3 blocks of 168 registers are
- * 1.05 times faster than 4 of 128. With floats 5 blocks have room, of 96 registers, which suffice. */
-#define PATCH_BLOCKS(kind, op)                                                                               \
-    ((op) == PATCH_DIAGONAL      ? 1                                                                         \
-     : FE_PRECISION != FE_DOUBLE ? 5                                                                         \
-     : (kind) == FE_HEX8         ? 3                                                                         \
-     : (kind) == FE_HEX8_NAIVE   ? 2                                                                         \
-                                 : 4)
+#define LEAST_BLOCKS(kind, op) ((op) == PATCH_DIAGONAL ? 1 : PATCH_BLOCKS(kind, sizeof(fe_scalar)))
 
 /* Patches of n that a block computes before it ends, where the device holds so many blocks. Measured on H100,
  * 6.4 M DoF: jacvec_elastic of Hex8 is then 1.10 times as fast as with persistent blocks (4 patches: 1.04),
@@ -325,7 +318,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
 }
 
 #define BODY(KIND, OP, kernel)                                                                               \
-    __global__ void __launch_bounds__(PATCH_BLOCK_SIZE, PATCH_BLOCKS(KIND, OP))                              \
+    __global__ void __launch_bounds__(PATCH_BLOCK_SIZE, LEAST_BLOCKS(KIND, OP))                              \
         kernel(fe_view m, patch_plan plan, patch_span span, const fe_number *displacement, fe_number *y)     \
     {                                                                                                        \
         patch_body(KIND, OP, &m, &plan, patch_span_of(blockIdx.x, span), displacement, y);                   \
@@ -368,7 +361,7 @@ static void choose_kernels(int kind, patch_work *w)
 static fe_status fit_kernels(const fe_problem *p, patch_work *w)
 {
     choose_kernels(p->kind, w);
-    w->shared = patch_shared_bytes(p->kind, &w->plan);
+    w->shared = (size_t)patch_shared_bytes(p->kind, &w->plan, (int)sizeof(fe_scalar), (int)sizeof(fe_number));
     int device = 0, processors = 0, most = 0;
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
@@ -389,9 +382,14 @@ static fe_status fit_kernels(const fe_problem *p, patch_work *w)
 
 static fe_status open_patches(fe_problem *p, int ordered, void **work)
 {
+    int device = 0;
     FE_TRY(fe_device_keep(p->device, sizeof(patch_work), "patches", work));
     patch_work *w = (patch_work *)*work;
+    patch_processor *s = &w->plan.processor;
     w->plan.ordered = ordered, w->plan.x_row = 3, w->plan.group = 1;
+    CUDA_TRY(cudaGetDevice(&device));
+    CUDA_TRY(cudaDeviceGetAttribute(&s->shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+    CUDA_TRY(cudaDeviceGetAttribute(&s->kept, cudaDevAttrReservedSharedMemoryPerBlock, device));
     FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
     return fit_kernels(p, w);
 }

@@ -78,7 +78,7 @@ static int collect(const patch_draft *k, int first, int n, patch_room *r)
         for (int a = 0; a < k->n_corner; a++) {
             const int node = node_of(k, k->order[first + i], a), at = find(table, found, node);
             if (table[at] < 0) {
-                if (n_node == patch_most_nodes(k->kind)) return 0;
+                if (n_node == k->most_nodes) return 0;
                 table[at] = (int16_t)n_node, found[n_node++] = node;
             }
             here[table[at]]++;
@@ -213,7 +213,7 @@ static fe_status cut(patch_draft *k, int first, int n, patch_cut ***end)
                               (const uint16_t(*)[8])r.conn, r.place);
         }
         r.cut.n_corner = patch_start_lists(k, &r.cut, list);
-        return keep(&r, end);
+        if (r.cut.n_corner <= k->most_corners) return keep(&r, end);
     }
     const int half = (n + 1) / 2;
     FE_TRY(halve(k, first, n, half));
@@ -236,7 +236,21 @@ static fe_status sort_pieces(patch_draft *k, int first, int end)
     return status;
 }
 
-/* Cuts all pieces into patches. Numbers of patches and their largest sizes go to the plan. */
+static int is_too_large(const patch_draft *k, const patch_cut *s)
+{
+    for (; s; s = s->next)
+        if (s->n_node > k->most_nodes || s->n_corner > k->most_corners) return 1;
+    return 0;
+}
+
+void patch_forget(patch_cut **list)
+{
+    for (patch_cut *s = *list, *next; s; s = next) next = s->next, free(s);
+    *list = NULL;
+}
+
+/* Cuts pieces into patches: those that are not cut, and those with patches above the limits. Numbers of
+ * patches and their largest sizes go to the plan. */
 static fe_status cut_pieces(patch_draft *k)
 {
     const int most = k->form.elements, n_interior = k->n_piece[0], n = n_interior + k->n_piece[1];
@@ -246,8 +260,9 @@ static fe_status cut_pieces(patch_draft *k)
     for (int i = 0; i < n; i++) {
         const int first = i < n_interior ? i * most : k->m->n_elem_interior + (i - n_interior) * most,
                   last = i < n_interior ? k->m->n_elem_interior : k->m->n_elem;
+        if (is_too_large(k, k->piece[i])) patch_forget(&k->piece[i]);
         patch_cut **end = &k->piece[i];
-        failed += cut(k, first, last - first < most ? last - first : most, &end) != FE_OK;
+        if (!k->piece[i]) failed += cut(k, first, last - first < most ? last - first : most, &end) != FE_OK;
         for (const patch_cut *s = k->piece[i]; s; s = s->next) {
             nodes = s->n_node > nodes ? s->n_node : nodes;
             corners = s->n_corner > corners ? s->n_corner : corners;
@@ -266,6 +281,8 @@ fe_status patch_cut_mesh(patch_draft *k)
     FE_TRY(sort_pieces(k, 0, m->n_elem_interior));
     FE_TRY(sort_pieces(k, m->n_elem_interior, m->n_elem));
     FE_ALLOCATE(k->piece, k->n_piece[0] + k->n_piece[1], "patches");
+    FE_TRY(cut_pieces(k));
+    FE_TRY(patch_lower_limits(k));
     FE_TRY(cut_pieces(k));
     FE_RESERVE(k->patch, k->plan->n_patch, "patches");
     for (int i = 0, n = 0; i < k->n_piece[0] + k->n_piece[1]; i++)

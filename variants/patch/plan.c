@@ -3,6 +3,7 @@
 #include "common/backend/device.h"
 #include "common/base/sort.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,16 +124,17 @@ static int place(const patch_plan *plan, int *at, size_t bytes)
     *at += (int)((bytes + piece - 1) / piece * piece);
     return here;
 }
-static void lay_out(patch_plan *plan, const patch_form *form, size_t scalar)
+void patch_lay_out(patch_plan *plan, int kind, size_t scalar)
 {
-    const size_t n = (size_t)plan->most_nodes, slots = (size_t)form->slots, together = (size_t)form->together;
+    const patch_form form = patch_form_of(kind);
+    const size_t n = (size_t)plan->most_nodes, slots = (size_t)form.slots, together = (size_t)form.together;
     const size_t corners = (size_t)plan->most_corners + PATCH_TOGETHER;
     int at = 0;
     place(plan, &at, sizeof(patch_head));
     plan->node = place(plan, &at, n * sizeof(int));
     if (patch_gathers(plan)) plan->place = place(plan, &at, n * sizeof(uint16_t));
     plan->elem = place(plan, &at, slots * together * sizeof(int));
-    if (ascends(plan, form)) plan->ascending = place(plan, &at, (size_t)form->elements * sizeof(uint16_t));
+    if (ascends(plan, &form)) plan->ascending = place(plan, &at, (size_t)form.elements * sizeof(uint16_t));
     plan->x = place(plan, &at, (size_t)plan->x_row * n * scalar);
     plan->conn = place(plan, &at, slots * PATCH_WIDTH * sizeof(uint16_t));
     if (patch_gathers(plan)) plan->first = place(plan, &at, (n + 1) * sizeof(uint16_t));
@@ -236,14 +238,13 @@ static fe_status build(patch_draft *k, const fe_problem *p)
     FE_TRY(fe_problem_valence(p, k->conn, k->threads, &k->valence));
     FE_TRY(patch_cut_mesh(k));
     FE_TRY(choose_rows(k));
-    lay_out(k->plan, &k->form, k->scalar);
+    patch_lay_out(k->plan, k->kind, k->scalar);
     return write_records(k, d);
 }
 
 static void close_draft(patch_draft *k)
 {
-    for (int i = 0; k->piece && i < k->n_piece[0] + k->n_piece[1]; i++)
-        for (patch_cut *s = k->piece[i], *next; s; s = next) next = s->next, free(s);
+    for (int i = 0; k->piece && i < k->n_piece[0] + k->n_piece[1]; i++) patch_forget(&k->piece[i]);
     free(k->conn), free(k->x), free(k->valence), free(k->order), free(k->piece), free(k->patch),
         free(k->adders);
 }
@@ -261,6 +262,8 @@ fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
                      .scalar = precision == FE_DOUBLE ? sizeof(double) : sizeof(float),
                      .number = precision == FE_SINGLE ? sizeof(float) : sizeof(double),
                      .form = form,
+                     .most_nodes = patch_most_nodes(p->kind),
+                     .most_corners = INT_MAX,
                      .n_piece = {(m->n_elem_interior + most - 1) / most,
                                  (m->n_elem - m->n_elem_interior + most - 1) / most},
                      .plan = plan};
@@ -272,12 +275,11 @@ fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
 fe_status patch_plan_narrow(fe_problem *p, const patch_plan *from, patch_plan *plan)
 {
     fe_device *d = p->device;
-    const patch_form form = patch_form_of(p->kind);
     const patch_plan own = *plan;
     int n_row = 0;
     *plan = *from;
     plan->x_row = own.x_row, plan->group = own.group;
-    lay_out(plan, &form, sizeof(float));
+    patch_lay_out(plan, p->kind, sizeof(float));
     if (plan->ordered) {
         FE_TRY(d->ops->memory.download(d, sizeof n_row, plan->partial_first + plan->n_border, &n_row));
         FE_TRY(fe_device_allocate(d, 3 * (size_t)n_row, sizeof(float),

@@ -10,36 +10,18 @@
 
 enum { PATCH_BLOCK_SIZE = 128 };
 
-/* Shared memory of a block: corner forces, two sets of input values, three heads with nodes, two rests of
- * records. */
 typedef struct patch_memory {
     fe_scalar *force;
     fe_number *value;
     char *head, *rest;
 } patch_memory;
-/* Numbers of a set, whole pieces of 16 bytes. */
-FE_BOTH int patch_whole(int n, int bytes) { return (n + 16 / bytes - 1) / (16 / bytes) * (16 / bytes); }
-FE_BOTH int patch_values(const patch_plan *plan)
-{
-    return sizeof(fe_number) == 8 ? 3 * plan->most_nodes + (plan->most_nodes & 1)
-                                  : patch_whole(3 * plan->most_nodes, sizeof(fe_number));
-}
-FE_BOTH int patch_forces(int kind)
-{
-    const patch_form form = patch_form_of(kind);
-    return patch_whole(3 * form.nodes * form.row, sizeof(fe_scalar));
-}
-static size_t patch_shared_bytes(int kind, const patch_plan *plan)
-{
-    return patch_forces(kind) * sizeof(fe_scalar) + 2 * patch_values(plan) * sizeof(fe_number) +
-           3 * (size_t)plan->x + 2 * (size_t)(plan->stride - plan->x);
-}
+FE_BOTH int patch_values(const patch_plan *plan) { return patch_value_numbers(plan, (int)sizeof(fe_number)); }
 FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 {
     extern __shared__ double2 shared[]; /* aligned to 16 bytes */
     patch_memory s;
     s.force = (fe_scalar *)shared;
-    s.value = (fe_number *)(s.force + patch_forces(kind));
+    s.value = (fe_number *)(s.force + patch_force_numbers(kind, (int)sizeof(fe_scalar)));
     s.head = (char *)(s.value + 2 * patch_values(plan));
     s.rest = s.head + 3 * plan->x;
     return s;
