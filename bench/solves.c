@@ -44,6 +44,8 @@ static const char help[] =
     "bad\n"
     "      input; 130 interrupted\n";
 
+static const char *const transports[] = {"nccl", "peer"};
+
 enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
 
 typedef struct arguments {
@@ -320,6 +322,10 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
         return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->choice.problem,
                        b->whole.problem.n_step, MOST_STEPS);
     b->reference.variant = -1;
+    if (a->transport && a->ranks > 1) {
+        const size_t n = strlen(b->whole.name);
+        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-%s", transports[a->transport]);
+    }
     whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
                    &b->row);
     b->row.krylov = a->choice.load != WHOLE_FIXED ? "cg"
@@ -409,7 +415,6 @@ static const struct option flags[] = {
 
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
-    static const char *const transports[] = {"nccl", "peer"};
     switch (key) {
     case OPT_MESH: a->choice.mesh = text; return FE_OK;
     case OPT_BACKEND: a->backend = text; return FE_OK;

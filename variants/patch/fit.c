@@ -34,32 +34,28 @@ static fe_status count_patches(const patch_draft *k, tally *t)
     return FE_OK;
 }
 
-/* Whether as many blocks fit as there are registers for, with numbers of these bytes. */
-static int fits(const patch_draft *k, int nodes, int corners, size_t scalar, size_t number)
+/* Whether as many blocks fit as there are registers for. */
+static int fits(const patch_draft *k, int nodes, int corners)
 {
     const patch_processor *p = &k->plan->processor;
     patch_plan plan = *k->plan;
     plan.most_nodes = nodes, plan.most_corners = corners;
-    patch_lay_out(&plan, k->kind, scalar);
-    return (patch_shared_bytes(k->kind, &plan, (int)scalar, (int)number) + p->kept) *
-               PATCH_BLOCKS(k->kind, scalar) <=
-           p->shared;
+    patch_lay_out(&plan, k->kind, k->scalar);
+    const int bytes = patch_shared_bytes(k->kind, &plan, (int)k->scalar, (int)k->number);
+    return PATCH_BLOCKS(k->kind, k->scalar) * (bytes + p->kept) <= p->shared;
 }
 
 /* Trades nodes for corners: the pair of limits above which there are the fewest patches. */
-static void lower(patch_draft *k, const tally *t, size_t scalar, size_t number)
+static void lower(patch_draft *k, const tally *t)
 {
-    int nodes = k->plan->most_nodes < k->most_nodes ? k->plan->most_nodes : k->most_nodes;
-    int corners = k->plan->most_corners < k->most_corners ? k->plan->most_corners : k->most_corners;
-    const int most = nodes;
-    int least = k->plan->n_patch / FEW + 1;
-    if (fits(k, nodes, corners, scalar, number)) return;
-    for (int c = corners; c > 0; c -= PATCH_TOGETHER) {
-        while (nodes > 0 && !fits(k, nodes, c, scalar, number)) nodes--;
-        while (nodes < most && fits(k, nodes + 1, c, scalar, number)) nodes++;
-        const int larger = t->nodes[nodes] + t->corners[c / PATCH_TOGETHER];
-        if (larger < least) least = larger, k->most_nodes = nodes, k->most_corners = c;
-        if (nodes == most) break;
+    const patch_plan *plan = k->plan;
+    int nodes = plan->most_nodes, least = plan->n_patch / FEW + 1;
+    for (int corners = plan->most_corners; corners > 0; corners -= PATCH_TOGETHER) {
+        while (nodes > 0 && !fits(k, nodes, corners)) nodes--;
+        while (nodes < plan->most_nodes && fits(k, nodes + 1, corners)) nodes++;
+        const int larger = t->nodes[nodes] + t->corners[corners / PATCH_TOGETHER];
+        if (larger < least) least = larger, k->most_nodes = nodes, k->most_corners = corners;
+        if (nodes == plan->most_nodes) return;
     }
 }
 
@@ -68,10 +64,7 @@ fe_status patch_lower_limits(patch_draft *k)
     tally t = {0};
     if (!k->plan->processor.shared || k->plan->n_patch == 0) return FE_OK;
     const fe_status status = count_patches(k, &t);
-    if (status == FE_OK) {
-        lower(k, &t, k->scalar, k->number);
-        lower(k, &t, sizeof(float), sizeof(float)); /* patch_plan_narrow: the same patches */
-    }
+    if (status == FE_OK) lower(k, &t);
     free(t.nodes), free(t.corners);
     return status;
 }
