@@ -202,8 +202,8 @@ static int count_moved(const fe_mesh *mesh, const fe_share *s)
     return n;
 }
 
-/* Neighbours among nodes [first, end) of a share of which a later piece of elements [from, to) is the first
- * one that has the former: a patch would not find its nodes side by side. */
+/* Nodes among [first, end) of a share that an earlier piece of elements [from, to) meets than it does the
+ * node in front of them: then a patch would not find its nodes side by side. */
 static int count_out_of_order(const fe_mesh *mesh, const fe_share *s, int from, int to, int first, int end)
 {
     const int n_corner = fe_corners(mesh->kind), size = fe_piece_elements(mesh->kind);

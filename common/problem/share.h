@@ -32,9 +32,10 @@ fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_part
 void fe_partition_close(fe_partition *p);
 
 /* Nodes are numbered owned first, then ghosts by owner and tag. Owned nodes that touch interior elements only
- * come before the other owned nodes; both follow the arrangement, or the mesh's order, or come as the compact
- * pieces of their part meet them. The mesh may be a piece of a larger one, with its tags, that holds all
- * elements at the rank's nodes. */
+ * come before the other owned nodes; both follow the arrangement, or the mesh's order. Where elements are cut
+ * into pieces anew (in_pieces, and several ranks or no arrangement), nodes come as the pieces of their part
+ * meet them. The mesh may be a piece of a larger one, with its tags, that holds all elements at the rank's
+ * nodes. */
 typedef struct fe_share {
     int rank, n_owned, n_local, n_node_interior, n_elem, n_elem_interior;
     int *node;        /* [n_local] node of the mesh */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Estimated: a sweep of a GPU over so many aggregates, 60 blocks of 144 bytes each, takes 30 us, as an
- * exchange does; ranks on a host share its memory, which such sweeps occupy. */
+/* On four H200 8192 is faster than 16384 (HISTORY.md); ranks on a host share its memory, which sweeps over
+ * many aggregates occupy. */
 enum { WHOLE_ON_DEVICE = 8192, WHOLE_ON_HOST = 1024 };
 int fe_multigrid_whole = -1;
 

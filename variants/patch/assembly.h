@@ -61,9 +61,9 @@ typedef struct patch_head {
     int unused;
 } patch_head;
 
-/* Bytes of shared memory of a multiprocessor, and how many it takes for itself of each block. */
+/* Bytes of shared memory of a multiprocessor, and those that it reserves for itself of each block's. */
 typedef struct patch_processor {
-    int shared, kept;
+    int shared, reserved;
 } patch_processor;
 
 /* Thread blocks that a multiprocessor must have registers for, with numbers of so many bytes. Hex8, 6.4 M

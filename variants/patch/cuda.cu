@@ -389,7 +389,7 @@ static fe_status open_patches(fe_problem *p, int ordered, void **work)
     w->plan.ordered = ordered, w->plan.x_row = 3, w->plan.group = 1;
     CUDA_TRY(cudaGetDevice(&device));
     CUDA_TRY(cudaDeviceGetAttribute(&s->shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-    CUDA_TRY(cudaDeviceGetAttribute(&s->kept, cudaDevAttrReservedSharedMemoryPerBlock, device));
+    CUDA_TRY(cudaDeviceGetAttribute(&s->reserved, cudaDevAttrReservedSharedMemoryPerBlock, device));
     FE_TRY(patch_plan_open(p, FE_PRECISION, &w->plan));
     return fit_kernels(p, w);
 }

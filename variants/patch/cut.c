@@ -213,7 +213,7 @@ static fe_status cut(patch_draft *k, int first, int n, patch_cut ***end)
                               (const uint16_t(*)[8])r.conn, r.place);
         }
         r.cut.n_corner = patch_start_lists(k, &r.cut, list);
-        if (r.cut.n_corner <= k->most_corners) return keep(&r, end);
+        return keep(&r, end);
     }
     const int half = (n + 1) / 2;
     FE_TRY(halve(k, first, n, half));
@@ -239,7 +239,7 @@ static fe_status sort_pieces(patch_draft *k, int first, int end)
 static int is_too_large(const patch_draft *k, const patch_cut *s)
 {
     for (; s; s = s->next)
-        if (s->n_node > k->most_nodes || s->n_corner > k->most_corners) return 1;
+        if (s->n_node > k->most_nodes) return 1;
     return 0;
 }
 
@@ -249,7 +249,7 @@ void patch_forget(patch_cut **list)
     *list = NULL;
 }
 
-/* Cuts pieces into patches: those that are not cut, and those with patches above the limits. Numbers of
+/* Cuts pieces into patches: those that are not cut, and those with patches above the limit. Numbers of
  * patches and their largest sizes go to the plan. */
 static fe_status cut_pieces(patch_draft *k)
 {
@@ -282,7 +282,7 @@ fe_status patch_cut_mesh(patch_draft *k)
     FE_TRY(sort_pieces(k, m->n_elem_interior, m->n_elem));
     FE_ALLOCATE(k->piece, k->n_piece[0] + k->n_piece[1], "patches");
     FE_TRY(cut_pieces(k));
-    FE_TRY(patch_lower_limits(k));
+    FE_TRY(patch_lower_limit(k));
     FE_TRY(cut_pieces(k));
     FE_RESERVE(k->patch, k->plan->n_patch, "patches");
     for (int i = 0, n = 0; i < k->n_piece[0] + k->n_piece[1]; i++)

@@ -3,7 +3,6 @@
 #include "common/backend/device.h"
 #include "common/base/sort.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,7 +262,6 @@ fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)
                      .number = precision == FE_SINGLE ? sizeof(float) : sizeof(double),
                      .form = form,
                      .most_nodes = patch_most_nodes(p->kind),
-                     .most_corners = INT_MAX,
                      .n_piece = {(m->n_elem_interior + most - 1) / most,
                                  (m->n_elem - m->n_elem_interior + most - 1) / most},
                      .plan = plan};

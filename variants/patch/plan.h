@@ -25,11 +25,11 @@ typedef struct patch_draft {
     size_t scalar, number; /* bytes of a coordinate in records, and of a sum */
     patch_form form;
     patch_plan *plan;
-    int most_nodes, most_corners; /* limits of a patch */
-    int *conn;                    /* [n_corner][ld] */
-    double *x;                    /* [n_local][3] */
-    int *valence;                 /* [n_local] elements at a node */
-    int *order;                   /* [n_elem] patch after patch, interior elements first */
+    int most_nodes;    /* limit of a patch */
+    int *conn;         /* [n_corner][ld] */
+    double *x;         /* [n_local][3] */
+    int *valence;      /* [n_local] elements at a node */
+    int *order;        /* [n_elem] patch after patch, interior elements first */
     int n_piece[2];    /* of the interior and of the border, each of form.elements, the last ones of fewer */
     patch_cut **piece; /* [n_piece[0] + n_piece[1]] the patches that each was cut into, a list */
     patch_cut **patch; /* [n_patch] */
@@ -47,9 +47,9 @@ fe_status patch_cut_mesh(patch_draft *k);
 void patch_forget(patch_cut **list);
 /* Where the parts of a record are, for patches as large as plan says and coordinates of so many bytes. */
 void patch_lay_out(patch_plan *plan, int kind, size_t scalar);
-/* Lowers the limits of patches where few are so large that fewer blocks fit a multiprocessor than it has
+/* Lowers the limit of patches where few are so large that fewer blocks fit a multiprocessor than it has
  * registers for. */
-fe_status patch_lower_limits(patch_draft *k);
+fe_status patch_lower_limit(patch_draft *k);
 /* Whether a node of a slot belongs to one of its elements: in a shorter fan the last nodes around the edge do
  * not. */
 int patch_has_node(const patch_draft *k, const patch_cut *s, int slot, int node);
