@@ -785,7 +785,9 @@ function meshes(    r, k, e, p, b, i, j, n, v, at, box, text, rule, any, drawn, 
             if (!n) continue
             if (!drawn) {
                 drawn = any = 1
-                out(""); out("![Tangent products on all meshes](" up folder[r] "/meshes-" b ".svg)")
+                if (n_mesh[r, b, "tet4"] > 1 || n_mesh[r, b, "hex8"] > 1) { # otherwise there is none
+                    out(""); out("![Tangent products on all meshes](" up folder[r] "/meshes-" b ".svg)")
+                }
             }
             out(""); wrap(title(elements[e]) ", `" ops[p] "`, " unit_of(b) " on " (b == "host" ? "the " place(r, b) : "an " place(r, b)) ", order `auto`, commit " commit[r] " (" table_link(r) "):", ""); out("")
             out(text); out(rule)
