@@ -86,7 +86,6 @@ static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
 
 static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const char *text)
 {
-    static const char *const transports[] = {"nccl", "peer"};
     const char *kinds[FE_N_KIND];
     for (int i = 0; i < FE_N_KIND; i++) kinds[i] = fe_kind_name(i);
     switch (key) {
@@ -98,7 +97,7 @@ static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const
     case OPT_WEAK: a->weak = 1; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
-    case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
+    case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &a->transport);
     case OPT_DOFS: return option_whole(flag, text, 1, 2000000000, &a->dofs);
     case OPT_RESTART: return option_whole(flag, text, 1, 1000, &a->restart);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, SCALING_MOST_REPETITIONS, &a->repetitions);

@@ -230,7 +230,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_FIXED_WORK: o->fixed_work = 1; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
-    case OPT_TRANSPORT: CHOICE(&o->transport, "nccl", "peer");
+    case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &o->transport);
     case OPT_PARTITION: return option_choice(flag, text, fe_partition_names, FE_N_PARTITION, &o->partition);
     case OPT_JACOBIAN: CHOICE(&o->jacobian, "tangent", "difference", "elastic");
     case OPT_PREDICTOR: CHOICE(&o->predictor, "extrapolated", "elastic");

@@ -44,8 +44,6 @@ static const char help[] =
     "bad\n"
     "      input; 130 interrupted\n";
 
-static const char *const transports[] = {"nccl", "peer"};
-
 enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
 
 typedef struct arguments {
@@ -324,7 +322,7 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
     b->reference.variant = -1;
     if (a->transport && a->ranks > 1) {
         const size_t n = strlen(b->whole.name);
-        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-%s", transports[a->transport]);
+        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-%s", fe_transport_names[a->transport]);
     }
     whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
                    &b->row);
@@ -427,7 +425,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_ERROR: return option_share(flag, text, &a->most_error);
     case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
     case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &a->basis);
-    case OPT_TRANSPORT: return option_choice(flag, text, transports, 2, &a->transport);
+    case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &a->transport);
     case OPT_PRECONDITION: /* not auto, which changes under way */
         FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));
         a->precondition++;

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+const char *const fe_transport_names[FE_N_TRANSPORT] = {"nccl", "peer"};
+
 typedef struct running_rank {
     fe_ranks run; /* a copy: the caller goes on where this rank is abandoned */
     fe_team *team;

@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 /* What carries device memory between GPUs. */
-enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER };
+enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER, FE_N_TRANSPORT };
+extern const char *const fe_transport_names[FE_N_TRANSPORT]; /* nccl, peer */
 
 typedef struct fe_ranks {
     const fe_backend *backend;

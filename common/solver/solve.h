@@ -34,7 +34,7 @@ typedef struct fe_options {
     const char *variant, *backend; /* names; backend "host" or "cuda" */
     int ranks, threads;            /* threads of one rank; 0: cores ÷ ranks */
     fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
-    int transport;                 /* between GPUs: launch.h */
+    int transport;                 /* between GPUs: ranks.h */
     int partition, tet_points;
     fe_order order; /* auto (default): shares are numbered as the strategy wants it, the mesh keeps its
                        numbers; others say what the caller has renumbered the mesh by */

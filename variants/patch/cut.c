@@ -282,8 +282,8 @@ fe_status patch_cut_mesh(patch_draft *k)
     FE_TRY(sort_pieces(k, m->n_elem_interior, m->n_elem));
     FE_ALLOCATE(k->piece, k->n_piece[0] + k->n_piece[1], "patches");
     FE_TRY(cut_pieces(k));
-    FE_TRY(patch_lower_limit(k));
-    FE_TRY(cut_pieces(k));
+    patch_lower_limit(k);
+    if (k->plan->most_nodes > k->most_nodes) FE_TRY(cut_pieces(k));
     FE_RESERVE(k->patch, k->plan->n_patch, "patches");
     for (int i = 0, n = 0; i < k->n_piece[0] + k->n_piece[1]; i++)
         for (patch_cut *s = k->piece[i]; s; s = s->next) k->patch[n++] = s;

@@ -5,20 +5,7 @@
  * within it. */
 #include "variants/patch/plan.h"
 
-#include <stdlib.h>
-
 enum { FEW = 32, UNIT = 256 }; /* UNIT: shared memory is given to blocks in units of 128 or 256 bytes */
-
-/* larger [most_nodes + 1]: patches with more than i nodes. */
-static void count_larger(const patch_draft *k, int *larger)
-{
-    for (int i = 0; i < k->n_piece[0] + k->n_piece[1]; i++)
-        for (const patch_cut *s = k->piece[i]; s; s = s->next) larger[s->n_node]++;
-    for (int i = k->plan->most_nodes, sum = 0; i >= 0; i--) {
-        const int here = larger[i];
-        larger[i] = sum, sum += here;
-    }
-}
 
 /* Whether a multiprocessor holds so many blocks of patches of so many nodes. */
 static int fits(const patch_draft *k, int blocks, int nodes)
@@ -31,20 +18,23 @@ static int fits(const patch_draft *k, int blocks, int nodes)
     return blocks * ((bytes + UNIT - 1) / UNIT * UNIT) <= p->shared;
 }
 
-fe_status patch_lower_limit(patch_draft *k)
+static int count_larger(const patch_draft *k, int nodes)
+{
+    int n = 0;
+    for (int i = 0; i < k->n_piece[0] + k->n_piece[1]; i++)
+        for (const patch_cut *s = k->piece[i]; s; s = s->next) n += s->n_node > nodes;
+    return n;
+}
+
+void patch_lower_limit(patch_draft *k)
 {
     const patch_plan *plan = k->plan;
-    int *larger;
-    if (!plan->processor.shared || k->scalar != sizeof(double)) return FE_OK; /* floats: HISTORY.md */
-    FE_ALLOCATE(larger, plan->most_nodes + 1, "patches");
-    count_larger(k, larger);
+    if (!plan->processor.shared || k->scalar != sizeof(double)) return; /* floats: HISTORY.md */
     for (int blocks = PATCH_BLOCKS(k->kind, sizeof(double)); blocks > 1; blocks--) {
         int nodes = plan->most_nodes;
         while (nodes > 0 && !fits(k, blocks, nodes)) nodes--;
-        if (larger[nodes] > plan->n_patch / FEW) continue;
+        if (nodes < plan->most_nodes && count_larger(k, nodes) > plan->n_patch / FEW) continue;
         k->most_nodes = nodes;
-        break;
+        return;
     }
-    free(larger);
-    return FE_OK;
 }

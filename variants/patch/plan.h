@@ -49,7 +49,7 @@ void patch_forget(patch_cut **list);
 void patch_lay_out(patch_plan *plan, int kind, size_t scalar);
 /* Lowers the limit of patches where few are so large that fewer blocks fit a multiprocessor than it has
  * registers for. */
-fe_status patch_lower_limit(patch_draft *k);
+void patch_lower_limit(patch_draft *k);
 /* Whether a node of a slot belongs to one of its elements: in a shorter fan the last nodes around the edge do
  * not. */
 int patch_has_node(const patch_draft *k, const patch_cut *s, int slot, int node);
