@@ -121,6 +121,21 @@ __global__ void __launch_bounds__(THREADS)
     if (i < n) r[i] = b[i] - Ax[i];
 }
 
+/* Block k of R, and the numbers of r - Ax for its column. Ax may be NULL. */
+__device__ factors<6, 3> read_restriction(const fe_block_matrix &R, int k, const float *__restrict__ r,
+                                          const float *__restrict__ Ax)
+{
+    factors<6, 3> f;
+    read_block(R, k, &f);
+    read_numbers(r, &f);
+    if (Ax) {
+#pragma unroll
+        for (int c = 0; c < 3; c++) f.x[c] -= Ax[3 * (size_t)f.column + c];
+    }
+    return f;
+}
+
+/* Rows of R are long, so two blocks are on their way at a time. */
 template <int WARPS>
 __global__ void __launch_bounds__(THREADS)
     block_fine_restrict(fe_block_matrix R, const float *__restrict__ r, const float *__restrict__ Ax,
@@ -129,26 +144,40 @@ __global__ void __launch_bounds__(THREADS)
     bool owner;
     const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP,
               warp = threadIdx.x / WARP % WARPS;
-    float sum[6];
-    times_row<6, 3, WARP>(R, i, r, sum, warp, WARPS, Ax);
-    const float own = add_warps<WARPS>(entry_of<6>(sum, lane));
     const bool stores = owner && warp == 0 && lane < 6;
-    if (stores) coarse[6 * (size_t)i + lane] = own;
-    if (first.x) sweep_first<WARP>(first, i, own, stores);
+    const size_t at = 6 * (size_t)i + lane;
+    const int end = R.first[i + 1], step = WARP * WARPS;
+    int k = R.first[i] + lane + WARP * warp;
+    const inverse_row inverse = read_inverse(first.inverse, at, first.x && stores);
+    float sum[6] = {};
+    fe_let_next_start();
+    for (; k + step < end; k += 2 * step) {
+        const factors<6, 3> one = read_restriction(R, k, r, Ax), two = read_restriction(R, k + step, r, Ax);
+        multiply(one, sum), multiply(two, sum);
+    }
+    if (k < end) multiply(read_restriction(R, k, r, Ax), sum);
+    add_lanes<6, WARP>(sum);
+    const float own = add_warps<WARPS>(entry_of<6>(sum, lane));
+    if (stores) coarse[at] = own;
+    if (first.x) sweep_first<WARP>(first, inverse, at, own, stores);
 }
 
 __global__ void __launch_bounds__(THREADS)
-    block_fine_prolong(fe_block_matrix P, const float *__restrict__ coarse, float *__restrict__ x,
-                       float *__restrict__ clear)
+    block_fine_prolong(fe_block_matrix P, const float *coarse, float *x, float *clear)
 {
     enum { TEAM = 8 };
     bool owner;
     const int i = team_row<TEAM>(P.n_row, &owner), lane = threadIdx.x % TEAM;
+    const bool stores = owner && lane < 3;
+    const size_t at = 3 * (size_t)i + lane;
+    const row_part<3, 6> part = begin_row<3, 6, TEAM>(P, i);
     float sum[3];
-    times_row<3, 6, TEAM>(P, i, coarse, sum);
-    if (!owner || lane >= 3) return;
-    x[3 * (size_t)i + lane] += entry_of<3>(sum, lane);
-    if (clear) clear[3 * (size_t)i + lane] = 0.0f;
+    fe_wait_for_earlier();
+    const float before = stores ? x[at] : 0.0f;
+    end_row<3, 6, TEAM>(P, part, coarse, sum);
+    if (!stores) return;
+    x[at] = before + entry_of<3>(sum, lane);
+    if (clear) clear[at] = 0.0f;
 }
 
 fe_status fe_cuda_fine_start(fe_device *d, const fe_fine_start *start, const double *exact_b)
@@ -191,6 +220,6 @@ fe_status fe_cuda_fine_restrict(fe_device *d, const fe_block_matrix *R, const fl
 fe_status fe_cuda_fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
                                float *clear)
 {
-    FE_LAUNCH(d, 8 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
+    FE_LAUNCH_CHAINED(d, 1, 8 * (size_t)P->n_row, THREADS, block_fine_prolong, *P, coarse, x, clear);
     return FE_OK;
 }

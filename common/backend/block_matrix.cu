@@ -4,23 +4,29 @@
 /* r = b - A x of a row, then D^-1 r. */
 template <int TEAM, int TEAMS>
 __global__ void __launch_bounds__(THREADS)
-    block_sweep(fe_block_matrix A, const float *__restrict__ inverse, fe_sweep sweep,
-                const float *__restrict__ b, const float *__restrict__ x, float *__restrict__ direction,
-                float *__restrict__ out)
+    block_sweep(fe_block_matrix A, const float *__restrict__ inverse, fe_sweep sweep, const float *b,
+                const float *x, float *direction, float *out)
 {
     bool owner;
     const int i = team_row<TEAM * TEAMS>(A.n_row, &owner), lane = threadIdx.x % TEAM,
               team = threadIdx.x / TEAM % TEAMS;
     const size_t at = 6 * (size_t)i + lane;
     const bool stores = owner && team == 0 && lane < 6;
+    const inverse_row D = read_inverse(inverse, at, stores);
+    row_part<6, 6> part;
+    if (x) part = begin_row<6, 6, TEAM>(A, i, team, TEAMS);
+    fe_let_next_start();
+    fe_wait_for_earlier();
+    const float given = stores ? b[at] : 0.0f, step = x && stores ? direction[at] : 0.0f,
+                here = x && stores ? x[at] : 0.0f;
     float sum[6] = {0.0f};
-    if (x) times_row<6, 6, TEAM>(A, i, x, sum, team, TEAMS);
+    if (x) end_row<6, 6, TEAM>(A, part, x, sum);
     const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
-    const float y = apply_inverse<TEAM>(inverse, at, stores ? b[at] - product : 0.0f, stores);
+    const float y = apply_inverse<TEAM>(D, stores ? given - product : 0.0f);
     if (!stores) return;
-    const float d = sweep.new_factor * y + (x ? sweep.old_factor * direction[at] : 0.0f);
+    const float d = sweep.new_factor * y + sweep.old_factor * step;
     direction[at] = d;
-    out[at] = (x ? x[at] : 0.0f) + d;
+    out[at] = here + d;
 }
 
 enum { RESIDUAL, PRODUCT, ADD_PRODUCT };
@@ -28,50 +34,57 @@ enum { RESIDUAL, PRODUCT, ADD_PRODUCT };
 /* first: what follows a product, if it has an x. */
 template <int WHAT, int TEAM, int TEAMS>
 __global__ void __launch_bounds__(THREADS)
-    block_product(fe_block_matrix A, const float *__restrict__ b, const float *__restrict__ x,
-                  fe_first_sweep first, float *__restrict__ y)
+    block_product(fe_block_matrix A, const float *b, const float *x, fe_first_sweep first, float *y)
 {
     bool owner;
     const int i = team_row<TEAM * TEAMS>(A.n_row, &owner), lane = threadIdx.x % TEAM,
               team = threadIdx.x / TEAM % TEAMS;
-    float sum[6];
-    times_row<6, 6, TEAM>(A, i, x, sum, team, TEAMS);
-    const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
     const size_t at = 6 * (size_t)i + lane;
-    const bool stores = owner && team == 0 && lane < 6;
-    if (stores) y[at] = WHAT == RESIDUAL ? b[at] - product : WHAT == PRODUCT ? product : y[at] + product;
-    if (WHAT == PRODUCT && first.x) sweep_first<TEAM>(first, i, product, stores);
+    const bool stores = owner && team == 0 && lane < 6, sweeps = WHAT == PRODUCT && first.x;
+    const inverse_row D = read_inverse(first.inverse, at, sweeps && stores);
+    const row_part<6, 6> part = begin_row<6, 6, TEAM>(A, i, team, TEAMS);
+    fe_let_next_start();
+    fe_wait_for_earlier();
+    const float before = WHAT == PRODUCT || !stores ? 0.0f : WHAT == RESIDUAL ? b[at] : y[at];
+    float sum[6];
+    end_row<6, 6, TEAM>(A, part, x, sum);
+    const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
+    if (stores) y[at] = WHAT == RESIDUAL ? before - product : before + product;
+    if (sweeps) sweep_first<TEAM>(first, D, at, product, stores);
 }
 
 /* A kernel<.., TEAM, TEAMS> over n block rows, with the teams that suit so many. */
-#define LAUNCH_ROWS(d, n, KERNEL, ...)                                                                       \
+#define LAUNCH_ROWS(d, chained, n, KERNEL, ...)                                                              \
     do {                                                                                                     \
         if ((n) < FEW_ROWS)                                                                                  \
-            FE_LAUNCH(d, THREADS *(n), THREADS, (KERNEL(WARP, MANY_WARPS)), __VA_ARGS__);                    \
+            FE_LAUNCH_CHAINED(d, chained, THREADS *(n), THREADS, (KERNEL(WARP, MANY_WARPS)), __VA_ARGS__);   \
         else if ((n) < MANY_ROWS)                                                                            \
-            FE_LAUNCH(d, WARP *(n), THREADS, (KERNEL(WARP, 1)), __VA_ARGS__);                                \
+            FE_LAUNCH_CHAINED(d, chained, WARP *(n), THREADS, (KERNEL(WARP, 1)), __VA_ARGS__);               \
         else                                                                                                 \
-            FE_LAUNCH(d, HALF_WARP *(n), THREADS, (KERNEL(HALF_WARP, 1)), __VA_ARGS__);                      \
+            FE_LAUNCH_CHAINED(d, chained, HALF_WARP *(n), THREADS, (KERNEL(HALF_WARP, 1)), __VA_ARGS__);     \
     } while (0)
 #define PRODUCT(TEAM, TEAMS) block_product<WHAT, TEAM, TEAMS>
 #define SWEEP(TEAM, TEAMS) block_sweep<TEAM, TEAMS>
 
+/* Set-up takes products by matrices that it has just written, so these are not chained. */
 template <int WHAT>
 static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const float *b, const float *x,
-                                float *y, const fe_first_sweep *given = NULL)
+                                float *y, int chained, const fe_first_sweep *given = NULL)
 {
     const fe_first_sweep first = given ? *given : fe_first_sweep{};
-    LAUNCH_ROWS(d, (size_t)A->n_row, PRODUCT, *A, b, x, first, y);
+    LAUNCH_ROWS(d, chained, (size_t)A->n_row, PRODUCT, *A, b, x, first, y);
     return FE_OK;
 }
 
 /* A warp a row. */
 __global__ void __launch_bounds__(THREADS)
-    block_dense(int n, const float *__restrict__ M, const float *__restrict__ x, float *__restrict__ y)
+    block_dense(int n, const float *__restrict__ M, const float *x, float *y)
 {
     const int i = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (i >= n) return;
     float sum = 0.0f;
+    fe_let_next_start();
+    fe_wait_for_earlier();
 #pragma unroll 4
     for (int j = lane; j < n; j += 32) sum += M[(size_t)i * n + j] * x[j];
 #pragma unroll
@@ -100,34 +113,34 @@ __global__ void block_noise(size_t n, float *x)
 static fe_status sweep_coarse(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                               const float *b, const float *x, float *direction, float *out)
 {
-    LAUNCH_ROWS(d, (size_t)A->n_row, SWEEP, *A, inverse, sweep, b, x, direction, out);
+    LAUNCH_ROWS(d, x != NULL, (size_t)A->n_row, SWEEP, *A, inverse, sweep, b, x, direction, out);
     return FE_OK;
 }
 
 static fe_status residual(fe_device *d, const fe_block_matrix *A, const float *b, const float *x, float *r)
 {
-    return launch_product<RESIDUAL>(d, A, b, x, r);
+    return launch_product<RESIDUAL>(d, A, b, x, r, 1);
 }
 
 static fe_status coarse_restrict(fe_device *d, const fe_block_matrix *R, const float *r,
                                  const fe_first_sweep *first, float *coarse)
 {
-    return launch_product<PRODUCT>(d, R, NULL, r, coarse, first);
+    return launch_product<PRODUCT>(d, R, NULL, r, coarse, 1, first);
 }
 
 static fe_status product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
 {
-    return launch_product<PRODUCT>(d, M, NULL, x, y);
+    return launch_product<PRODUCT>(d, M, NULL, x, y, 0);
 }
 
 static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float *x, float *y)
 {
-    return launch_product<ADD_PRODUCT>(d, M, NULL, x, y);
+    return launch_product<ADD_PRODUCT>(d, M, NULL, x, y, 1);
 }
 
 static fe_status dense(fe_device *d, int n, const float *M, const float *x, float *y)
 {
-    FE_LAUNCH(d, 32 * (size_t)n, THREADS, block_dense, n, M, x, y);
+    FE_LAUNCH_CHAINED(d, 1, 32 * (size_t)n, THREADS, block_dense, n, M, x, y);
     return FE_OK;
 }
 

@@ -12,7 +12,9 @@
  *     direction = old direction + new D^-1 (b - A x)      x += direction
  *
  * with numbers `old` and `new` of the Chebyshev recurrence, and D the diagonal blocks. Sums have a fixed
- * order. Calls only enqueue. */
+ * order. Calls only enqueue. On the device, steps of a cycle on coarser levels, and the way back to the
+ * finest one, may read their matrix before the kernels ahead have ended: it is complete before a cycle
+ * begins. */
 #ifndef FE_BLOCK_MATRIX_H
 #define FE_BLOCK_MATRIX_H
 

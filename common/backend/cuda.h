@@ -27,6 +27,12 @@ void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEve
  * The one ahead has called fe_let_next_start(). The kernel must call fe_wait_for_earlier() before it reads or
  * writes what the one ahead writes; what is older it may read at once. Clears d->overlaps. */
 cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads, size_t shared);
+/* How a kernel of a chain is enqueued, also in a recording. Each kernel of a chain calls fe_let_next_start()
+ * as soon as it can, so several may be on the device at a time. Before fe_wait_for_earlier() a kernel may
+ * read only what was complete before the chain's first one, which starts when all before it have ended. After
+ * it, all kernels ahead have ended; what they wrote is not read by __restrict__ pointers, since it changed
+ * during the kernel's life. chained 0: the kernel starts when all before it have ended. */
+cudaLaunchConfig_t fe_cuda_chained(fe_device *d, int chained, unsigned blocks, unsigned threads);
 #ifdef __cplusplus
 }
 #endif
@@ -48,6 +54,13 @@ static inline unsigned fe_grid(size_t n, int block_size)
 #define FE_LAUNCH_EARLY(device, n, block_size, kernel, ...)                                                  \
     do {                                                                                                     \
         const cudaLaunchConfig_t fe_config = fe_cuda_early(device, fe_grid(n, block_size), block_size, 0);   \
+        if ((n) > 0) CUDA_TRY(cudaLaunchKernelEx(&fe_config, kernel, __VA_ARGS__));                          \
+    } while (0)
+
+#define FE_LAUNCH_CHAINED(device, chained, n, block_size, kernel, ...)                                       \
+    do {                                                                                                     \
+        const cudaLaunchConfig_t fe_config =                                                                 \
+            fe_cuda_chained(device, chained, fe_grid(n, block_size), block_size);                            \
         if ((n) > 0) CUDA_TRY(cudaLaunchKernelEx(&fe_config, kernel, __VA_ARGS__));                          \
     } while (0)
 

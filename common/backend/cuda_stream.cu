@@ -22,15 +22,27 @@ extern "C" void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *beg
     if (*stream) cudaStreamDestroy(*stream);
 }
 
-extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads, size_t shared)
+static cudaLaunchConfig_t launch_of(fe_device *d, bool early, unsigned blocks, unsigned threads,
+                                    size_t shared)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = blocks, config.blockDim = threads, config.dynamicSmemBytes = shared;
     config.stream = self(d)->stream;
     config.attrs = &self(d)->early;
-    config.numAttrs = d->overlaps && self(d)->starts_early && !self(d)->recording;
-    d->overlaps = 0;
+    config.numAttrs = early && self(d)->starts_early;
     return config;
+}
+
+extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads, size_t shared)
+{
+    const bool early = d->overlaps && !self(d)->recording;
+    d->overlaps = 0;
+    return launch_of(d, early, blocks, threads, shared);
+}
+
+extern "C" cudaLaunchConfig_t fe_cuda_chained(fe_device *d, int chained, unsigned blocks, unsigned threads)
+{
+    return launch_of(d, chained, blocks, threads, 0);
 }
 
 /* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
