@@ -1,14 +1,16 @@
 /* Shares and halos of ranks: who owns and computes what, and that neighbours mean the same nodes when they
  * exchange values. */
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/backend/device.h"
 #include "common/mesh/bisect.h"
 #include "common/problem/share.h"
+#include "common/ranks/ranks.h"
+#include "have/cuda.h"
 #include "have/metis.h"
+#include "have/nccl.h"
 #include "tests/common.h"
 
 static const int partitions[] = {FE_PARTITION_CONTIGUOUS, FE_PARTITION_BISECTION,
@@ -299,12 +301,10 @@ static void test_auto(void **state)
 
 /* --- ranks that talk -------------------------------------------------------------------------------- */
 
-typedef struct talker {
+typedef struct conversation {
     const parted *parted;
-    fe_team *team;
-    int rank, wrong; /* ghosts, after all exchanges */
-    fe_status status;
-} talker;
+    int wrong[7]; /* of each rank: ghosts after all exchanges, and sums */
+} conversation;
 
 enum { N_EXCHANGE = 300 };
 
@@ -324,86 +324,140 @@ static fe_halo open_pairs(const fe_halo *h)
     return pairs;
 }
 
-/* One exchange of x, which has `each` nodes for a node of the share; ghosts are NaN before. */
-static fe_status say(talker *t, fe_comm *comm, int which, int each, int turn, double *x)
+/* One exchange of x, which has `each` nodes for a node of the share; ghosts are NaN before. told: the same on
+ * the host. Begun and ended, or at once. */
+static fe_status say(conversation *t, fe_comm *comm, fe_device *device, int which, int each, int turn,
+                     double *told, double *x)
 {
-    const fe_share *s = &t->parted->share[t->rank];
+    const fe_share *s = &t->parted->share[comm->rank];
+    const size_t bytes = 3 * (size_t)(each * s->n_local) * sizeof *x;
     for (int i = 0; i < each * s->n_local; i++)
         for (int c = 0; c < 3; c++)
-            x[3 * (size_t)i + c] =
+            told[3 * (size_t)i + c] =
                 i < each * s->n_owned ? value_at(s->node[i / each], c + i % each, turn) : NAN;
-    FE_TRY(comm->ops->exchange_begin(comm, which, x));
-    FE_TRY(comm->ops->exchange_end(comm, which, x));
+    FE_TRY(device->ops->memory.upload(device, bytes, told, x));
+    if (turn % 2) {
+        FE_TRY(fe_comm_exchange(comm, which, x));
+    } else {
+        FE_TRY(comm->ops->exchange_begin(comm, which, x));
+        FE_TRY(comm->ops->exchange_end(comm, which, x));
+    }
+    FE_TRY(device->ops->memory.download(device, bytes, x, told));
     for (int i = 0; i < each * s->n_local; i++)
         for (int c = 0; c < 3; c++)
-            t->wrong += x[3 * (size_t)i + c] != value_at(s->node[i / each], c + i % each, turn);
+            t->wrong[comm->rank] +=
+                told[3 * (size_t)i + c] != value_at(s->node[i / each], c + i % each, turn);
+    return FE_OK;
+}
+
+/* The same of floats, one for each node of the share, where a communicator has that. */
+static fe_status say_single(conversation *t, fe_comm *comm, fe_device *device, int turn, double *room,
+                            double *x)
+{
+    const fe_share *s = &t->parted->share[comm->rank];
+    const size_t n = 3 * (size_t)s->n_local;
+    float *told = (float *)room;
+    if (!comm->ops->exchange_single) return FE_OK;
+    for (size_t i = 0; i < n; i++)
+        told[i] = (int)(i / 3) < s->n_owned ? (float)value_at(s->node[i / 3], (int)(i % 3), turn) : NAN;
+    FE_TRY(device->ops->memory.upload(device, n * sizeof *told, told, x));
+    FE_TRY(comm->ops->exchange_single(comm, FE_HALO_NODES, (float *)x));
+    FE_TRY(device->ops->memory.download(device, n * sizeof *told, x, told));
+    for (size_t i = 0; i < n; i++)
+        t->wrong[comm->rank] += told[i] != (float)value_at(s->node[i / 3], (int)(i % 3), turn);
+    return FE_OK;
+}
+
+/* Sums of short and long vectors, several in turn, and a maximum. */
+static fe_status add_up(conversation *t, fe_comm *comm, fe_device *device)
+{
+    static const int lengths[] = {1, 300, 6 * 8192, 6 * 8192 + 1, 2};
+    enum { MOST = 6 * 8192 + 1, N = sizeof lengths / sizeof *lengths };
+    double *told = NULL, *x = NULL;
+    FE_ALLOCATE(told, MOST, "test");
+    FE_TRY(fe_device_allocate(device, MOST, sizeof *x, "test", (void **)&x));
+    for (int turn = 0; turn < 4 * N; turn++) {
+        const int n = lengths[turn % N];
+        for (int i = 0; i < n; i++) told[i] = (comm->rank + 1.0) * (i + turn);
+        FE_TRY(device->ops->memory.upload(device, (size_t)n * sizeof *x, told, x));
+        FE_TRY(fe_comm_sum(comm, device, n, x));
+        FE_TRY(device->ops->memory.download(device, (size_t)n * sizeof *x, x, told));
+        for (int i = 0; i < n; i++)
+            t->wrong[comm->rank] += told[i] != 0.5 * comm->size * (comm->size + 1.0) * (i + turn);
+    }
+    told[0] = comm->rank;
+    FE_TRY(device->ops->memory.upload(device, sizeof *x, told, x));
+    FE_TRY(fe_comm_largest(comm, device, 1, x));
+    FE_TRY(device->ops->memory.download(device, sizeof *x, x, told));
+    t->wrong[comm->rank] += told[0] != comm->size - 1;
+    free(told);
     return FE_OK;
 }
 
 /* Exchanges follow each other without a barrier: ranks that run ahead pack the next one while others still
  * read the last. There are two halos, of which the second one changes on the way. */
-static fe_status talk(talker *t, fe_comm *comm, fe_device *device)
+static fe_status talk(void *context, fe_comm *comm, fe_device *device)
 {
-    const fe_share *s = &t->parted->share[t->rank];
+    conversation *t = context;
+    const fe_share *s = &t->parted->share[comm->rank];
     fe_halo pairs = open_pairs(&s->halo);
-    double *x = NULL;
+    double *told = NULL, *x = NULL;
     FE_TRY(comm->ops->attach(comm, device, FE_HALO_NODES, &s->halo));
     FE_TRY(comm->ops->attach(comm, device, FE_HALO_LEVEL, &pairs));
+    FE_ALLOCATE(told, 6 * (size_t)s->n_local, "test");
     FE_TRY(fe_device_vector(device, 2 * s->n_local, "test", &x));
     for (int turn = 0; turn < N_EXCHANGE; turn++) {
         const int single = turn >= N_EXCHANGE / 2;
         if (turn == N_EXCHANGE / 2) FE_TRY(comm->ops->attach(comm, device, FE_HALO_LEVEL, &s->halo));
-        FE_TRY(say(t, comm, FE_HALO_NODES, 1, turn, x));
+        FE_TRY(say(t, comm, device, FE_HALO_NODES, 1, turn, told, x));
+        if (turn % 5 == 0) FE_TRY(say_single(t, comm, device, turn, told, x));
         for (int more = 0; more < turn % 3; more++)
-            FE_TRY(say(t, comm, FE_HALO_LEVEL, single ? 1 : 2, turn + more, x));
+            FE_TRY(say(t, comm, device, FE_HALO_LEVEL, single ? 1 : 2, turn + more, told, x));
     }
-    free(pairs.ghost_first), free(pairs.send_first), free(pairs.send_node);
-    double sums[2] = {s->n_owned, t->rank};
-    FE_TRY(fe_comm_sum(comm, device, 1, sums));
-    FE_TRY(fe_comm_largest(comm, device, 1, sums + 1));
-    t->wrong += sums[0] != t->parted->mesh.n_node || sums[1] != t->parted->n_rank - 1;
+    free(pairs.ghost_first), free(pairs.send_first), free(pairs.send_node), free(told);
+    FE_TRY(add_up(t, comm, device));
     return comm->ops->barrier(comm); /* packs go with the device */
 }
 
-static void *talker_main(void *argument)
+static void check_talk(const parted *p, const fe_backend *backend, int transport)
 {
-    talker *t = argument;
-    fe_comm *comm = fe_comm_team(t->team, t->rank);
-    fe_device *device = NULL;
-    t->status = fe_backend_host.open(0, 1, &device);
-    if (t->status == FE_OK) t->status = talk(t, comm, device);
-    if (t->status != FE_OK) comm->ops->abort(comm, t->status, fe_message());
-    fe_backend_host.close(device);
-    fe_comm_close(comm);
-    return NULL;
-}
-
-static void check_exchange(const parted *p)
-{
-    fe_team *team;
-    talker talkers[7];
-    pthread_t thread[7];
+    conversation t = {.parted = p};
+    fe_ranks ranks = {.backend = backend, .n_rank = p->n_rank, .threads = 1, .transport = transport};
     int wrong = 0;
-    must(fe_team_open(p->n_rank, &team));
+    must(fe_ranks_run(&ranks, talk, &t));
     for (int r = 0; r < p->n_rank; r++) {
-        talkers[r] = (talker){.parted = p, .team = team, .rank = r};
-        assert_int_equal(pthread_create(&thread[r], NULL, talker_main, &talkers[r]), 0);
+        wrong += t.wrong[r];
+        if (t.wrong[r])
+            print_error("%s, %s, rank %d of %d: %d wrong values\n", fe_kind_name(p->mesh.kind),
+                        fe_transport_names[transport], r, p->n_rank, t.wrong[r]);
     }
-    for (int r = 0; r < p->n_rank; r++) {
-        pthread_join(thread[r], NULL);
-        wrong += talkers[r].wrong + (talkers[r].status != FE_OK);
-        if (talkers[r].wrong || talkers[r].status != FE_OK)
-            print_error("%s, rank %d of %d: status %d, %d wrong values\n", fe_kind_name(p->mesh.kind), r,
-                        p->n_rank, (int)talkers[r].status, talkers[r].wrong);
-    }
-    fe_team_close(team);
     assert_int_equal(wrong, 0);
 }
+
+static void check_exchange(const parted *p) { check_talk(p, &fe_backend_host, 0); }
 
 static void test_exchanges(void **state)
 {
     (void)state;
     each_partition(check_exchange);
+}
+
+/* The same between GPUs, by NCCL and by peer memory. */
+static void test_exchanges_of_gpus(void **state)
+{
+    (void)state;
+#if FE_HAVE_CUDA
+    const int devices = fe_cuda_devices();
+    skip_if(devices < 2 ? "needs two GPUs" : FE_HAVE_NCCL ? NULL : "this build has no NCCL", "exchanges");
+    for (int n = 2; n <= devices && n <= 4; n++)
+        for (int k = 0; k < 2 * FE_N_TRANSPORT; k++) {
+            parted p = parted_open(FE_HEX8, n, partitions[k % 2], FE_ORDER_RANDOM);
+            check_talk(&p, &fe_backend_cuda, k / 2);
+            parted_close(&p);
+        }
+#else
+    skip_if("this build has no CUDA", "exchanges");
+#endif
 }
 
 int main(int argc, char **argv)
@@ -413,6 +467,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_exchanges_of_gpus),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,10 +78,10 @@ static fe_status in_turn(const application *p, int border, int phase)
 
 static fe_status exchange_and_border(const application *p)
 {
-    if (p->comm) {
-        FE_TRY(begin(p));
-        FE_TRY(end(p));
-    }
+    if (p->comm && p->exchanged)
+        FE_TRY(fe_exchange_single(&p->problem, p->comm, p->displacement, p->exchanged));
+    else if (p->comm)
+        FE_TRY(fe_comm_exchange(p->comm, FE_HALO_NODES, p->displacement));
     return compute(p, FE_BORDER);
 }
 
@@ -151,6 +151,7 @@ fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, voi
 
 fe_status fe_exchange_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
+    if (comm->ops->exchange_single) return comm->ops->exchange_single(comm, FE_HALO_NODES, x);
     FE_TRY(begin_single(p, comm, x, exchanged));
     return end_single(p, comm, x, exchanged);
 }

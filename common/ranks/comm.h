@@ -40,6 +40,9 @@ typedef struct fe_comm_operations {
      * between, but no other exchange. */
     fe_status (*exchange_begin)(fe_comm *c, int which, double *x);
     fe_status (*exchange_end)(fe_comm *c, int which, double *x);
+    /* Both at once, of doubles and of floats; or NULL, see fe_comm_exchange and fe_exchange_single. */
+    fe_status (*exchange)(fe_comm *c, int which, double *x);
+    fe_status (*exchange_single)(fe_comm *c, int which, float *x);
     /* x [n] becomes the sum, or the largest, over the ranks: the same bits on all. Backend memory. */
     fe_status (*reduce)(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x);
     /* Waits for all ranks. */
@@ -123,6 +126,7 @@ static inline fe_status fe_comm_largest(fe_comm *c, fe_device *d, int n, double 
 /* Refreshes x's ghosts with nothing in between. */
 static inline fe_status fe_comm_exchange(fe_comm *c, int which, double *x)
 {
+    if (c->ops->exchange) return c->ops->exchange(c, which, x);
     FE_TRY(c->ops->exchange_begin(c, which, x));
     return c->ops->exchange_end(c, which, x);
 }

@@ -1,11 +1,14 @@
-/* GPUs of one process that write into each other's memory. An exchange writes node values directly into
- * landing buffers of the neighbours; a short sum writes into slots of all ranks. Kernels set flags in device
- * memory and wait for them. So data arrive while the interior is computed, without a kernel at the receiver
- * that would compete with it, and without the host. NCCL does the rest.
+/* GPUs of one process that write into each other's memory: node values for ghosts into landing buffers of the
+ * neighbours, terms of sums into slots of all ranks. NCCL does the rest.
  *
- * There are two landing buffers and two sets of slots, used in alternate turns. A rank that announces turn
- * e - 1 has finished turn e - 2 and has read its data. So whoever has waited for turn e - 1 may overwrite the
- * buffers of turn e - 2 in turn e. */
+ * A number travels beside the number of the turn, a double in two halves: so whoever waits for it reads it,
+ * with no flag that must be set after it, no fence, and no help of the host. (NCCL's protocol LL does the
+ * same.) Each 8 bytes are written as a whole. Floats and doubles may take turns in a buffer: the turn is in
+ * every second four bytes.
+ *
+ * There are two landing buffers and two sets of slots, used in alternate turns. Each rank that we write to
+ * also writes to us in every turn, if need be a word that means nothing. Its word of turn e - 1 says that it
+ * has begun this turn, so it has read all of turn e - 2, whose words turn e overwrites. */
 #include "common/ranks/comm.h"
 #include "have/nccl.h"
 
@@ -15,150 +18,227 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCK_SIZE = 256, SLOT = 256 };
+/* Longer sums go by NCCL; that of multigrid's right-hand side has 6 terms for each of 8192 aggregates. */
+enum { BLOCK_SIZE = 256, SLOT = 6 * 8192 };
 
-/* What a rank shares with the others, in device memory. Flags [size] hold the turn that each rank has
- * announced. */
+/* How a number of a turn travels. */
+template <typename T> struct carrier;
+template <> struct carrier<double> {
+    typedef uint4 word; /* low half, turn, high half, turn */
+};
+template <> struct carrier<float> {
+    typedef uint2 word; /* the number, turn */
+};
+template <typename T> using word_of = typename carrier<T>::word;
+typedef word_of<double> word;
+
+/* What a rank shares with the others, in device memory. */
 typedef struct mailbox {
-    unsigned *sum_flag;
-    double *slot; /* [2][size][SLOT] */
+    word *slot; /* [2][size][SLOT] */
     struct {
-        unsigned *flag;
-        double *landing[2]; /* [n_ghost][3] */
-        size_t *offset;     /* host, [size]: where the nodes of each rank begin in a landing buffer */
+        word *landing[2]; /* [n_ghost][3], then [n_neighbor] without meaning; or as many words of floats */
+        size_t *offset;   /* host, [size][2]: where the nodes of each rank begin in it, and its last word */
     } halo[FE_MOST_HALOS];
 } mailbox;
 
 /* A neighbour as kernels see it. */
 typedef struct peer {
-    unsigned *flag;            /* at the neighbour: our announcements */
-    const unsigned *announced; /* on this rank: the neighbour's announcements */
-    double *landing[2];        /* at the neighbour, from our first node on */
-    int first;                 /* first of the nodes that we send to it */
+    word *landing[2]; /* at the neighbour */
+    size_t at, last;  /* there, words before our first node's, and before the one without meaning */
+    int first;        /* first of the nodes that we send to it */
 } peer;
+
+/* A halo as kernels see it. */
+typedef struct halo_view {
+    int n_send, n_ghost, n_neighbor;
+    const int *send_node, *sent_to; /* [n_send] our nodes, and the neighbour that each goes to */
+    const peer *peers;              /* [n_neighbor] */
+    const word *landing[2];         /* on this rank */
+    unsigned *turn;                 /* the last one that was sent */
+    unsigned *begun;                /* thread blocks that have read it */
+} halo_view;
 
 typedef struct comm_peer {
     fe_comm base;
     fe_comm *nccl;
     fe_device *device;
     mailbox *all, *own; /* [size], shared by all ranks; that of this rank */
-    struct {
-        int n_ghost, n_send, n_neighbor, first_ghost;
-        peer *peers;               /* device, [n_neighbor] */
-        int *sent_to, *comes_from; /* device, [n_send], [n_ghost]: neighbours */
-        int *send_node;            /* device */
-        unsigned *turn;            /* device */
-    } halo[FE_MOST_HALOS];
-    unsigned *sum_turn, *finished; /* device */
-    unsigned **sum_flags;          /* device, [size]: our flag at each rank */
-    double **slots;                /* device, [size]: each rank's slots */
-    volatile int *stop;            /* pinned: 1 tells kernels to give up */
+    halo_view halo[FE_MOST_HALOS];
+    int first_ghost[FE_MOST_HALOS];
+    unsigned *sum_turn; /* device: the last one, and the thread blocks that have read it */
+    word **slots;       /* device, [size]: each rank's slots */
+    int most_blocks;    /* that are on the device at a time */
+    volatile int *stop; /* pinned: 1 tells kernels to give up */
 } comm_peer;
 
 static comm_peer *self(fe_comm *c) { return (comm_peer *)c; }
 
-/* What cuda::atomic_ref compiles to; its header takes three times as long to compile as this file. */
-__device__ static void announce(unsigned *flag, unsigned turn)
+__device__ static void write_word(uint4 *to, double value, unsigned turn)
 {
-    asm volatile("st.release.sys.b32 [%0], %1;" ::"l"(flag), "r"(turn) : "memory");
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to), "r"(__double2loint(value)),
+                 "r"(turn), "r"(__double2hiint(value))
+                 : "memory");
+}
+__device__ static void write_word(uint2 *to, float value, unsigned turn)
+{
+    asm volatile("st.volatile.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(__float_as_uint(value)), "r"(turn)
+                 : "memory");
 }
 
-__device__ static unsigned announced(const unsigned *flag)
+/* A word as it is now; whether it is of this turn. */
+__device__ static bool look(const uint4 *from, unsigned turn, double *value)
 {
-    unsigned turn;
-    asm volatile("ld.acquire.sys.b32 %0, [%1];" : "=r"(turn) : "l"(flag) : "memory");
-    return turn;
+    uint4 w;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w)
+                 : "l"(from)
+                 : "memory");
+    *value = __hiloint2double((int)w.z, (int)w.x);
+    return w.y == turn && w.w == turn;
+}
+__device__ static bool look(const uint2 *from, unsigned turn, float *value)
+{
+    uint2 w;
+    asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];" : "=r"(w.x), "=r"(w.y) : "l"(from) : "memory");
+    *value = __uint_as_float(w.x);
+    return w.y == turn;
 }
 
-/* False where the host has given up. */
-__device__ static bool await(const unsigned *flag, unsigned turn, const volatile int *stop)
+/* Waits for a word of this turn. Anything where the host has given up. */
+template <typename T>
+__device__ static T read_word(const word_of<T> *from, unsigned turn, const volatile int *stop)
 {
-    for (unsigned i = 1; (int)(announced(flag) - turn) < 0; i++)
-        if (i % 1024 == 0 && *stop) return false;
-    return true;
+    T value;
+    for (unsigned i = 1; !look(from, turn, &value); i++)
+        if (i % 1024 == 0 && *stop) break;
+    return value;
 }
 
-/* Writes node values to the neighbours for the next turn; the thread block that ends last announces the
- * turn. */
-__global__ void send(int n, const int *node, const int *sent_to, const double *x, unsigned *turn,
-                     unsigned *finished, int n_neighbor, const peer *peers)
+/* The next turn, in all threads of a block. The block that reads it last stores it for the next kernel. */
+__device__ static unsigned next_turn(unsigned *turn, unsigned *begun)
 {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned now = *turn + 1;
-    if (i < 3 * n) {
-        const peer *to = &peers[sent_to[i / 3]];
-        to->landing[now % 2][i - 3 * to->first] = x[3 * (size_t)node[i / 3] + i % 3];
+    __shared__ unsigned now;
+    if (threadIdx.x == 0) {
+        now = *(volatile unsigned *)turn + 1;
+        __threadfence();
+        if (atomicAdd(begun, 1u) == gridDim.x - 1) *begun = 0, *turn = now;
     }
-    __threadfence_system();
     __syncthreads();
-    __shared__ bool last;
-    if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (!last) return;
-    if (threadIdx.x == 0) *finished = 0, *turn = now;
-    for (int k = threadIdx.x; k < n_neighbor; k += blockDim.x) announce(peers[k].flag, now);
+    return now;
 }
 
-/* Waits for the turn that was sent last, then copies the landing buffer to the ghosts. */
-__global__ void land(int n_ghost, const int *comes_from, const peer *peers, const unsigned *turn,
-                     const volatile int *stop, const double *landing0, const double *landing1, double *ghosts)
+/* Node values to the neighbours. */
+template <typename T> __device__ static void send_all(const halo_view &h, const T *x, unsigned now)
 {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= 3 * n_ghost) return;
-    const unsigned now = *turn;
-    if (!await(peers[comes_from[i / 3]].announced, now, stop)) return;
-    ghosts[i] = __ldcv((now % 2 ? landing1 : landing0) + i);
+    const int step = gridDim.x * BLOCK_SIZE, at = blockIdx.x * BLOCK_SIZE + threadIdx.x;
+    for (int i = at; i < 3 * h.n_send; i += step) {
+        const peer *to = &h.peers[h.sent_to[i / 3]];
+        write_word((word_of<T> *)to->landing[now % 2] + to->at + (i - 3 * to->first),
+                   x[3 * (size_t)h.send_node[i / 3] + i % 3], now);
+    }
+    for (int i = at; i < h.n_neighbor; i += step)
+        write_word((word_of<T> *)h.peers[i].landing[now % 2] + h.peers[i].last, (T)0, now);
 }
 
-/* x [n] becomes the sum over ranks, in their order: one block. */
-__global__ void sum_all(int n, int rank, int size, double *x, double **slots, unsigned **flags,
-                        const unsigned *own_flag, unsigned *turn, const volatile int *stop)
+/* Waits for those of the neighbours. */
+template <typename T>
+__device__ static void land_all(const halo_view &h, unsigned now, const volatile int *stop, T *ghosts)
 {
-    const unsigned now = *turn + 1;
+    const int step = gridDim.x * BLOCK_SIZE, n = 3 * h.n_ghost;
+    const word_of<T> *const landing = (const word_of<T> *)(now % 2 ? h.landing[1] : h.landing[0]);
+    for (int i = blockIdx.x * BLOCK_SIZE + threadIdx.x; i < n + h.n_neighbor; i += step) {
+        const T value = read_word<T>(landing + i, now, stop);
+        if (i < n) ghosts[i] = value;
+    }
+}
+
+__global__ void __launch_bounds__(BLOCK_SIZE) send(halo_view h, const double *x)
+{
+    send_all(h, x, next_turn(h.turn, h.begun));
+}
+
+/* What was sent in the turn that this rank has sent last. */
+__global__ void __launch_bounds__(BLOCK_SIZE) land(halo_view h, const volatile int *stop, double *ghosts)
+{
+    land_all(h, *h.turn, stop, ghosts);
+}
+
+/* Both, where nothing comes in between; on multigrid's levels a part of the cycle's chain. All blocks are on
+ * the device at a time: each has sent before it waits. */
+template <typename T>
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    send_and_land(halo_view h, const T *x, const volatile int *stop, T *ghosts)
+{
+    fe_let_next_start();
+    fe_wait_for_earlier();
+    const unsigned now = next_turn(h.turn, h.begun);
+    send_all(h, x, now);
+    land_all(h, now, stop, ghosts);
+}
+
+/* x [n] becomes the sum over ranks, in their order. All blocks are on the device at a time. */
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    sum_all(int n, int rank, int size, double *x, word *const *slots, unsigned *turn,
+            const volatile int *stop)
+{
+    const unsigned now = next_turn(turn, turn + 1);
     const size_t half = (size_t)(now % 2) * size * SLOT;
-    for (int k = threadIdx.x; k < n * size; k += blockDim.x)
-        slots[k / n][half + (size_t)rank * SLOT + k % n] = x[k % n];
-    __threadfence_system();
-    __syncthreads();
-    if (threadIdx.x == 0) *turn = now;
-    if (threadIdx.x < size) {
-        announce(flags[threadIdx.x], now);
-        await(own_flag + threadIdx.x, now, stop);
+    const int step = gridDim.x * BLOCK_SIZE, at = blockIdx.x * BLOCK_SIZE + threadIdx.x;
+    for (int i = at; i < n; i += step) {
+        const double own = x[i];
+        for (int r = 0; r < size; r++) write_word(slots[r] + half + (size_t)rank * SLOT + i, own, now);
     }
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    for (int i = at; i < n; i += step) {
         double sum = 0.0;
-        for (int r = 0; r < size; r++) sum += __ldcv(slots[rank] + half + (size_t)r * SLOT + i);
+        for (int r = 0; r < size; r++)
+            sum += read_word<double>(slots[rank] + half + (size_t)r * SLOT + i, now, stop);
         x[i] = sum;
     }
 }
 
+/* Items for which as many blocks are started as the device holds, or fewer. */
+static size_t items(const comm_peer *p, int n)
+{
+    const size_t most = (size_t)p->most_blocks * BLOCK_SIZE;
+    return n < 1 ? 1 : (size_t)n < most ? (size_t)n : most;
+}
+static int sent(const halo_view *h) { return 3 * h->n_send > h->n_neighbor ? 3 * h->n_send : h->n_neighbor; }
+static int landed(const halo_view *h) { return 3 * h->n_ghost + h->n_neighbor; }
+
 static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
     comm_peer *p = self(c);
-    const auto *h = &p->halo[which];
-    const int n = h->n_send > 0 ? 3 * h->n_send : 1;
-    FE_LAUNCH(p->device, n, BLOCK_SIZE, send, h->n_send, h->send_node, h->sent_to, x, h->turn, p->finished,
-              h->n_neighbor, h->peers);
+    const halo_view *h = &p->halo[which];
+    FE_LAUNCH(p->device, items(p, sent(h)), BLOCK_SIZE, send, *h, x);
     return FE_OK;
 }
 
 static fe_status exchange_end(fe_comm *c, int which, double *x)
 {
     comm_peer *p = self(c);
-    const auto *h = &p->halo[which];
-    FE_LAUNCH(p->device, 3 * h->n_ghost, BLOCK_SIZE, land, h->n_ghost, h->comes_from, h->peers, h->turn,
-              p->stop, p->own->halo[which].landing[0], p->own->halo[which].landing[1],
-              x + 3 * (size_t)h->first_ghost);
+    const halo_view *h = &p->halo[which];
+    FE_LAUNCH(p->device, items(p, landed(h)), BLOCK_SIZE, land, *h, p->stop,
+              x + 3 * (size_t)p->first_ghost[which]);
     return FE_OK;
 }
+
+template <typename T> static fe_status exchange_of(fe_comm *c, int which, T *x)
+{
+    comm_peer *p = self(c);
+    const halo_view *h = &p->halo[which];
+    const int n = sent(h) > landed(h) ? sent(h) : landed(h);
+    FE_LAUNCH_CHAINED(p->device, which >= FE_HALO_LEVEL, items(p, n), BLOCK_SIZE, send_and_land<T>, *h, x,
+                      p->stop, x + 3 * (size_t)p->first_ghost[which]);
+    return FE_OK;
+}
+static fe_status exchange(fe_comm *c, int which, double *x) { return exchange_of(c, which, x); }
+static fe_status exchange_single(fe_comm *c, int which, float *x) { return exchange_of(c, which, x); }
 
 static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
     comm_peer *p = self(c);
     if (reduction != FE_REDUCE_SUM || n > SLOT) return p->nccl->ops->reduce(p->nccl, d, reduction, n, x);
-    FE_LAUNCH(d, BLOCK_SIZE, BLOCK_SIZE, sum_all, n, c->rank, c->size, x, p->slots, p->sum_flags,
-              p->own->sum_flag, p->sum_turn, p->stop);
+    FE_LAUNCH(d, items(p, n), BLOCK_SIZE, sum_all, n, c->rank, c->size, x, p->slots, p->sum_turn, p->stop);
     return FE_OK;
 }
 
@@ -181,14 +261,9 @@ static fe_status barrier(fe_comm *c) { return self(c)->nccl->ops->barrier(self(c
 static void release_halo(comm_peer *p, int which)
 {
     fe_device *d = p->device;
-    auto *h = &p->halo[which];
-    void *const memory[] = {h->peers,
-                            h->sent_to,
-                            h->comes_from,
-                            h->send_node,
-                            p->own->halo[which].landing[0],
-                            p->own->halo[which].landing[1]};
-    for (int i = 0; i < 6; i++) d->ops->memory.release(d, memory[i]);
+    const halo_view *h = &p->halo[which];
+    const void *const memory[] = {h->peers, h->sent_to, h->send_node, h->landing[0], h->landing[1]};
+    for (int i = 0; i < 5; i++) d->ops->memory.release(d, (void *)memory[i]);
 }
 
 /* Publishes the landing buffers, waits for those of the others, and finds the place of this rank in each
@@ -196,7 +271,7 @@ static void release_halo(comm_peer *p, int which)
 static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo)
 {
     comm_peer *p = self(c);
-    auto *h = &p->halo[which];
+    halo_view *h = &p->halo[which];
     auto *own = &p->own->halo[which];
     const int n = halo->n_neighbor;
     peer *peers = NULL;
@@ -206,26 +281,27 @@ static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo
     }
     c->halo[which] = NULL;
     h->n_neighbor = n, h->n_send = halo->send_first[n];
-    h->first_ghost = halo->ghost_first[0], h->n_ghost = halo->ghost_first[n] - h->first_ghost;
+    p->first_ghost[which] = halo->ghost_first[0], h->n_ghost = halo->ghost_first[n] - halo->ghost_first[0];
     FE_TRY(
         fe_device_upload(d, (size_t)h->n_send, sizeof(int), halo->send_node, "halo", (void **)&h->send_node));
-    FE_TRY(upload_neighbors(d, n, halo->send_first, &h->sent_to));
-    FE_TRY(upload_neighbors(d, n, halo->ghost_first, &h->comes_from));
-    for (int i = 0; i < 2; i++)
-        FE_TRY(
-            fe_device_allocate(d, 3 * (size_t)h->n_ghost, sizeof(double), "halo", (void **)&own->landing[i]));
+    FE_TRY(upload_neighbors(d, n, halo->send_first, (int **)&h->sent_to));
+    for (int i = 0; i < 2; i++) {
+        FE_TRY(fe_device_allocate(d, (size_t)landed(h), sizeof(word), "halo", (void **)&own->landing[i]));
+        h->landing[i] = own->landing[i];
+    }
     if (!own->offset)
-        FE_TRY(fe_allocate((size_t)c->size, sizeof *own->offset, "halo", (void **)&own->offset));
-    for (int i = 0; i < n; i++)
-        own->offset[halo->neighbor[i]] = 3 * (size_t)(halo->ghost_first[i] - h->first_ghost);
+        FE_TRY(fe_allocate(2 * (size_t)c->size, sizeof *own->offset, "halo", (void **)&own->offset));
+    for (int i = 0; i < n; i++) {
+        size_t *offset = own->offset + 2 * (size_t)halo->neighbor[i];
+        offset[0] = 3 * (size_t)(halo->ghost_first[i] - halo->ghost_first[0]);
+        offset[1] = 3 * (size_t)h->n_ghost + (size_t)i;
+    }
     FE_TRY(barrier(c)); /* memory is zeroed */
     FE_TRY(fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers));
     for (int i = 0; i < n; i++) {
         const auto *there = &p->all[halo->neighbor[i]].halo[which];
-        peers[i].flag = there->flag + c->rank;
-        peers[i].announced = own->flag + halo->neighbor[i];
-        peers[i].first = halo->send_first[i];
-        for (int k = 0; k < 2; k++) peers[i].landing[k] = there->landing[k] + there->offset[c->rank];
+        const size_t *offset = there->offset + 2 * (size_t)c->rank;
+        peers[i] = {{there->landing[0], there->landing[1]}, offset[0], offset[1], halo->send_first[i]};
     }
     const fe_status status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&h->peers);
     free(peers);
@@ -280,33 +356,32 @@ static fe_status enable_peers(comm_peer *p)
     return FE_OK;
 }
 
-/* Allocates flags, slots and turns, and finds those of the other ranks. */
+/* Allocates turns and slots, and finds the slots of the other ranks. */
 static fe_status open_mailbox(comm_peer *p)
 {
     fe_device *d = p->device;
-    const int size = p->base.size, rank = p->base.rank;
-    unsigned *flags[16];
-    double *slots[16];
-    mailbox m = {0};
+    const int size = p->base.size;
+    int own, together, processors;
+    unsigned *turns;
+    word *slots[16];
     if (size > 16) return fe_fail(FE_BAD_INPUT, "--transport peer: %d ranks are more than %d", size, 16);
     FE_TRY(enable_peers(p));
+    CUDA_TRY(cudaGetDevice(&own));
+    CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, own));
+    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, send_and_land<double>, BLOCK_SIZE, 0));
+    p->most_blocks = together * processors;
+    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, sum_all, BLOCK_SIZE, 0));
+    if (together * processors < p->most_blocks) p->most_blocks = together * processors;
     CUDA_TRY(cudaHostAlloc((void **)&p->stop, sizeof *p->stop, cudaHostAllocDefault));
     *p->stop = 0;
-    unsigned *all_flags, *turns;
-    FE_TRY(fe_device_allocate(d, (size_t)size * FE_MOST_HALOS, sizeof(unsigned), "mailbox",
-                              (void **)&all_flags));
-    FE_TRY(fe_device_allocate(d, FE_MOST_HALOS, sizeof(unsigned), "mailbox", (void **)&turns));
+    FE_TRY(fe_device_allocate(d, 2 * (FE_MOST_HALOS + 1), sizeof *turns, "mailbox", (void **)&turns));
     for (int i = 0; i < FE_MOST_HALOS; i++)
-        m.halo[i].flag = all_flags + i * size, p->halo[i].turn = turns + i;
-    FE_TRY(fe_device_allocate(d, (size_t)size, sizeof(unsigned), "mailbox", (void **)&m.sum_flag));
-    FE_TRY(fe_device_allocate(d, 2 * (size_t)size * SLOT, sizeof(double), "mailbox", (void **)&m.slot));
-    FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->sum_turn));
-    FE_TRY(fe_device_allocate(d, 1, sizeof(unsigned), "mailbox", (void **)&p->finished));
-    *p->own = m;
+        p->halo[i].turn = turns + 2 * i, p->halo[i].begun = turns + 2 * i + 1;
+    p->sum_turn = turns + 2 * FE_MOST_HALOS;
+    FE_TRY(fe_device_allocate(d, 2 * (size_t)size * SLOT, sizeof(word), "mailbox", (void **)&p->own->slot));
     FE_TRY(d->ops->wait(d)); /* memory is zeroed */
-    FE_TRY(p->nccl->ops->barrier(p->nccl));
-    for (int r = 0; r < size; r++) flags[r] = p->all[r].sum_flag + rank, slots[r] = p->all[r].slot;
-    FE_TRY(fe_device_upload(d, (size_t)size, sizeof *flags, flags, "mailbox", (void **)&p->sum_flags));
+    FE_TRY(barrier(&p->base));
+    for (int r = 0; r < size; r++) slots[r] = p->all[r].slot;
     return fe_device_upload(d, (size_t)size, sizeof *slots, slots, "mailbox", (void **)&p->slots);
 }
 
@@ -315,6 +390,8 @@ static const fe_comm_operations operations = {
     .attach = attach,
     .exchange_begin = exchange_begin,
     .exchange_end = exchange_end,
+    .exchange = exchange,
+    .exchange_single = exchange_single,
     .reduce = reduce,
     .barrier = barrier,
     .broadcast = broadcast,
