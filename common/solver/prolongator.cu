@@ -1,4 +1,4 @@
-/* The smoothed prolongator on the device, P = (I - 4 / (3 lambda) D^-1 A) T: a row of T has one block at
+/* The smoothed prolongator on the device, P = (I - 3 / (2 lambda) D^-1 A) T: a row of T has one block at
  * most, so a row of P has a block for each aggregate that the row of A meets. */
 #include "common/solver/multigrid_ranks.h"
 #include "common/solver/rigid_modes.h"
