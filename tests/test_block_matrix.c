@@ -315,6 +315,58 @@ static void test_first_sweep(void **state)
     }
 }
 
+/* From the finest level to the next one and back, with sweeps there. apart: the host waits after each step.
+ */
+typedef struct round_trip {
+    blocks R, A, P;
+    vector r, b, D, direction, x, y, left;
+} round_trip;
+static void go_round(fe_device *d, const round_trip *t, int apart, vector *fine)
+{
+    const fe_block_ops *ops = fe_block_ops_of(d);
+    const fe_first_sweep first = {t->D.narrow, {0.0f, 0.75f}, t->direction.narrow, t->x.narrow};
+    const fe_sweep sweep = {0.25f, 0.75f};
+    must(d->ops->memory.zero(d, fine->n * sizeof(float), fine->narrow));
+    for (int step = 0; step < 6; step++) {
+        if (step == 0) must(ops->fine_restrict(d, &t->R.M, t->r.narrow, NULL, &first, t->b.narrow));
+        if (step == 1)
+            must(ops->sweep(d, &t->A.M, t->D.narrow, sweep, t->b.narrow, t->x.narrow, t->direction.narrow,
+                            t->y.narrow));
+        if (step == 2) must(ops->residual(d, &t->A.M, t->b.narrow, t->y.narrow, t->left.narrow));
+        if (step == 3) must(ops->add_product(d, &t->A.M, t->left.narrow, t->y.narrow));
+        if (step == 4)
+            must(ops->sweep(d, &t->A.M, t->D.narrow, sweep, t->b.narrow, t->y.narrow, t->direction.narrow,
+                            t->x.narrow));
+        if (step == 5) must(ops->fine_prolong(d, &t->P.M, t->x.narrow, fine->narrow, NULL));
+        if (apart) must(d->ops->wait(d));
+    }
+}
+
+/* Steps that a device may start early wait for what they read. */
+static void test_round_trips(void **state)
+{
+    const char *backend = dense_backend(state);
+    for (int k = 0; k < N_ROW_COUNT; k++) {
+        dense_run *run = dense_open(backend, 1, 1, 0);
+        fe_device *d = run->device;
+        const int n = row_counts[k], finer = 900;
+        round_trip t = {draw(d, n, finer, 6, 3),   draw(d, n, n, 6, 6),   draw(d, finer, n, 3, 6),
+                        open_vector(d, 3 * finer), open_vector(d, 6 * n), open_vector(d, 36 * n),
+                        open_vector(d, 6 * n),     open_vector(d, 6 * n), open_vector(d, 6 * n),
+                        open_vector(d, 6 * n)};
+        vector right = open_vector(d, 3 * finer), found = open_vector(d, 3 * finer);
+        go_round(d, &t, 1, &right);
+        for (int i = 0; i < 20; i++) {
+            go_round(d, &t, 0, &found);
+            assert_same(d, &found, &right);
+        }
+        vector *all[] = {&t.r, &t.b, &t.D, &t.direction, &t.x, &t.y, &t.left, &right, &found};
+        for (int i = 0; i < 9; i++) close_vector(d, all[i]);
+        give_back(&t.R), give_back(&t.A), give_back(&t.P);
+        dense_close(run);
+    }
+}
+
 /* Sweeps of the finest level: the first one; one more; and one that leaves x as doubles. */
 static void test_fine_sweeps(void **state)
 {
@@ -451,6 +503,7 @@ int main(int argc, char **argv)
         {"coarse", test_coarse},
         {"transfer", test_transfer},
         {"first sweep", test_first_sweep},
+        {"round trips", test_round_trips},
         {"fine sweeps", test_fine_sweeps},
         {"conjugate gradients", test_conjugate_gradients},
     };

@@ -185,11 +185,11 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     return FE_OK;
 }
 
-static run run_ranks(const fe_mesh *mesh, const char *device, int staged, int n_rank, int method, int whole,
-                     int n_level)
+static run run_ranks(const fe_mesh *mesh, const char *device, int staged, int transport, int n_rank,
+                     int method, int whole, int n_level)
 {
     run r = {.mesh = mesh, .device = device, .staged = staged, .n_level = n_level};
-    fe_ranks launch = {.n_rank = n_rank, .threads = 1};
+    fe_ranks launch = {.n_rank = n_rank, .threads = 1, .transport = transport};
     const int before = fe_multigrid_whole;
     must(fe_backend_find(staged ? "host" : device, &launch.backend));
     must(fe_partition_mesh(mesh, n_rank, method, &r.partition));
@@ -203,13 +203,13 @@ static run run_ranks(const fe_mesh *mesh, const char *device, int staged, int n_
 }
 
 /* Level 1 has more than 80 aggregates on any number of ranks, level 2 less, but more than 7. */
-static void compare_with_one(const fe_mesh *mesh, const char *device, int staged, int most)
+static void compare_with_one(const fe_mesh *mesh, const char *device, int staged, int transport, int most)
 {
     static const int methods[] = {FE_PARTITION_CONTIGUOUS, FE_PARTITION_BISECTION}, whole[] = {100000, 80, 7};
-    const run alone = run_ranks(mesh, device, staged, 1, FE_PARTITION_CONTIGUOUS, 0, 0);
+    const run alone = run_ranks(mesh, device, staged, 0, 1, FE_PARTITION_CONTIGUOUS, 0, 0);
     for (int n = 2; n <= most; n++)
         for (int k = 0; k < 3; k++) {
-            const run r = run_ranks(mesh, device, staged, n, methods[(n + k) % 2], whole[k], k);
+            const run r = run_ranks(mesh, device, staged, transport, n, methods[(n + k) % 2], whole[k], k);
             for (int i = 0; i < n; i++) {
                 if (r.iterations[i] > 1.3 * alone.iterations[0])
                     fail_msg("%s, %d ranks, %d shared levels: %d iterations, %d on one", device, n, k,
@@ -220,11 +220,11 @@ static void compare_with_one(const fe_mesh *mesh, const char *device, int staged
 }
 
 /* Ranks that share no level, one, and two; the same with a device's memory in between. */
-static void check_backend(const char *device, int staged, int most)
+static void check_backend(const char *device, int staged, int transport, int most)
 {
     for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4) {
         fe_mesh mesh = box(kind, 24, 10, 10, 2.4, 1, 1, 0.15);
-        compare_with_one(&mesh, device, staged, most);
+        compare_with_one(&mesh, device, staged, transport, most);
         fe_mesh_close(&mesh);
     }
 }
@@ -257,13 +257,13 @@ static void too_little_memory(void **state)
 static void host(void **state)
 {
     (void)state;
-    check_backend("host", 0, 4);
+    check_backend("host", 0, 0, 4);
 }
 
 static void host_staged(void **state)
 {
     (void)state;
-    check_backend("host", 1, 2);
+    check_backend("host", 1, 0, 2);
 }
 
 static void need_gpus(int n)
@@ -278,14 +278,15 @@ static void cuda_staged(void **state)
 {
     (void)state;
     need_gpus(1);
-    check_backend("cuda", 1, 3);
+    check_backend("cuda", 1, 0, 3);
 }
 
 static void cuda(void **state)
 {
     (void)state;
     need_gpus(2);
-    check_backend("cuda", 0, fe_cuda_devices() < 4 ? fe_cuda_devices() : 4);
+    for (int transport = 0; transport < FE_N_TRANSPORT; transport++)
+        check_backend("cuda", 0, transport, fe_cuda_devices() < 4 ? fe_cuda_devices() : 4);
 }
 
 int main(int argc, char **argv)

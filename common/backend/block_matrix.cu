@@ -17,14 +17,14 @@ __global__ void __launch_bounds__(THREADS)
     if (x) part = begin_row<6, 6, TEAM>(A, i, team, TEAMS);
     fe_let_next_start();
     fe_wait_for_earlier();
-    const float given = stores ? b[at] : 0.0f, step = x && stores ? direction[at] : 0.0f,
+    const float given = stores ? b[at] : 0.0f, old = x && stores ? direction[at] : 0.0f,
                 here = x && stores ? x[at] : 0.0f;
     float sum[6] = {0.0f};
     if (x) end_row<6, 6, TEAM>(A, part, x, sum);
     const float product = add_warps<TEAMS>(entry_of<6>(sum, lane));
     const float y = apply_inverse<TEAM>(D, stores ? given - product : 0.0f);
     if (!stores) return;
-    const float d = sweep.new_factor * y + sweep.old_factor * step;
+    const float d = sweep.new_factor * y + sweep.old_factor * old;
     direction[at] = d;
     out[at] = here + d;
 }

@@ -12,9 +12,10 @@
  *     direction = old direction + new D^-1 (b - A x)      x += direction
  *
  * with numbers `old` and `new` of the Chebyshev recurrence, and D the diagonal blocks. Sums have a fixed
- * order. Calls only enqueue. On the device, steps of a cycle on coarser levels, and the way back to the
- * finest one, may read their matrix before the kernels ahead have ended: it is complete before a cycle
- * begins. */
+ * order. Calls only enqueue. On the device some steps are chained (cuda.h): sweeps with an x, residuals,
+ * restrictions and added products of coarser levels, dense products, and the finest level's prolongation.
+ * They may read their matrix and D^-1 before the kernels ahead have ended, so both are complete before the
+ * last kernel ahead that is not chained. */
 #ifndef FE_BLOCK_MATRIX_H
 #define FE_BLOCK_MATRIX_H
 

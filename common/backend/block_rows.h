@@ -2,8 +2,8 @@
  * take its blocks in turn, and then add their sums.
  *
  * A cycle's steps on coarser levels last a few microseconds each, most of which they wait for memory. So they
- * are a chain (FE_LAUNCH_CHAINED), from the finest level's restriction to its prolongation: a step reads its
- * matrix, which set-up has written, and then waits for the vectors. */
+ * are a chain (FE_LAUNCH_CHAINED), from the finest level's restriction to its prolongation: a step by rows
+ * reads its first blocks, which set-up has written, and then waits for the vectors. */
 #ifndef FE_BLOCK_ROWS_H
 #define FE_BLOCK_ROWS_H
 

@@ -63,7 +63,9 @@ static fe_status cuda_start(cuda_device *c)
     CUDA_TRY(cudaSetDevice(c->ordinal));
     CUDA_TRY(cudaGetDeviceProperties(&properties, c->ordinal));
     snprintf(c->base.name, sizeof c->base.name, "%.127s", properties.name);
-    c->starts_early = properties.major >= 9;
+    int driver = 0;
+    CUDA_TRY(cudaDriverGetVersion(&driver));
+    c->starts_early = properties.major >= 9 && driver >= 12030; /* older drivers do not record such starts */
     FE_TRY(fe_cuda_cg_resident(c->ordinal, properties.multiProcessorCount, &c->cg_resident));
     c->early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     c->early.val.programmaticStreamSerializationAllowed = 1;

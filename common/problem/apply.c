@@ -12,7 +12,7 @@ typedef struct application {
     void *displacement, *y;
     size_t number;     /* bytes of one of theirs */
     int cleared;       /* y is, where the strategy needs it */
-    double *exchanged; /* of floats: [n_local][3], where ghosts are exchanged as doubles */
+    double *exchanged; /* of floats: [n_local][3], for ghosts that are exchanged as doubles */
 } application;
 
 static fe_status compute(const application *p, fe_part part)

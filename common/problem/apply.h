@@ -28,7 +28,7 @@ fe_status fe_apply_cleared(const fe_problem *p, const fe_assembly *a, void *work
 fe_status fe_apply_single(const fe_problem *p, const fe_assembly *a, void *work, fe_forces forces,
                           const float *displacement, float *y);
 /* The same on several ranks, for a y that is cleared in the same way. Ghosts are exchanged as doubles in
- * `exchanged` [n_local][3], which is scratch. */
+ * `exchanged` [n_local][3], which is scratch, unless the communicator exchanges floats. */
 fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, void *work, fe_comm *comm,
                                   fe_forces forces, int phase, float *displacement, float *y,
                                   double *exchanged);

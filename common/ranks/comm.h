@@ -40,7 +40,8 @@ typedef struct fe_comm_operations {
      * between, but no other exchange. */
     fe_status (*exchange_begin)(fe_comm *c, int which, double *x);
     fe_status (*exchange_end)(fe_comm *c, int which, double *x);
-    /* Both at once, of doubles and of floats; or NULL, see fe_comm_exchange and fe_exchange_single. */
+    /* Both at once, and the same of floats x [n_local][3]; or NULL, see fe_comm_exchange and
+     * fe_exchange_single. Six floats that take the place of three doubles are exchanged as doubles. */
     fe_status (*exchange)(fe_comm *c, int which, double *x);
     fe_status (*exchange_single)(fe_comm *c, int which, float *x);
     /* x [n] becomes the sum, or the largest, over the ranks: the same bits on all. Backend memory. */

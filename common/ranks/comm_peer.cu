@@ -7,8 +7,10 @@
  * every second four bytes.
  *
  * There are two landing buffers and two sets of slots, used in alternate turns. Each rank that we write to
- * also writes to us in every turn, if need be a word that means nothing. Its word of turn e - 1 says that it
- * has begun this turn, so it has read all of turn e - 2, whose words turn e overwrites. */
+ * also writes to us in every turn: one word that means nothing, if nothing else. When we write in turn e, we
+ * have read all words of turn e - 1. So all these ranks had begun turn e - 1, had ended turn e - 2 before,
+ * and no longer read what we overwrite. This holds because a rank begins an exchange of a halo, and a sum,
+ * when the one before has ended. */
 #include "common/ranks/comm.h"
 #include "have/nccl.h"
 
@@ -37,15 +39,15 @@ typedef struct mailbox {
     word *slot; /* [2][size][SLOT] */
     struct {
         word *landing[2]; /* [n_ghost][3], then [n_neighbor] without meaning; or as many words of floats */
-        size_t *offset;   /* host, [size][2]: where the nodes of each rank begin in it, and its last word */
+        size_t *offset;   /* host, [size][2]: where the nodes of each rank begin in it, and its signal */
     } halo[FE_MOST_HALOS];
 } mailbox;
 
 /* A neighbour as kernels see it. */
 typedef struct peer {
-    word *landing[2]; /* at the neighbour */
-    size_t at, last;  /* there, words before our first node's, and before the one without meaning */
-    int first;        /* first of the nodes that we send to it */
+    word *landing[2];  /* at the neighbour */
+    size_t at, signal; /* there, words before our first node's, and before the one without meaning */
+    int first;         /* first of the nodes that we send to it */
 } peer;
 
 /* A halo as kernels see it. */
@@ -55,7 +57,7 @@ typedef struct halo_view {
     const peer *peers;              /* [n_neighbor] */
     const word *landing[2];         /* on this rank */
     unsigned *turn;                 /* the last one that was sent */
-    unsigned *begun;                /* thread blocks that have read it */
+    unsigned *begun;                /* thread blocks that have read the turn */
 } halo_view;
 
 typedef struct comm_peer {
@@ -137,7 +139,7 @@ template <typename T> __device__ static void send_all(const halo_view &h, const 
                    x[3 * (size_t)h.send_node[i / 3] + i % 3], now);
     }
     for (int i = at; i < h.n_neighbor; i += step)
-        write_word((word_of<T> *)h.peers[i].landing[now % 2] + h.peers[i].last, (T)0, now);
+        write_word((word_of<T> *)h.peers[i].landing[now % 2] + h.peers[i].signal, (T)0, now);
 }
 
 /* Waits for those of the neighbours. */
@@ -202,14 +204,17 @@ static size_t items(const comm_peer *p, int n)
     const size_t most = (size_t)p->most_blocks * BLOCK_SIZE;
     return n < 1 ? 1 : (size_t)n < most ? (size_t)n : most;
 }
-static int sent(const halo_view *h) { return 3 * h->n_send > h->n_neighbor ? 3 * h->n_send : h->n_neighbor; }
-static int landed(const halo_view *h) { return 3 * h->n_ghost + h->n_neighbor; }
+static int words_to_send(const halo_view *h)
+{
+    return 3 * h->n_send > h->n_neighbor ? 3 * h->n_send : h->n_neighbor;
+}
+static int words_to_land(const halo_view *h) { return 3 * h->n_ghost + h->n_neighbor; }
 
 static fe_status exchange_begin(fe_comm *c, int which, double *x)
 {
     comm_peer *p = self(c);
     const halo_view *h = &p->halo[which];
-    FE_LAUNCH(p->device, items(p, sent(h)), BLOCK_SIZE, send, *h, x);
+    FE_LAUNCH(p->device, items(p, words_to_send(h)), BLOCK_SIZE, send, *h, x);
     return FE_OK;
 }
 
@@ -217,7 +222,7 @@ static fe_status exchange_end(fe_comm *c, int which, double *x)
 {
     comm_peer *p = self(c);
     const halo_view *h = &p->halo[which];
-    FE_LAUNCH(p->device, items(p, landed(h)), BLOCK_SIZE, land, *h, p->stop,
+    FE_LAUNCH(p->device, items(p, words_to_land(h)), BLOCK_SIZE, land, *h, p->stop,
               x + 3 * (size_t)p->first_ghost[which]);
     return FE_OK;
 }
@@ -226,7 +231,7 @@ template <typename T> static fe_status exchange_of(fe_comm *c, int which, T *x)
 {
     comm_peer *p = self(c);
     const halo_view *h = &p->halo[which];
-    const int n = sent(h) > landed(h) ? sent(h) : landed(h);
+    const int n = words_to_send(h) > words_to_land(h) ? words_to_send(h) : words_to_land(h);
     FE_LAUNCH_CHAINED(p->device, which >= FE_HALO_LEVEL, items(p, n), BLOCK_SIZE, send_and_land<T>, *h, x,
                       p->stop, x + 3 * (size_t)p->first_ghost[which]);
     return FE_OK;
@@ -237,6 +242,7 @@ static fe_status exchange_single(fe_comm *c, int which, float *x) { return excha
 static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n, double *x)
 {
     comm_peer *p = self(c);
+    if (n < 1) return FE_OK; /* a turn without words would not hold others back */
     if (reduction != FE_REDUCE_SUM || n > SLOT) return p->nccl->ops->reduce(p->nccl, d, reduction, n, x);
     FE_LAUNCH(d, items(p, n), BLOCK_SIZE, sum_all, n, c->rank, c->size, x, p->slots, p->sum_turn, p->stop);
     return FE_OK;
@@ -286,7 +292,8 @@ static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo
         fe_device_upload(d, (size_t)h->n_send, sizeof(int), halo->send_node, "halo", (void **)&h->send_node));
     FE_TRY(upload_neighbors(d, n, halo->send_first, (int **)&h->sent_to));
     for (int i = 0; i < 2; i++) {
-        FE_TRY(fe_device_allocate(d, (size_t)landed(h), sizeof(word), "halo", (void **)&own->landing[i]));
+        FE_TRY(
+            fe_device_allocate(d, (size_t)words_to_land(h), sizeof(word), "halo", (void **)&own->landing[i]));
         h->landing[i] = own->landing[i];
     }
     if (!own->offset)
@@ -368,10 +375,12 @@ static fe_status open_mailbox(comm_peer *p)
     FE_TRY(enable_peers(p));
     CUDA_TRY(cudaGetDevice(&own));
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, own));
-    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, send_and_land<double>, BLOCK_SIZE, 0));
-    p->most_blocks = together * processors;
-    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, sum_all, BLOCK_SIZE, 0));
-    if (together * processors < p->most_blocks) p->most_blocks = together * processors;
+    const void *const kernels[] = {(const void *)send_and_land<double>, (const void *)send_and_land<float>,
+                                   (const void *)sum_all};
+    for (int i = 0; i < 3; i++) {
+        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, kernels[i], BLOCK_SIZE, 0));
+        if (i == 0 || together * processors < p->most_blocks) p->most_blocks = together * processors;
+    }
     CUDA_TRY(cudaHostAlloc((void **)&p->stop, sizeof *p->stop, cudaHostAllocDefault));
     *p->stop = 0;
     FE_TRY(fe_device_allocate(d, 2 * (FE_MOST_HALOS + 1), sizeof *turns, "mailbox", (void **)&turns));
