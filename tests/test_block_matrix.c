@@ -498,14 +498,10 @@ static void test_conjugate_gradients(void **state)
 int main(int argc, char **argv)
 {
     static const subject subjects[] = {
-        {"rounding", test_rounding},
-        {"not finite", test_not_finite},
-        {"coarse", test_coarse},
-        {"transfer", test_transfer},
-        {"first sweep", test_first_sweep},
-        {"round trips", test_round_trips},
-        {"fine sweeps", test_fine_sweeps},
-        {"conjugate gradients", test_conjugate_gradients},
+        {"rounding", test_rounding},       {"not finite", test_not_finite},
+        {"coarse", test_coarse},           {"transfer", test_transfer},
+        {"first sweep", test_first_sweep}, {"round trips", test_round_trips},
+        {"fine sweeps", test_fine_sweeps}, {"conjugate gradients", test_conjugate_gradients},
     };
     return dense_main("block matrix", NULL, sizeof subjects / sizeof *subjects, subjects, argc, argv);
 }

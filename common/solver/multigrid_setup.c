@@ -16,7 +16,7 @@
 enum { PIECE = 27, SMALL_PIECE = 12, COARSE_PIECE = 10, MANY = 4000, MOST_DENSE = 256, LEAST = 4 };
 /* Two or four sweeps damp the spectrum from lambda over this number on; without coarser levels they have to
  * reach deeper. Measured: HISTORY.md. */
-enum { TWO_SWEEPS_RATIO = 8, FOUR_SWEEPS_RATIO = 20, ALONE_RATIO = 30 };
+enum { TWO_SWEEPS_RATIO = 8, FOUR_SWEEPS_RATIO = 32, ALONE_RATIO = 30 };
 
 static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->block); }
 
