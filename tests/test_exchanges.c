@@ -82,11 +82,12 @@ typedef struct row {
     int neighbor[2], ghost_first[3], send_first[3], send_node[2];
 } row;
 enum { ROW_OWNED = 3, ROW_LOCAL = 5 };
+static const int row_sent[] = {0, 2};
 
 static void row_open(const fe_comm *comm, row *r)
 {
     const int before = comm->rank > 0, after = comm->rank + 1 < comm->size;
-    *r = (row){.ghost_first = {ROW_OWNED}, .send_node = {0, 2}};
+    *r = (row){.ghost_first = {ROW_OWNED}, .send_node = {row_sent[0], row_sent[1]}};
     int n = 0;
     if (before) {
         r->neighbor[n++] = comm->rank - 1;
@@ -100,10 +101,9 @@ static void row_open(const fe_comm *comm, row *r)
 }
 static double row_value(int rank, int node, int c, int turn)
 {
-    static const int sent[] = {0, 2};
     if (node >= ROW_OWNED && rank == 0) return NAN; /* has no ghosts */
     return node < ROW_OWNED ? value_at(10 * rank + node, c, turn % 16)
-                            : value_at(10 * (rank - 1) + sent[node - ROW_OWNED], c, turn % 16);
+                            : value_at(10 * (rank - 1) + row_sent[node - ROW_OWNED], c, turn % 16);
 }
 
 enum { N_AHEAD = 60, ROW_NUMBERS = 3 * ROW_LOCAL };

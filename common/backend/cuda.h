@@ -28,10 +28,10 @@ void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEve
  * writes what the one ahead writes; what is older it may read at once. Clears d->overlaps. */
 cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads, size_t shared);
 /* How a kernel of a chain is enqueued, also in a recording. If it calls fe_let_next_start() early, the next
- * one starts early, and several may be on the device at a time. Every kernel of a chain calls
- * fe_wait_for_earlier(), but for the first, which starts when all before it have ended: so the end of a
- * kernel is that of all ahead of it. Before this wait it may read only what was complete before the chain's
- * first kernel. What the chain writes is not read by __restrict__ pointers, since it changes during the
+ * one starts early, and several may be on the device at a time. The first kernel of a chain starts when all
+ * before it have ended. Each other one calls fe_wait_for_earlier(). So when a kernel has ended, all ahead of
+ * it have ended, too. Before this wait it may read only what was complete before the chain's first kernel.
+ * What the chain writes is not read by __restrict__ pointers, since it changes during the
  * kernel's life. Where a kernel that is no part of the chain comes in between, or another stream's work, the
  * next one waits for its end. chained 0: the kernel starts when all before it have ended. */
 cudaLaunchConfig_t fe_cuda_chained(fe_device *d, int chained, unsigned blocks, unsigned threads);
