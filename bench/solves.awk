@@ -38,7 +38,11 @@ function time(line, op) {
     if (!((line, op) in median)) return ""
     return number(median[line, op]) " (" number(low[line, op]) "–" number(high[line, op]) ")"
 }
-function known(line, op) { return (line, op) in median ? number(median[line, op]) : "" }
+function setup_time(line, op) { # of one sample up to commit b931bb8e7b29
+    op = "precondition_setup"
+    if (!((line, op) in median)) return ""
+    return low[line, op] < high[line, op] ? time(line, op) : number(median[line, op])
+}
 function solves(group,    i, line, part) {
     printf "| strategy | preconditioner | ranks | Newton | Krylov | set-up | preconditioner's set-up | solve | %s | one Newton iteration | error |\n", \
         extra[group] == "solve_user" ? "user time" : "solve, graphs"
@@ -47,7 +51,7 @@ function solves(group,    i, line, part) {
         line = item[group, "lines", i]
         split(line, part, SUBSEP)
         printf "| `%s` | %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", part[4], part[5], part[6], newton[line], krylov[line], \
-            line in setup ? number(setup[line]) : "", known(line, "precondition_setup"), time(line, "solve"), \
+            line in setup ? number(setup[line]) : "", setup_time(line), time(line, "solve"), \
             time(line, extra[group]), \
             newton[line] && (line, "solve") in median ? number(median[line, "solve"] / newton[line]) : "", error[line]
     }

@@ -213,7 +213,7 @@ static int is_used(const collector *c, int phase)
 static void write_phases(bench *b, collector *c, const fe_result *result)
 {
     const int n = b->arguments->repetitions;
-    double setup = result->setup_seconds[FE_SETUP_PRECONDITIONER], rest[MOST_REPETITIONS];
+    double rest[MOST_REPETITIONS];
     for (int i = 0; i < n; i++) {
         rest[i] = c->wall[i] + c->phase[FE_PHASE_HOST][i];
         for (int p = 0; p < FE_N_PHASE; p++) rest[i] -= c->phase[p][i];
@@ -223,7 +223,8 @@ static void write_phases(bench *b, collector *c, const fe_result *result)
         if (is_used(c, p)) write_row(b, c, fe_phase_names[p], n, p == FE_PHASE_HOST ? rest : c->phase[p]);
     write_row(b, c, "solve", n, c->wall);
     if (b->backend == &fe_backend_host) write_row(b, c, "solve_user", n, c->user);
-    write_row(b, c, "precondition_setup", 1, &setup);
+    if (result->n_hierarchy)
+        write_row(b, c, "precondition_setup", result->n_hierarchy, result->hierarchy_seconds);
 }
 
 static void describe(bench *b, const fe_result *result, const collector *c)
@@ -284,7 +285,7 @@ static fe_status run_variant(bench *b, int variant)
     FE_ALLOCATE(c, 1, "samples");
     c->b = b;
     b->row.row.variant = o.variant, b->row.row.status = "ok";
-    o.repetitions = 1 + a->repetitions;
+    o.repetitions = 1 + a->repetitions, o.setups = a->repetitions;
     const fe_status solved = solve(b, &o, c, &result);
     fe_status status = solved;
     if (solved != FE_INTERRUPTED) {

@@ -155,6 +155,7 @@ file ~ /^bracket-/ { # a result of solve: one key a line
 function out(text) { new = new text "\n" }
 function digits(x,    a) { a = x < 0 ? -x : x; return sprintf(a >= 100 ? "%.0f" : a >= 10 ? "%.1f" : "%.2f", x) }
 function interval(at) { return digits(mid[at]) " (" digits(low[at]) "–" digits(high[at]) ")" }
+function interval_of_several(at) { return low[at] < high[at] ? interval(at) : digits(mid[at]) } # or of one sample
 function width(text) { gsub(/[\200-\277]/, "", text); return length(text) }
 function wrap(text, indent,    n, w, i, line) { # to at most 118 characters
     n = split(text, w, " "); line = w[1]
@@ -583,7 +584,7 @@ function solves(    r, i, j, w, at, text, any, several) {
             split(solve[r, i], w, SUBSEP); at = r SUBSEP solve[r, i] SUBSEP "patch"
             if (!((at, "solve") in mid)) continue
             out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | " w[4] " | " w[3] " | " newton[at] " | " krylov[at] " | " \
-                (w[3] == "multigrid" ? digits(mid[at, "precondition_setup"]) : "") " | " interval(at SUBSEP "solve") " | " \
+                (w[3] == "multigrid" ? interval_of_several(at SUBSEP "precondition_setup") : "") " | " interval(at SUBSEP "solve") " | " \
                 ((at, "solve_graph") in mid ? interval(at SUBSEP "solve_graph") : "") " |")
         }
         out("")
@@ -622,7 +623,7 @@ function peers(    r, i, j, w, at) {
             for (j = 1; j <= n_solver[r]; j++) {
                 at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
                 if (!((at, "solve") in mid)) continue
-                out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | `" solver[r, j] "` | " w[3] " | " krylov[at] " | " digits(mid[at, "precondition_setup"]) \
+                out("| " w[1] " | " title(w[2]) " | " solve_dof[r, solve[r, i]] " | `" solver[r, j] "` | " w[3] " | " krylov[at] " | " interval_of_several(at SUBSEP "precondition_setup") \
                     " | " interval(at SUBSEP "solve") " | " digits(mid[at, "precondition_setup"] + mid[at, "solve"]) " |")
             }
         }

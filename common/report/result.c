@@ -75,8 +75,9 @@ void fe_result_close(fe_result *r)
     if (r->failed) close_step(r->failed);
     free(r->failed);
     free(r->step);
-    r->step = r->failed = NULL;
-    r->n_step = 0;
+    free(r->hierarchy_seconds);
+    r->step = r->failed = NULL, r->hierarchy_seconds = NULL;
+    r->n_step = r->n_hierarchy = 0;
 }
 
 /* JSON has no infinity and no NaN: null stands for them. */

@@ -280,9 +280,9 @@ static fe_status open_product(const fe_problem *problem, const fe_assembly *asse
 fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
                             int n_fixed, const int *at, int coarser, fe_multigrid *m)
 {
-    const double start = fe_seconds();
     fe_status status = FE_OUT_OF_MEMORY;
     if (m->device) release(m);
+    const double start = fe_seconds();
     const size_t before = problem->device->bytes_resident;
     FE_TRY(open_product(problem, assembly, work, comm, m));
 #if FE_HAVE_CUDA

@@ -48,9 +48,10 @@ typedef struct fe_options {
     int graphs;      /* Krylov iterations are recorded and replayed: FE_GRAPHS_... */
     /* For benchmarks. fixed_work: every linear solve takes krylov_iterations and every load step
      * newton_iterations, whatever comes out, each step whole. repetitions: all load steps so often, from the
-     * undeformed state each time; the observer hears of it as of the first. tells_levels: times of
-     * multigrid's coarser levels one by one, for which CUDA records an event at each change of level. */
-    int fixed_work, repetitions, tells_levels;
+     * undeformed state each time; the observer hears of it as of the first. setups: at the end multigrid is
+     * set up again, until it has been so often. tells_levels: times of multigrid's coarser levels one by one,
+     * for which CUDA records an event at each change of level. */
+    int fixed_work, repetitions, setups, tells_levels;
     const fe_checkpoint
         *resume; /* go on from there, a state of the same mesh and problem; NULL: undeformed */
 } fe_options;

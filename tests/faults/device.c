@@ -4,7 +4,7 @@
  *   FE_DEVICE_FAULT=KIND:N   the N-th call of the kind, counted from 1; 0: none
  *
  * Kinds: memory (calls that allocate report that there is none left), lost (the call and all later ones
- * report an error of the device), nan (after a launch a number in the device's memory becomes NaN), nccl
+ * of that device report an error), nan (after a launch a number in the device's memory becomes NaN), nccl
  * (reports a failure of the system), poll (the same of what ranks ask again and again while they wait, so the
  * number of these calls differs from run to run). FE_DEVICE_COUNT=FILE: when the program ends, lines "KIND
  * CALLS" for all kinds are written there. */
@@ -28,7 +28,8 @@
 
 static char kind[16];
 static long wanted;
-static int lost;
+enum { MOST_DEVICES = 64 };
+static int lost[MOST_DEVICES];
 static struct {
     const char *kind;
     long calls;
@@ -64,10 +65,17 @@ static int is_due(const char *what)
 
 /* A device that has failed reports this from then on. */
 static const cudaError_t loss = cudaErrorECCUncorrectable;
+static int *own_loss(void)
+{
+    int own = 0;
+    cudaGetDevice(&own);
+    return &lost[own % MOST_DEVICES];
+}
 static int is_lost(void)
 {
-    if (is_due("lost")) lost = 1;
-    return lost;
+    int *own = own_loss();
+    if (is_due("lost")) *own = 1;
+    return *own;
 }
 
 /* --- memory of the device, for nan ------------------------------------------------------------------- */
@@ -139,7 +147,7 @@ static void launched(cudaStream_t stream)
 #define QUESTION(name, parameters, ...)                                                                      \
     cudaError_t __real_##name parameters;                                                                    \
     cudaError_t __wrap_##name parameters;                                                                    \
-    cudaError_t __wrap_##name parameters { return lost ? loss : __real_##name(__VA_ARGS__); }
+    cudaError_t __wrap_##name parameters { return *own_loss() ? loss : __real_##name(__VA_ARGS__); }
 /* One that allocates, too. */
 #define ALLOCATION(name, parameters, ...)                                                                    \
     cudaError_t __real_##name parameters;                                                                    \
@@ -188,12 +196,12 @@ cudaError_t __wrap_cudaFree(void *memory);
 cudaError_t __wrap_cudaFree(void *memory)
 {
     forget_block(memory);
-    return lost ? loss : __real_cudaFree(memory);
+    return *own_loss() ? loss : __real_cudaFree(memory);
 }
 
 cudaError_t __real_cudaFreeHost(void *memory);
 cudaError_t __wrap_cudaFreeHost(void *memory);
-cudaError_t __wrap_cudaFreeHost(void *memory) { return lost ? loss : __real_cudaFreeHost(memory); }
+cudaError_t __wrap_cudaFreeHost(void *memory) { return *own_loss() ? loss : __real_cudaFreeHost(memory); }
 
 /* Thousands of them, all alike: only the first counts. */
 cudaError_t __real_cudaEventCreate(cudaEvent_t *event);
@@ -203,13 +211,13 @@ cudaError_t __wrap_cudaEventCreate(cudaEvent_t *event)
     static int n;
     if (__atomic_fetch_add(&n, 1, __ATOMIC_RELAXED) == 0 && is_due("memory"))
         return cudaErrorMemoryAllocation;
-    return lost ? loss : __real_cudaEventCreate(event);
+    return *own_loss() ? loss : __real_cudaEventCreate(event);
 }
 
 /* What a kernel's launch found is asked for with this. */
 cudaError_t __real_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void);
-cudaError_t __wrap_cudaGetLastError(void) { return lost ? loss : __real_cudaGetLastError(); }
+cudaError_t __wrap_cudaGetLastError(void) { return *own_loss() ? loss : __real_cudaGetLastError(); }
 
 cudaError_t __real_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **arguments,
                                     size_t shared, cudaStream_t stream);

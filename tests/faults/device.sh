@@ -1,12 +1,12 @@
 #!/bin/sh
 # Faults of a GPU in a small solve: each call that allocates device memory fails once, the device is lost, a kernel gives
-# NaN, NCCL fails between two ranks. The run has to end with one line and exit code 1, keep its accepted load steps, and
+# NaN, NCCL fails between two ranks, which may write into each other's memory. The run has to end with one line and exit code 1, keep its accepted load steps, and
 # go on with --resume to the right answer. Where NaN hits what is not used, or too few calls come, the answer is right
 # and the code 0.
 #   sh tests/faults/device.sh [KIND...]    from the root of the repository, after `make build/tests/solve-faulty build/meshgen`;
-#                                          kinds: memory lost nan nccl (with it memory, lost and poll of two ranks)
+#                                          kinds: memory lost nan; nccl peer (each with memory, lost and poll of two ranks)
 # With one GPU the two ranks are processes of MPI that share it, each with a host name of its own for NCCL, which refuses
-# two ranks on one GPU of one host; the odd calls fail on rank 0, the even ones on rank 1.
+# two ranks on one GPU of one host; the odd calls fail on rank 0, the even ones on rank 1. Peer memory takes two GPUs.
 #   FE_BUILD=build  JOBS=8 runs at a time  SAMPLES=40 calls of lost, nan, nccl  STRIDE=1 of memory  LIMIT=150 seconds, after
 #                                          which no run begins  FE_FAULT_LOG=FILE a line for each run
 # The last line reads "device faults: N passed, N failed, N skipped".
@@ -23,10 +23,11 @@ flags_of() {
     ranks) echo '--variant patch --precondition block-jacobi' ;;
     levels) echo '--variant patch --precondition multigrid' ;;
     no_graphs) echo '--variant patch --precondition multigrid --no-graphs' ;;
+    peer) echo '--variant patch --precondition multigrid --transport peer' ;;
     esac
 }
 
-has_ranks() { [ "$1" = ranks ] || [ "$1" = levels ] || [ "$1" = no_graphs ]; }
+has_ranks() { case $1 in ranks | levels | no_graphs | peer) return 0 ;; esac; return 1; }
 # Whether a case has two processes of mpirun, which have the one GPU in turns.
 shares_gpu() { [ "$gpus" = 1 ] && has_ranks "$1"; }
 
@@ -123,7 +124,7 @@ fi
 for program in tests/solve-faulty solve meshgen; do
     [ -x "$build/$program" ] || { echo "device faults: $build/$program is missing: make $build/$program" >&2; exit 2; }
 done
-[ $# -gt 0 ] || set -- memory lost nan nccl
+[ $# -gt 0 ] || set -- memory lost nan nccl peer
 self=$(cd "$(dirname "$0")" && pwd)/device.sh
 work=$(mktemp -d)
 trap 'end' EXIT
@@ -168,7 +169,7 @@ plan() { # KIND CASE
     echo "$2, $1: $calls calls, one in $step" >&2
     awk -v kind="$1" -v n="$calls" -v step="$step" -v name="$2" 'BEGIN { for (i = 1; i <= n; i += step) print kind, i, name }'
 }
-single= ranks=
+single= ranks= peer=
 for kind; do
     case $kind in
     memory | lost | nan) single='patch bsr' ;;
@@ -178,20 +179,24 @@ for kind; do
         else
             ranks='ranks levels no_graphs'
         fi ;;
-    *) echo "device faults: $kind is none of memory, lost, nan, nccl" >&2; exit 2 ;;
+    peer) if [ "$gpus" = 1 ]; then echo 'peer: skipped, it takes two GPUs' >&2; else peer=peer; fi ;;
+    *) echo "device faults: $kind is none of memory, lost, nan, nccl, peer" >&2; exit 2 ;;
     esac
 done
-for name in $single $ranks; do count "$name" & done
+for name in $single $ranks $peer; do count "$name" & done
 wait
+plan_ranks() { # CASE...
+    for name; do
+        plan nccl "$name" && plan memory "$name" && plan lost "$name" || exit 1
+        for n in 1 9 101; do echo "poll $n $name"; done # odd: of rank 0, whose calls are counted
+    done
+}
 for kind; do
-    if [ "$kind" = nccl ]; then
-        for name in $ranks; do
-            plan nccl "$name" && plan memory "$name" && plan lost "$name" || exit 1
-            for n in 1 9 101; do echo "poll $n $name"; done # odd: of rank 0, whose calls are counted
-        done
-    else
-        for name in $single; do plan "$kind" "$name" || exit 1; done
-    fi
+    case $kind in
+    nccl) plan_ranks $ranks ;;
+    peer) plan_ranks $peer ;;
+    *) for name in $single; do plan "$kind" "$name" || exit 1; done ;;
+    esac
 done >sorted || exit 1
 # The first of each kind and case, then the second of each, so that a LIMIT cuts all of them short.
 awk '{ print ++n[$1, $3], $0 }' sorted | sort -s -n -k 1,1 | cut -d ' ' -f 2- >plan
