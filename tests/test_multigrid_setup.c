@@ -182,14 +182,21 @@ static fe_status aggregate_both(fe_setup *host, fe_setup *device, fe_cut cut)
 
 /* --- levels ------------------------------------------------------------------------------------------ */
 
+static fe_status multiply(const fe_sparse *A, const fe_sparse *B, fe_sparse *C)
+{
+    FE_TRY(fe_sparse_count(A, B, 2, A->n_row, C));
+    FE_TRY(fe_sparse_open(C));
+    return fe_sparse_fill(A, B, 2, C);
+}
+
 /* R A P of one rank without its being known that it is symmetric, except where modes are absent. */
 static fe_status compare_with_whole_product(const fe_setup *host, const fe_sparse *next)
 {
     fe_sparse AP = {0}, whole = {0};
     double error = 0.0, size = 0.0;
     if (host->shared) return FE_OK;
-    FE_TRY(fe_sparse_product(&host->A, &host->P, 2, &AP));
-    FE_TRY(fe_sparse_product(&host->R, &AP, 2, &whole));
+    FE_TRY(multiply(&host->A, &host->P, &AP));
+    FE_TRY(multiply(&host->R, &AP, &whole));
     FE_TRY(compare_counts("blocks", host->level, whole.n_block, next->n_block));
     for (int i = 0; i < whole.n_row; i++)
         for (int l = whole.first[i]; l < whole.first[i + 1]; l++)

@@ -278,8 +278,7 @@ static fe_status galerkin(fe_setup *k, fe_sparse *next)
     fe_sparse AP = {0};
     fe_status status = multiply_level(k, &k->P, &AP);
     if (status == FE_OK) status = fe_ghost_rows(k, &AP);
-    if (status == FE_OK)
-        status = (k->shared ? fe_sparse_product : fe_sparse_symmetric_product)(&k->R, &AP, k->threads, next);
+    if (status == FE_OK) status = fe_sparse_symmetric_product(&k->R, &AP, k->threads, next);
     fe_sparse_close(&AP);
     return status;
 }

@@ -269,10 +269,7 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, k, &AP));
     FE_TRY(fe_ghost_rows(k, &AP));
-    if (k->shared)
-        FE_TRY(fe_sparse_product_cuda(s, &k->R, &AP, NULL, next));
-    else
-        FE_TRY(fe_sparse_symmetric_product_cuda(s, &k->R, &AP, next));
+    FE_TRY(fe_sparse_symmetric_product_cuda(s, &k->R, &AP, next));
     FE_LAUNCH(d, (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
     FE_TRY(fe_ranks_settle(k, next));
     if (!k->shared || k->next_shared) return FE_OK;

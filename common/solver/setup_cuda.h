@@ -160,11 +160,12 @@ fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
 fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A);
 /* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
 fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
-/* C = A B, in scratch memory. shared: C gets room for the rows of ghosts of this set-up's level,
- * too; or NULL. FE_OUT_OF_MEMORY where a row of C has more than FE_ROW_SLOTS columns. */
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
+/* C = A B, in scratch memory, with room for the rows of ghosts of this set-up's level. FE_OUT_OF_MEMORY where
+ * a row of C has more than FE_ROW_SLOTS columns. */
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k,
                                  fe_sparse *C);
-/* The same where C is known to be symmetric, with its places: half of it is computed. */
+/* C = A B without such room, where C's first n_row columns are known to be symmetric, with its places: half
+ * of them is computed. Columns beyond are of other ranks. */
 fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
                                            fe_sparse *C);
 /* k->P of the tentative prolongator T, in scratch memory; also its rows of ghosts. FE_OUT_OF_MEMORY where a

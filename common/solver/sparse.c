@@ -181,13 +181,6 @@ fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe
     return fill(A, B, 0, threads, C);
 }
 
-fe_status fe_sparse_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C)
-{
-    FE_TRY(fe_sparse_count(A, B, threads, A->n_row, C));
-    FE_TRY(fe_sparse_open(C));
-    return fe_sparse_fill(A, B, threads, C);
-}
-
 static void transpose_block(const fe_sparse *A, const double *a, double *t)
 {
     for (int r = 0; r < A->rows; r++)

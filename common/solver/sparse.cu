@@ -374,10 +374,10 @@ static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
     return fill_values(d, A, B, &own, host[1], upper);
 }
 
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared,
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k,
                                  fe_sparse *C)
 {
-    return multiply(s, A, B, shared, false, C);
+    return multiply(s, A, B, k, false, C);
 }
 
 fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
