@@ -213,14 +213,6 @@ static fe_status compare_with_whole_product(const fe_setup *host, const fe_spars
                          error / size);
 }
 
-/* n items of a kept matrix on the host; they leave the device. */
-static void *fetch(const fe_setup *k, size_t n, size_t size, const void *memory)
-{
-    void *host = download(k->d, n, size, memory);
-    k->d->ops->memory.release(k->d, (void *)memory);
-    return host;
-}
-
 /* Blocks of R are the transposes of those of P to the last bit, also as they are kept; on one rank all are.
  */
 static fe_status check_transfers(fe_setup *k)
@@ -229,11 +221,11 @@ static fe_status check_transfers(fe_setup *k)
     if (k->shared) return FE_OK;
     FE_TRY(k->steps->keep_transfers(k, &P, &R));
     const size_t stride = (size_t)FE_BLOCK_STRIDE(P.rows * P.columns), n = (size_t)k->P.n_block;
-    int *first[2] = {fetch(k, (size_t)P.n_row + 1, sizeof(int), P.first),
-                     fetch(k, (size_t)R.n_row + 1, sizeof(int), R.first)};
-    int *column[2] = {fetch(k, n, sizeof(int), P.column), fetch(k, n, sizeof(int), R.column)};
-    int16_t *value[2] = {fetch(k, n, stride * sizeof(int16_t), P.value),
-                         fetch(k, n, stride * sizeof(int16_t), R.value)};
+    int *first[2] = {download(k->d, (size_t)P.n_row + 1, sizeof(int), P.first),
+                     download(k->d, (size_t)R.n_row + 1, sizeof(int), R.first)};
+    int *column[2] = {download(k->d, n, sizeof(int), P.column), download(k->d, n, sizeof(int), R.column)};
+    int16_t *value[2] = {download(k->d, n, stride * sizeof(int16_t), P.value),
+                         download(k->d, n, stride * sizeof(int16_t), R.value)};
     int wrong = R.rows != P.columns || R.columns != P.rows || first[1][R.n_row] != (int)n;
     for (int i = 0; i < R.n_row && !wrong; i++)
         for (int l = first[1][i]; l < first[1][i + 1] && !wrong; l++) {
@@ -251,6 +243,7 @@ static fe_status check_transfers(fe_setup *k)
                 wrong |= p[c] != r[c % P.columns * P.rows + c / P.columns];
         }
     for (int s = 0; s < 2; s++) free(first[s]), free(column[s]), free(value[s]);
+    k->d->ops->memory.release(k->d, (void *)P.first), k->d->ops->memory.release(k->d, (void *)R.first);
     return wrong ? fe_fail(FE_FAILED, "level %d: R is not P's transpose as they are kept", k->level) : FE_OK;
 }
 

@@ -66,6 +66,21 @@ fe_status fe_device_reserve(fe_device *d, size_t count, size_t size, const char 
     return allocate(d, d->ops->memory.reserve, count, size, what, memory);
 }
 
+static size_t padded_bytes(const fe_array *a) { return (a->count * a->size + 64 + 255) / 256 * 256; }
+
+fe_status fe_device_reserve_arrays(fe_device *d, int n, const fe_array *array, const char *what)
+{
+    size_t bytes = 0;
+    char *memory;
+    for (int i = 0; i < n; i++) bytes += padded_bytes(&array[i]);
+    FE_TRY(fe_device_reserve(d, bytes, 1, what, (void **)&memory));
+    for (int i = 0; i < n; i++) {
+        *array[i].memory = memory;
+        memory += padded_bytes(&array[i]);
+    }
+    return FE_OK;
+}
+
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory)
 {

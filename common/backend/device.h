@@ -226,6 +226,13 @@ fe_status fe_device_reserve(fe_device *d, size_t count, size_t size, const char 
 /* The same, filled from host memory. Both pad by 64 bytes. */
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory);
+/* Arrays in one piece of memory, not zeroed, each padded by 64 bytes: CUDA takes its time for every piece, up
+ * to milliseconds where other GPUs reach this one's memory. Releasing the first one releases all. */
+typedef struct fe_array {
+    size_t count, size; /* items, below 2^32, and bytes of each, below 2^16 */
+    void **memory;
+} fe_array;
+fe_status fe_device_reserve_arrays(fe_device *d, int n, const fe_array *array, const char *what);
 /* Zeroed host memory that lives as long as the device: a strategy's own struct of pointers into the device.
  */
 fe_status fe_device_keep(fe_device *d, size_t size, const char *what, void **host);

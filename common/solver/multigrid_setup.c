@@ -18,6 +18,8 @@ enum { PIECE = 27, SMALL_PIECE = 12, COARSE_PIECE = 10, MANY = 4000, MOST_DENSE 
  * reach deeper. Measured: HISTORY.md. */
 enum { TWO_SWEEPS_RATIO = 8, FOUR_SWEEPS_RATIO = 32, ALONE_RATIO = 30 };
 
+enum { MOST_VECTORS = 5 }; /* of a level */
+
 static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->block); }
 
 /* --- smoothers --------------------------------------------------------------------------------------- */
@@ -40,6 +42,16 @@ static fe_status bound_spectrum(fe_setup *k, int coarser)
 }
 
 /* --- the finest level -------------------------------------------------------------------------------- */
+
+/* Vectors of n zeros, in one piece of memory. */
+static fe_status open_vectors(fe_device *d, size_t n, int n_vector, float **const *vectors)
+{
+    fe_array array[MOST_VECTORS];
+    for (int i = 0; i < n_vector; i++) array[i] = (fe_array){n, sizeof(float), (void **)vectors[i]};
+    FE_TRY(fe_device_reserve_arrays(d, n_vector, array, "multigrid vector"));
+    for (int i = 0; i < n_vector; i++) FE_TRY(d->ops->memory.zero(d, n * sizeof(float), *vectors[i]));
+    return FE_OK;
+}
 
 /* Sizes of pieces and number of sweeps, alike on all ranks. */
 static fe_status choose(fe_setup *k, int coarser, const fe_sample *sample)
@@ -73,10 +85,8 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
                        "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
                        "--precondition block-jacobi",
                        1.0 / beyond);
-    float **vectors[] = {&m->b, &m->x, &m->direction, &m->product};
-    for (int i = 0; i < 4; i++)
-        FE_TRY(fe_device_allocate(k->d, 3 * (size_t)v->n_local, sizeof **vectors[i], "multigrid vector",
-                                  (void **)vectors[i]));
+    float **const vectors[] = {&m->b, &m->x, &m->direction, &m->product};
+    FE_TRY(open_vectors(k->d, 3 * (size_t)v->n_local, 4, vectors));
     return bound_spectrum(k, coarser);
 }
 
@@ -84,11 +94,8 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
 
 static fe_status level_vectors(fe_device *d, int n_local, fe_coarse_level *l)
 {
-    float **vectors[] = {&l->b, &l->x, &l->y, &l->r, &l->direction};
-    for (int i = 0; i < 5; i++)
-        FE_TRY(fe_device_allocate(d, 6 * (size_t)n_local, sizeof(float), "multigrid vector",
-                                  (void **)vectors[i]));
-    return FE_OK;
+    float **const vectors[] = {&l->b, &l->x, &l->y, &l->r, &l->direction};
+    return open_vectors(d, 6 * (size_t)n_local, MOST_VECTORS, vectors);
 }
 
 /* P, R and the vectors of the next level, and its matrix, which becomes the one at hand. */
@@ -217,25 +224,29 @@ static fe_status choose_product(fe_multigrid *m)
     return FE_OK;
 }
 
-/* Releases all but the product. */
+fe_status fe_setup_open_kept(fe_device *d, const fe_sparse *A, fe_block_matrix *kept)
+{
+    const size_t n = (size_t)A->n_block, size = FE_BLOCK_STRIDE(A->rows * A->columns) * sizeof *kept->value;
+    *kept = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
+    const fe_array array[] = {{(size_t)A->n_row + 1, sizeof *kept->first, (void **)&kept->first},
+                              {n, sizeof *kept->column, (void **)&kept->column},
+                              {n, size, (void **)&kept->value}};
+    return fe_device_reserve_arrays(d, 3, array, "multigrid matrix");
+}
+
+/* Releases all but the product: of vectors and of a matrix their one piece of memory. */
 static void release(fe_multigrid *m)
 {
     void (*const give)(fe_device *, void *) = m->device->ops->memory.release;
-    void *fine[] = {m->inverse, m->b, m->x, m->direction, m->product};
-    for (int i = 0; i < 5; i++)
-        if (fine[i]) give(m->device, fine[i]);
+    const void *const fine[] = {m->inverse, m->b};
+    for (int i = 0; i < 2; i++)
+        if (fine[i]) give(m->device, (void *)fine[i]);
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];
-        const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
-        void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense, l->gathered};
-        for (int i = 0; i < 3; i++) {
-            void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
-                             (void *)matrices[i]->value};
-            for (int j = 0; j < 3; j++)
-                if (parts[j]) give(m->device, parts[j]);
-        }
-        for (int i = 0; i < 8; i++)
-            if (own[i]) give(m->device, own[i]);
+        const void *const own[] = {l->A.first, l->P.first, l->R.first, l->inverse,
+                                   l->b,       l->dense,   l->gathered};
+        for (int i = 0; i < 7; i++)
+            if (own[i]) give(m->device, (void *)own[i]);
     }
 }
 
@@ -282,6 +293,7 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
 {
     fe_status status = FE_OUT_OF_MEMORY;
     if (m->device) release(m);
+    if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* time counts from where the last one begins */
     const double start = fe_seconds();
     const size_t before = problem->device->bytes_resident;
     FE_TRY(open_product(problem, assembly, work, comm, m));

@@ -299,13 +299,12 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
 
 /* --- what stays -------------------------------------------------------------------------------------- */
 
-/* n items that stay on the device, set at `here`: there at once if that is this host, else sent by
- * close_kept. */
-static fe_status open_kept(const fe_setup *k, size_t n, size_t size, const char *what, void **kept,
+/* n items that stay on the device as `kept` are set at `here`: there at once if that is this host, else sent
+ * by close_kept. */
+static fe_status open_here(const fe_setup *k, size_t n, size_t size, const char *what, void *kept,
                            void **here)
 {
-    FE_TRY(fe_device_allocate(k->d, n, size, what, kept));
-    *here = *kept;
+    *here = kept;
     return k->d->ops == &fe_backend_host ? FE_OK : fe_allocate_large(n, size, k->threads, what, here);
 }
 static fe_status close_kept(const fe_setup *k, size_t n, size_t size, void *kept, void *here)
@@ -319,7 +318,8 @@ static fe_status close_kept(const fe_setup *k, size_t n, size_t size, void *kept
 static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **kept)
 {
     float *here;
-    FE_TRY(open_kept(k, n, sizeof *here, what, (void **)kept, (void **)&here));
+    FE_TRY(fe_device_allocate(k->d, n, sizeof *here, what, (void **)kept));
+    FE_TRY(open_here(k, n, sizeof *here, what, *kept, (void **)&here));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++) here[i] = (float)x[i];
     return close_kept(k, n, sizeof *here, *kept, here);
@@ -331,12 +331,10 @@ static fe_status keep(const fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
     const int size = A->rows * A->columns;
     const size_t stride = (size_t)FE_BLOCK_STRIDE(size), n = stride * (size_t)A->n_block;
     int16_t *value;
-    *B = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
-    FE_TRY(fe_device_upload(d, (size_t)A->n_row + 1, sizeof(int), A->first, "multigrid matrix",
-                            (void **)&B->first));
-    FE_TRY(fe_device_upload(d, (size_t)A->n_block, sizeof(int), A->column, "multigrid matrix",
-                            (void **)&B->column));
-    FE_TRY(open_kept(k, n, sizeof *value, "multigrid matrix", (void **)&B->value, (void **)&value));
+    FE_TRY(fe_setup_open_kept(d, A, B));
+    FE_TRY(d->ops->memory.upload(d, ((size_t)A->n_row + 1) * sizeof *A->first, A->first, (void *)B->first));
+    FE_TRY(d->ops->memory.upload(d, (size_t)A->n_block * sizeof *A->column, A->column, (void *)B->column));
+    FE_TRY(open_here(k, n, sizeof *value, "multigrid matrix", (void *)B->value, (void **)&value));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < A->n_block; i++)
         if (size == 18) /* constants make better code */

@@ -284,11 +284,9 @@ static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const
     return fe_block_ops_of(k->d)->narrow(k->d, n, x, *kept);
 }
 
-static fe_status keep_ints(const fe_setup *k, size_t n, const int *x, const int **kept)
+static fe_status copy_ints(const fe_setup *k, size_t n, const int *x, const int *kept)
 {
-    FE_TRY(fe_device_reserve(k->d, n, sizeof *x, "multigrid matrix", (void **)kept));
-    CUDA_TRY(
-        cudaMemcpyAsync((void *)*kept, x, n * sizeof *x, cudaMemcpyDeviceToDevice, fe_cuda_stream(k->d)));
+    CUDA_TRY(cudaMemcpyAsync((void *)kept, x, n * sizeof *x, cudaMemcpyDeviceToDevice, fe_cuda_stream(k->d)));
     return FE_OK;
 }
 
@@ -348,14 +346,10 @@ __global__ void __launch_bounds__(THREADS)
 /* A's pattern, and room for its blocks. */
 static fe_status open_kept(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept, int16_t **value)
 {
-    const fe_block_matrix empty = {A->n_row, A->rows, A->columns};
-    const size_t n = (size_t)A->n_block * FE_BLOCK_STRIDE(A->rows * A->columns);
-    *kept = empty;
-    FE_TRY(keep_ints(k, (size_t)A->n_row + 1, A->first, &kept->first));
-    FE_TRY(keep_ints(k, (size_t)A->n_block, A->column, &kept->column));
-    FE_TRY(fe_device_reserve(k->d, n, sizeof **value, "multigrid matrix", (void **)value));
-    kept->value = *value;
-    return FE_OK;
+    FE_TRY(fe_setup_open_kept(k->d, A, kept));
+    *value = (int16_t *)kept->value;
+    FE_TRY(copy_ints(k, (size_t)A->n_row + 1, A->first, kept->first));
+    return copy_ints(k, (size_t)A->n_block, A->column, kept->column);
 }
 
 static fe_status keep(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
