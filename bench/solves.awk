@@ -38,7 +38,7 @@ function time(line, op) {
     if (!((line, op) in median)) return ""
     return number(median[line, op]) " (" number(low[line, op]) "–" number(high[line, op]) ")"
 }
-function setup_time(line, op) { # of one sample up to commit b931bb8e7b29
+function setup_time(line, op) { # up to commit b931bb8e7b29 one sample
     op = "precondition_setup"
     if (!((line, op) in median)) return ""
     return low[line, op] < high[line, op] ? time(line, op) : number(median[line, op])

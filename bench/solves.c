@@ -266,7 +266,7 @@ static fe_status time_recorded(bench *b, fe_options *o, collector *c)
 {
     fe_result result = {0};
     if (!b->backend->recording.begin) return FE_OK;
-    o->graphs = FE_GRAPHS_ON;
+    o->graphs = FE_GRAPHS_ON, o->setups = 0;
     memset(c->wall, 0, sizeof c->wall);
     const fe_status status = solve(b, o, c, &result);
     if (status != FE_INTERRUPTED) write_recorded(b, c, status);

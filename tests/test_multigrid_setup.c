@@ -243,7 +243,8 @@ static fe_status check_transfers(fe_setup *k)
                 wrong |= p[c] != r[c % P.columns * P.rows + c / P.columns];
         }
     for (int s = 0; s < 2; s++) free(first[s]), free(column[s]), free(value[s]);
-    k->d->ops->memory.release(k->d, (void *)P.first), k->d->ops->memory.release(k->d, (void *)R.first);
+    const void *const memory[] = {P.first, P.column, P.value, R.first, R.column, R.value};
+    for (int i = 0; i < 6; i++) k->d->ops->memory.release(k->d, (void *)memory[i]);
     return wrong ? fe_fail(FE_FAILED, "level %d: R is not P's transpose as they are kept", k->level) : FE_OK;
 }
 

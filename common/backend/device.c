@@ -70,13 +70,16 @@ static size_t padded_bytes(const fe_array *a) { return (a->count * a->size + 64 
 
 fe_status fe_device_reserve_arrays(fe_device *d, int n, const fe_array *array, const char *what)
 {
-    size_t bytes = 0;
-    char *memory;
-    for (int i = 0; i < n; i++) bytes += padded_bytes(&array[i]);
-    FE_TRY(fe_device_reserve(d, bytes, 1, what, (void **)&memory));
-    for (int i = 0; i < n; i++) {
-        *array[i].memory = memory;
-        memory += padded_bytes(&array[i]);
+    const int pieces = d->ops == &fe_backend_host ? n : 1, each = n / pieces;
+    for (int first = 0; first < n; first += each) {
+        size_t bytes = 0;
+        char *memory;
+        for (int i = first; i < first + each; i++) bytes += padded_bytes(&array[i]);
+        FE_TRY(fe_device_reserve(d, bytes, 1, what, (void **)&memory));
+        for (int i = first; i < first + each; i++) {
+            *array[i].memory = memory;
+            memory += padded_bytes(&array[i]);
+        }
     }
     return FE_OK;
 }

@@ -226,8 +226,9 @@ fe_status fe_device_reserve(fe_device *d, size_t count, size_t size, const char 
 /* The same, filled from host memory. Both pad by 64 bytes. */
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory);
-/* Arrays in one piece of memory, not zeroed, each padded by 64 bytes: CUDA takes its time for every piece, up
- * to milliseconds where other GPUs reach this one's memory. Releasing the first one releases all. */
+/* One or more arrays that live and die together, not zeroed, each padded by 64 bytes. On a GPU they are one
+ * piece of memory, since CUDA takes its time for every piece, milliseconds where other GPUs reach it; on the
+ * host each is its own, whose pages lie near the threads that use them. Release each of them. */
 typedef struct fe_array {
     size_t count, size; /* items, below 2^32, and bytes of each, below 2^16 */
     void **memory;

@@ -67,7 +67,7 @@ typedef struct fe_result {
     double volume;
     /* of rank 0; in the solve only scalars come back */
     double setup_seconds[FE_N_SETUP];
-    int n_hierarchy;           /* times that multigrid was set up, where a benchmark asks: */
+    int n_hierarchy;           /* times that multigrid's levels were set up, where a benchmark asks: */
     double *hierarchy_seconds; /* [n_hierarchy]; only the first loads the kernels for it */
     int64_t bytes_to_device, bytes_from_device_setup, bytes_from_device_solve, bytes_from_device_output;
     size_t bytes_resident;      /* of all ranks */

@@ -40,7 +40,7 @@ typedef struct fe_multigrid_report {
     double lambda[FE_MOST_LEVELS];  /* bounds of the spectrum of D^-1 A */
     double complexity;              /* entries of all matrices over those of the finest one */
     size_t bytes;                   /* resident */
-    double seconds;                 /* of set-up */
+    double seconds;                 /* of set-up without the product's, from where all ranks begin */
     int singular;                   /* the coarsest matrix has a null space: a part is free to move */
 } fe_multigrid_report;
 

@@ -43,13 +43,13 @@ static fe_status bound_spectrum(fe_setup *k, int coarser)
 
 /* --- the finest level -------------------------------------------------------------------------------- */
 
-/* Vectors of n zeros, in one piece of memory. */
+/* Vectors of n zeros; what is read behind them is zero, too. */
 static fe_status open_vectors(fe_device *d, size_t n, int n_vector, float **const *vectors)
 {
     fe_array array[MOST_VECTORS];
     for (int i = 0; i < n_vector; i++) array[i] = (fe_array){n, sizeof(float), (void **)vectors[i]};
     FE_TRY(fe_device_reserve_arrays(d, n_vector, array, "multigrid vector"));
-    for (int i = 0; i < n_vector; i++) FE_TRY(d->ops->memory.zero(d, n * sizeof(float), *vectors[i]));
+    for (int i = 0; i < n_vector; i++) FE_TRY(d->ops->memory.zero(d, n * sizeof(float) + 64, *vectors[i]));
     return FE_OK;
 }
 
@@ -234,19 +234,25 @@ fe_status fe_setup_open_kept(fe_device *d, const fe_sparse *A, fe_block_matrix *
     return fe_device_reserve_arrays(d, 3, array, "multigrid matrix");
 }
 
-/* Releases all but the product: of vectors and of a matrix their one piece of memory. */
+/* Releases all but the product. */
 static void release(fe_multigrid *m)
 {
     void (*const give)(fe_device *, void *) = m->device->ops->memory.release;
-    const void *const fine[] = {m->inverse, m->b};
-    for (int i = 0; i < 2; i++)
-        if (fine[i]) give(m->device, (void *)fine[i]);
+    void *fine[] = {m->inverse, m->b, m->x, m->direction, m->product};
+    for (int i = 0; i < 5; i++)
+        if (fine[i]) give(m->device, fine[i]);
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];
-        const void *const own[] = {l->A.first, l->P.first, l->R.first, l->inverse,
-                                   l->b,       l->dense,   l->gathered};
-        for (int i = 0; i < 7; i++)
-            if (own[i]) give(m->device, (void *)own[i]);
+        const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
+        void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense, l->gathered};
+        for (int i = 0; i < 3; i++) {
+            void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
+                             (void *)matrices[i]->value};
+            for (int j = 0; j < 3; j++)
+                if (parts[j]) give(m->device, parts[j]);
+        }
+        for (int i = 0; i < 8; i++)
+            if (own[i]) give(m->device, own[i]);
     }
 }
 
@@ -293,10 +299,10 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
 {
     fe_status status = FE_OUT_OF_MEMORY;
     if (m->device) release(m);
-    if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* time counts from where the last one begins */
-    const double start = fe_seconds();
     const size_t before = problem->device->bytes_resident;
     FE_TRY(open_product(problem, assembly, work, comm, m));
+    if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* the time is that of all ranks together */
+    const double start = fe_seconds();
 #if FE_HAVE_CUDA
     if (m->device->ops == &fe_backend_cuda) status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
 #endif

@@ -123,8 +123,7 @@ extern const fe_setup_steps fe_setup_host;
 extern const fe_setup_steps fe_setup_cuda;
 #endif
 
-/* The pattern and the blocks of A as they are kept, in one piece of memory, which is released by `first`.
- * Only the sizes are set. */
+/* Room for A's pattern and its blocks as they are kept. */
 fe_status fe_setup_open_kept(fe_device *d, const fe_sparse *A, fe_block_matrix *kept);
 
 /* M [n][n] in host memory becomes its inverse, of a symmetric matrix; see keep_dense. absent [n]: unknowns

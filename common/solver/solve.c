@@ -177,16 +177,18 @@ static void warn_of_anderson(const fe_solver *s)
                 o->anderson);
 }
 
-/* Set-up of multigrid on the resident mesh: the one that the run had, and as many more as are asked for. The
- * last step's graphs hold the earlier one, so nothing is solved after this. */
+/* Times of multigrid's set-up on the resident mesh: the run's own, and those of more as asked for. None where
+ * another preconditioner took over. Graphs hold the earlier levels, so nothing is solved after this. */
 static fe_status sample_setups(fe_solver *s, fe_run *r)
 {
-    const int n = r->options->setups;
+    const int n = r->options->setups, chosen = fe_precondition_of(r->options, s->mesh_nodes);
     fe_result *result = r->result;
-    if (n < 1 || s->precondition < FE_PRECONDITION_CHEBYSHEV) return FE_OK;
+    if (n < 1 || chosen < FE_PRECONDITION_CHEBYSHEV || s->precondition != chosen) return FE_OK;
     if (s->comm->rank == 0) FE_ALLOCATE(result->hierarchy_seconds, n, "times of set-up");
     for (int i = 0; i < n; i++) {
-        if (i > 0) FE_TRY(fe_solver_open_preconditioner(s));
+        const fe_status status = i > 0 ? fe_solver_open_preconditioner(s) : FE_OK;
+        if (status == FE_OUT_OF_MEMORY) break; /* fewer samples, on all ranks alike */
+        FE_TRY(status);
         if (s->comm->rank == 0)
             result->hierarchy_seconds[i] = s->multigrid.report.seconds, result->n_hierarchy = i + 1;
     }

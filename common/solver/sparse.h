@@ -55,14 +55,15 @@ void fe_sort_columns(int *column, int n); /* ascending */
 /* Place of a block, -1 where the row has none in this column. */
 int fe_sparse_find(const fe_sparse *A, int row, int column);
 
-/* C = A B, where the blocks of B have six columns, and those of A 3 × 3, 6 × 3 or 6 × 6 numbers; and T = A^T.
- * In two steps: the counts of C's rows, in first with room for n_row of them; and, after fe_sparse_open,
- * columns and values of A's rows. */
+/* C = A B, where the blocks of B have six columns, and those of A 3 × 3, 6 × 3 or 6 × 6 numbers, in two
+ * steps: the counts of C's rows, in first with room for n_row of them; and, after fe_sparse_open, columns and
+ * values of A's rows. */
 fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, int n_row, fe_sparse *C);
 fe_status fe_sparse_fill(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
 /* C = A B where C's first n_row columns are known to be symmetric, with its places: what is left of the
  * diagonal is copied from the right, which halves the work. Columns beyond are of other ranks. */
 fe_status fe_sparse_symmetric_product(const fe_sparse *A, const fe_sparse *B, int threads, fe_sparse *C);
+/* T = A^T, of such an A. */
 fe_status fe_sparse_transpose(const fe_sparse *A, int threads, fe_sparse *T);
 /* The pattern of the first n columns alone, without values. */
 fe_status fe_sparse_left(const fe_sparse *A, int n, fe_sparse *left);
