@@ -79,9 +79,10 @@ END {
     if (!count["groups"]) exit
     for (i = 1; i <= count["commits"]; i++) commits = commits (i > 1 ? ", " : "") item["commits", i]
     printf "# Whole solves on %s, commit %s\n\n", machine, commits
-    print "Milliseconds, medians; of `solve` with the 95 % interval. Every answer was checked against another strategy's."
-    print "First what solves take, then where the time of one Newton iteration goes. The strategy's share is `material`,"
-    print "`residual`, `jacvec` and the products of the preconditioner's finest level. `results/README.md` defines all figures."
+    print "Milliseconds, medians; with the 95 % interval of `solve`, and of the preconditioner's set-up where it has several"
+    print "samples. Every answer was checked against another strategy's. First what solves take, then where the time of one"
+    print "Newton iteration goes. The strategy's share is `material`, `residual`, `jacvec` and the products of the"
+    print "preconditioner's finest level. `results/README.md` defines all figures."
     for (g = 1; g <= count["groups"]; g++) {
         group = item["groups", g]
         split(group, name, SUBSEP)
