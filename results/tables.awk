@@ -614,7 +614,7 @@ function solves(    r, i, j, w, at, text, any, several) {
 function peers(    r, i, j, w, at) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "peers") in has_word)) continue
-        wrap("Milliseconds, " short(r) ", commit " commit[r] ", medians of " solve_least[r] (solve_least[r] == solve_most[r] ? "" : " to " solve_most[r]) " solves with their range" \
+        wrap("Milliseconds, " short(r) ", commit " commit[r] ", medians of " solve_least[r] (solve_least[r] == solve_most[r] ? "" : " to " solve_most[r]) " solves" (solve_most[r] < 9 ? " with their range" : " with 95 % intervals (of 5 samples their range)") \
             " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
         out("| case | element | DoF | solver | preconditioner | iterations | preconditioner's set-up | solve | both |")
         out("|---|---|---:|---|---|---:|---:|---:|---:|")
