@@ -572,12 +572,16 @@ function orthogonality(    r, i, j, k, c, text, kind, method, basis, columns) {
     }
     out("No current run holds bases of GMRES.")
 }
+# What stands above a table of whole solves of run r.
+function out_solves_of(r, what) {
+    wrap("Milliseconds, " what short(r) ", commit " commit[r] ", medians of " (solve_least[r] == solve_most[r] ? "" : solve_least[r] " to ") solve_most[r] " solves with " \
+        (solve_most[r] < 9 ? "their range" : "95 % intervals") " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
+}
 # Whole solves of patch, and how the other strategies' compare.
 function solves(    r, i, j, w, at, text, any, several) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "solves") in has_word)) continue
-        wrap("Milliseconds, `patch`, " short(r) ", commit " commit[r] ", medians of " (solve_least[r] == solve_most[r] ? "" : solve_least[r] " to ") solve_most[r] " solves" \
-            (solve_most[r] < 9 ? " with their range" : "") " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
+        out_solves_of(r, "`patch`, ")
         out("| case | element | DoF | GPUs | preconditioner | Newton | Krylov | preconditioner's set-up | solve | solve, graphs |")
         out("|---|---|---:|---:|---|---:|---:|---:|---:|---:|")
         for (i = 1; i <= n_solve[r]; i++) {
@@ -614,8 +618,7 @@ function solves(    r, i, j, w, at, text, any, several) {
 function peers(    r, i, j, w, at) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "peers") in has_word)) continue
-        wrap("Milliseconds, " short(r) ", commit " commit[r] ", medians of " solve_least[r] (solve_least[r] == solve_most[r] ? "" : " to " solve_most[r]) " solves" (solve_most[r] < 9 ? " with their range" : " with 95 % intervals (of 5 samples their range)") \
-            " ([table](" up folder[r] "/solves.md), [rows](" up folder[r] "/solves.csv)):", ""); out("")
+        out_solves_of(r, "")
         out("| case | element | DoF | solver | preconditioner | iterations | preconditioner's set-up | solve | both |")
         out("|---|---|---:|---|---|---:|---:|---:|---:|")
         for (i = 1; i <= n_solve[r]; i++) {

@@ -347,8 +347,8 @@ static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *
     return launch<6, 6, 2 * WARP, 1>(d, A, B, C, longest, upper);
 }
 
-static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *shared, bool upper,
-                          fe_sparse *C)
+/* C = A B with room for rows of ghosts; or, where k is NULL, half of C without it. */
+static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k, fe_sparse *C)
 {
     fe_device *d = s->d;
     const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
@@ -356,12 +356,12 @@ static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
     *C = empty;
     FE_TRY(fe_scratch_take(s, 2, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
-    FE_TRY(fe_scratch_take(s, (size_t)(shared ? A->n_column : A->n_row) + 1, &C->first));
+    FE_TRY(fe_scratch_take(s, (size_t)(k ? A->n_column : A->n_row) + 1, &C->first));
     const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row * FE_SPARE, &spare));
     FE_TRY(find_columns<false>(d, A, B, C, spare, found));
-    if (shared) FE_TRY(fe_ghost_counts(shared, C));
-    FE_TRY(shared ? fe_sparse_open_cuda(s, C) : fe_sparse_open_over_cuda(s, mark, C));
+    if (k) FE_TRY(fe_ghost_counts(k, C));
+    FE_TRY(k ? fe_sparse_open_cuda(s, C) : fe_sparse_open_over_cuda(s, mark, C));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
@@ -371,19 +371,19 @@ static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
         FE_TRY(fe_sparse_keep_columns_cuda(d, &own, spare));
     else
         FE_TRY(find_columns<true>(d, A, B, C, spare, found));
-    return fill_values(d, A, B, &own, host[1], upper);
+    return fill_values(d, A, B, &own, host[1], !k);
 }
 
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k,
                                  fe_sparse *C)
 {
-    return multiply(s, A, B, k, false, C);
+    return multiply(s, A, B, k, C);
 }
 
 fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
                                            fe_sparse *C)
 {
-    FE_TRY(multiply(s, A, B, NULL, true, C));
+    FE_TRY(multiply(s, A, B, NULL, C));
     FE_LAUNCH(s->d, (size_t)C->n_row * WARP, THREADS, mirror, *C);
     return FE_OK;
 }

@@ -78,8 +78,8 @@ one() {
     0)
         case $1 in
         nan | memory) ;;
-        # the last calls of each rank close what is no longer used
-        lost) has_ranks "$3" && [ "$2" -gt $(($(calls_of lost "../$3.calls") - 6)) ] || why='the run did not notice' ;;
+        # the last call of each rank closes what is no longer used
+        lost) has_ranks "$3" && [ "$2" -gt $(($(calls_of lost "../$3.calls") - 2)) ] || why='the run did not notice' ;;
         poll) [ "$(calls_of poll calls)" -lt "$2" ] || why='the run did not notice' ;; # unless there were too few calls
         *) why='the run did not notice' ;;
         esac
@@ -180,7 +180,7 @@ for kind; do
             ranks='ranks levels no_graphs'
         fi ;;
     peer) if [ "$gpus" = 1 ]; then echo 'peer: skipped, it takes two GPUs' >&2; else peer=peer; fi ;;
-    *) echo "device faults: $kind is none of memory, lost, nan, nccl, peer" >&2; exit 2 ;;
+    *) echo "device faults: there is no kind $kind; the kinds: memory, lost, nan, nccl, peer" >&2; exit 2 ;;
     esac
 done
 for name in $single $ranks $peer; do count "$name" & done
