@@ -14,8 +14,15 @@ static fe_status add_chunk(fe_scratch *s, size_t bytes)
     FE_TRY(fe_device_reserve(s->d, bytes + ALIGNMENT, 1, "set-up on the device", &memory));
     s->chunk[s->n_chunk].memory = (char *)memory;
     s->chunk[s->n_chunk].bytes = bytes;
+    s->chunk[s->n_chunk].lent = false;
     s->chunk[s->n_chunk++].used = 0;
     return FE_OK;
+}
+
+static void release_last(fe_scratch *s)
+{
+    s->n_chunk--;
+    if (!s->chunk[s->n_chunk].lent) s->d->ops->memory.release(s->d, s->chunk[s->n_chunk].memory);
 }
 
 fe_status fe_scratch_open(fe_device *d, size_t expected, fe_scratch *s)
@@ -27,8 +34,7 @@ fe_status fe_scratch_open(fe_device *d, size_t expected, fe_scratch *s)
 
 void fe_scratch_close(fe_scratch *s)
 {
-    for (int i = 0; i < s->n_chunk; i++) s->d->ops->memory.release(s->d, s->chunk[i].memory);
-    s->n_chunk = 0;
+    while (s->n_chunk > 0) release_last(s);
 }
 
 fe_status fe_scratch_bytes(fe_scratch *s, size_t bytes, void **memory)
@@ -45,6 +51,15 @@ fe_status fe_scratch_bytes(fe_scratch *s, size_t bytes, void **memory)
     return FE_OK;
 }
 
+void fe_scratch_lend(fe_scratch *s, void *memory, size_t bytes)
+{
+    if (s->n_chunk == FE_MOST_CHUNKS) return;
+    s->chunk[s->n_chunk].memory = (char *)memory;
+    s->chunk[s->n_chunk].bytes = bytes / ALIGNMENT * ALIGNMENT;
+    s->chunk[s->n_chunk].lent = true;
+    s->chunk[s->n_chunk++].used = 0;
+}
+
 fe_scratch_mark fe_scratch_now(const fe_scratch *s)
 {
     const fe_scratch_mark mark = {s->n_chunk - 1, s->chunk[s->n_chunk - 1].used};
@@ -53,7 +68,7 @@ fe_scratch_mark fe_scratch_now(const fe_scratch *s)
 
 void fe_scratch_return(fe_scratch *s, fe_scratch_mark mark)
 {
-    while (s->n_chunk - 1 > mark.chunk) s->d->ops->memory.release(s->d, s->chunk[--s->n_chunk].memory);
+    while (s->n_chunk - 1 > mark.chunk) release_last(s);
     s->chunk[mark.chunk].used = mark.used;
 }
 

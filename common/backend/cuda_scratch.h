@@ -13,6 +13,7 @@ typedef struct fe_scratch {
     struct {
         char *memory;
         size_t bytes, used;
+        bool lent; /* a part of an earlier one */
     } chunk[FE_MOST_CHUNKS];
 } fe_scratch;
 
@@ -26,6 +27,8 @@ template <typename T> fe_status fe_scratch_take(fe_scratch *s, size_t count, T *
 {
     return fe_scratch_bytes(s, (count + 1) * sizeof(T), (void **)memory);
 }
+/* A piece that was taken and is not needed any more: what comes next is taken from it, while it has room. */
+void fe_scratch_lend(fe_scratch *s, void *memory, size_t bytes);
 /* What was taken since `mark` may be taken again. */
 typedef struct fe_scratch_mark {
     int chunk;

@@ -102,7 +102,8 @@ struct fe_setup_steps {
     fe_status (*invert_diagonal)(fe_setup *k);       /* inverse */
     fe_status (*aggregate)(fe_setup *k, fe_cut cut); /* of, n_own */
     fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
-    /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. */
+    /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. A may be gone
+     * afterwards. */
     fe_status (*coarsen)(fe_setup *k, fe_sparse *next);
     void (*descend)(fe_setup *k, const fe_sparse *next); /* the next level takes the place of this one */
     /* Copies that stay: A, and P with R, in blocks of 16-bit numbers; in single precision D^-1, and the

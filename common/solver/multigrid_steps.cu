@@ -32,7 +32,7 @@ static level level_of(const fe_setup *k)
 
 /* Per node: its blocks of the matrix, of P and of its product with A, with what sorts them. Several ranks
  * have rows of ghosts, too: 203³ cells on four GPUs took up to 7700. */
-enum { BYTES_PER_NODE = 7000, BYTES_PER_NODE_WITH_GHOSTS = 7800 };
+enum { BYTES_PER_NODE = 5000, BYTES_PER_NODE_WITH_GHOSTS = 7800 };
 
 static fe_status open_cuda(fe_setup *k)
 {
@@ -269,6 +269,7 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, k, &AP));
     FE_TRY(fe_ghost_rows(k, &AP));
+    fe_scratch_lend(s, k->A.value, (size_t)k->A.n_block * k->A.rows * k->A.columns * sizeof *k->A.value);
     FE_TRY(fe_sparse_symmetric_product_cuda(s, &k->R, &AP, next));
     FE_LAUNCH(d, (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
     FE_TRY(fe_ranks_settle(k, next));
@@ -293,14 +294,15 @@ static fe_status copy_ints(const fe_setup *k, size_t n, const int *x, const int 
 /* As fe_round_block. Blocks of entries and of numbers are neighbours in memory, which a block of threads
  * reads and writes side by side; a thread finds the largest entry of one block in shared memory. */
 enum { TOGETHER = THREADS / 2 };
-template <int N> __global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, int16_t *value)
+template <int ROWS, int COLUMNS>
+__global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, int16_t *value)
 {
-    enum { WORDS = FE_BLOCK_STRIDE(N) / 2 }; /* of a block, two numbers each */
+    enum { N = ROWS * COLUMNS, WORDS = FE_BLOCK_STRIDE(N) / 2 }; /* of a block, two numbers each */
     __shared__ double entry[TOGETHER][N + 1];
     __shared__ float scale[TOGETHER];
     const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, A.n_block - first);
     for (int t = threadIdx.x; t < N * n; t += THREADS)
-        entry[t / N][fe_sparse_number_place(A, t % N)] = *fe_sparse_number(A, first + t / N, t % N);
+        entry[t / N][t % N] = fe_sparse_number<ROWS, COLUMNS>(A, first + t / N, t % N);
     __syncthreads();
     if (threadIdx.x < n) {
         double largest = 0.0;
@@ -357,10 +359,12 @@ static fe_status keep(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept)
     const size_t threads = 2 * (size_t)A->n_block;
     int16_t *value;
     FE_TRY(open_kept(k, A, kept, &value));
-    if (A->rows * A->columns == 18)
-        FE_LAUNCH(k->d, threads, THREADS, round_blocks<18>, *A, value);
+    if (A->rows == 3)
+        FE_LAUNCH(k->d, threads, THREADS, (round_blocks<3, 6>), *A, value);
+    else if (A->columns == 3)
+        FE_LAUNCH(k->d, threads, THREADS, (round_blocks<6, 3>), *A, value);
     else
-        FE_LAUNCH(k->d, threads, THREADS, round_blocks<36>, *A, value);
+        FE_LAUNCH(k->d, threads, THREADS, (round_blocks<6, 6>), *A, value);
     return FE_OK;
 }
 

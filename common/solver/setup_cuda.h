@@ -142,15 +142,17 @@ FE_BODY void fe_keep_list(const int *list, int n, const fe_sparse &A, int i, int
     if (threadIdx.x % 32 == 0) fe_keep_count(A, i, n, n > FE_ROW_SLOTS, found);
 }
 
-/* Number `at` of block k, in the order in which the block lies in memory, and its place in the block's rows.
- */
-FE_BODY const double *fe_sparse_number(const fe_sparse &A, int k, int at)
+/* Number `at`, row by row, of block k of ROWS × COLUMNS numbers: of any matrix of set-up, or of P and R. */
+template <int ROWS, int COLUMNS> FE_BODY float fe_single_number(const fe_sparse &A, int k, int at)
 {
-    return A.value + (size_t)(A.place ? A.place[k] : k) * (A.rows * A.columns) + at;
+    const int r = at / COLUMNS, c = at % COLUMNS;
+    if (A.place)
+        return A.single[(size_t)A.place[k] * fe_single_size(COLUMNS) + fe_single_place(COLUMNS, c, r)];
+    return A.single[(size_t)k * fe_single_size(ROWS) + fe_single_place(ROWS, r, c)];
 }
-FE_BODY int fe_sparse_number_place(const fe_sparse &A, int at)
+template <int ROWS, int COLUMNS> FE_BODY double fe_sparse_number(const fe_sparse &A, int k, int at)
 {
-    return A.place ? at % A.rows * A.columns + at / A.rows : at;
+    return A.single ? fe_single_number<ROWS, COLUMNS>(A, k, at) : A.value[(size_t)k * (ROWS * COLUMNS) + at];
 }
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
@@ -160,19 +162,21 @@ fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
 fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A);
 /* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
 fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
-/* C = A B, in scratch memory, with room for the rows of ghosts of this set-up's level. FE_OUT_OF_MEMORY where
- * a row of C has more than FE_ROW_SLOTS columns. */
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k,
-                                 fe_sparse *C);
-/* C = A B without such room, where C's first n_row columns are known to be symmetric, with its places: half
- * of them is computed. Columns beyond are of other ranks. */
-fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
+/* A P of this set-up's level, in scratch memory. Where ranks share the level with room for the rows of
+ * ghosts; otherwise a row has only what the upper half of R (A P) needs: the columns from the first one of
+ * P's row on. Blocks are by pairs of columns, [3][rows][2]. FE_OUT_OF_MEMORY where a row has more than
+ * FE_ROW_SLOTS columns. */
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
+                                 fe_sparse *AP);
+/* C = R (A P), whose first n_row columns are symmetric: half of them is computed. Columns beyond are of other
+ * ranks. */
+fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *R, const fe_sparse *AP,
                                            fe_sparse *C);
-/* k->P of the tentative prolongator T, in scratch memory; also its rows of ghosts. FE_OUT_OF_MEMORY where a
- * node meets too many aggregates for the device. */
+/* k->P of the tentative prolongator T, in scratch memory, in single precision; also its rows of ghosts.
+ * FE_OUT_OF_MEMORY where a node meets too many aggregates for the device. */
 fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T);
-/* T = A^T, in scratch memory: with places in A's values, which are not copied. A has no such places. */
-fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T);
+/* R = P^T, in scratch memory: with places in P's blocks, which are not copied. */
+fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *P, fe_sparse *R);
 
 /* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]. */
 fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A);

@@ -3,6 +3,7 @@
 #include "common/solver/setup_cuda.h"
 
 #include <cuda_pipeline.h>
+#include <limits.h>
 
 enum { THREADS = 128, WARP = 32 };
 
@@ -40,10 +41,20 @@ fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const in
 
 /* --- product ----------------------------------------------------------------------------------------- */
 
-/* The columns of rows of A B: a block of threads per row. */
+/* Which columns of a row of A B are wanted: all; from that of the diagonal on; or from the first column of
+ * B's own row on. */
+typedef enum wanted { ALL, FROM_DIAGONAL, FROM_FIRST } wanted;
+
+FE_BODY int least_column(const fe_sparse &B, wanted which, int i)
+{
+    if (which != FROM_FIRST) return which == ALL ? 0 : i;
+    return B.first[i] < B.first[i + 1] ? B.column[B.first[i]] : INT_MAX;
+}
+
+/* The wanted columns of rows of A B: a block of threads per row. */
 template <bool FILL>
 __global__ void __launch_bounds__(THREADS)
-    long_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
+    long_columns(fe_sparse A, fe_sparse B, wanted which, fe_sparse C, int *spare, int *found)
 {
     __shared__ fe_row_set set;
     __shared__ int candidates;
@@ -55,9 +66,10 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     const int slots = fe_row_slots(candidates);
     fe_row_set_clear(&set, slots);
+    const int least = least_column(B, which, i);
     for (int k = A.first[i] + threadIdx.x; k < A.first[i + 1]; k += blockDim.x)
         for (int l = B.first[A.column[k]]; l < B.first[A.column[k] + 1]; l++)
-            fe_row_set_insert(&set, slots, B.column[l]);
+            if (B.column[l] >= least) fe_row_set_insert(&set, slots, B.column[l]);
     const int n = fe_row_set_sort(&set, slots, FILL ? C.column + C.first[i] : spare + (size_t)i * FE_SPARE,
                                   FILL ? FE_ROW_SLOTS : FE_SPARE);
     if (threadIdx.x == 0 && !FILL) fe_keep_count(C, i, n, set.full, found);
@@ -66,30 +78,31 @@ __global__ void __launch_bounds__(THREADS)
 /* The same: a warp per row, each lane reads a row of B. */
 template <bool FILL>
 __global__ void __launch_bounds__(THREADS)
-    short_columns(fe_sparse A, fe_sparse B, fe_sparse C, int *spare, int *found)
+    short_columns(fe_sparse A, fe_sparse B, wanted which, fe_sparse C, int *spare, int *found)
 {
     __shared__ int lists[THREADS / WARP][FE_ROW_SLOTS];
     const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
     if (i >= A.n_row) return;
-    int *const list = lists[threadIdx.x / WARP];
+    int *const list = lists[threadIdx.x / WARP], least = least_column(B, which, i);
     const int n = fe_list_columns<FE_ROW_SLOTS>(list, [&](int slots) {
         bool fits = true;
         for (int k = A.first[i] + lane; fits && k < A.first[i + 1]; k += WARP)
             for (int l = B.first[A.column[k]]; fits && l < B.first[A.column[k] + 1]; l++)
-                fits = fe_insert_column(list, slots, B.column[l]);
+                fits = B.column[l] < least || fe_insert_column(list, slots, B.column[l]);
         return fits;
     });
     fe_keep_list<FILL>(list, n, C, i, spare, found);
 }
 
 template <bool FILL>
-static fe_status find_columns(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
-                              int *spare, int *found)
+static fe_status find_columns(fe_device *d, const fe_sparse *A, const fe_sparse *B, wanted which,
+                              const fe_sparse *C, int *spare, int *found)
 {
     if (A->rows == 3)
-        FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, short_columns<FILL>, *A, *B, *C, spare, found);
+        FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, short_columns<FILL>, *A, *B, which, *C, spare, found);
     else
-        FE_LAUNCH(d, (size_t)A->n_row * THREADS, THREADS, long_columns<FILL>, *A, *B, *C, spare, found);
+        FE_LAUNCH(d, (size_t)A->n_row * THREADS, THREADS, long_columns<FILL>, *A, *B, which, *C, spare,
+                  found);
     return FE_OK;
 }
 
@@ -134,13 +147,17 @@ FE_BODY void find_places(const int *columns, int n, const int column[TOGETHER], 
 }
 
 /* Opens `count` blocks of A's row from the k0-th on. */
-template <int R, int K, int TEAM, typename Row>
+template <int R, int K, int TEAM, bool LAST, typename Row>
 FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n, int member)
 {
     for (int t = member; t < n; t += TEAM) w->has[t] = 0;
-    for (int t = member; t < count * R * K; t += TEAM)
-        __pipeline_memcpy_async(&w->a[t / (R * K)][fe_sparse_number_place(A, t % (R * K))],
-                                fe_sparse_number(A, k0 + t / (R * K), t % (R * K)), sizeof(double));
+    for (int t = member; t < count * R * K; t += TEAM) {
+        double *const to = &w->a[t / (R * K)][t % (R * K)];
+        if (LAST)
+            *to = fe_single_number<R, K>(A, k0 + t / (R * K), t % (R * K));
+        else
+            __pipeline_memcpy_async(to, A.value + (size_t)k0 * (R * K) + t, sizeof *to);
+    }
     __pipeline_commit(); /* they arrive while columns are looked for */
     if (member < count) {
         const int *const row = B.first + A.column[k0 + member];
@@ -198,38 +215,54 @@ FE_BODY cursor cursor_at(const unsigned *has, int p, int skip)
     return c;
 }
 
-/* Two columns of B's block for the product. */
-template <int K, typename Row> FE_BODY void load(const Row *w, const double2 *B, cursor c, double2 b[K])
+/* Two columns of B's block for the product, which are side by side in memory: A P's, or P's. */
+template <int K, typename Row>
+FE_BODY void load(const Row *w, const double2 *B, cursor c, int column, double2 b[K])
 {
-    const double2 *const from = B + (size_t)(w->first[c.k] + w->at[c.k][c.p]) * (3 * K);
+    const double2 *const from = B + ((size_t)(w->first[c.k] + w->at[c.k][c.p]) * 3 + column) * K;
 #pragma unroll
-    for (int i = 0; i < K; i++) b[i] = from[3 * i];
+    for (int i = 0; i < K; i++) b[i] = from[i];
+}
+template <int K, typename Row>
+FE_BODY void load(const Row *w, const float2 *B, cursor c, int column, float2 b[K])
+{
+    const float2 *const from =
+        B + ((size_t)(w->first[c.k] + w->at[c.k][c.p]) * 3 + column) * (fe_single_pair(K) / 2);
+#pragma unroll
+    for (int i = 0; i + 1 < K; i += 2) {
+        const float4 two = *(const float4 *)(from + i);
+        b[i] = make_float2(two.x, two.y), b[i + 1] = make_float2(two.z, two.w);
+    }
+    if (K % 2) b[K - 1] = from[K - 1];
 }
 
-template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
+template <int R, int K, typename Two> FE_BODY void add_times(const double *a, const Two b[K], double2 sum[R])
 {
 #pragma unroll
-    for (int r = 0; r < R; r++)
+    for (int i = 0; i < K; i++) {
+        const double x = b[i].x, y = b[i].y;
 #pragma unroll
-        for (int i = 0; i < K; i++) sum[r].x += a[r * K + i] * b[i].x, sum[r].y += a[r * K + i] * b[i].y;
+        for (int r = 0; r < R; r++) sum[r].x += a[r * K + i] * x, sum[r].y += a[r * K + i] * y;
+    }
 }
 
 /* The products of a batch from the begin-th on, to the row or to the group's rest. */
-template <int R, int K, int TEAM, typename Row>
-FE_BODY void add_run(Row *w, const double2 *B, int begin, int n_product, int n, int group, int column)
+template <int R, int K, int TEAM, typename Row, typename Two>
+FE_BODY void add_run(Row *w, const Two *B, int begin, int n_product, int n, int group, int column)
 {
     const int p = fe_first_column(w->start, n + 1, begin + 1) - 1, skip = begin - w->start[p];
     cursor now = cursor_at(w->has, p, skip);
     bool is_rest = skip > 0;
-    double2 sum[R] = {}, b[K];
-    load<K>(w, B + column, now, b);
+    double2 sum[R] = {};
+    Two b[K];
+    load<K>(w, B, now, column, b);
     if (is_rest && column == 0) w->rest_of[group] = p;
     for (int left = n_product; left > 0; left--) {
         cursor next = now;
-        double2 then[K] = {};
+        Two then[K] = {};
         if (left > 1) {
             advance(w->has, &next);
-            load<K>(w, B + column, next, then);
+            load<K>(w, B, next, column, then);
         }
         add_times<R, K>(w->a[now.k], b, sum);
         if (left == 1 || next.p != now.p) {
@@ -250,8 +283,8 @@ FE_BODY void add_run(Row *w, const double2 *B, int begin, int n_product, int n, 
 
 /* Adds the batch to the row. Of a block of C whose products are in several runs, the first run adds to the
  * row, and the others leave their rests, which are then added in the order of the runs. */
-template <int R, int K, int TEAM, typename Row>
-FE_BODY void add_batch(Row *w, const double2 *B, int n, int member)
+template <int R, int K, int TEAM, typename Row, typename Two>
+FE_BODY void add_batch(Row *w, const Two *B, int n, int member)
 {
     enum { GROUPS = TEAM / 3 };
     const int group = member / 3, column = member % 3, total = w->start[n],
@@ -277,17 +310,18 @@ FE_BODY int diagonal_place(const fe_sparse &C, int row)
     return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
 }
 
-/* C = A B, or its upper triangle: a team of threads takes the chunk blockIdx.y of a row of C. */
-template <int R, int K, int TEAM, int TEAMS>
+/* C = A P, in pairs of columns; or, LAST, the upper triangle of C = R (A P): a team of threads takes the
+ * chunk blockIdx.y of a row of C. b: B's numbers, in pairs of columns. */
+template <int R, int K, int TEAM, int TEAMS, bool LAST, typename Two>
 __global__ void __launch_bounds__(TEAM *TEAMS)
-    product_values(fe_sparse A, fe_sparse B, fe_sparse C, bool upper)
+    product_values(fe_sparse A, fe_sparse B, const Two *b, fe_sparse C)
 {
     enum { CHUNK = product_row<R, K, TEAM>::CHUNK };
     __shared__ product_row<R, K, TEAM> rows[TEAMS];
     product_row<R, K, TEAM> *const w = rows + threadIdx.x / TEAM;
     const int row = blockIdx.x * TEAMS + threadIdx.x / TEAM, member = threadIdx.x % TEAM;
     if (row >= C.n_row) return; /* whole teams */
-    const int start = upper ? diagonal_place(C, row) : C.first[row], from = start + blockIdx.y * CHUNK,
+    const int start = LAST ? diagonal_place(C, row) : C.first[row], from = start + blockIdx.y * CHUNK,
               left = C.first[row + 1] - from;
     const int n = left < CHUNK ? left : CHUNK, begin = A.first[row], end = A.first[row + 1];
     if (n <= 0) return;
@@ -296,12 +330,13 @@ __global__ void __launch_bounds__(TEAM *TEAMS)
     for (int t = member; t < n * 3 * R; t += TEAM) sum[t] = make_double2(0.0, 0.0);
     for (int k0 = begin; k0 < end; k0 += WARP) {
         WAIT(TEAM);
-        open_batch<R, K, TEAM>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
-        add_batch<R, K, TEAM>(w, (const double2 *)B.value, n, member);
+        open_batch<R, K, TEAM, LAST>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
+        add_batch<R, K, TEAM>(w, b, n, member);
     }
     WAIT(TEAM);
     double2 *const out = (double2 *)C.value + (size_t)from * (3 * R);
-    for (int t = member; t < n * 3 * R; t += TEAM) out[t] = sum[t];
+    for (int t = member; t < n * 3 * R; t += TEAM)
+        out[t] = LAST ? sum[t] : w->sum[t / (3 * R)][t % R][t / R % 3];
 }
 
 /* What is left of the diagonal, from the right. A warp per row, which looks for the places of WARP blocks at
@@ -326,106 +361,159 @@ __global__ void __launch_bounds__(THREADS) mirror(fe_sparse C)
     }
 }
 
-/* longest: blocks of a row of C, at most */
-template <int R, int K, int TEAM, int TEAMS>
-static fe_status launch(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C, int longest,
-                        bool upper)
+/* longest: blocks of a row of C that are computed, at most */
+template <int R, int K, int TEAM, int TEAMS, bool LAST, typename Two>
+static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const Two *b,
+                             const fe_sparse *C, int longest)
 {
     const int chunk = product_row<R, K, TEAM>::CHUNK;
     const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, chunk));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    product_values<R, K, TEAM, TEAMS><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C, upper);
+    product_values<R, K, TEAM, TEAMS, LAST><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, b, *C);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
-static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
-                             int longest, bool upper)
-{
-    if (A->rows == 3) return launch<3, 3, WARP, 2>(d, A, B, C, longest, upper);
-    if (A->columns == 3) return launch<6, 3, 2 * WARP, 1>(d, A, B, C, longest, upper);
-    return launch<6, 6, 2 * WARP, 1>(d, A, B, C, longest, upper);
-}
-
-/* C = A B with room for rows of ghosts; or, where k is NULL, half of C without it. */
-static fe_status multiply(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k, fe_sparse *C)
+/* The wanted columns of C = A B, whose memory is opened: with room for rows of ghosts, unless k is NULL.
+ * longest: the most of them in a row */
+static fe_status open_columns(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, wanted which,
+                              fe_setup *k, fe_sparse *C, int *longest)
 {
     fe_device *d = s->d;
-    const fe_sparse empty = {A->n_row, B->n_column, A->rows, B->columns};
     int *found, *spare, host[2];
-    *C = empty;
     FE_TRY(fe_scratch_take(s, 2, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof host, found));
     FE_TRY(fe_scratch_take(s, (size_t)(k ? A->n_column : A->n_row) + 1, &C->first));
     const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row * FE_SPARE, &spare));
-    FE_TRY(find_columns<false>(d, A, B, C, spare, found));
+    FE_TRY(find_columns<false>(d, A, B, which, C, spare, found));
     if (k) FE_TRY(fe_ghost_counts(k, C));
     FE_TRY(k ? fe_sparse_open_cuda(s, C) : fe_sparse_open_over_cuda(s, mark, C));
     FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
+    *longest = host[1];
     fe_sparse own = *C; /* without rows of ghosts */
     own.n_row = A->n_row;
-    if (host[1] <= FE_SPARE)
-        FE_TRY(fe_sparse_keep_columns_cuda(d, &own, spare));
-    else
-        FE_TRY(find_columns<true>(d, A, B, C, spare, found));
-    return fill_values(d, A, B, &own, host[1], !k);
+    return host[1] <= FE_SPARE ? fe_sparse_keep_columns_cuda(d, &own, spare)
+                               : find_columns<true>(d, A, B, which, C, spare, found);
 }
 
-fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B, fe_setup *k,
-                                 fe_sparse *C)
+fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
+                                 fe_sparse *AP)
 {
-    return multiply(s, A, B, k, C);
+    const float2 *const p = (const float2 *)P->single;
+    int longest;
+    *AP = {A->n_row, P->n_column, A->rows, P->columns};
+    FE_TRY(open_columns(s, A, P, k->shared ? ALL : FROM_FIRST, k->shared ? k : NULL, AP, &longest));
+    fe_sparse own = *AP;
+    own.n_row = A->n_row;
+    if (A->rows == 3) return fill_values<3, 3, WARP, 2, false>(s->d, A, P, p, &own, longest);
+    return fill_values<6, 6, 2 * WARP, 1, false>(s->d, A, P, p, &own, longest);
 }
 
-fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *B,
+/* Rows of C, of which `upper` has the columns from the diagonal on: where row i has column j beyond it, row j
+ * has column i, if it is one of C's. Columns are counted; or those of `upper` are placed, and those before
+ * the diagonal are listed in `below`, in any order. A warp per row. */
+template <bool COUNT>
+__global__ void __launch_bounds__(THREADS) list_below(fe_sparse upper, fe_sparse C, int *n_below, int *below)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    if (i >= C.n_row) return;
+    const int first = upper.first[i], n = upper.first[i + 1] - first;
+    if (COUNT && lane == 0) atomicAdd(C.first + i + 1, n);
+    for (int t = lane; t < n; t += WARP) {
+        const int j = upper.column[first + t];
+        if (!COUNT) C.column[C.first[i + 1] - n + t] = j;
+        if (j == i || j >= C.n_row) continue;
+        if (COUNT)
+            atomicAdd(C.first + j + 1, 1);
+        else
+            below[C.first[j] + atomicAdd(n_below + j, 1)] = i;
+    }
+}
+
+__global__ void __launch_bounds__(THREADS) sort_below(fe_sparse C, const int *n_below, const int *below)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
+    if (i < C.n_row) fe_list_sort(below + C.first[i], n_below[i], C.column + C.first[i]);
+}
+
+static fe_status open_whole(fe_scratch *s, const fe_sparse *upper, fe_sparse *C)
+{
+    fe_device *d = s->d;
+    const size_t threads = (size_t)C->n_row * WARP, n = (size_t)C->n_row + 1;
+    int *n_below, *below;
+    FE_TRY(fe_scratch_take(s, n, &C->first));
+    FE_TRY(d->ops->memory.zero(d, n * sizeof *C->first, C->first));
+    FE_LAUNCH(d, threads, THREADS, list_below<true>, *upper, *C, NULL, NULL);
+    FE_TRY(fe_sparse_open_cuda(s, C));
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    FE_TRY(fe_scratch_take(s, n, &n_below));
+    FE_TRY(d->ops->memory.zero(d, n * sizeof *n_below, n_below));
+    FE_TRY(fe_scratch_take(s, (size_t)C->n_block, &below));
+    FE_LAUNCH(d, threads, THREADS, list_below<false>, *upper, *C, n_below, below);
+    FE_LAUNCH(d, threads, THREADS, sort_below, *C, n_below, below);
+    fe_scratch_return(s, mark);
+    return FE_OK;
+}
+
+fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *R, const fe_sparse *AP,
                                            fe_sparse *C)
 {
-    FE_TRY(multiply(s, A, B, NULL, C));
-    FE_LAUNCH(s->d, (size_t)C->n_row * WARP, THREADS, mirror, *C);
+    fe_device *d = s->d;
+    const double2 *const ap = (const double2 *)AP->value;
+    fe_sparse upper = {R->n_row, AP->n_column}; /* without values */
+    int longest;
+    *C = {R->n_row, AP->n_column, 6, 6};
+    FE_TRY(open_columns(s, R, AP, FROM_DIAGONAL, NULL, &upper, &longest));
+    FE_TRY(open_whole(s, &upper, C));
+    if (R->columns == 3)
+        FE_TRY((fill_values<6, 3, 2 * WARP, 1, true>(d, R, AP, ap, C, longest)));
+    else
+        FE_TRY((fill_values<6, 6, 2 * WARP, 1, true>(d, R, AP, ap, C, longest)));
+    FE_LAUNCH(d, (size_t)C->n_row * WARP, THREADS, mirror, *C);
     return FE_OK;
 }
 
 /* --- transpose --------------------------------------------------------------------------------------- */
 
 /* A warp per row. */
-__global__ void transpose_keys(fe_sparse A, uint64_t *key, int *place, int *row_of, int *count)
+__global__ void transpose_keys(fe_sparse P, uint64_t *key, int *place, int *row_of, int *count)
 {
     const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP);
-    if (i >= A.n_row) return;
-    for (int k = A.first[i] + threadIdx.x % WARP; k < A.first[i + 1]; k += WARP) {
-        key[k] = (uint64_t)A.column[k], place[k] = k, row_of[k] = i;
-        atomicAdd(count + A.column[k], 1);
+    if (i >= P.n_row) return;
+    for (int k = P.first[i] + threadIdx.x % WARP; k < P.first[i + 1]; k += WARP) {
+        key[k] = (uint64_t)P.column[k], place[k] = k, row_of[k] = i;
+        atomicAdd(count + P.column[k], 1);
     }
 }
 
-__global__ void transpose_places(int n, const int *place, const int *row_of, fe_sparse T)
+__global__ void transpose_places(int n, const int *place, const int *row_of, fe_sparse R)
 {
     const int t = blockIdx.x * THREADS + threadIdx.x;
-    if (t < n) T.place[t] = place[t], T.column[t] = row_of[place[t]];
+    if (t < n) R.place[t] = place[t], R.column[t] = row_of[place[t]];
 }
 
-fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *A, fe_sparse *T)
+fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *P, fe_sparse *R)
 {
     fe_device *d = s->d;
     uint64_t *key;
     int *place, *row_of;
-    *T = {A->n_column, A->n_row, A->columns, A->rows};
-    T->value = A->value;
-    FE_TRY(fe_scratch_take(s, (size_t)T->n_row + 1, &T->first));
-    FE_TRY(d->ops->memory.zero(d, ((size_t)T->n_row + 1) * sizeof *T->first, T->first));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &T->column));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &T->place));
+    *R = {P->n_column, P->n_row, P->columns, P->rows};
+    R->single = P->single;
+    FE_TRY(fe_scratch_take(s, (size_t)R->n_row + 1, &R->first));
+    FE_TRY(d->ops->memory.zero(d, ((size_t)R->n_row + 1) * sizeof *R->first, R->first));
+    FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &R->column));
+    FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &R->place));
     const fe_scratch_mark mark = fe_scratch_now(s);
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &key));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &place));
-    FE_TRY(fe_scratch_take(s, (size_t)A->n_block, &row_of));
-    FE_LAUNCH(d, (size_t)A->n_row * WARP, THREADS, transpose_keys, *A, key, place, row_of, T->first + 1);
-    FE_TRY(fe_scratch_starts(s, T->n_row, T->first, &T->n_block));
-    FE_TRY(fe_scratch_sort(s, A->n_block, fe_bits_of(A->n_column), &key, &place));
-    FE_LAUNCH(d, A->n_block, THREADS, transpose_places, A->n_block, place, row_of, *T);
+    FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &key));
+    FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &place));
+    FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &row_of));
+    FE_LAUNCH(d, (size_t)P->n_row * WARP, THREADS, transpose_keys, *P, key, place, row_of, R->first + 1);
+    FE_TRY(fe_scratch_starts(s, R->n_row, R->first, &R->n_block));
+    FE_TRY(fe_scratch_sort(s, P->n_block, fe_bits_of(P->n_column), &key, &place));
+    FE_LAUNCH(d, P->n_block, THREADS, transpose_places, P->n_block, place, row_of, *R);
     fe_scratch_return(s, mark);
     return FE_OK;
 }
