@@ -405,7 +405,7 @@ fe_status scaling_write_off(const scaling_task *t, const fe_machine *machine)
     fe_comm_operations operations = {.name = l->mpi.size ? "mpi" : "threads"};
     fe_comm comm = {.ops = &operations, .size = l->n_rank};
     fe_device device = {.ops = l->backend, .threads = a->threads};
-    if (on_gpu && l->n_rank > 1) operations.name = "nccl";
+    if (on_gpu && l->n_rank > 1) operations.name = fe_transport_names[fe_ranks_transport(l)];
     snprintf(device.name, sizeof device.name, "%s", on_gpu ? machine->gpu : machine->cpu);
     for (int i = 0; i < a->n_kind; i++) {
         bench b = {.task = t, .comm = &comm, .device = &device};

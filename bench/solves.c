@@ -30,7 +30,7 @@ static const char help[] =
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 threads of this process (1); on cuda each has a GPU\n"
     "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
-    "  --transport KIND          between GPUs: nccl (default), peer\n"
+    "  --transport KIND          between GPUs: auto (default), nccl, peer\n"
     "  --variants LIST           strategies (all); solve --list prints them\n"
     "  --repetitions N           samples (7)\n"
     "  --error E                 largest error of an answer that counts: |change of a displacement| / "
@@ -321,9 +321,10 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
         return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->choice.problem,
                        b->whole.problem.n_step, MOST_STEPS);
     b->reference.variant = -1;
-    if (a->transport && a->ranks > 1) {
+    const fe_ranks ranks = {.backend = b->backend, .n_rank = a->ranks, .transport = a->transport};
+    if (a->ranks > 1 && fe_ranks_transport(&ranks) == FE_TRANSPORT_PEER) {
         const size_t n = strlen(b->whole.name);
-        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-%s", fe_transport_names[a->transport]);
+        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-peer");
     }
     whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
                    &b->row);

@@ -244,7 +244,7 @@ static void test_exchanges(void **state)
     each_partition(check_exchange);
 }
 
-/* The same between GPUs, by NCCL and by peer memory. */
+/* The same between GPUs, by NCCL, by peer memory and by what is chosen. */
 static void test_exchanges_of_gpus(void **state)
 {
     (void)state;

@@ -285,7 +285,7 @@ static void cuda(void **state)
 {
     (void)state;
     need_gpus(2);
-    for (int transport = 0; transport < FE_N_TRANSPORT; transport++)
+    for (int transport = FE_TRANSPORT_NCCL; transport < FE_N_TRANSPORT; transport++)
         check_backend("cuda", 0, transport, fe_cuda_devices() < 4 ? fe_cuda_devices() : 4);
 }
 

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 /* Longer sums go by NCCL; that of multigrid's right-hand side has 6 terms for each of 8192 aggregates. */
-enum { BLOCK_SIZE = 256, SLOT = 6 * 8192 };
+enum { BLOCK_SIZE = 256, SLOT = 6 * 8192, MOST_RANKS = 16 };
 
 /* How a number of a turn travels. */
 template <typename T> struct carrier;
@@ -363,6 +363,21 @@ static fe_status enable_peers(comm_peer *p)
     return FE_OK;
 }
 
+extern "C" int fe_comm_peer_suits(int size)
+{
+    if (size > MOST_RANKS || size > fe_cuda_devices()) return 0;
+    for (int from = 0; from < size; from++)
+        for (int to = 0; to < size; to++) {
+            int atomics = 0; /* of one GPU in another's memory: NVLink has them, PCIe has not */
+            if (from == to) continue;
+            if (cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to) !=
+                cudaSuccess)
+                cudaGetLastError();
+            if (!atomics) return 0;
+        }
+    return 1;
+}
+
 /* Allocates turns and slots, and finds the slots of the other ranks. */
 static fe_status open_mailbox(comm_peer *p)
 {
@@ -370,8 +385,9 @@ static fe_status open_mailbox(comm_peer *p)
     const int size = p->base.size;
     int own, together, processors;
     unsigned *turns;
-    word *slots[16];
-    if (size > 16) return fe_fail(FE_BAD_INPUT, "--transport peer: %d ranks are more than %d", size, 16);
+    word *slots[MOST_RANKS];
+    if (size > MOST_RANKS)
+        return fe_fail(FE_BAD_INPUT, "--transport peer: %d ranks are more than %d", size, MOST_RANKS);
     FE_TRY(enable_peers(p));
     CUDA_TRY(cudaGetDevice(&own));
     CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, own));

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *const fe_transport_names[FE_N_TRANSPORT] = {"nccl", "peer"};
+const char *const fe_transport_names[FE_N_TRANSPORT] = {"auto", "nccl", "peer"};
 
 typedef struct running_rank {
     fe_ranks run; /* a copy: the caller goes on where this rank is abandoned */
@@ -36,6 +36,15 @@ void fe_ranks_leave(int exit_code)
 static int on_gpu(const fe_ranks *l) { return l->backend != &fe_backend_host; }
 /* Ranks of this process. */
 static int n_own(const fe_ranks *l) { return l->mpi.size ? 1 : l->n_rank; }
+
+int fe_ranks_transport(const fe_ranks *l)
+{
+    if (l->transport != FE_TRANSPORT_AUTO) return l->transport;
+#if FE_HAVE_NCCL
+    if (on_gpu(l) && l->n_rank > 1 && !l->mpi.size && fe_comm_peer_suits(l->n_rank)) return FE_TRANSPORT_PEER;
+#endif
+    return FE_TRANSPORT_NCCL;
+}
 
 fe_status fe_ranks_check(const fe_ranks *l)
 {
@@ -81,7 +90,7 @@ static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **de
     FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, fe_ranks_threads(l), device));
 #if FE_HAVE_NCCL
     if (on_gpu(l) && l->n_rank > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
-    if (on_gpu(l) && l->n_rank > 1 && l->transport == FE_TRANSPORT_PEER)
+    if (on_gpu(l) && l->n_rank > 1 && fe_ranks_transport(l) == FE_TRANSPORT_PEER)
         FE_TRY(fe_comm_peer(*comm, *device, comm));
 #endif
     return FE_OK;

@@ -11,9 +11,10 @@
 extern "C" {
 #endif
 
-/* What carries device memory between GPUs. */
-enum { FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER, FE_N_TRANSPORT };
-extern const char *const fe_transport_names[FE_N_TRANSPORT]; /* nccl, peer */
+/* What carries device memory between GPUs. AUTO: peer memory where NVLink joins all GPUs of one process,
+ * where it is faster; otherwise NCCL. */
+enum { FE_TRANSPORT_AUTO, FE_TRANSPORT_NCCL, FE_TRANSPORT_PEER, FE_N_TRANSPORT };
+extern const char *const fe_transport_names[FE_N_TRANSPORT]; /* auto, nccl, peer */
 
 typedef struct fe_ranks {
     const fe_backend *backend;
@@ -25,6 +26,9 @@ typedef struct fe_ranks {
 
 /* OpenMP threads of a rank: those asked for, else OMP_NUM_THREADS, else the cores shared among the ranks. */
 int fe_ranks_threads(const fe_ranks *r);
+
+/* The transport that is taken. */
+int fe_ranks_transport(const fe_ranks *r);
 
 /* Refuses what cannot be: more ranks than GPUs, several GPUs without NCCL, peers without GPUs. */
 fe_status fe_ranks_check(const fe_ranks *r);

@@ -30,9 +30,10 @@ static level level_of(const fe_setup *k)
     return l;
 }
 
-/* Per node: its blocks of the matrix, of P and of its product with A, with what sorts them. Several ranks
- * have rows of ghosts, too: 203³ cells on four GPUs took up to 7700. */
-enum { BYTES_PER_NODE = 5000, BYTES_PER_NODE_WITH_GHOSTS = 7800 };
+/* Per node: its blocks of the matrix, of P and of their product, with what sorts them. 128³ cells take 4730.
+ * Several ranks have whole rows of the product, and rows of ghosts: 161³ cells on two GPUs take 5530, and
+ * with four a rank has twice as many ghosts. */
+enum { BYTES_PER_NODE = 5000, BYTES_PER_NODE_WITH_GHOSTS = 6500 };
 
 static fe_status open_cuda(fe_setup *k)
 {

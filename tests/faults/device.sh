@@ -20,9 +20,9 @@ flags_of() {
     case $1 in
     patch) echo '--variant patch --precondition multigrid --output fields' ;;
     bsr) echo '--variant assembled_cusparse --precondition block-jacobi --krylov gmres --no-graphs' ;;
-    ranks) echo '--variant patch --precondition block-jacobi' ;;
-    levels) echo '--variant patch --precondition multigrid' ;;
-    no_graphs) echo '--variant patch --precondition multigrid --no-graphs' ;;
+    ranks) echo '--variant patch --precondition block-jacobi --transport nccl' ;;
+    levels) echo '--variant patch --precondition multigrid --transport nccl' ;;
+    no_graphs) echo '--variant patch --precondition multigrid --transport nccl --no-graphs' ;;
     peer) echo '--variant patch --precondition multigrid --transport peer' ;;
     esac
 }
