@@ -15,8 +15,9 @@ function note(list, value,    i) { # adds a value to a list that keeps the order
     item[list, ++count[list]] = value
 }
 {
-    group = get("backend") SUBSEP get("case") SUBSEP get("element")
-    line = group SUBSEP get("variant") SUBSEP get("precondition") SUBSEP get("ranks")
+    problem = get("case"); ranks = get("ranks") (sub(/-peer$/, "", problem) ? ", peer" : "")
+    group = get("backend") SUBSEP problem SUBSEP get("element")
+    line = group SUBSEP get("variant") SUBSEP get("precondition") SUBSEP ranks
     op = get("operation")
     machine = get("machine"); note("commits", get("commit"))
     note("groups", group); note(group SUBSEP "lines", line)
@@ -50,7 +51,7 @@ function solves(group,    i, line, part) {
     for (i = 1; i <= count[group, "lines"]; i++) {
         line = item[group, "lines", i]
         split(line, part, SUBSEP)
-        printf "| `%s` | %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", part[4], part[5], part[6], newton[line], krylov[line], \
+        printf "| `%s` | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", part[4], part[5], part[6], newton[line], krylov[line], \
             line in setup ? number(setup[line]) : "", setup_time(line), time(line, "solve"), \
             time(line, extra[group]), \
             newton[line] && (line, "solve") in median ? number(median[line, "solve"] / newton[line]) : "", error[line]

@@ -244,6 +244,29 @@ static void test_exchanges(void **state)
     each_partition(check_exchange);
 }
 
+/* Without being asked for, peer memory is taken between GPUs of one process that it suits, and only there. */
+static void test_chosen_transport(void **state)
+{
+    (void)state;
+    const fe_ranks host = {.backend = &fe_backend_host, .n_rank = 2};
+    assert_int_equal(fe_ranks_transport(&host), FE_TRANSPORT_NCCL);
+#if FE_HAVE_CUDA && FE_HAVE_NCCL
+    const int devices = fe_cuda_devices();
+    fe_ranks r = {.backend = &fe_backend_cuda, .n_rank = 1};
+    assert_int_equal(fe_ranks_transport(&r), FE_TRANSPORT_NCCL);
+    r.n_rank = devices + 1;
+    assert_int_equal(fe_ranks_transport(&r), FE_TRANSPORT_NCCL);
+    r.n_rank = 2;
+    const int suits = fe_comm_peer_suits(2);
+    assert_true(!suits || devices > 1);
+    assert_int_equal(fe_ranks_transport(&r), suits ? FE_TRANSPORT_PEER : FE_TRANSPORT_NCCL);
+    r.transport = FE_TRANSPORT_NCCL;
+    assert_int_equal(fe_ranks_transport(&r), FE_TRANSPORT_NCCL);
+    r.transport = FE_TRANSPORT_AUTO, r.mpi.size = 2;
+    assert_int_equal(fe_ranks_transport(&r), FE_TRANSPORT_NCCL);
+#endif
+}
+
 /* The same between GPUs, by NCCL, by peer memory and by what is chosen. */
 static void test_exchanges_of_gpus(void **state)
 {
@@ -267,6 +290,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_chosen_transport),
         cmocka_unit_test(test_exchanges_of_gpus),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

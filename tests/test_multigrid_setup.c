@@ -1,7 +1,6 @@
 /* Steps of the multigrid's set-up on GPUs against those of the host, on one rank and on several: the same
  * matrices, modes and products from the same aggregates, level by level; and aggregates that are what they
  * are to be. */
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +38,14 @@ static void *copy(const fe_setup *k, size_t n, size_t size, const void *memory)
     return memcpy(host, memory, n * size);
 }
 
+/* Not a number counts as the largest. */
+static double larger(double a, double b) { return b <= a ? a : isnan(b) ? INFINITY : b; }
+
 /* Largest difference over the largest number, of numbers in host memory, which is freed. */
 static fe_status compare_numbers(const char *what, int level, size_t n, double *p, double *q, double most)
 {
     double error = 0.0, size = 0.0;
-    for (size_t i = 0; i < n; i++) error = fmax(error, fabs(p[i] - q[i])), size = fmax(size, fabs(p[i]));
+    for (size_t i = 0; i < n; i++) error = larger(error, fabs(p[i] - q[i])), size = fmax(size, fabs(p[i]));
     free(p), free(q);
     return error <= most * size
                ? FE_OK
@@ -70,22 +72,20 @@ static fe_status compare_counts(const char *what, int level, int a, int b)
     return a == b ? FE_OK : fe_fail(FE_FAILED, "level %d: %d and %d %s", level, a, b, what);
 }
 
-/* Values of A in the order of its blocks, in host memory. */
+/* Values of A in the order of its blocks, row by row, in host memory. */
 static double *values_of(const fe_setup *k, const fe_sparse *A)
 {
     const size_t n = (size_t)A->n_block, size = (size_t)(A->rows * A->columns);
-    if (!A->single) return copy(k, n * size, sizeof(double), A->value);
-    const int rows = A->place ? A->columns : A->rows; /* of a block as it is stored */
+    if (!A->place && !A->paired) return copy(k, n * size, sizeof(double), A->value);
     int *place = A->place ? copy(k, n, sizeof *place, A->place) : NULL, most = A->n_block - 1;
     for (size_t i = 0; place && i < n; i++) most = place[i] > most ? place[i] : most;
-    const size_t stride = (size_t)fe_single_size(rows);
-    float *from = copy(k, ((size_t)most + 1) * stride, sizeof *from, A->single);
-    double *to = calloc(n * size + 1, sizeof *to);
+    double *from = copy(k, ((size_t)most + 1) * size, sizeof *from, A->value),
+           *to = calloc(n * size + 1, sizeof *to);
     if (!to) abort();
     for (size_t i = 0; i < n * size; i++) {
         const int r = (int)(i % size) / A->columns, c = (int)(i % size) % A->columns;
-        const size_t block = stride * (place ? (size_t)place[i / size] : i / size);
-        to[i] = from[block + (size_t)(place ? fe_single_place(rows, c, r) : fe_single_place(rows, r, c))];
+        const double *block = from + size * (place ? (size_t)place[i / size] : i / size);
+        to[i] = block[place ? fe_pair_place(A->columns, c, r) : fe_pair_place(A->rows, r, c)];
     }
     free(place), free(from);
     return to;
@@ -98,16 +98,12 @@ static fe_sparse host_copy(const fe_setup *k, const fe_sparse *A)
     B.first = copy(k, (size_t)A->n_row + 1, sizeof *B.first, A->first);
     B.column = copy(k, (size_t)A->n_block, sizeof *B.column, A->column);
     B.value = values_of(k, A);
-    B.single = NULL, B.place = NULL;
+    B.place = NULL, B.paired = 0;
     return B;
 }
 
-/* EXACT: to the last digits of double precision; ROUNDED: P is rounded to single precision, to another of two
- * numbers here and there. */
-#define EXACT 1e-11
-#define ROUNDED (0.5 * FLT_EPSILON)
 static fe_status compare_matrices(const char *what, const fe_setup *a, const fe_sparse *A, const fe_setup *b,
-                                  const fe_sparse *B, double most)
+                                  const fe_sparse *B)
 {
     const int level = a->level;
     const size_t n = (size_t)A->n_row, blocks = (size_t)A->n_block;
@@ -117,7 +113,7 @@ static fe_status compare_matrices(const char *what, const fe_setup *a, const fe_
     FE_TRY(compare_ints(what, level, n + 1, sizeof *A->first, a, A->first, b, B->first));
     FE_TRY(compare_ints(what, level, blocks, sizeof *A->column, a, A->column, b, B->column));
     return compare_numbers(what, level, blocks * (size_t)(A->rows * A->columns), values_of(a, A),
-                           values_of(b, B), most);
+                           values_of(b, B), 1e-11);
 }
 
 /* --- aggregates -------------------------------------------------------------------------------------- */
@@ -226,7 +222,7 @@ static fe_status compare_with_whole_product(const fe_setup *k, fe_sparse A, cons
                 size = fmax(size, fabs(a));
                 if (whole.column[l] != own.column[l]) error = INFINITY;
                 if (whole.column[l] != i || !absent[6 * (size_t)i + (size_t)(c % 6)])
-                    error = fmax(error, fabs(a - b));
+                    error = larger(error, fabs(a - b));
             }
     fe_sparse_close(&A), fe_sparse_close(&P), fe_sparse_close(&R), fe_sparse_close(&own);
     fe_sparse_close(&AP), fe_sparse_close(&whole);
@@ -276,7 +272,7 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
     const size_t n = (size_t)host->n, b = (size_t)host->block;
     const int level = host->level;
     FE_TRY(compare_counts("shared", level, host->shared, device->shared));
-    FE_TRY(compare_matrices("matrices", host, &host->A, device, &device->A, level == 0 ? EXACT : ROUNDED));
+    FE_TRY(compare_matrices("matrices", host, &host->A, device, &device->A));
     FE_TRY(host->steps->invert_diagonal(host));
     FE_TRY(device->steps->invert_diagonal(device));
     FE_TRY(compare("inverse blocks", level, n * b * b, host, host->inverse, device, device->inverse, 1e-9));
@@ -300,16 +296,17 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
     FE_TRY(compare("sizes", level, n_next, host, host->next_size, device, device->next_size, 1e-12));
     FE_TRY(compare_ints("absent modes", level, 6 * n_next, 1, host, host->next_absent, device,
                         device->next_absent));
-    FE_TRY(compare_matrices("prolongators", host, &host->P, device, &device->P, ROUNDED));
-    FE_TRY(compare_matrices("restrictions", host, &host->R, device, &device->R, ROUNDED));
+    FE_TRY(compare_matrices("prolongators", host, &host->P, device, &device->P));
+    FE_TRY(compare_matrices("restrictions", host, &host->R, device, &device->R));
     FE_TRY(check_transfers(host));
     FE_TRY(check_transfers(device));
-    return compare_matrices("Galerkin matrices", host, &next[0], device, &next[1], ROUNDED);
+    return compare_matrices("Galerkin matrices", host, &next[0], device, &next[1]);
 }
 
 static fe_status compare_inverses(fe_setup k[2])
 {
-    float *dense[2], *host[2], error = 0.0f, size = 0.0f;
+    float *dense[2], *host[2], size = 0.0f;
+    double error = 0.0;
     int singular[2] = {0, 0};
     const size_t n = 6 * (size_t)k[0].n;
     for (int s = 0; s < 2; s++) {
@@ -319,9 +316,9 @@ static fe_status compare_inverses(fe_setup k[2])
     }
     FE_TRY(compare_counts("singular", k[0].level, singular[0], singular[1]));
     for (size_t i = 0; i < n * n; i++)
-        error = fmaxf(error, fabsf(host[1][i] - host[0][i])), size = fmaxf(size, fabsf(host[0][i]));
+        error = larger(error, fabs(host[1][i] - host[0][i])), size = fmaxf(size, fabsf(host[0][i]));
     free(host[0]), free(host[1]);
-    return error <= 1e-6f * size
+    return error <= 1e-6 * size
                ? FE_OK
                : fe_fail(FE_FAILED, "dense inverses differ by %.2e of the largest", error / size);
 }
@@ -413,10 +410,10 @@ enum { ON_HOST, ON_GPU, ON_GPU_BY_HOST };
 
 /* whole: coarser levels up to so many aggregates are whole on every rank */
 static void check_mesh(const fe_mesh *mesh, const char *group, fe_cut cut, int where, int staged, int n_rank,
-                       int whole)
+                       int transport, int whole)
 {
     comparison c = {.mesh = mesh, .group = group, .cut = cut, .staged = staged};
-    fe_ranks launch = {.n_rank = n_rank, .threads = 2};
+    fe_ranks launch = {.n_rank = n_rank, .threads = 2, .transport = transport};
     const int before = fe_multigrid_whole;
     c.device = where == ON_HOST ? "host" : "cuda", c.steps = &fe_setup_host;
 #if FE_HAVE_CUDA
@@ -433,18 +430,19 @@ static void check_mesh(const fe_mesh *mesh, const char *group, fe_cut cut, int w
     fe_team_close(c.team);
 }
 
-static void check_all(int where, int staged, int n_rank)
+static void check_all(int where, int staged, int n_rank, int transport)
 {
     static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1};
     const int whole[] = {100000, 100, 5}, n_whole = n_rank > 1 ? 3 : 1;
     fe_mesh mesh = cube(FE_HEX8, 14);
     for (int w = 0; w < n_whole; w++) {
-        check_mesh(&mesh, NULL, cut, where, staged, n_rank, whole[w]);
-        check_mesh(&mesh, NULL, small, where, staged, n_rank, whole[w]);
+        check_mesh(&mesh, NULL, cut, where, staged, n_rank, transport, whole[w]);
+        check_mesh(&mesh, NULL, small, where, staged, n_rank, transport, whole[w]);
     }
     fe_mesh_close(&mesh);
     mesh = box(FE_TET4, 9, 7, 30, 1, 1, 5, 0.2);
-    for (int w = 0; w < n_whole; w++) check_mesh(&mesh, NULL, cut, where, staged, n_rank, whole[w]);
+    for (int w = 0; w < n_whole; w++)
+        check_mesh(&mesh, NULL, cut, where, staged, n_rank, transport, whole[w]);
     fe_mesh_close(&mesh);
 }
 
@@ -458,18 +456,21 @@ static void need_gpus(int n)
 
 static void steps_agree(void **state)
 {
-    static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1};
+    static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1}, pairs = {2, 1, 1};
     (void)state;
     need_gpus(1);
-    check_all(ON_GPU, 0, 1);
+    check_all(ON_GPU, 0, 1, 0);
     fe_mesh mesh = box(FE_HEX8, 40, 1, 1, 40, 1, 1, 0.0); /* a strip: many nodes on lines */
-    check_mesh(&mesh, NULL, small, ON_GPU, 0, 1, 0);
+    check_mesh(&mesh, NULL, small, ON_GPU, 0, 1, 0, 0);
+    fe_mesh_close(&mesh);
+    mesh = cube(FE_HEX8, 12); /* pairs of nodes: long rows of the next matrix */
+    check_mesh(&mesh, NULL, pairs, ON_GPU, 0, 1, 0, 0);
     fe_mesh_close(&mesh);
     static const char *const files[] = {"meshgen/bracket/bracket_hex8_coarse.msh",
                                         "meshgen/bracket/bracket_tet4_coarse.msh"};
     for (int f = 0; f < 2; f++) {
         must(fe_mesh_read(files[f], 0, &mesh));
-        check_mesh(&mesh, "mount_upper", f ? small : cut, ON_GPU, 0, 1, 0);
+        check_mesh(&mesh, "mount_upper", f ? small : cut, ON_GPU, 0, 1, 0, 0);
         fe_mesh_close(&mesh);
     }
 }
@@ -479,22 +480,24 @@ static void steps_of_ranks_agree_on_one_gpu(void **state)
 {
     (void)state;
     need_gpus(1);
-    for (int n = 2; n <= 3; n++) check_all(ON_GPU, 1, n);
-    check_all(ON_GPU_BY_HOST, 1, 2);
+    for (int n = 2; n <= 3; n++) check_all(ON_GPU, 1, n, 0);
+    check_all(ON_GPU_BY_HOST, 1, 2, 0);
 }
 
 static void steps_of_ranks_agree(void **state)
 {
     (void)state;
     need_gpus(2);
-    for (int n = 2; n <= 4 && n <= fe_cuda_devices(); n++) check_all(ON_GPU, 0, n);
+    for (int n = 2; n <= 4 && n <= fe_cuda_devices(); n++)
+        for (int transport = FE_TRANSPORT_NCCL; transport < FE_N_TRANSPORT; transport++)
+            check_all(ON_GPU, 0, n, transport);
 }
 
 /* The same comparison of the host with itself: the test's own messages and memory. */
 static void host_agrees(void **state)
 {
     (void)state;
-    check_all(ON_HOST, 1, 2);
+    check_all(ON_HOST, 1, 2, 0);
 }
 
 int main(int argc, char **argv)

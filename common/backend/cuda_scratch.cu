@@ -53,7 +53,8 @@ fe_status fe_scratch_bytes(fe_scratch *s, size_t bytes, void **memory)
 
 void fe_scratch_lend(fe_scratch *s, void *memory, size_t bytes)
 {
-    if (s->n_chunk == FE_MOST_CHUNKS) return;
+    const size_t left = s->chunk[s->n_chunk - 1].bytes - s->chunk[s->n_chunk - 1].used;
+    if (s->n_chunk == FE_MOST_CHUNKS || bytes <= left) return;
     s->chunk[s->n_chunk].memory = (char *)memory;
     s->chunk[s->n_chunk].bytes = bytes / ALIGNMENT * ALIGNMENT;
     s->chunk[s->n_chunk].lent = true;

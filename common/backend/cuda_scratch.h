@@ -27,7 +27,8 @@ template <typename T> fe_status fe_scratch_take(fe_scratch *s, size_t count, T *
 {
     return fe_scratch_bytes(s, (count + 1) * sizeof(T), (void **)memory);
 }
-/* A piece that was taken and is not needed any more: what comes next is taken from it, while it has room. */
+/* A piece that was taken and is not needed any more: what comes next is taken from it, while it has room, if
+ * it is larger than what is left. */
 void fe_scratch_lend(fe_scratch *s, void *memory, size_t bytes);
 /* What was taken since `mark` may be taken again. */
 typedef struct fe_scratch_mark {

@@ -110,8 +110,9 @@ fe_status fe_comm_nccl(fe_comm *base, fe_device *d, fe_comm **comm);
 /* GPUs of one process that write into each other's memory for exchanges and sums; `nccl` does everything
  * else. Call fe_team_leave before it is closed. */
 fe_status fe_comm_peer(fe_comm *nccl, fe_device *d, fe_comm **comm);
-/* Whether NVLink joins the first `size` GPUs, each with each. Others may reach each other's memory, too, but
- * it was never measured there. */
+/* Whether each of the first `size` GPUs reaches the memory of the others, with atomics, too: that is taken as
+ * a sign of NVLink. By PCIe they may reach it, but how fast was never measured. No where CUDA does not say.
+ */
 int fe_comm_peer_suits(int size);
 
 static inline int fe_comm_close(fe_comm *c) { return c ? c->ops->close(c) : 0; }

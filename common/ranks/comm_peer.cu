@@ -365,16 +365,17 @@ static fe_status enable_peers(comm_peer *p)
 
 extern "C" int fe_comm_peer_suits(int size)
 {
+    static const cudaDeviceP2PAttr wanted[] = {cudaDevP2PAttrAccessSupported,
+                                               cudaDevP2PAttrNativeAtomicSupported};
     if (size > MOST_RANKS || size > fe_cuda_devices()) return 0;
-    for (int from = 0; from < size; from++)
-        for (int to = 0; to < size; to++) {
-            int atomics = 0; /* of one GPU in another's memory: NVLink has them, PCIe has not */
-            if (from == to) continue;
-            if (cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to) !=
-                cudaSuccess)
-                cudaGetLastError();
-            if (!atomics) return 0;
-        }
+    for (int t = 0; t < size * size * 2; t++) {
+        const int from = t / 2 / size, to = t / 2 % size;
+        int has = 0;
+        if (from == to) continue;
+        const cudaError_t error = cudaDeviceGetP2PAttribute(&has, wanted[t % 2], from, to);
+        if (error != cudaSuccess) cudaGetLastError();
+        if (error != cudaSuccess || !has) return 0;
+    }
     return 1;
 }
 

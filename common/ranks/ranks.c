@@ -90,7 +90,7 @@ static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **de
     FE_TRY(l->backend->open(on_gpu(l) && fe_cuda_devices() == 1 ? 0 : place, fe_ranks_threads(l), device));
 #if FE_HAVE_NCCL
     if (on_gpu(l) && l->n_rank > 1) FE_TRY(fe_comm_nccl(*comm, *device, comm));
-    if (on_gpu(l) && l->n_rank > 1 && fe_ranks_transport(l) == FE_TRANSPORT_PEER)
+    if (on_gpu(l) && l->n_rank > 1 && l->transport == FE_TRANSPORT_PEER)
         FE_TRY(fe_comm_peer(*comm, *device, comm));
 #endif
     return FE_OK;
@@ -198,9 +198,11 @@ fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
     fe_status status = l->mpi.size ? FE_OK : fe_team_open(n, &team);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *ranks, "ranks", (void **)&ranks);
     if (status == FE_OK) status = fe_allocate((size_t)n, sizeof *thread, "ranks", (void **)&thread);
+    fe_ranks run = *l;
+    run.transport = fe_ranks_transport(l); /* chosen once: all ranks have to agree */
     for (int i = 0; i < n && status == FE_OK; i++)
         ranks[i] = (running_rank){
-            .run = *l, .team = team, .body = body, .context = context, .rank = l->mpi.rank + i};
+            .run = run, .team = team, .body = body, .context = context, .rank = l->mpi.rank + i};
     if (status == FE_OK) {
         if (n == 1) {
             rank_main(&ranks[0]);

@@ -30,22 +30,14 @@ typedef struct fe_ghost_item {
     fe_sparse C;
 } fe_ghost_item;
 
-/* Number c of a block in single precision. */
-FE_BOTH float *fe_ghost_single(const fe_ghost_item *g, int place, int c)
-{
-    return g->C.single + (size_t)place * (size_t)fe_single_size(g->C.rows) +
-           fe_single_place(g->C.rows, c / 6, c % 6);
-}
-
 FE_BOTH double fe_ghost_number(const fe_ghost_item *g, int row, int w)
 {
     if (g->what == FE_GHOST_COUNT) return w == 0 ? g->C.first[row + 1] : 0.0;
     const int square = g->C.rows * g->C.columns, t = g->begin + w, c = t % (square + 1),
               place = g->C.first[row] + t / (square + 1);
     if (place >= g->C.first[row + 1]) return 0.0;
-    if (c == 0) return fe_global_number(g->numbering, g->C.column[place]);
-    return g->C.single ? *fe_ghost_single(g, place, c - 1)
-                       : g->C.value[(size_t)place * (size_t)square + (size_t)(c - 1)];
+    return c == 0 ? fe_global_number(g->numbering, g->C.column[place])
+                  : g->C.value[(size_t)place * (size_t)square + (size_t)(c - 1)];
 }
 FE_BOTH void fe_ghost_accept(const fe_ghost_item *g, int row, int w, double number)
 {
@@ -58,8 +50,6 @@ FE_BOTH void fe_ghost_accept(const fe_ghost_item *g, int row, int w, double numb
     if (place >= g->C.first[row + 1]) return;
     if (c == 0)
         g->C.column[place] = fe_own_number(g->numbering, (int)number);
-    else if (g->C.single)
-        *fe_ghost_single(g, place, c - 1) = (float)number;
     else
         g->C.value[(size_t)place * (size_t)square + (size_t)(c - 1)] = number;
 }

@@ -234,11 +234,9 @@ static inline __attribute__((always_inline)) void smooth_row(int block, fe_setup
     for (int l = k->P.first[i]; l < k->P.first[i + 1]; l++) {
         const double *own = k->P.column[l] == k->of[i] ? fe_sparse_block(T, T->first[i]) : NULL;
         double *P = fe_sparse_block(&k->P, l), AT[6]; /* of A T until now */
-        float column[6];
         for (int c = 0; c < 6; c++) {
             for (int j = 0; j < block; j++) AT[j] = P[6 * j + c];
-            fe_smooth_column(block, D, k->lambda, AT, own, c, column);
-            for (int r = 0; r < block; r++) P[6 * r + c] = column[r];
+            fe_smooth_column(block, D, k->lambda, AT, own, c, 6, P + c);
         }
     }
 }

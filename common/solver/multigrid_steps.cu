@@ -30,10 +30,10 @@ static level level_of(const fe_setup *k)
     return l;
 }
 
-/* Per node: its blocks of the matrix, of P and of their product, with what sorts them. 128³ cells take 4730.
- * Several ranks have whole rows of the product, and rows of ghosts: 161³ cells on two GPUs take 5530, and
- * with four a rank has twice as many ghosts. */
-enum { BYTES_PER_NODE = 5000, BYTES_PER_NODE_WITH_GHOSTS = 6500 };
+/* Per node: its blocks of the matrix, of P and of their product, with what sorts them. 128³ cells take about
+ * 5000. Several ranks have whole rows of the product, and rows of ghosts: 161³ cells on two GPUs and 203³ on
+ * four take about 5900. */
+enum { BYTES_PER_NODE = 5300, BYTES_PER_NODE_WITH_GHOSTS = 6500 };
 
 static fe_status open_cuda(fe_setup *k)
 {
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(THREADS) round_blocks(fe_sparse A, int16_t *va
     __shared__ float scale[TOGETHER];
     const int first = blockIdx.x * TOGETHER, n = min((int)TOGETHER, A.n_block - first);
     for (int t = threadIdx.x; t < N * n; t += THREADS)
-        entry[t / N][t % N] = fe_sparse_number<ROWS, COLUMNS>(A, first + t / N, t % N);
+        entry[t / N][t % N] = *fe_sparse_number<ROWS, COLUMNS>(A, first + t / N, t % N);
     __syncthreads();
     if (threadIdx.x < n) {
         double largest = 0.0;

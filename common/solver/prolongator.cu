@@ -112,11 +112,9 @@ __global__ void __launch_bounds__(THREADS)
         if (!is_one) continue;
         const double *const own = w->column[p] == of[i] ? T.value + (size_t)T.first[i] * (6 * BLOCK) : NULL;
         if (c == 0) P.column[first + p] = w->column[p];
-        float column[BLOCK];
-        fe_smooth_column(BLOCK, inverse + (size_t)i * (BLOCK * BLOCK), lambda, sum, own, c, column);
-        float *const block = P.single + (size_t)(first + p) * fe_single_size(BLOCK);
-#pragma unroll
-        for (int r = 0; r < BLOCK; r++) block[fe_single_place(BLOCK, r, c)] = column[r];
+        double *const block = P.value + (size_t)(first + p) * (6 * BLOCK);
+        fe_smooth_column(BLOCK, inverse + (size_t)i * (BLOCK * BLOCK), lambda, sum, own, c, 2,
+                         block + fe_pair_place(BLOCK, 0, c));
     }
 }
 
@@ -126,15 +124,13 @@ fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T)
     const size_t threads = (size_t)k->n * WARP;
     const fe_sparse empty = {k->n, T->n_column, k->block, 6};
     int *found, too_long = 0;
-    k->P = empty;
+    k->P = empty, k->P.paired = 1;
     FE_TRY(fe_scratch_take(s, 1, &found));
     FE_TRY(d->ops->memory.zero(d, sizeof *found, found));
     FE_TRY(fe_scratch_take(s, (size_t)k->A.n_column + 1, &k->P.first));
     FE_LAUNCH(d, threads, THREADS, count_aggregates, k->A, *T, k->P.first, found);
     FE_TRY(fe_ghost_counts(k, &k->P));
-    FE_TRY(fe_scratch_starts(s, k->P.n_row, k->P.first, &k->P.n_block));
-    FE_TRY(fe_scratch_take(s, (size_t)k->P.n_block * fe_single_size(k->block), &k->P.single));
-    FE_TRY(fe_scratch_take(s, (size_t)k->P.n_block, &k->P.column));
+    FE_TRY(fe_sparse_open_cuda(s, &k->P));
     FE_TRY(d->ops->memory.download(d, sizeof too_long, found, &too_long));
     if (too_long)
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node meets more than %d aggregates", MOST);

@@ -50,18 +50,16 @@ FE_BOTH void fe_complete_diagonal(const uint8_t absent[6], double *D)
 }
 
 /* Column c of one block of a row of P = (I - 3 / (2 lambda) D^-1 A) T: D^-1 [block][block] of the row's node,
- * AT [block] the column of A T, and T the node's own block where this column is its aggregate, else NULL. The
- * factor 3 / 2: measured, HISTORY.md. P is rounded to single precision, and all work with that one: the next
- * matrix is its P^T A P, as symmetric and positive as A, and a rigid motion costs the square of the rounding.
- */
+ * AT [block] the column of A T, and T the node's own block where this column is its aggregate, else NULL. P
+ * [block] has a distance of `step`. The factor 3 / 2: measured, HISTORY.md. */
 FE_BOTH void fe_smooth_column(int block, const double *inverse, double lambda, const double *AT,
-                              const double *T, int c, float *P)
+                              const double *T, int c, int step, double *P)
 {
     const double factor = -1.5 / lambda;
     for (int r = 0; r < block; r++) {
         double sum = 0.0;
         for (int j = 0; j < block; j++) sum += inverse[r * block + j] * AT[j];
-        P[r] = (float)(factor * sum + (T ? T[6 * r + c] : 0.0));
+        P[step * r] = factor * sum + (T ? T[6 * r + c] : 0.0);
     }
 }
 

@@ -142,17 +142,12 @@ FE_BODY void fe_keep_list(const int *list, int n, const fe_sparse &A, int i, int
     if (threadIdx.x % 32 == 0) fe_keep_count(A, i, n, n > FE_ROW_SLOTS, found);
 }
 
-/* Number `at`, row by row, of block k of ROWS × COLUMNS numbers: of any matrix of set-up, or of P and R. */
-template <int ROWS, int COLUMNS> FE_BODY float fe_single_number(const fe_sparse &A, int k, int at)
+/* Number `at`, row by row, of block k of ROWS × COLUMNS numbers. */
+template <int ROWS, int COLUMNS> FE_BODY const double *fe_sparse_number(const fe_sparse &A, int k, int at)
 {
     const int r = at / COLUMNS, c = at % COLUMNS;
-    if (A.place)
-        return A.single[(size_t)A.place[k] * fe_single_size(COLUMNS) + fe_single_place(COLUMNS, c, r)];
-    return A.single[(size_t)k * fe_single_size(ROWS) + fe_single_place(ROWS, r, c)];
-}
-template <int ROWS, int COLUMNS> FE_BODY double fe_sparse_number(const fe_sparse &A, int k, int at)
-{
-    return A.single ? fe_single_number<ROWS, COLUMNS>(A, k, at) : A.value[(size_t)k * (ROWS * COLUMNS) + at];
+    const double *const block = A.value + (size_t)(A.place ? A.place[k] : k) * (ROWS * COLUMNS);
+    return block + (A.place ? fe_pair_place(COLUMNS, c, r) : A.paired ? fe_pair_place(ROWS, r, c) : at);
 }
 
 /* Allocates column and value for the counts in A->first [1 ..], which become starts. */
@@ -169,10 +164,10 @@ fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const in
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
                                  fe_sparse *AP);
 /* C = R (A P), whose first n_row columns are symmetric: half of them is computed. Columns beyond are of other
- * ranks. */
+ * ranks. FE_OUT_OF_MEMORY where a row has more than FE_ROW_SLOTS from the diagonal on. */
 fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *R, const fe_sparse *AP,
                                            fe_sparse *C);
-/* k->P of the tentative prolongator T, in scratch memory, in single precision; also its rows of ghosts.
+/* k->P of the tentative prolongator T, by pairs of columns, in scratch memory; also its rows of ghosts.
  * FE_OUT_OF_MEMORY where a node meets too many aggregates for the device. */
 fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T);
 /* R = P^T, in scratch memory: with places in P's blocks, which are not copied. */

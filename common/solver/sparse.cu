@@ -147,17 +147,13 @@ FE_BODY void find_places(const int *columns, int n, const int column[TOGETHER], 
 }
 
 /* Opens `count` blocks of A's row from the k0-th on. */
-template <int R, int K, int TEAM, bool LAST, typename Row>
+template <int R, int K, int TEAM, typename Row>
 FE_BODY void open_batch(Row *w, const fe_sparse &A, const fe_sparse &B, int k0, int count, int n, int member)
 {
     for (int t = member; t < n; t += TEAM) w->has[t] = 0;
-    for (int t = member; t < count * R * K; t += TEAM) {
-        double *const to = &w->a[t / (R * K)][t % (R * K)];
-        if (LAST)
-            *to = fe_single_number<R, K>(A, k0 + t / (R * K), t % (R * K));
-        else
-            __pipeline_memcpy_async(to, A.value + (size_t)k0 * (R * K) + t, sizeof *to);
-    }
+    for (int t = member; t < count * R * K; t += TEAM)
+        __pipeline_memcpy_async(&w->a[t / (R * K)][t % (R * K)],
+                                fe_sparse_number<R, K>(A, k0 + t / (R * K), t % (R * K)), sizeof(double));
     __pipeline_commit(); /* they arrive while columns are looked for */
     if (member < count) {
         const int *const row = B.first + A.column[k0 + member];
@@ -215,7 +211,7 @@ FE_BODY cursor cursor_at(const unsigned *has, int p, int skip)
     return c;
 }
 
-/* Two columns of B's block for the product, which are side by side in memory: A P's, or P's. */
+/* Two columns of B's block for the product. */
 template <int K, typename Row>
 FE_BODY void load(const Row *w, const double2 *B, cursor c, int column, double2 b[K])
 {
@@ -223,43 +219,28 @@ FE_BODY void load(const Row *w, const double2 *B, cursor c, int column, double2 
 #pragma unroll
     for (int i = 0; i < K; i++) b[i] = from[i];
 }
-template <int K, typename Row>
-FE_BODY void load(const Row *w, const float2 *B, cursor c, int column, float2 b[K])
-{
-    const float2 *const from =
-        B + ((size_t)(w->first[c.k] + w->at[c.k][c.p]) * 3 + column) * (fe_single_pair(K) / 2);
-#pragma unroll
-    for (int i = 0; i + 1 < K; i += 2) {
-        const float4 two = *(const float4 *)(from + i);
-        b[i] = make_float2(two.x, two.y), b[i + 1] = make_float2(two.z, two.w);
-    }
-    if (K % 2) b[K - 1] = from[K - 1];
-}
 
-template <int R, int K, typename Two> FE_BODY void add_times(const double *a, const Two b[K], double2 sum[R])
+template <int R, int K> FE_BODY void add_times(const double *a, const double2 b[K], double2 sum[R])
 {
 #pragma unroll
-    for (int i = 0; i < K; i++) {
-        const double x = b[i].x, y = b[i].y;
+    for (int r = 0; r < R; r++)
 #pragma unroll
-        for (int r = 0; r < R; r++) sum[r].x += a[r * K + i] * x, sum[r].y += a[r * K + i] * y;
-    }
+        for (int i = 0; i < K; i++) sum[r].x += a[r * K + i] * b[i].x, sum[r].y += a[r * K + i] * b[i].y;
 }
 
 /* The products of a batch from the begin-th on, to the row or to the group's rest. */
-template <int R, int K, int TEAM, typename Row, typename Two>
-FE_BODY void add_run(Row *w, const Two *B, int begin, int n_product, int n, int group, int column)
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void add_run(Row *w, const double2 *B, int begin, int n_product, int n, int group, int column)
 {
     const int p = fe_first_column(w->start, n + 1, begin + 1) - 1, skip = begin - w->start[p];
     cursor now = cursor_at(w->has, p, skip);
     bool is_rest = skip > 0;
-    double2 sum[R] = {};
-    Two b[K];
+    double2 sum[R] = {}, b[K];
     load<K>(w, B, now, column, b);
     if (is_rest && column == 0) w->rest_of[group] = p;
     for (int left = n_product; left > 0; left--) {
         cursor next = now;
-        Two then[K] = {};
+        double2 then[K] = {};
         if (left > 1) {
             advance(w->has, &next);
             load<K>(w, B, next, column, then);
@@ -283,8 +264,8 @@ FE_BODY void add_run(Row *w, const Two *B, int begin, int n_product, int n, int 
 
 /* Adds the batch to the row. Of a block of C whose products are in several runs, the first run adds to the
  * row, and the others leave their rests, which are then added in the order of the runs. */
-template <int R, int K, int TEAM, typename Row, typename Two>
-FE_BODY void add_batch(Row *w, const Two *B, int n, int member)
+template <int R, int K, int TEAM, typename Row>
+FE_BODY void add_batch(Row *w, const double2 *B, int n, int member)
 {
     enum { GROUPS = TEAM / 3 };
     const int group = member / 3, column = member % 3, total = w->start[n],
@@ -310,11 +291,10 @@ FE_BODY int diagonal_place(const fe_sparse &C, int row)
     return first + fe_first_column(C.column + first, C.first[row + 1] - first, row);
 }
 
-/* C = A P, in pairs of columns; or, LAST, the upper triangle of C = R (A P): a team of threads takes the
- * chunk blockIdx.y of a row of C. b: B's numbers, in pairs of columns. */
-template <int R, int K, int TEAM, int TEAMS, bool LAST, typename Two>
-__global__ void __launch_bounds__(TEAM *TEAMS)
-    product_values(fe_sparse A, fe_sparse B, const Two *b, fe_sparse C)
+/* C = A P; or, LAST, the upper triangle of C = R (A P): a team of threads takes the chunk blockIdx.y of a row
+ * of C. P and A P are by pairs of columns. */
+template <int R, int K, int TEAM, int TEAMS, bool LAST>
+__global__ void __launch_bounds__(TEAM *TEAMS) product_values(fe_sparse A, fe_sparse B, fe_sparse C)
 {
     enum { CHUNK = product_row<R, K, TEAM>::CHUNK };
     __shared__ product_row<R, K, TEAM> rows[TEAMS];
@@ -330,8 +310,8 @@ __global__ void __launch_bounds__(TEAM *TEAMS)
     for (int t = member; t < n * 3 * R; t += TEAM) sum[t] = make_double2(0.0, 0.0);
     for (int k0 = begin; k0 < end; k0 += WARP) {
         WAIT(TEAM);
-        open_batch<R, K, TEAM, LAST>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
-        add_batch<R, K, TEAM>(w, b, n, member);
+        open_batch<R, K, TEAM>(w, A, B, k0, end - k0 < WARP ? end - k0 : WARP, n, member);
+        add_batch<R, K, TEAM>(w, (const double2 *)B.value, n, member);
     }
     WAIT(TEAM);
     double2 *const out = (double2 *)C.value + (size_t)from * (3 * R);
@@ -362,14 +342,14 @@ __global__ void __launch_bounds__(THREADS) mirror(fe_sparse C)
 }
 
 /* longest: blocks of a row of C that are computed, at most */
-template <int R, int K, int TEAM, int TEAMS, bool LAST, typename Two>
-static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const Two *b,
-                             const fe_sparse *C, int longest)
+template <int R, int K, int TEAM, int TEAMS, bool LAST>
+static fe_status fill_values(fe_device *d, const fe_sparse *A, const fe_sparse *B, const fe_sparse *C,
+                             int longest)
 {
     const int chunk = product_row<R, K, TEAM>::CHUNK;
     const dim3 grid(fe_grid((size_t)A->n_row, TEAMS), fe_grid((size_t)longest, chunk));
     if (A->n_row == 0 || longest == 0) return FE_OK;
-    product_values<R, K, TEAM, TEAMS, LAST><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, b, *C);
+    product_values<R, K, TEAM, TEAMS, LAST><<<grid, TEAM * TEAMS, 0, fe_cuda_stream(d)>>>(*A, *B, *C);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
@@ -402,14 +382,14 @@ static fe_status open_columns(fe_scratch *s, const fe_sparse *A, const fe_sparse
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
                                  fe_sparse *AP)
 {
-    const float2 *const p = (const float2 *)P->single;
     int longest;
     *AP = {A->n_row, P->n_column, A->rows, P->columns};
+    AP->paired = 1;
     FE_TRY(open_columns(s, A, P, k->shared ? ALL : FROM_FIRST, k->shared ? k : NULL, AP, &longest));
     fe_sparse own = *AP;
     own.n_row = A->n_row;
-    if (A->rows == 3) return fill_values<3, 3, WARP, 2, false>(s->d, A, P, p, &own, longest);
-    return fill_values<6, 6, 2 * WARP, 1, false>(s->d, A, P, p, &own, longest);
+    if (A->rows == 3) return fill_values<3, 3, WARP, 2, false>(s->d, A, P, &own, longest);
+    return fill_values<6, 6, 2 * WARP, 1, false>(s->d, A, P, &own, longest);
 }
 
 /* Rows of C, of which `upper` has the columns from the diagonal on: where row i has column j beyond it, row j
@@ -462,16 +442,15 @@ fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *R, co
                                            fe_sparse *C)
 {
     fe_device *d = s->d;
-    const double2 *const ap = (const double2 *)AP->value;
     fe_sparse upper = {R->n_row, AP->n_column}; /* without values */
     int longest;
     *C = {R->n_row, AP->n_column, 6, 6};
     FE_TRY(open_columns(s, R, AP, FROM_DIAGONAL, NULL, &upper, &longest));
     FE_TRY(open_whole(s, &upper, C));
     if (R->columns == 3)
-        FE_TRY((fill_values<6, 3, 2 * WARP, 1, true>(d, R, AP, ap, C, longest)));
+        FE_TRY((fill_values<6, 3, 2 * WARP, 1, true>(d, R, AP, C, longest)));
     else
-        FE_TRY((fill_values<6, 6, 2 * WARP, 1, true>(d, R, AP, ap, C, longest)));
+        FE_TRY((fill_values<6, 6, 2 * WARP, 1, true>(d, R, AP, C, longest)));
     FE_LAUNCH(d, (size_t)C->n_row * WARP, THREADS, mirror, *C);
     return FE_OK;
 }
@@ -501,7 +480,7 @@ fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *P, fe_sparse 
     uint64_t *key;
     int *place, *row_of;
     *R = {P->n_column, P->n_row, P->columns, P->rows};
-    R->single = P->single;
+    R->value = P->value;
     FE_TRY(fe_scratch_take(s, (size_t)R->n_row + 1, &R->first));
     FE_TRY(d->ops->memory.zero(d, ((size_t)R->n_row + 1) * sizeof *R->first, R->first));
     FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &R->column));

@@ -16,16 +16,13 @@ typedef struct fe_sparse {
     int *first;          /* [n_row + 1] */
     int *column;         /* [first[n_row]] ascending in each row */
     double *value;       /* [first[n_row]][rows][columns] */
-    float *single;       /* NULL; or what stands for value, in single precision: [first[n_row]]
-                          * [fe_single_size], with numbers at fe_single_place (P on the device) */
-    int *place;          /* NULL; or block k is the transpose of block place[k] of single (R on the device) */
+    int paired; /* value is [first[n_row]][columns / 2][rows][2], by pairs of columns (on the device) */
+    int *place; /* NULL; or block k is the transpose of block place[k] of value, by pairs of columns
+                 * (on the device) */
 } fe_sparse;
 
-/* Blocks of `rows` × 6 numbers in single precision are stored by pairs of neighbouring columns, and a pair's
- * numbers by rows: what two columns of a product need is side by side, from a multiple of 16 bytes on. */
-FE_BOTH int fe_single_pair(int rows) { return (2 * rows + 3) / 4 * 4; }
-FE_BOTH int fe_single_size(int rows) { return 3 * fe_single_pair(rows); }
-FE_BOTH int fe_single_place(int rows, int r, int c) { return c / 2 * fe_single_pair(rows) + 2 * r + c % 2; }
+/* Where a number of such a block is. A product finds what two of its columns need side by side in memory. */
+FE_BOTH int fe_pair_place(int rows, int r, int c) { return (c / 2 * rows + r) * 2 + c % 2; }
 
 /* Zeroed memory like fe_allocate's, but all threads touch it first: for large arrays. */
 fe_status fe_allocate_large(size_t count, size_t size, int threads, const char *what, void **out);
