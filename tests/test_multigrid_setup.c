@@ -456,7 +456,7 @@ static void need_gpus(int n)
 
 static void steps_agree(void **state)
 {
-    static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1}, pairs = {2, 1, 1};
+    static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1}, pairs = {2, 1, 0};
     (void)state;
     need_gpus(1);
     check_all(ON_GPU, 0, 1, 0);
