@@ -50,8 +50,8 @@ FE_BOTH void fe_complete_diagonal(const uint8_t absent[6], double *D)
 }
 
 /* Column c of one block of a row of P = (I - 3 / (2 lambda) D^-1 A) T: D^-1 [block][block] of the row's node,
- * AT [block] the column of A T, and T the node's own block where this column is its aggregate, else NULL. P
- * [block] has a distance of `step`. The factor 3 / 2: measured, HISTORY.md. */
+ * AT [block] the column of A T, and T the node's own block where this column is its aggregate, else NULL.
+ * P [block]: its numbers are `step` apart. The factor 3 / 2: measured, HISTORY.md. */
 FE_BOTH void fe_smooth_column(int block, const double *inverse, double lambda, const double *AT,
                               const double *T, int c, int step, double *P)
 {

@@ -157,10 +157,9 @@ fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
 fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A);
 /* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
 fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
-/* A P of this set-up's level, in scratch memory. Where ranks share the level with room for the rows of
- * ghosts; otherwise a row has only what the upper half of R (A P) needs: the columns from the first one of
- * P's row on. Blocks are by pairs of columns, [3][rows][2]. FE_OUT_OF_MEMORY where a row has more than
- * FE_ROW_SLOTS columns. */
+/* A P of this set-up's level, by pairs of columns, in scratch memory. Where ranks share the level it has room
+ * for the rows of ghosts. Elsewhere a row has only what the upper half of R (A P) needs: the columns from the
+ * first one of P's row on. FE_OUT_OF_MEMORY where a row has more than FE_ROW_SLOTS columns. */
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
                                  fe_sparse *AP);
 /* C = R (A P), whose first n_row columns are symmetric: half of them is computed. Columns beyond are of other
