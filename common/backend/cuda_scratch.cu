@@ -5,6 +5,14 @@
 
 enum { ALIGNMENT = 256 };
 
+static void push_chunk(fe_scratch *s, void *memory, size_t bytes, bool lent)
+{
+    s->chunk[s->n_chunk].memory = (char *)memory;
+    s->chunk[s->n_chunk].bytes = bytes;
+    s->chunk[s->n_chunk].lent = lent;
+    s->chunk[s->n_chunk++].used = 0;
+}
+
 static fe_status add_chunk(fe_scratch *s, size_t bytes)
 {
     if (s->n_chunk == FE_MOST_CHUNKS)
@@ -12,10 +20,7 @@ static fe_status add_chunk(fe_scratch *s, size_t bytes)
                        s->n_chunk);
     void *memory;
     FE_TRY(fe_device_reserve(s->d, bytes + ALIGNMENT, 1, "set-up on the device", &memory));
-    s->chunk[s->n_chunk].memory = (char *)memory;
-    s->chunk[s->n_chunk].bytes = bytes;
-    s->chunk[s->n_chunk].lent = false;
-    s->chunk[s->n_chunk++].used = 0;
+    push_chunk(s, memory, bytes, false);
     return FE_OK;
 }
 
@@ -54,11 +59,8 @@ fe_status fe_scratch_bytes(fe_scratch *s, size_t bytes, void **memory)
 void fe_scratch_lend(fe_scratch *s, void *memory, size_t bytes)
 {
     const size_t left = s->chunk[s->n_chunk - 1].bytes - s->chunk[s->n_chunk - 1].used;
-    if (s->n_chunk == FE_MOST_CHUNKS || bytes <= left) return;
-    s->chunk[s->n_chunk].memory = (char *)memory;
-    s->chunk[s->n_chunk].bytes = bytes / ALIGNMENT * ALIGNMENT;
-    s->chunk[s->n_chunk].lent = true;
-    s->chunk[s->n_chunk++].used = 0;
+    if (s->n_chunk < FE_MOST_CHUNKS && bytes > left)
+        push_chunk(s, memory, bytes / ALIGNMENT * ALIGNMENT, true);
 }
 
 fe_scratch_mark fe_scratch_now(const fe_scratch *s)
