@@ -19,9 +19,12 @@ if [ "$1" = --one ]; then
     *' '*) set -- "$program" "${2#* }" ;;
     *) set -- "$program" ;;
     esac
-    CMOCKA_MESSAGE_OUTPUT=TAP ${LIMIT:+timeout "$LIMIT"} "$@" >"$log" 2>&1
+    CMOCKA_MESSAGE_OUTPUT=TAP ${LIMIT:+timeout -k 10 "$LIMIT"} "$@" >"$log" 2>&1
     code=$?
-    [ $code -ne 124 ] || echo "$said_as: ended after its limit of $LIMIT s"
+    case $code in
+    124) echo "$said_as: ended after its limit of $LIMIT s" ;;
+    137) echo "$said_as: killed${LIMIT:+ after its limit of $LIMIT s, or} for want of memory" ;;
+    esac
     skips=$(grep -c '# SKIP' "$log")
     oks=$(grep '^ok ' "$log" | grep -vc '# SKIP')
     fails=$(grep '^not ok ' "$log" | grep -vc '# SKIP')

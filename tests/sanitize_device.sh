@@ -17,7 +17,8 @@ if [ "${1:-}" = --one ]; then
     cd "$FE_SANITIZE_WORK" || exit 1
     [ $(($(date +%s) - FE_SANITIZE_BEGIN)) -lt "$LIMIT" ] || { echo "skip $tool $name: no time is left"; exit 0; }
     start=$(date +%s)
-    timeout "$ONE" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/solve" p.json --backend cuda \
+    # By KILL, and all of it: after TERM the tool ends, and a solve under it would go on and hold the GPU.
+    timeout -s KILL "$ONE" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/solve" p.json --backend cuda \
         --result "$tool-$name.json" "$@" >"log-$tool-$name" 2>&1
     code=$?
     took=$(($(date +%s) - start))

@@ -36,11 +36,11 @@ launch() {
     scene=$1 fault=$2
     shift 2
     if shares_gpu "$scene"; then
-        FAULT=$fault TMPDIR=$PWD timeout 90 mpirun -q -n 2 sh "$work/rank" "$@"
+        FAULT=$fault TMPDIR=$PWD timeout -k 10 90 mpirun -q -n 2 sh "$work/rank" "$@"
     elif has_ranks "$scene"; then
-        FE_DEVICE_FAULT=$fault timeout 60 "$@" --ranks 2
+        FE_DEVICE_FAULT=$fault timeout -k 10 60 "$@" --ranks 2
     else
-        FE_DEVICE_FAULT=$fault timeout 60 "$@"
+        FE_DEVICE_FAULT=$fault timeout -k 10 60 "$@"
     fi
 }
 # What the program said, without what mpirun adds.
