@@ -295,6 +295,38 @@ static void test_scaling_tells_meshes_apart(void **state)
     free(figure);
 }
 
+/* Times of one number of ranks by two transports are not mixed, neither in the table nor in the figure. */
+static void test_scaling_refuses_two_transports(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"strong-1x1x1-threads-box4x4x4", "strong-1x2x2-nccl-box4x4x4",
+                                        "strong-1x2x2-peer-box4x4x4"};
+    static const char *const programs[] = {"bench/scaling.awk",
+                                           "-v backend=host -f plots/scaling.awk variants/variants.def"};
+    for (int n = 2; n <= 3; n++) { /* one transport, then both */
+        char path[FOLDER_LENGTH + 16];
+        snprintf(path, sizeof path, "%s/scaling.csv", test_folder);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fe_row_write_header(file);
+        for (int i = 0; i < n; i++) {
+            fe_row row = some_row();
+            row.ranks = i ? 4 : 1, row.variant = "a", row.operation = "gmres_cgs2", row.mesh = cases[i];
+            row.seconds = (fe_statistics){9, 1e-3, 1e-3, 1e-3, 1e-3};
+            fe_row_write(file, &row);
+        }
+        fclose(file);
+        for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+            char *said = read_success("LC_ALL=C awk %s%s '%s' 2>&1; echo \"code $?\"", i ? "" : "-f ",
+                                      programs[i], path);
+            assert_holds(said, n == 2 ? "code 0" : "code 1");
+            if (n == 3)
+                assert_holds(said, "scaling.csv: strong-1x2x2-peer-box4x4x4 has 4 ranks as 1x2x2-nccl, too");
+            free(said);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_table_has_all_meshes),
         cmocka_unit_test(test_scaling_table_compares_with_one_rank),
         cmocka_unit_test(test_scaling_tells_meshes_apart),
+        cmocka_unit_test(test_scaling_refuses_two_transports),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
 }
