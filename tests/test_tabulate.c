@@ -193,13 +193,20 @@ typedef struct scaling_row {
     double median, low, high, bytes;
 } scaling_row;
 
-static char *scaling_table(const scaling_row *rows, size_t n)
+/* An empty scaling.csv for rows, and its path. */
+static FILE *open_scaling(char path[FOLDER_LENGTH + 16])
 {
-    char path[FOLDER_LENGTH + 16];
-    snprintf(path, sizeof path, "%s/scaling.csv", test_folder);
+    snprintf(path, FOLDER_LENGTH + 16, "%s/scaling.csv", test_folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fe_row_write_header(file);
+    return file;
+}
+
+static char *scaling_table(const scaling_row *rows, size_t n)
+{
+    char path[FOLDER_LENGTH + 16];
+    FILE *file = open_scaling(path);
     for (size_t i = 0; i < n; i++) {
         fe_row row = some_row();
         row.ranks = rows[i].ranks, row.variant = rows[i].variant, row.operation = rows[i].operation;
@@ -262,10 +269,7 @@ static void test_scaling_tells_meshes_apart(void **state)
                 {"bracket_tet4_coarse-refined1", 7000, 5e-3, 4e-3},
                 {"box4x4x4", 375, 3e-3, 2e-3}};
     char path[FOLDER_LENGTH + 16], mesh[96];
-    snprintf(path, sizeof path, "%s/scaling.csv", test_folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fe_row_write_header(file);
+    FILE *file = open_scaling(path);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int ranks = 1; ranks <= 2; ranks++) {
             fe_row row = some_row();
@@ -305,10 +309,7 @@ static void test_scaling_refuses_two_transports(void **state)
                                            "-v backend=host -f plots/scaling.awk variants/variants.def"};
     for (int n = 2; n <= 3; n++) { /* one transport, then both */
         char path[FOLDER_LENGTH + 16];
-        snprintf(path, sizeof path, "%s/scaling.csv", test_folder);
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fe_row_write_header(file);
+        FILE *file = open_scaling(path);
         for (int i = 0; i < n; i++) {
             fe_row row = some_row();
             row.ranks = i ? 4 : 1, row.variant = "a", row.operation = "gmres_cgs2", row.mesh = cases[i];
