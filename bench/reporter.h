@@ -120,8 +120,7 @@ class reporter : public benchmark::BenchmarkReporter
         if (samples && !seconds.empty())
             fe_row_write_samples(samples, &row, (int)seconds.size(), seconds.data());
         row.seconds = fe_statistics_of((int)seconds.size(), seconds.data());
-        if (rows) fe_row_write(rows, &row);
-        if ((rows && std::fflush(rows)) || (samples && std::fflush(samples))) {
+        if ((rows && fe_row_write(rows, &row)) || (samples && std::fflush(samples))) {
             if (!reason) reason = errno;
         }
         if (table) print(p, row);

@@ -52,14 +52,6 @@ static fe_status time_calls(bench *b, timed_call call, int argument, int calls, 
     return largest(b, seconds);
 }
 
-/* A row stands in its file when the next operation begins: a run that is killed keeps it. */
-static void keep_row(FILE *rows, const fe_row *row)
-{
-    if (!rows) return;
-    fe_row_write(rows, row);
-    fflush(rows);
-}
-
 /* A row of rank 0's. `steps`: what one call counts for. */
 static fe_status measure(bench *b, const char *operation, timed_call call, int argument, int steps)
 {
@@ -77,7 +69,7 @@ static fe_status measure(bench *b, const char *operation, timed_call call, int a
     b->row.operation = operation, b->row.calls = calls;
     b->row.seconds = fe_statistics_of(a->repetitions, sample);
     if (b->comm->rank) return FE_OK;
-    keep_row(b->task->rows, &b->row);
+    if (b->task->rows) fe_row_write(b->task->rows, &b->row);
     const fe_statistics *s = &b->row.seconds;
     printf("%-18s %-22s %12.3f %10.3f … %9.3f %10.1f %10.2f\n", b->row.variant, operation, 1e6 * s->median,
            1e6 * s->low, 1e6 * s->high, 1e-6 * (double)b->row.n_dof / s->median,
@@ -92,7 +84,7 @@ static fe_status give_up(bench *b, const char *operation, const char *status)
     fe_row row = b->row;
     row.status = status, row.operation = operation, row.seconds = (fe_statistics){0};
     if (b->comm->rank) return FE_OK;
-    keep_row(b->task->rows, &row);
+    if (b->task->rows) fe_row_write(b->task->rows, &row);
     fprintf(stderr, "scaling: %s: %s: %s: error %.3e\n", row.variant, operation, status, row.error);
     return FE_OK;
 }

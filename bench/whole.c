@@ -120,7 +120,6 @@ void whole_row_write(FILE *file, whole_row *r, const char *operation, int n, dou
         else
             fputs(",,", file);
         fe_row_write(file, &r->row);
-        fflush(file);
     }
     const fe_statistics *s = &r->row.seconds;
     if (ok)

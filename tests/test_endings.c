@@ -1,5 +1,5 @@
 /* `solve` where a run ends early: limit loads, signals and full disks keep the accepted steps, and what went
- * wrong is said. All meshes have a few elements. */
+ * wrong is said; `scaling` keeps its rows. All meshes have a few elements. */
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/result.h"
@@ -123,15 +123,20 @@ static void no_convergence_keeps_steps(void **state)
     json_decref(result_load_checked("r.json", "not_converged", 0));
 }
 
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++) n++;
+    return n;
+}
+
 /* Lines of the last program's output: two of a heading (of several ranks three), one a load step, and the
  * summary. */
 static size_t count_lines(void)
 {
     static char text[1 << 18];
-    size_t n = 0;
     read_into("out", sizeof text, text);
-    for (const char *c = text; *c; c++) n += *c == '\n';
-    return n;
+    return count(text, "\n");
 }
 
 /* Sends a signal once the result shows n steps; the file must be complete whenever it is there. */
@@ -172,6 +177,25 @@ static void interruption_keeps_steps(void **state)
     assert_int_equal(interrupt(endless, SIGINT, 0), 130);
     child_assert_said(endless, "solve", PARTS("interrupted in load step 1"));
     json_decref(result_load_checked("r.json", "interrupted", 0));
+}
+
+/* A killed run keeps the rows of all operations that it has shown. */
+static void killed_scaling_keeps_rows(void **state)
+{
+    (void)state;
+    enum { SHOWN = 5 };
+    char out[1 << 14] = "";
+    const pid_t child = child_start("scaling --threads 1 --dofs 3000 --rows rows.csv");
+    for (int i = 0; i < PATIENCE * 6000 && count(out, " …") < SHOWN; i++, usleep(5000))
+        read_into("out", sizeof out, out);
+    kill(child, SIGKILL);
+    assert_int_equal(child_finish(child), -SIGKILL); /* it was not at its end */
+    read_into("out", sizeof out, out);
+    char *rows = read_file("rows.csv", NULL);
+    const size_t shown = count(out, " …"), kept = count(rows, ",ok\n");
+    assert_true(shown >= SHOWN);
+    if (kept < shown) fail_msg("%zu of %zu rows were kept:\n%s", kept, shown, rows);
+    free(rows);
 }
 
 /* What is known stands in the output before the first step ends, and a linear solve that takes long says
@@ -262,10 +286,11 @@ static void full_disk(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limit_load_keeps_steps),   cmocka_unit_test(limit_load_is_no_matter_of_steps),
-        cmocka_unit_test(tolerance_out_of_reach),   cmocka_unit_test(no_convergence_keeps_steps),
-        cmocka_unit_test(interruption_keeps_steps), cmocka_unit_test(long_solves_speak),
-        cmocka_unit_test(large_strains_are_said),   cmocka_unit_test(full_disk),
+        cmocka_unit_test(limit_load_keeps_steps),    cmocka_unit_test(limit_load_is_no_matter_of_steps),
+        cmocka_unit_test(tolerance_out_of_reach),    cmocka_unit_test(no_convergence_keeps_steps),
+        cmocka_unit_test(interruption_keeps_steps),  cmocka_unit_test(long_solves_speak),
+        cmocka_unit_test(large_strains_are_said),    cmocka_unit_test(full_disk),
+        cmocka_unit_test(killed_scaling_keeps_rows),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);

@@ -1,10 +1,6 @@
 /* The programs that a sweep runs, kernels and scaling: their cases, energies, and what they refuse. */
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/variant.h"
 #include "tests/common.h"
@@ -150,42 +146,6 @@ static void test_ranks_share_a_mesh(void **state)
     free(rows);
 }
 
-/* A run that is killed keeps the rows of all operations that it has shown. */
-static void test_killed_run_keeps_its_rows(void **state)
-{
-    (void)state;
-    enum { SHOWN = 5 };
-    char path[FOLDER_LENGTH + 16], command[2 * FOLDER_LENGTH + 128], line[256];
-    skip_without("scaling", "rows of a killed run");
-    snprintf(path, sizeof path, "%s/killed.csv", test_folder);
-    snprintf(command, sizeof command, "exec %s/scaling --threads 1 --dofs 3000 --rows '%s'", build_folder(),
-             path);
-    int ends[2], shown = 0;
-    assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
-    assert_return_code(child, errno);
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    FILE *said = fdopen(ends[0], "r");
-    assert_non_null(said);
-    while (shown < SHOWN && fgets(line, sizeof line, said)) shown += strstr(line, " …") != NULL;
-    kill(child, SIGKILL);
-    int how;
-    assert_int_equal(waitpid(child, &how, 0), child);
-    fclose(said);
-    assert_int_equal(shown, SHOWN);
-    assert_true(WIFSIGNALED(how)); /* it was not at its end */
-    char *rows = read_file(path, NULL);
-    int kept = 0;
-    for (const char *at = rows; (at = strstr(at, ",ok\n")); at++) kept++;
-    if (kept < SHOWN) fail_msg("%d of %d rows were kept:\n%s", kept, SHOWN, rows);
-    free(rows);
-}
-
 /* If a row cannot be written, the run fails; the row is not silently lost. */
 static void test_full_disk_is_reported(void **state)
 {
@@ -207,7 +167,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases_pass_the_check),   cmocka_unit_test(test_energy_is_measured_or_named),
         cmocka_unit_test(test_bad_meshes_are_refused), cmocka_unit_test(test_ranks_share_a_mesh),
-        cmocka_unit_test(test_full_disk_is_reported),  cmocka_unit_test(test_killed_run_keeps_its_rows),
+        cmocka_unit_test(test_full_disk_is_reported),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, folder_open, folder_close);

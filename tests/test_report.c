@@ -49,7 +49,7 @@ typedef struct cells {
 } cells;
 
 /* The cells of a header or a row. */
-static void split(cells *c, void (*write)(FILE *, const fe_row *), const fe_row *row)
+static void split(cells *c, int (*write)(FILE *, const fe_row *), const fe_row *row)
 {
     FILE *file = fmemopen(c->text, sizeof c->text, "w");
     assert_non_null(file);

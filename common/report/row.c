@@ -43,7 +43,7 @@ void fe_row_write_header(FILE *file)
           file);
 }
 
-void fe_row_write(FILE *file, const fe_row *r)
+int fe_row_write(FILE *file, const fe_row *r)
 {
     fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,", FE_ROW_SCHEMA, fe_commit(), r->machine, r->backend,
             r->device, r->ranks, r->threads, r->variant, r->element, r->mesh, r->order);
@@ -82,6 +82,7 @@ void fe_row_write(FILE *file, const fe_row *r)
     if (!strcmp(r->status, "ok") && r->nj_per_dof > 0.0) fprintf(file, "%.4g", r->nj_per_dof);
     fprintf(file, ",%s,%s,%s,%s\n", r->numbering ? r->numbering : r->order,
             r->precision ? r->precision : "double", r->hardening ? r->hardening : "linear", r->status);
+    return fflush(file);
 }
 
 void fe_row_write_samples_header(FILE *file)

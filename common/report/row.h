@@ -52,8 +52,10 @@ typedef struct fe_row {
 } fe_row;
 
 void fe_row_write_header(FILE *file);
-/* A row whose status is not ok holds no times, and one whose case was never resident (bytes 0) no sizes. */
-void fe_row_write(FILE *file, const fe_row *row);
+/* A row whose status is not ok holds no times, and one whose case was never resident (bytes 0) no sizes. It
+ * stands in the file when this returns, so a run that is killed keeps it. 0, or EOF where it could not be
+ * written, with errno. */
+int fe_row_write(FILE *file, const fe_row *row);
 
 /* The n samples behind a row, in the order in which they were taken: one line, seconds between blanks. */
 void fe_row_write_samples_header(FILE *file);
