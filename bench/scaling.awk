@@ -3,12 +3,10 @@
 # For each backend, element, kind and size: one line per variant and operation, with the time on each number of
 # ranks, its ratio to one rank, and the cost of communication on the largest number of ranks; then the exchange of
 # ghosts and sums alone. The interval of a ratio follows from those of both times. results/README.md defines all
-# numbers. Two ways to have a number of ranks, as two transports, are refused: each needs a file of its own.
+# numbers. results/scaling_case.awk is loaded first.
 BEGIN { FS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
-# The mesh of a case strong-1x1x2-threads-box14x14x14 or strong-1x1x2-threads-irregular, whose name may have hyphens.
-function mesh_of(text) { sub(/^[^-]*-[^-]*-[^-]*-/, "", text); return text }
 function note(list, value,    i) { # appends a value to a list unless it is there
     for (i = 1; i <= count[list]; i++) if (item[list, i] == value) return
     item[list, ++count[list]] = value
@@ -24,11 +22,7 @@ function note(list, value,    i) { # appends a value to a list unless it is ther
     machine = get("machine"); note("commits", get("commit"))
     note("groups", group)
     note(group SUBSEP "ranks", ranks)
-    if ((group, ranks) in by && part[2] "-" part[3] != grid[group, ranks] "-" by[group, ranks]) {
-        printf "%s: %s has %s ranks as %s-%s, too: each needs a file of its own\n", FILENAME, get("case"), ranks, grid[group, ranks], \
-            by[group, ranks] >"/dev/stderr"
-        failed = 1; exit 1
-    }
+    one_way(group, get("case"), ranks)
     dof[group, ranks] = get("n_dof"); grid[group, ranks] = part[2]; by[group, ranks] = part[3]
     about[group] = get("device") (get("backend") == "host" ? ", " get("threads") (get("threads") > 1 ? " threads" : " thread") " per rank" : "") \
         ", " get("order") " order, "

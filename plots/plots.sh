@@ -62,7 +62,8 @@ for folder in "$@"; do
             [ ! -s "$work/data.gp" ] || draw "$folder" breakdown $backend
         fi
         [ -f "$folder/scaling.csv" ] || continue
-        awk -v backend=$backend -f plots/scaling.awk variants/variants.def "$folder/scaling.csv" >"$work/data.gp"
+        awk -v backend=$backend -f results/scaling_case.awk -f plots/scaling.awk variants/variants.def \
+            "$folder/scaling.csv" >"$work/data.gp"
         [ ! -s "$work/data.gp" ] || draw "$folder" scaling $backend # where there are several numbers of ranks
     done
 done

@@ -1,16 +1,14 @@
 # What scaling.gp draws of one backend, as a gnuplot script; nothing where no panel has two numbers of ranks.
-#   awk -v backend=host -f plots/scaling.awk variants/variants.def scaling.csv
+#   awk -v backend=host -f results/scaling_case.awk -f plots/scaling.awk variants/variants.def scaling.csv
 # A panel is an element and a column: strong scaling of one mesh, or weak scaling of one mesh for each rank. A point is
 # the time of an iteration of GMRES on one rank over that on several, with the interval that follows from those of both; for the
-# first of these orthogonalizations that was measured. Two ways to have a number of ranks are refused, as by bench/scaling.awk.
+# first of these orthogonalizations that was measured.
 BEGIN { FS = ","; n_way = split("gmres_dcgs2_graph gmres_dcgs2 gmres_cgs2", way, " ") }
 FNR == 1 { file++ }
 file == 1 && /^FE_VARIANT\(/ { sub(/^FE_VARIANT\(/, ""); sub(/\).*/, ""); know($0) }
 file == 1 { next }
 FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 function get(name) { return $(column[name]) }
-# The mesh of a case strong-1x1x2-threads-box14x14x14 or strong-1x1x2-threads-irregular, whose name may have hyphens.
-function mesh_of(text) { sub(/^[^-]*-[^-]*-[^-]*-/, "", text); return text }
 function know(variant) { if (!(variant in place)) { place[variant] = ++n_variant; name[n_variant] = variant } }
 get("backend") == backend && get("status") == "ok" {
     op = get("operation")
@@ -30,12 +28,7 @@ get("backend") == backend && get("status") == "ok" {
         at = part[1] SUBSEP mesh SUBSEP nth[e, mesh, get("n_dof")]
         shape[at] = mesh ", "
     }
-    way_of = part[2] "-" part[3]
-    if ((at, e, ranks) in made && made[at, e, ranks] != way_of) {
-        printf "%s: %s has %d ranks as %s, too: each needs a file of its own\n", FILENAME, get("case"), ranks, made[at, e, ranks] >"/dev/stderr"
-        failed = 1; exit 1
-    }
-    made[at, e, ranks] = way_of
+    one_way(at SUBSEP e, get("case"), ranks)
     if (!((at, e) in dof) || ranks < least_ranks[at, e]) { dof[at, e] = get("n_dof") / (part[1] == "weak" ? ranks : 1); least_ranks[at, e] = ranks }
     if (!(at in size) || dof[at, e] < size[at]) size[at] = dof[at, e]
     if (ranks == 1) { one[op, at, get("element"), get("variant")] = get("median_s") " " get("ci95_low_s") " " get("ci95_high_s") }

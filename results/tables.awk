@@ -111,13 +111,11 @@ file == "scaling.csv" {
     if (get("status") != "ok") next
     split(get("case"), part, "-")
     d = part[1] == "weak" ? sprintf("%d", get("n_dof") / get("ranks") + 0.5) : get("n_dof")
-    box = get("case"); sub(/^[^-]*-[^-]*-[^-]*-/, "", box) # of weak boxes the cells of all ranks: told apart by the cells of one rank
+    box = mesh_of(get("case")) # of weak boxes the cells of all ranks: told apart by the cells of one rank
     if (part[1] == "weak") { split(part[2], grid, "x"); sub(/^box/, "", box); split(box, side, "x"); box = side[1] / grid[1] "x" side[2] / grid[2] "x" side[3] / grid[3] }
     s = run SUBSEP get("element") SUBSEP part[1] SUBSEP box SUBSEP (part[1] == "weak" ? "" : d)
     if (!(s in n_ranks)) { scene[++n_scene] = s; scene_dof[s] = d }
-    way = part[2] "-" part[3]
-    if ((s, get("ranks")) in way_to && way_to[s, get("ranks")] != way) fault(FILENAME ": " get("case") " has " get("ranks") " ranks as " way_to[s, get("ranks")] ", too")
-    way_to[s, get("ranks")] = way
+    one_way(s, get("case"), get("ranks"))
     span("rank_dof" s, get("n_dof") / get("ranks") / 1e6)
     if (!((s, get("ranks")) in has_ranks)) { has_ranks[s, get("ranks")] = 1; ranks[s, ++n_ranks[s]] = get("ranks") }
     at = s SUBSEP get("ranks") SUBSEP get("variant") SUBSEP get("operation")

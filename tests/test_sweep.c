@@ -413,7 +413,7 @@ static void test_lost_points_on_ranks_have_rows(void **state)
     skip_without("scaling", "sweep");
     char *text = read_success(
         "%s/scaling --ranks 2 --weak --dofs 300 --variants %s --give-up killed --rows '%s/lost.csv' && "
-        "LC_ALL=C awk -f bench/scaling.awk '%s/lost.csv'",
+        "LC_ALL=C awk -f results/scaling_case.awk -f bench/scaling.awk '%s/lost.csv'",
         build_folder(), fe_variant_at(0)->name, test_folder, test_folder);
     assert_holds(text, "## hex8 on host, weak: ");
     assert_holds(text, "| `jacvec` | killed |  |  |  |\n");

@@ -193,6 +193,11 @@ typedef struct scaling_row {
     double median, low, high, bytes;
 } scaling_row;
 
+/* What awk has to load for the table and for the figure. */
+#define SCALING_TABLE "-f results/scaling_case.awk -f bench/scaling.awk"
+#define SCALING_FIGURE                                                                                       \
+    "-v backend=host -f results/scaling_case.awk -f plots/scaling.awk variants/variants.def"
+
 /* An empty scaling.csv for rows, and its path. */
 static FILE *open_scaling(char path[FOLDER_LENGTH + 16])
 {
@@ -216,7 +221,7 @@ static char *scaling_table(const scaling_row *rows, size_t n)
         fe_row_write(file, &row);
     }
     fclose(file);
-    return read_success("LC_ALL=C awk -f bench/scaling.awk '%s' 2>&1", path);
+    return read_success("LC_ALL=C awk " SCALING_TABLE " '%s' 2>&1", path);
 }
 
 /* On 4 ranks a hides a quarter of its exchange; with b the intervals with and without it overlap; c has no
@@ -280,7 +285,7 @@ static void test_scaling_tells_meshes_apart(void **state)
             fe_row_write(file, &row);
         }
     fclose(file);
-    char *table = read_success("LC_ALL=C awk -f bench/scaling.awk '%s' 2>&1", path);
+    char *table = read_success("LC_ALL=C awk " SCALING_TABLE " '%s' 2>&1", path);
     assert_holds(table, "## tet4 on host, strong: irregular, 5000 DoF in all\n");
     assert_holds(table, "| `gmres_cgs2` | 8.000 (8.000–8.000) | 4.000 (4.000–4.000) | 2.00 (2.00–2.00) |");
     assert_holds(table, "## tet4 on host, strong: irregular, 9000 DoF in all\n");
@@ -288,8 +293,7 @@ static void test_scaling_tells_meshes_apart(void **state)
     assert_holds(table, "strong: bracket_tet4_coarse-refined1, 7000 DoF in all\n");
     assert_holds(table, "strong: 375 DoF in all\n");
     free(table);
-    char *figure = read_success(
-        "LC_ALL=C awk -v backend=host -f plots/scaling.awk variants/variants.def '%s' 2>&1", path);
+    char *figure = read_success("LC_ALL=C awk " SCALING_FIGURE " '%s' 2>&1", path);
     assert_holds(figure, "kinds = 'strong strong strong strong'");
     assert_holds(figure,
                  "mesh_1 = ''\nsize_1_tet4 = 375\nmesh_2 = 'irregular, '\nsize_2_tet4 = 5000\n"
@@ -305,8 +309,7 @@ static void test_scaling_refuses_two_transports(void **state)
     (void)state;
     static const char *const cases[] = {"strong-1x1x1-threads-box4x4x4", "strong-1x2x2-nccl-box4x4x4",
                                         "strong-1x2x2-peer-box4x4x4"};
-    static const char *const programs[] = {"bench/scaling.awk",
-                                           "-v backend=host -f plots/scaling.awk variants/variants.def"};
+    static const char *const programs[] = {SCALING_TABLE, SCALING_FIGURE};
     for (int n = 2; n <= 3; n++) { /* one transport, then both */
         char path[FOLDER_LENGTH + 16];
         FILE *file = open_scaling(path);
@@ -318,8 +321,7 @@ static void test_scaling_refuses_two_transports(void **state)
         }
         fclose(file);
         for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-            char *said = read_success("LC_ALL=C awk %s%s '%s' 2>&1; echo \"code $?\"", i ? "" : "-f ",
-                                      programs[i], path);
+            char *said = read_success("LC_ALL=C awk %s '%s' 2>&1; echo \"code $?\"", programs[i], path);
             assert_holds(said, n == 2 ? "code 0" : "code 1");
             if (n == 3)
                 assert_holds(said, "scaling.csv: strong-1x2x2-peer-box4x4x4 has 4 ranks as 1x2x2-nccl, too");
