@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/solver/multigrid_ranks.h"
+#include "tests/comparison.h"
 #include "tests/hierarchy.h"
 #include "tests/staged.h"
 
@@ -20,101 +21,6 @@ typedef struct comparison {
     fe_partition partition;
     fe_team *team; /* of the host's set-up */
 } comparison;
-
-/* n numbers of `size` bytes in the memory of a device, on the host. */
-static void *download(fe_device *d, size_t n, size_t size, const void *memory)
-{
-    void *host = calloc(n * size + 1, 1);
-    if (!host || d->ops->memory.download(d, n * size, memory, host) != FE_OK) abort();
-    return host;
-}
-
-/* The same in the memory of a set-up's steps. */
-static void *copy(const fe_setup *k, size_t n, size_t size, const void *memory)
-{
-    if (k->steps != &fe_setup_host) return download(k->d, n, size, memory);
-    void *host = calloc(n * size + 1, 1);
-    if (!host) abort();
-    return memcpy(host, memory, n * size);
-}
-
-/* Not a number counts as the largest. */
-static double larger(double a, double b) { return b <= a ? a : isnan(b) ? INFINITY : b; }
-
-/* Largest difference over the largest number, of numbers in host memory, which is freed. */
-static fe_status compare_numbers(const char *what, int level, size_t n, double *p, double *q, double most)
-{
-    double error = 0.0, size = 0.0;
-    for (size_t i = 0; i < n; i++) error = larger(error, fabs(p[i] - q[i])), size = fmax(size, fabs(p[i]));
-    free(p), free(q);
-    return error <= most * size
-               ? FE_OK
-               : fe_fail(FE_FAILED, "level %d: %s differ by %.2e of the largest", level, what, error / size);
-}
-
-static fe_status compare(const char *what, int level, size_t n, const fe_setup *a, const double *x,
-                         const fe_setup *b, const double *y, double most)
-{
-    return compare_numbers(what, level, n, copy(a, n, sizeof *x, x), copy(b, n, sizeof *y, y), most);
-}
-
-static fe_status compare_ints(const char *what, int level, size_t n, size_t size, const fe_setup *a,
-                              const void *x, const fe_setup *b, const void *y)
-{
-    char *p = copy(a, n, size, x), *q = copy(b, n, size, y);
-    const int same = !memcmp(p, q, n * size);
-    free(p), free(q);
-    return same ? FE_OK : fe_fail(FE_FAILED, "level %d: %s differ", level, what);
-}
-
-static fe_status compare_counts(const char *what, int level, int a, int b)
-{
-    return a == b ? FE_OK : fe_fail(FE_FAILED, "level %d: %d and %d %s", level, a, b, what);
-}
-
-/* Values of A in the order of its blocks, row by row, in host memory. */
-static double *values_of(const fe_setup *k, const fe_sparse *A)
-{
-    const size_t n = (size_t)A->n_block, size = (size_t)(A->rows * A->columns);
-    if (!A->place && !A->paired) return copy(k, n * size, sizeof(double), A->value);
-    int *place = A->place ? copy(k, n, sizeof *place, A->place) : NULL, most = A->n_block - 1;
-    for (size_t i = 0; place && i < n; i++) most = place[i] > most ? place[i] : most;
-    double *from = copy(k, ((size_t)most + 1) * size, sizeof *from, A->value),
-           *to = calloc(n * size + 1, sizeof *to);
-    if (!to) abort();
-    for (size_t i = 0; i < n * size; i++) {
-        const int r = (int)(i % size) / A->columns, c = (int)(i % size) % A->columns;
-        const double *block = from + size * (place ? (size_t)place[i / size] : i / size);
-        to[i] = block[place ? fe_pair_place(A->columns, c, r) : fe_pair_place(A->rows, r, c)];
-    }
-    free(place), free(from);
-    return to;
-}
-
-/* A in host memory, for fe_sparse_close. */
-static fe_sparse host_copy(const fe_setup *k, const fe_sparse *A)
-{
-    fe_sparse B = *A;
-    B.first = copy(k, (size_t)A->n_row + 1, sizeof *B.first, A->first);
-    B.column = copy(k, (size_t)A->n_block, sizeof *B.column, A->column);
-    B.value = values_of(k, A);
-    B.place = NULL, B.paired = 0;
-    return B;
-}
-
-static fe_status compare_matrices(const char *what, const fe_setup *a, const fe_sparse *A, const fe_setup *b,
-                                  const fe_sparse *B)
-{
-    const int level = a->level;
-    const size_t n = (size_t)A->n_row, blocks = (size_t)A->n_block;
-    FE_TRY(compare_counts("rows", level, A->n_row, B->n_row));
-    FE_TRY(compare_counts("columns", level, A->n_column, B->n_column));
-    FE_TRY(compare_counts("blocks", level, A->n_block, B->n_block));
-    FE_TRY(compare_ints(what, level, n + 1, sizeof *A->first, a, A->first, b, B->first));
-    FE_TRY(compare_ints(what, level, blocks, sizeof *A->column, a, A->column, b, B->column));
-    return compare_numbers(what, level, blocks * (size_t)(A->rows * A->columns), values_of(a, A),
-                           values_of(b, B), 1e-11);
-}
 
 /* --- aggregates -------------------------------------------------------------------------------------- */
 
@@ -165,14 +71,14 @@ static fe_status check_aggregates(fe_setup *device, const fe_setup *host, fe_cut
 {
     const size_t n = (size_t)host->n;
     const int n_own = device->n_own;
-    int *of = copy(device, n, sizeof *of, device->of);
+    int *of = copy_out(device, n, sizeof *of, device->of);
     fe_status status = check_members(host, of, n_own, cut);
     if (status == FE_OK && abs(n_own - host->n_own) > 0.1 * host->n_own + 1)
         status = compare_counts("aggregates", host->level, host->n_own, n_own);
     if (status == FE_OK && device->steps != &fe_setup_host) {
         status = device->steps->aggregate(device, cut);
         if (status == FE_OK) status = compare_counts("aggregates", host->level, n_own, device->n_own);
-        int *again = copy(device, n, sizeof *of, device->of);
+        int *again = copy_out(device, n, sizeof *of, device->of);
         if (status == FE_OK && memcmp(of, again, n * sizeof *of))
             status = fe_fail(FE_FAILED, "level %d: other aggregates when made again", host->level);
         free(again);
@@ -275,7 +181,8 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
     FE_TRY(compare_matrices("matrices", host, &host->A, device, &device->A));
     FE_TRY(host->steps->invert_diagonal(host));
     FE_TRY(device->steps->invert_diagonal(device));
-    FE_TRY(compare("inverse blocks", level, n * b * b, host, host->inverse, device, device->inverse, 1e-9));
+    FE_TRY(compare_numbers("inverse blocks", level, n * b * b, host, host->inverse, device, device->inverse,
+                           1e-9));
     host->lambda = device->lambda = 2.5;
     FE_TRY(aggregate_both(host, device, cut));
     FE_TRY(host->steps->measure(host));
@@ -292,8 +199,8 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
     }
     const size_t n_next = (size_t)host->n_next;
     FE_TRY(compare_counts("aggregates", level, host->n_next, device->n_next));
-    FE_TRY(compare("centres", level, 3 * n_next, host, host->next_x, device, device->next_x, 1e-13));
-    FE_TRY(compare("sizes", level, n_next, host, host->next_size, device, device->next_size, 1e-12));
+    FE_TRY(compare_numbers("centres", level, 3 * n_next, host, host->next_x, device, device->next_x, 1e-13));
+    FE_TRY(compare_numbers("sizes", level, n_next, host, host->next_size, device, device->next_size, 1e-12));
     FE_TRY(compare_ints("absent modes", level, 6 * n_next, 1, host, host->next_absent, device,
                         device->next_absent));
     FE_TRY(compare_matrices("prolongators", host, &host->P, device, &device->P));
@@ -408,41 +315,43 @@ static fe_status compare_rank(void *context, fe_comm *comm, fe_device *device)
 /* Where the second set-up's vectors are, and its steps; on a GPU with little memory steps are the host's. */
 enum { ON_HOST, ON_GPU, ON_GPU_BY_HOST };
 
+typedef struct setting {
+    int where, n_rank, staged, transport; /* staged: ranks send by way of the host's memory */
+} setting;
+
 /* whole: coarser levels up to so many aggregates are whole on every rank */
-static void check_mesh(const fe_mesh *mesh, const char *group, fe_cut cut, int where, int staged, int n_rank,
-                       int transport, int whole)
+static void check_mesh(const fe_mesh *mesh, const char *group, fe_cut cut, setting s, int whole)
 {
-    comparison c = {.mesh = mesh, .group = group, .cut = cut, .staged = staged};
-    fe_ranks launch = {.n_rank = n_rank, .threads = 2, .transport = transport};
+    comparison c = {.mesh = mesh, .group = group, .cut = cut, .staged = s.staged};
+    fe_ranks launch = {.n_rank = s.n_rank, .threads = 2, .transport = s.transport};
     const int before = fe_multigrid_whole;
-    c.device = where == ON_HOST ? "host" : "cuda", c.steps = &fe_setup_host;
+    c.device = s.where == ON_HOST ? "host" : "cuda", c.steps = &fe_setup_host;
 #if FE_HAVE_CUDA
-    if (where == ON_GPU) c.steps = &fe_setup_cuda;
+    if (s.where == ON_GPU) c.steps = &fe_setup_cuda;
 #endif
-    must(fe_backend_find(staged ? "host" : c.device, &launch.backend));
-    must(fe_partition_mesh(mesh, n_rank, FE_PARTITION_BISECTION, &c.partition));
-    must(fe_team_open(n_rank, &c.team));
+    must(fe_backend_find(s.staged ? "host" : c.device, &launch.backend));
+    must(fe_partition_mesh(mesh, s.n_rank, FE_PARTITION_BISECTION, &c.partition));
+    must(fe_team_open(s.n_rank, &c.team));
     fe_multigrid_whole = whole;
     const fe_status status = fe_ranks_run(&launch, compare_rank, &c);
     fe_multigrid_whole = before;
     fe_partition_close(&c.partition);
-    if (status != FE_OK) fail_msg("%d ranks, whole up to %d aggregates: %s", n_rank, whole, fe_message());
+    if (status != FE_OK) fail_msg("%d ranks, whole up to %d aggregates: %s", s.n_rank, whole, fe_message());
     fe_team_close(c.team);
 }
 
-static void check_all(int where, int staged, int n_rank, int transport)
+static void check_all(setting s)
 {
     static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1};
-    const int whole[] = {100000, 100, 5}, n_whole = n_rank > 1 ? 3 : 1;
+    const int whole[] = {100000, 100, 5}, n_whole = s.n_rank > 1 ? 3 : 1;
     fe_mesh mesh = cube(FE_HEX8, 14);
     for (int w = 0; w < n_whole; w++) {
-        check_mesh(&mesh, NULL, cut, where, staged, n_rank, transport, whole[w]);
-        check_mesh(&mesh, NULL, small, where, staged, n_rank, transport, whole[w]);
+        check_mesh(&mesh, NULL, cut, s, whole[w]);
+        check_mesh(&mesh, NULL, small, s, whole[w]);
     }
     fe_mesh_close(&mesh);
     mesh = box(FE_TET4, 9, 7, 30, 1, 1, 5, 0.2);
-    for (int w = 0; w < n_whole; w++)
-        check_mesh(&mesh, NULL, cut, where, staged, n_rank, transport, whole[w]);
+    for (int w = 0; w < n_whole; w++) check_mesh(&mesh, NULL, cut, s, whole[w]);
     fe_mesh_close(&mesh);
 }
 
@@ -457,20 +366,21 @@ static void need_gpus(int n)
 static void steps_agree(void **state)
 {
     static const fe_cut cut = {27, 4, 1}, small = {12, 4, 1}, tiny = {5, 1, 0};
+    static const setting one_gpu = {ON_GPU, .n_rank = 1};
     (void)state;
     need_gpus(1);
-    check_all(ON_GPU, 0, 1, 0);
+    check_all(one_gpu);
     fe_mesh mesh = box(FE_HEX8, 40, 1, 1, 40, 1, 1, 0.0); /* a strip: many nodes on lines */
-    check_mesh(&mesh, NULL, small, ON_GPU, 0, 1, 0, 0);
+    check_mesh(&mesh, NULL, small, one_gpu, 0);
     fe_mesh_close(&mesh);
     mesh = cube(FE_HEX8, 12); /* rows of the next matrix of up to 185 blocks */
-    check_mesh(&mesh, NULL, tiny, ON_GPU, 0, 1, 0, 0);
+    check_mesh(&mesh, NULL, tiny, one_gpu, 0);
     fe_mesh_close(&mesh);
     static const char *const files[] = {"meshgen/bracket/bracket_hex8_coarse.msh",
                                         "meshgen/bracket/bracket_tet4_coarse.msh"};
     for (int f = 0; f < 2; f++) {
         must(fe_mesh_read(files[f], 0, &mesh));
-        check_mesh(&mesh, "mount_upper", f ? small : cut, ON_GPU, 0, 1, 0, 0);
+        check_mesh(&mesh, "mount_upper", f ? small : cut, one_gpu, 0);
         fe_mesh_close(&mesh);
     }
 }
@@ -480,8 +390,8 @@ static void steps_of_ranks_agree_on_one_gpu(void **state)
 {
     (void)state;
     need_gpus(1);
-    for (int n = 2; n <= 3; n++) check_all(ON_GPU, 1, n, 0);
-    check_all(ON_GPU_BY_HOST, 1, 2, 0);
+    for (int n = 2; n <= 3; n++) check_all((setting){ON_GPU, n, .staged = 1});
+    check_all((setting){ON_GPU_BY_HOST, 2, .staged = 1});
 }
 
 static void steps_of_ranks_agree(void **state)
@@ -490,14 +400,14 @@ static void steps_of_ranks_agree(void **state)
     need_gpus(2);
     for (int n = 2; n <= 4 && n <= fe_cuda_devices(); n++)
         for (int transport = FE_TRANSPORT_NCCL; transport < FE_N_TRANSPORT; transport++)
-            check_all(ON_GPU, 0, n, transport);
+            check_all((setting){ON_GPU, n, .transport = transport});
 }
 
 /* The same comparison of the host with itself: the test's own messages and memory. */
 static void host_agrees(void **state)
 {
     (void)state;
-    check_all(ON_HOST, 1, 2, 0);
+    check_all((setting){ON_HOST, 2, .staged = 1});
 }
 
 int main(int argc, char **argv)
