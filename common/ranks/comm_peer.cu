@@ -363,19 +363,22 @@ static fe_status enable_peers(comm_peer *p)
     return FE_OK;
 }
 
+static int has(cudaDeviceP2PAttr attribute, int from, int to)
+{
+    int value = 0;
+    if (cudaDeviceGetP2PAttribute(&value, attribute, from, to) == cudaSuccess) return value;
+    cudaGetLastError();
+    return 0;
+}
+
 extern "C" int fe_comm_peer_suits(int size)
 {
-    static const cudaDeviceP2PAttr wanted[] = {cudaDevP2PAttrAccessSupported,
-                                               cudaDevP2PAttrNativeAtomicSupported};
     if (size > MOST_RANKS || size > fe_cuda_devices()) return 0;
-    for (int t = 0; t < size * size * 2; t++) {
-        const int from = t / 2 / size, to = t / 2 % size;
-        int has = 0;
-        if (from == to) continue;
-        const cudaError_t error = cudaDeviceGetP2PAttribute(&has, wanted[t % 2], from, to);
-        if (error != cudaSuccess) cudaGetLastError();
-        if (error != cudaSuccess || !has) return 0;
-    }
+    for (int from = 0; from < size; from++)
+        for (int to = 0; to < size; to++)
+            if (from != to && !(has(cudaDevP2PAttrAccessSupported, from, to) &&
+                                has(cudaDevP2PAttrNativeAtomicSupported, from, to)))
+                return 0;
     return 1;
 }
 
