@@ -28,7 +28,7 @@ typedef struct fe_coarse_level {
     float *inverse;                   /* [n][6][6] of diagonal blocks */
     fe_sweep sweep[FE_MOST_SWEEPS];   /* [degree] */
     float *b, *x, *y, *r, *direction; /* [n][6]; y: sweeps go from x to y and back */
-    float *dense;                     /* [6 n][6 n] inverse, coarsest level only */
+    fe_dense dense;                   /* [6 n][6 n] inverse, coarsest level only */
     double *gathered;                 /* [n][6] of a whole level below a shared one: its b, to sum up */
 } fe_coarse_level;
 
@@ -42,6 +42,7 @@ typedef struct fe_multigrid_report {
     size_t bytes;                   /* resident */
     double seconds;                 /* of set-up without the product's, from where all ranks begin */
     int singular;                   /* the coarsest matrix has a null space: a part is free to move */
+    double condition;               /* of the coarsest matrix, 1-norm; 0: there is no coarser level */
 } fe_multigrid_report;
 
 typedef struct fe_multigrid {

@@ -136,12 +136,12 @@ static void print_hierarchy(const fe_multigrid *m)
         else
             fprintf(stderr, ", dense inverse\n");
     }
-    fprintf(
-        stderr,
-        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and after, complexity %.3f, %.1f MB, "
-        "set up in %.3f s%s\n",
-        r->smallest, r->largest, r->degree, r->complexity, 1e-6 * (double)r->bytes, r->seconds,
-        r->singular ? "; a part is free to move" : "");
+    fprintf(stderr,
+            "  multigrid: aggregates of %d to %d nodes, %d sweeps before and after, complexity %.3f, "
+            "condition of the "
+            "coarsest matrix %.1e, %.1f MB, set up in %.3f s%s\n",
+            r->smallest, r->largest, r->degree, r->complexity, r->condition, 1e-6 * (double)r->bytes,
+            r->seconds, r->singular ? "; a part is free to move" : "");
 }
 
 /* From this size on, set-up pays: brackets of 1400 to 1700 nodes take a fourth of the total time, boxes of
