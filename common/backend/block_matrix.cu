@@ -1,4 +1,5 @@
 /* A cycle's operations on coarser levels, on the device, and the table of all. */
+#include "common/backend/block_exact.h"
 #include "common/backend/block_rows.h"
 
 /* r = b - A x of a row, then D^-1 r. */
@@ -180,6 +181,9 @@ extern "C" const fe_block_ops fe_block_ops_cuda = {
     .product = product,
     .add_product = add_product,
     .dense = dense,
+    .exact_product = fe_cuda_exact_product,
+    .exact_inverse = fe_cuda_exact_inverse,
+    .exact_dense = fe_cuda_exact_dense,
     .widen = widen,
     .narrow = narrow,
     .noise = noise,

@@ -103,6 +103,12 @@ typedef struct fe_block_ops {
     fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y);     /* y = M x */
     fe_status (*add_product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y += M x */
     fe_status (*dense)(fe_device *d, const fe_dense *M, const float *x, float *y);              /* y = M x */
+    /* with vectors in double precision: block_exact.h */
+    fe_status (*exact_product)(fe_device *d, const fe_block_matrix *M, int n_x, const double *x, int n_y,
+                               double *y);
+    fe_status (*exact_inverse)(fe_device *d, int size, int rows, const float *inverse, int n, const double *x,
+                               double *y);
+    fe_status (*exact_dense)(fe_device *d, const fe_dense *M, int n, const double *x, double *y);
     /* between vectors of floats and of doubles */
     fe_status (*widen)(fe_device *d, size_t n, const float *x, double *y);
     fe_status (*narrow)(fe_device *d, size_t n, const double *x, float *y);

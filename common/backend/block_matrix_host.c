@@ -1,5 +1,5 @@
 /* Block matrices on the host: a thread owns block rows. */
-#include "common/backend/block_matrix.h"
+#include "common/backend/block_exact.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -296,6 +296,9 @@ const fe_block_ops fe_block_ops_host = {
     .product = product,
     .add_product = add_product,
     .dense = dense,
+    .exact_product = fe_host_exact_product,
+    .exact_inverse = fe_host_exact_inverse,
+    .exact_dense = fe_host_exact_dense,
     .widen = widen,
     .narrow = narrow,
     .noise = noise,

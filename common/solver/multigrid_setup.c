@@ -114,7 +114,8 @@ static fe_status step_down(fe_setup *k)
     fe_ranks_close(k);
     k->steps->descend(k, &next);
     FE_TRY(status);
-    FE_TRY(level_vectors(k->d, k->A.n_column, l));
+    l->n_local = k->A.n_column;
+    FE_TRY(level_vectors(k->d, l->n_local, l));
     if (gathers)
         FE_TRY(fe_device_allocate(k->d, 6 * (size_t)l->n, sizeof *l->gathered, "multigrid vector",
                                   (void **)&l->gathered));
@@ -286,6 +287,12 @@ static void release(fe_multigrid *m)
         }
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (own[i]) give(m->device, own[i]);
+    }
+    for (int at = 0; at <= FE_MOST_LEVELS; at++) {
+        void *exact[] = {m->exact[at].b, m->exact[at].x, m->exact[at].r, m->exact[at].y,
+                         m->exact[at].direction};
+        for (int i = 0; i < 5; i++)
+            if (exact[i]) give(m->device, exact[i]);
     }
 }
 

@@ -191,6 +191,11 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better)
         FE_TRY(open_multigrid(s, 1));
         return take_over(s, FE_PRECONDITION_MULTIGRID, "multigrid", better);
     }
+    if (s->precondition == FE_PRECONDITION_MULTIGRID && !s->exact) {
+        FE_TRY(fe_multigrid_open_exact(&s->multigrid));
+        s->exact = 1;
+        return take_over(s, FE_PRECONDITION_MULTIGRID, "multigrid in double precision", better);
+    }
     if (s->precondition == FE_PRECONDITION_MULTIGRID && !s->refused_direct) {
         FE_TRY(fe_direct_open(s, &fits));
         s->refused_direct = !fits;
@@ -210,11 +215,13 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
                       direct = {.apply = fe_direct_apply, .context = s};
     const fe_fine_start start =
         fe_uses_hierarchy(s->precondition) ? fe_multigrid_start(&s->multigrid) : (fe_fine_start){0};
+    const fe_operator exact = {.apply = fe_multigrid_apply_exact, .context = &s->multigrid};
     const fe_operator frozen = {
         .apply = fe_multigrid_apply, .context = &s->multigrid, .start = &start, .rest = fe_multigrid_rest};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
                                       : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
                                       : s->precondition == FE_PRECONDITION_DIRECT       ? &direct
+                                      : s->exact                                        ? &exact
                                                                                         : &frozen;
     if (precondition == &jacobi) FE_TRY(build_blocks(s));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));

@@ -63,6 +63,7 @@ typedef struct fe_solver {
     fe_direct *direct;      /* of the process, for its ranks together */
     double *landing;        /* [n] in host memory, where that is in use */
     int refused_direct;     /* it does not fit, or is not in this build */
+    int exact;              /* multigrid's cycle is in double precision */
 
     int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
     double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
@@ -90,8 +91,8 @@ fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
 fe_status fe_solver_apply(void *context, double *direction, double *y);
 /* Chooses the preconditioner, and sets it up where that is done once. */
 fe_status fe_solver_open_preconditioner(fe_solver *s);
-/* After a linear solve has failed: multigrid takes over, and after that a sparse direct solver. *better: what is in
- * use from now on, for a message; NULL: nothing is left. */
+/* After a linear solve has failed: multigrid takes over, and after that a sparse direct solver. *better: what
+ * is in use from now on, for a message; NULL: nothing is left. */
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
