@@ -13,8 +13,9 @@ typedef struct fe_newton {
     double tried, slope; /* where a length was tried: |residual|, and residual · direction, the slope of minus
                             the incremental energy; */
     double begin, length; /* that slope where the direction begins, and |direction| */
-    double travel;        /* |displacement - accepted|; measured where a limit load is possible */
-    int watched;          /* it is */
+    int watched;          /* a limit load is possible */
+    double carriable;     /* no more than this share of the increment can be carried; NaN: not known */
+    int hardened;         /* the tangent has a little hardening */
     fe_krylov_result linear;
     fe_ending ending; /* set by the messages below */
 } fe_newton;
@@ -50,6 +51,10 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
  * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */
 fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
 
+/* After a step that was taken: *proven, where no displacement is in balance at the load factors `to`; then
+ * `carriable` is set (limit_load.c). */
+fe_status fe_newton_cannot_carry(fe_solver *s, const double *to, fe_newton *state, int *proven);
+
 /* The histories of a step, and messages (newton_report.c). */
 fe_status fe_newton_record_residual(fe_solver *s, fe_step_result *record, double norm);
 /* displacement += taken × the direction */
@@ -62,6 +67,10 @@ fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_n
 void fe_newton_say_reduced(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear);
 void fe_newton_say_again(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear,
                          const char *why, const char *with);
+
+/* A stress without hardening has lost 8 of its 16 digits at so many times the elastic displacement of the
+ * largest load, for it is a share as small of the trial stress. */
+static const double fe_newton_far = 1e8;
 
 /* Below this share of the largest force a residual that stands still does so for lack of digits. */
 static const double fe_newton_digits = 1e-6;

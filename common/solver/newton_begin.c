@@ -61,11 +61,15 @@ static fe_status elastic_load(fe_solver *s, fe_newton *state, int move, double *
 
 /* The elastic displacement for the load that was added, and what one unit of it moves: limit loads are told
  * by it. A load of the size of what is left of the last increment is none. */
-static void note_compliance(fe_solver *s, const fe_newton *state)
+static fe_status note_compliance(fe_solver *s, const fe_newton *state)
 {
     const double left = 1e3 * s->options->tolerance * s->reach;
-    if (state->watched && state->previous > left)
-        s->compliance = fmax(s->compliance, state->travel / state->previous);
+    double square;
+    if (!state->watched || !(state->previous > left)) return FE_OK;
+    FE_TRY(s->device->ops->vector.add(s->device, s->n, s->trial, -1.0, s->accepted, s->scratch));
+    FE_TRY(fe_solver_dot(s, s->scratch, s->scratch, &square));
+    s->compliance = fmax(s->compliance, sqrt(square) / state->previous);
+    return FE_OK;
 }
 
 /* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
@@ -101,7 +105,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
         FE_TRY(elastic_load(s, state, move, &norm));
     }
     fe_newton_say_reduced(s, record, linear);
-    note_compliance(s, state);
+    FE_TRY(note_compliance(s, state));
     FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement));
     return fe_newton_record_taken(record, state, 1.0);
 }

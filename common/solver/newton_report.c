@@ -55,9 +55,9 @@ fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_n
     const double residual = state->norm / s->reach;
     if (ending == FE_ENDING_LIMIT_LOAD)
         return fe_fail(FE_FAILED,
-                       "load step %d: limit load: displacements grow without bound (residual %.2e after %d "
-                       "iterations)",
-                       record->step, residual, record->newton_iterations);
+                       "load step %d: limit load: displacements grow without bound: at most %.4g of the "
+                       "increment can be carried",
+                       record->step, state->carriable);
     if (ending == FE_ENDING_OUT_OF_REACH)
         return fe_fail(
             FE_FAILED,
