@@ -162,6 +162,12 @@ static fe_status mix(fe_solver *s)
     return d->ops->vector.copy(d, s->n, s->trial, s->step);
 }
 
+/* Flows at a yield stress that stops growing. */
+static int is_perfect(const fe_solver *s)
+{
+    return s->problem_file->material.H == 0.0 && isfinite(s->problem.view.material.sigma_y);
+}
+
 static fe_linearization linearization(int jacobian)
 {
     return jacobian == FE_JACOBIAN_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT;
@@ -210,7 +216,7 @@ static fe_status try_next(fe_solver *s, fe_newton *state, const char **with)
     *with = "multigrid";
     FE_TRY(fe_solver_better_preconditioner(s, &better));
     if (better) return FE_OK;
-    if (s->problem_file->material.H == 0.0 && s->jacobian != FE_JACOBIAN_ELASTIC && !state->hardened) {
+    if (is_perfect(s) && s->jacobian != FE_JACOBIAN_ELASTIC && !state->hardened) {
         s->jacobian = FE_JACOBIAN_TANGENT, state->hardened = 1, *with = "a little hardening";
     } else if (s->jacobian != FE_JACOBIAN_ELASTIC) {
         s->jacobian = FE_JACOBIAN_ELASTIC, state->hardened = 0, *with = "the elastic Jacobian";
@@ -289,6 +295,9 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
         FE_TRY(fe_solver_interrupted(s));
         if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(record, state);
         const int iterations = record->newton_iterations - first;
+        int rounding;
+        FE_TRY(fe_newton_is_rounding(s, record, state, iterations, &rounding));
+        if (rounding) break;
         if (s->options->fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
         fe_ending ending;
         FE_TRY(find_ending(s, to, state, iterations, &ending));
@@ -306,7 +315,7 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     fe_newton state = {.forcing = 1e-4,
                        .least = INFINITY,
                        .carriable = NAN,
-                       .watched = s->problem_file->material.H == 0.0 && s->problem_file->n_load > 0};
+                       .watched = is_perfect(s) && s->problem_file->n_load > 0};
     const fe_status status = solve_increment(s, to, record, &state);
     *ending = state.ending, record->carriable = state.carriable;
     return status;

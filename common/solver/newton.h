@@ -6,7 +6,8 @@
 
 /* An increment under way. */
 typedef struct fe_newton {
-    double norm, previous; /* of the residual now and one iteration ago */
+    double norm, previous; /* of the residual now and one iteration ago, */
+    double first;          /* and where supports have just moved, before anything else has */
     double least;          /* the last residual that was progress, */
     int standing;          /* and iterations since */
     double forcing;
@@ -54,6 +55,11 @@ fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record
 /* After a step that was taken: *proven, where no displacement is in balance at the load factors `to`; then
  * `carriable` is set (limit_load.c). */
 fe_status fe_newton_cannot_carry(fe_solver *s, const double *to, fe_newton *state, int *proven);
+
+/* *rounding: the residual is what rounding leaves of a balance, so the displacement is accepted
+ * (rounding.c). */
+fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_newton *state, int iterations,
+                                int *rounding);
 
 /* The histories of a step, and messages (newton_report.c). */
 fe_status fe_newton_record_residual(fe_solver *s, fe_step_result *record, double norm);

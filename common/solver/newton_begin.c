@@ -116,7 +116,7 @@ fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record
     FE_TRY(apply_factors(s, to, ratio));
     s->load_norm = 0.0; /* not known yet */
     FE_TRY(fe_newton_evaluate(s, state, s->displacement));
-    state->norm = state->previous = state->tried;
+    state->norm = state->previous = state->first = state->tried;
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (fe_newton_accepted(s, state->norm)) return FE_OK;
     if (ratio > 0.0) {

@@ -1,0 +1,42 @@
+/* What rounding leaves of a residual. Forces are sums of products |K| |u| that cancel. Where supports carry a
+ * body along, its displacement is large and its forces are not: then a residual of the size of these products
+ * times the rounding of a double is that of a balance. It is the backward error of a direct solver: the
+ * displacement is the exact solution for a stiffness that differs in the last digit. */
+#include "common/solver/newton.h"
+
+#include <float.h>
+
+/* DBL_EPSILON | |D| |u| | with the diagonal blocks D of K. Of balanced bodies, from a single element to bars
+ * of 100 : 1, 0.1 to 0.6 of it remained. */
+static fe_status rounding_level(fe_solver *s, double *level)
+{
+    fe_device *d = s->device;
+    double square;
+    FE_TRY(d->ops->memory.zero(d, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
+    FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
+    FE_TRY(d->ops->block.apply_absolute(d, s->share->n_owned, s->blocks, s->displacement, s->scratch));
+    FE_TRY(fe_solver_dot(s, s->scratch, s->scratch, &square));
+    *level = DBL_EPSILON * sqrt(square);
+    return FE_OK;
+}
+
+/* Who asks for the last digits of doubles is told that there are none (stands_still). */
+static const double least_tolerance = 64.0 * DBL_EPSILON;
+
+/* The level takes a pass over the elements: only where an iteration did not halve the residual, or where it
+ * is far below what moved supports began with. */
+fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_newton *state, int iterations,
+                                int *rounding)
+{
+    const double tolerance = s->options->tolerance;
+    double level;
+    *rounding = 0;
+    if (s->options->fixed_work || tolerance < least_tolerance) return FE_OK;
+    if (!iterations || (state->norm <= 0.5 * state->previous && state->norm > 1e-9 * state->first))
+        return FE_OK;
+    FE_TRY(rounding_level(s, &level));
+    *rounding = state->norm <= level;
+    /* held against the forces of which rounding is that share */
+    if (*rounding) record->residual[record->n_residual - 1] = state->norm / fmax(s->reach, level / tolerance);
+    return FE_OK;
+}
