@@ -90,11 +90,14 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
 }
 
 /* Where a body may run away, a step that ends before the energy falls by half as fast goes on to 4, 16, …
- * times its length, as far as stresses have digits. *low and *slope: of the last length but one. */
+ * times its length. No step goes where stresses have lost their digits. *low and *slope: of the last length
+ * but one. */
 static fe_status lengthen(fe_solver *s, fe_newton *state, double *length, double *low, double *slope)
 {
-    const double most = state->watched ? fe_newton_far * s->compliance * s->largest_load : 0.0;
-    while (4.0 * *length * state->length < most && state->slope > 0.5 * state->begin) {
+    const double most = fe_newton_far * s->compliance * s->largest_load / state->length;
+    if (!state->watched || !(most > 0.0)) return FE_OK;
+    if (most < 1.0) return fe_newton_try(s, state, *length = most, 0);
+    while (4.0 * *length < most && state->slope > 0.5 * state->begin) {
         *low = *length, *slope = state->slope;
         FE_TRY(fe_newton_try(s, state, *length *= 4.0, 0));
     }
@@ -272,11 +275,11 @@ static int stands_still(const fe_solver *s, fe_newton *state)
 static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, int iterations,
                              fe_ending *ending)
 {
-    int proven = 0;
+    int limit = 0;
     *ending = FE_ENDING_NONE;
     if (s->options->fixed_work) return FE_OK;
-    if (iterations > 0) FE_TRY(fe_newton_cannot_carry(s, to, state, &proven));
-    if (proven)
+    if (iterations > 0) FE_TRY(fe_newton_cannot_carry(s, to, state, &limit));
+    if (limit)
         *ending = FE_ENDING_LIMIT_LOAD;
     else if (stands_still(s, state))
         *ending = FE_ENDING_OUT_OF_REACH;
@@ -293,7 +296,7 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
     const int first = record->newton_iterations;
     while (!fe_newton_accepted(s, state->norm)) {
         FE_TRY(fe_solver_interrupted(s));
-        if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(record, state);
+        if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(s, record, state);
         const int iterations = record->newton_iterations - first;
         int rounding;
         FE_TRY(fe_newton_is_rounding(s, record, state, iterations, &rounding));

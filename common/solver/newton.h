@@ -15,7 +15,8 @@ typedef struct fe_newton {
                             the incremental energy; */
     double begin, length; /* that slope where the direction begins, and |direction| */
     int watched;          /* a limit load is possible */
-    double carriable;     /* no more than this share of the increment can be carried; NaN: not known */
+    int proofs;           /* of one, so far, */
+    double carriable;     /* and no more than this share of the increment can be carried; NaN: not known */
     int hardened;         /* the tangent has a little hardening */
     fe_krylov_result linear;
     fe_ending ending; /* set by the messages below */
@@ -52,9 +53,9 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
  * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */
 fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
 
-/* After a step that was taken: *proven, where no displacement is in balance at the load factors `to`; then
- * `carriable` is set (limit_load.c). */
-fe_status fe_newton_cannot_carry(fe_solver *s, const double *to, fe_newton *state, int *proven);
+/* After a step that was taken: *limit, where no displacement is in balance at the load factors `to`, and it
+ * is known well enough how much can be carried (limit_load.c). */
+fe_status fe_newton_cannot_carry(fe_solver *s, const double *to, fe_newton *state, int *limit);
 
 /* *rounding: the residual is what rounding leaves of a balance, so the displacement is accepted
  * (rounding.c). */
@@ -65,7 +66,7 @@ fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_n
 fe_status fe_newton_record_residual(fe_solver *s, fe_step_result *record, double norm);
 /* displacement += taken × the direction */
 fe_status fe_newton_record_taken(fe_step_result *record, const fe_newton *state, double taken);
-fe_status fe_newton_not_finite(const fe_step_result *record, fe_newton *state);
+fe_status fe_newton_not_finite(const fe_solver *s, const fe_step_result *record, fe_newton *state);
 fe_status fe_newton_no_direction(const fe_solver *s, const fe_step_result *record, fe_newton *state,
                                  const char *why);
 fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_newton *state,

@@ -88,7 +88,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     for (;;) {
         int better;
         s->scale = fmax(s->scale, state->previous);
-        if (!isfinite(norm)) return fe_newton_not_finite(record, state);
+        if (!isfinite(norm)) return fe_newton_not_finite(s, record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
         s->iteration = record->newton_iterations + 1;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));

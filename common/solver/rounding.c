@@ -23,6 +23,14 @@ static fe_status rounding_level(fe_solver *s, double *level)
 /* Who asks for the last digits of doubles is told that there are none (stands_still). */
 static const double least_tolerance = 64.0 * DBL_EPSILON;
 
+/* Where a body without hardening runs away, its supports must have moved it. */
+static int carried_along(const fe_solver *s)
+{
+    for (int p = 0; p < s->boundary->n_path; p++)
+        if (s->moving[p]) return 1;
+    return 0;
+}
+
 /* The level takes a pass over the elements: only where an iteration did not halve the residual, or where it
  * is far below what moved supports began with. */
 fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_newton *state, int iterations,
@@ -31,7 +39,8 @@ fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_n
     const double tolerance = s->options->tolerance;
     double level;
     *rounding = 0;
-    if (s->options->fixed_work || tolerance < least_tolerance) return FE_OK;
+    if (s->options->fixed_work || tolerance < least_tolerance || (state->watched && !carried_along(s)))
+        return FE_OK;
     if (!iterations || (state->norm <= 0.5 * state->previous && state->norm > 1e-9 * state->first))
         return FE_OK;
     FE_TRY(rounding_level(s, &level));
