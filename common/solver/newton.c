@@ -255,7 +255,7 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (s->options->verbose && s->comm->rank == 0)
         fprintf(stderr, "  iteration %d: residual %.3e, %d Krylov iterations%s, step length %.3g\n",
-                record->newton_iterations, state->norm / s->reach, state->linear.iterations,
+                record->newton_iterations, record->residual[record->n_residual - 1], state->linear.iterations,
                 state->linear.converged ? "" : " (not converged)", length);
     return FE_OK;
 }
