@@ -106,6 +106,79 @@ static void bodies_without_supports(void **state)
     }
 }
 
+/* Supports that move the whole body, forward, farther, back and to rest: it follows without stress. The
+ * corner (1, 1, 1) tells where it is; its stress is less than that of a strain of 1e-12. */
+static void bodies_that_supports_carry_along(void **state)
+{
+    (void)state;
+    static const char *const moves[] = {
+        "\"x\": 0.02, \"y\": 0.01, \"z\": -0.3",
+        "\"x\": \"0.03*z - 0.02*y\", \"y\": \"0.02*x - 0.05*z + 0.7\", \"z\": \"0.05*y - 0.03*x\""};
+    static const double corner[][3] = {{0.02, 0.01, -0.3}, {0.01, 0.67, 0.02}},
+                        factor[] = {1, 3, 1, 0, 0, -1};
+    static const char *const ways[] = {"", "--precondition multigrid", "--ranks 2", "--krylov gmres",
+                                       "--variant element_atomic --predictor elastic"};
+    for (int i = 0; i < 2 * 2 * 5; i++) {
+        const int move = i % 2, kind = i / 2 % 2, cells = i % 3 ? 1 + i % 5 : 12;
+        char supports[256];
+        snprintf(supports, sizeof supports, "{\"group\": \"x0\", \"u\": {%s}}", moves[move]);
+        child_write_problem("move.json", (problem){.material = i < 10 ? MATERIAL("0.3") : PERFECT,
+                                                   .supports = supports,
+                                                   .loads = "",
+                                                   .factors = "1, 3, 1, 0, 0, -1"});
+        child_run("meshgen box -e %s -c %d -d 0.1 -o moved.msh", elements[kind], cells);
+        if (child_run("solve move.json --mesh moved.msh --threads 1 --result r.json %s",
+                      cells == 1 ? "" : ways[i / 4]))
+            fail_msg("case %d: %s", i, child_said);
+        json_t *root = result_load_checked("r.json", "converged", 6);
+        for (size_t k = 0; k < 6; k++) {
+            const json_t *step = result_step(root, k);
+            for (size_t c = 0; c < 3; c++)
+                result_near("corner", result_probe(step, c), factor[k] * corner[move][c], 1e-12);
+            result_near("stress", result_number(step, "max_mises"), 0, 1e-12 * YOUNG);
+            assert_int_equal(result_number(step, "plastic_gp"), 0);
+        }
+        json_decref(root);
+    }
+}
+
+/* A base that moves by the body's size under a load that moves it by a billionth of that, and back: nothing
+ * unusual is said, and the reaction carries the load as far as there are digits. Back at its place the body
+ * is as one that has not been away. */
+static void small_loads_on_moved_bodies(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        write_file(
+            "base.json",
+            "{\"meshes\": [\"box.msh\"], \"material\": {" MATERIAL(
+                "0.3") "}, \"dirichlet\": "
+                       "[{\"group\": \"x0\", \"u\": {\"x\": 1, \"y\": 0, \"z\": 0}, \"path\": \"base\"}], "
+                       "\"neumann\": [{\"group\": \"x1\", \"traction\": [0, 0, 1e-4], \"path\": \"load\"}], "
+                       "\"paths\": {\"base\": [1, 1, 1, 0], \"load\": [0, 1, 2, 2]}, "
+                       "\"probes\": {\"corner\": [1, 1, 1]}}");
+        child_write_problem("rest.json", (problem){.material = MATERIAL("0.3"),
+                                                   .loads = "{\"group\": \"x1\", \"traction\": [0, 0, 1e-4]}",
+                                                   .factors = "2"});
+        child_run("meshgen box -e %s -c 6 -d 0.1 -o base.msh", elements[k]);
+        child_must(0, "solve rest.json --mesh base.msh --threads 1 --result rest.r.json");
+        child_must(0, "solve base.json --mesh base.msh --threads 1 --result r.json");
+        assert_string_equal(child_said, "");
+        json_t *root = result_load_checked("r.json", "converged", 4),
+               *rest = result_load_checked("rest.r.json", "converged", 1);
+        static const double load[] = {0, 1e-4, 2e-4, 2e-4};
+        for (size_t i = 0; i < 4; i++)
+            result_near("reaction",
+                        result_number(result_at(result_at(result_step(root, i), "reactions"), "x0"), "z"),
+                        -load[i], 1e-4 * 1e-4);
+        for (size_t c = 0; c < 3; c++)
+            result_near("corner", result_probe(result_step(root, 3), c),
+                        result_probe(result_step(rest, 0), c),
+                        1e-6 * result_number(result_step(rest, 0), "max_abs_u"));
+        json_decref(root), json_decref(rest);
+    }
+}
+
 /* An argument selects tests by name. */
 int main(int argc, char **argv)
 {
@@ -114,6 +187,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(hardly_compressible),
         cmocka_unit_test(tiny_and_huge_steps),
         cmocka_unit_test(bodies_without_supports),
+        cmocka_unit_test(bodies_that_supports_carry_along),
+        cmocka_unit_test(small_loads_on_moved_bodies),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);

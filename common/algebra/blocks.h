@@ -4,6 +4,8 @@
 
 #include "common/base/fe.h"
 
+#include <math.h>
+
 /* Replaces row and column of component c by those of the identity. */
 FE_BOTH void fe_block_constrain(double *b, int c)
 {
@@ -25,6 +27,14 @@ FE_BOTH void fe_block_invert(const double *b, double scale, float six[6])
                                b[2] * b[3] - b[0] * b[5],
                                b[1] * b[5] - b[2] * b[4]};
     for (int i = 0; i < 6; i++) six[i] = (float)(det != 0.0 ? factor * inverse[i] : i < 3 ? 1.0 : 0.0);
+}
+
+/* y = |B| |x|, entry by entry */
+FE_BOTH void fe_block_apply_absolute(const double *b, const double *x, double *y)
+{
+    for (int i = 0; i < 3; i++)
+        y[i] =
+            fabs(b[3 * i]) * fabs(x[0]) + fabs(b[3 * i + 1]) * fabs(x[1]) + fabs(b[3 * i + 2]) * fabs(x[2]);
 }
 
 FE_BOTH void fe_block_apply(const float *six, const double *x, double *y)

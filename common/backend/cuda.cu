@@ -402,6 +402,19 @@ static fe_status cuda_block_apply(fe_device *d, int n_node, const float *inverse
     return FE_OK;
 }
 
+__global__ void apply_blocks_absolute(int n_node, const double *D, const double *x, double *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n_node) fe_block_apply_absolute(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+}
+
+static fe_status cuda_block_apply_absolute(fe_device *d, int n_node, const double *D, const double *x,
+                                           double *y)
+{
+    FE_LAUNCH(d, n_node, BLOCK_SIZE, apply_blocks_absolute, n_node, D, x, y);
+    return FE_OK;
+}
+
 __global__ void square_root(double *a) { *a = sqrt(*a); }
 
 static fe_status cuda_square_root(fe_device *d, double *a)
@@ -451,7 +464,10 @@ const fe_backend fe_backend_cuda = {
                .cg_step = fe_cuda_cg_step,
                .lanczos_sums = fe_cuda_lanczos_sums,
                .lanczos_update = fe_cuda_lanczos_update},
-    .block = {.constrain = cuda_block_constrain, .invert = cuda_block_invert, .apply = cuda_block_apply},
+    .block = {.constrain = cuda_block_constrain,
+              .invert = cuda_block_invert,
+              .apply = cuda_block_apply,
+              .apply_absolute = cuda_block_apply_absolute},
     .side = {.begin = fe_cuda_side_begin,
              .end = fe_cuda_side_end,
              .join = fe_cuda_side_join,

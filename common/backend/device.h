@@ -148,6 +148,8 @@ typedef struct fe_block_operations {
     /* inverse [n_node][6] = *scale D^-1 as xx yy zz xy yz xz, in single precision; and y = inverse x */
     fe_status (*invert)(fe_device *d, int n_node, const double *D, const double *scale, float *inverse);
     fe_status (*apply)(fe_device *d, int n_node, const float *inverse, const double *x, double *y);
+    /* y = |D| |x|, entry by entry */
+    fe_status (*apply_absolute)(fe_device *d, int n_node, const double *D, const double *x, double *y);
 } fe_block_operations;
 
 /* Work on a side stream. All entries are NULL in backends that have none. */

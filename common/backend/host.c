@@ -222,6 +222,15 @@ static fe_status host_block_apply(fe_device *d, int n_node, const float *inverse
     return FE_OK;
 }
 
+static fe_status host_block_apply_absolute(fe_device *d, int n_node, const double *D, const double *x,
+                                           double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (int i = 0; i < n_node; i++)
+        fe_block_apply_absolute(D + 9 * (size_t)i, x + 3 * (size_t)i, y + 3 * (size_t)i);
+    return FE_OK;
+}
+
 static fe_status host_square_root(fe_device *d, double *a)
 {
     (void)d;
@@ -286,5 +295,8 @@ const fe_backend fe_backend_host = {
                .cg_step = fe_host_cg_step,
                .lanczos_sums = fe_host_lanczos_sums,
                .lanczos_update = fe_host_lanczos_update},
-    .block = {.constrain = host_block_constrain, .invert = host_block_invert, .apply = host_block_apply},
+    .block = {.constrain = host_block_constrain,
+              .invert = host_block_invert,
+              .apply = host_block_apply,
+              .apply_absolute = host_block_apply_absolute},
 };

@@ -36,7 +36,7 @@ fe_step_result *fe_result_add_step(fe_result *r)
     fe_step_result *s = &r->step[r->n_step];
     const size_t n_path = (size_t)r->problem->n_path, n_probe = (size_t)r->boundary->n_probe,
                  n_reaction = (size_t)r->boundary->n_reaction;
-    *s = (fe_step_result){.step = r->n_before + r->n_step + 1, .substeps = 1};
+    *s = (fe_step_result){.step = r->n_before + r->n_step + 1, .substeps = 1, .carriable = NAN};
     s->factor = calloc(n_path + 1, sizeof *s->factor);
     s->probe = calloc(n_probe + 1, sizeof *s->probe);
     s->reaction = calloc(n_reaction + 1, sizeof *s->reaction);
@@ -204,6 +204,7 @@ static json_t *failed_of(writer *w, const fe_result *r)
     put(w, o, "step", integer(r->failed->step));
     put(w, o, "factors", factors_of(w, r, r->failed));
     put(w, o, "carried", number(r->failed->carried));
+    put(w, o, "carriable", number(r->failed->carriable));
     put(w, o, "newton", newton_of(w, r->failed));
     return o;
 }

@@ -46,7 +46,8 @@ typedef struct fe_step_result {
                          after each linear solve */
     fe_newton_record *taken;    /* [newton_iterations] */
     int substeps;               /* 1: the listed increment in one piece */
-    double carried;             /* share of the step's increment that was accepted */
+    double carried;             /* share of the step's increment that was accepted, */
+    double carriable;           /* and no larger share can be; NaN: not known */
     int extrapolated;           /* increments that began from the last one's continuation */
     double seconds[FE_N_PHASE]; /* of rank 0 */
     double wall;                /* as the host's clock has it; without output, like seconds */

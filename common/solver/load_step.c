@@ -74,21 +74,47 @@ fe_status fe_solver_accept(fe_solver *s, const double *to)
  * than EASY are followed by one of twice the size. */
 enum { WHOLE = 256, EASY = 8 };
 
-/* The piece behind `done` failed at `next`: half of it comes next. */
-static int halve(const fe_solver *s, int done, int next)
+/* A load step that is taken in pieces. */
+typedef struct pieces {
+    int done, size;   /* accepted; of the next one */
+    int easy;         /* pieces in a row that were */
+    double carriable; /* no more of the step can be carried; at most 1 */
+    int limited;      /* because a piece has met the limit load */
+} pieces;
+
+/* The piece up to `next` failed: half of it comes next, or less where a limit load is known. 0: no smaller
+ * one can be carried. */
+static int halve(const fe_solver *s, pieces *p, int next)
 {
-    const int size = (next - done) / 2;
-    if (s->comm->rank == 0)
+    const int most = (int)(p->carriable * WHOLE) - p->done;
+    p->size = (next - p->done) / 2, p->easy = 0;
+    if (p->limited && p->size > most) p->size = most;
+    if (p->size > 0 && s->comm->rank == 0)
         fprintf(stderr, "solve: %s; the increment is halved: %.6g of the step is carried, %.6g comes next\n",
-                fe_message(), (double)done / WHOLE, (double)size / WHOLE);
-    return size;
+                fe_message(), (double)p->done / WHOLE, (double)p->size / WHOLE);
+    return p->size > 0;
 }
 
-static fe_status fail_at(fe_status status, double carried)
+/* A piece that is too close to the limit load for Newton's method has failed for that load. */
+static fe_status end_pieces(fe_status status, const pieces *p, fe_step_result *record, fe_ending *ending)
 {
-    char message[1024];
+    char message[FE_MESSAGE_LENGTH];
     snprintf(message, sizeof message, "%s", fe_message());
-    return fe_fail(status, "%s; %.6g of the step was carried", message, carried);
+    if (!p->limited) return fe_fail(status, "%s; %.6g of the step was carried", message, record->carried);
+    *ending = FE_ENDING_LIMIT_LOAD, record->carriable = p->carriable;
+    return fe_fail(
+        status,
+        "load step %d: limit load: displacements grow without bound: %.6g of the step was carried, "
+        "at most %.4g can be",
+        record->step, record->carried, p->carriable);
+}
+
+static fe_status accept_piece(fe_solver *s, const double *to, fe_step_result *record)
+{
+    FE_TRY(summarize(s, record));
+    s->plastic_work = record->plastic_work;
+    record->substeps++;
+    return fe_solver_accept(s, to);
 }
 
 /* From the accepted factors to `to`; with --substep in pieces, where the whole fails. */
@@ -96,29 +122,27 @@ static fe_status advance(fe_solver *s, const double *to, double *from, double *t
                          fe_ending *ending)
 {
     const int n_path = s->boundary->n_path;
-    int done = 0, size = WHOLE, easy = 0;
-    for (int p = 0; p < n_path; p++) from[p] = s->factor[p];
-    while (done < WHOLE) {
-        const int next = size < WHOLE - done ? done + size : WHOLE, before = record->newton_iterations;
-        for (int p = 0; p < n_path; p++)
-            target[p] = next == WHOLE ? to[p] : from[p] + (to[p] - from[p]) * next / WHOLE;
+    pieces p = {.size = WHOLE, .carriable = 1.0};
+    for (int i = 0; i < n_path; i++) from[i] = s->factor[i];
+    while (p.done < WHOLE) {
+        const int next = p.size < WHOLE - p.done ? p.done + p.size : WHOLE,
+                  before = record->newton_iterations;
+        for (int i = 0; i < n_path; i++)
+            target[i] = next == WHOLE ? to[i] : from[i] + (to[i] - from[i]) * next / WHOLE;
         const fe_status status = fe_newton_step(s, target, record, ending);
         const int again = *ending == FE_ENDING_LIMIT_LOAD || *ending == FE_ENDING_NOT_CONVERGED;
-        if (status == FE_FAILED && s->options->substep && again && next - done > 1) {
-            size = halve(s, done, next), easy = 0;
-            continue;
+        if (status != FE_OK && !(s->options->substep && again)) return status;
+        if (*ending == FE_ENDING_LIMIT_LOAD) {
+            const double found = (p.done + record->carriable * (next - p.done)) / WHOLE;
+            p.limited = 1, p.carriable = fmin(p.carriable, found);
         }
-        if (status != FE_OK) return s->options->substep && again ? fail_at(status, record->carried) : status;
-        if (next < WHOLE) {
-            FE_TRY(summarize(s, record));
-            s->plastic_work = record->plastic_work;
-            FE_TRY(fe_solver_accept(s, target));
-            record->substeps++;
-        }
-        easy = record->newton_iterations - before <= EASY ? easy + 1 : 0;
-        if (easy == 2) size *= 2, easy = 0;
-        done = next;
-        record->carried = (double)done / WHOLE;
+        if (status != FE_OK && halve(s, &p, next)) continue;
+        if (status != FE_OK) return end_pieces(status, &p, record, ending);
+        if (next < WHOLE) FE_TRY(accept_piece(s, target, record));
+        p.easy = record->newton_iterations - before <= EASY ? p.easy + 1 : 0;
+        if (p.easy == 2) p.size *= 2, p.easy = 0;
+        p.done = next;
+        record->carried = (double)p.done / WHOLE;
     }
     return FE_OK;
 }

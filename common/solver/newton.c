@@ -24,19 +24,15 @@ fe_status fe_products_read(fe_solver *s, fe_products *p)
 static fe_status measure(fe_solver *s, fe_newton *state, double *displacement, fe_products *p, int slope)
 {
     fe_device *d = s->device;
-    double square, reactions, load = s->load_norm * s->load_norm, travel = 0.0;
+    double square, reactions, load = s->load_norm * s->load_norm;
     FE_TRY(fe_solver_residual(s, displacement, s->residual));
     FE_TRY(fe_products_add(s, p, s->n, s->residual, s->residual, &square));
     if (slope) FE_TRY(fe_products_add(s, p, s->n, s->residual, s->step, &state->slope));
     FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
     FE_TRY(fe_products_add(s, p, (size_t)s->n_fixed, s->scratch, s->scratch, &reactions));
     if (s->load_norm == 0.0) FE_TRY(fe_products_add(s, p, s->n, s->external, s->external, &load));
-    if (state->watched) {
-        FE_TRY(d->ops->vector.add(d, s->n, displacement, -1.0, s->accepted, s->scratch));
-        FE_TRY(fe_products_add(s, p, s->n, s->scratch, s->scratch, &travel));
-    }
     FE_TRY(fe_products_read(s, p));
-    state->tried = sqrt(square), state->travel = sqrt(travel);
+    state->tried = sqrt(square);
     s->load_norm = sqrt(load);
     s->largest_load = fmax(s->largest_load, s->load_norm);
     s->reach = fmax(s->scale, fmax(s->load_norm, sqrt(reactions)));
@@ -93,17 +89,35 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
                                                         : "the energy does not fall along the direction";
 }
 
+/* Where a body may run away, a step that ends before the energy falls by half as fast goes on to 4, 16, …
+ * times its length. No step goes where stresses have lost their digits. *low and *slope: of the last length
+ * but one. */
+static fe_status lengthen(fe_solver *s, fe_newton *state, double *length, double *low, double *slope)
+{
+    const double most = fe_newton_far * s->compliance * s->largest_load / state->length;
+    if (!state->watched || !(most > 0.0)) return FE_OK;
+    if (most < 1.0) return fe_newton_try(s, state, *length = most, 0);
+    while (4.0 * *length < most && state->slope > 0.5 * state->begin) {
+        *low = *length, *slope = state->slope;
+        FE_TRY(fe_newton_try(s, state, *length *= 4.0, 0));
+    }
+    return FE_OK;
+}
+
 /* The incremental energy is convex, so its slope along the step falls monotonically: a step that passes the
  * minimum is shortened by regula falsi (Illinois) until the slope is half its first size. The whole step was
  * tried before. On return the displacement, the residual and its norm are those of the accepted length. */
 static fe_status search_line(fe_solver *s, fe_newton *state, double *length)
 {
-    double low = 0.0, high = 1.0, slope_low = state->begin, slope_high = state->slope;
+    const int searches = s->options->line_search && !s->options->fixed_work;
+    double low = 0.0, slope_low = state->begin;
     *length = 1.0;
-    for (int k = 0, side = 0; k < 12 && s->options->line_search && !s->options->fixed_work; k++) {
+    if (searches) FE_TRY(lengthen(s, state, length, &low, &slope_low));
+    double high = *length, slope_high = state->slope;
+    for (int k = 0, side = 0; k < 12 && searches; k++) {
         const int fine = state->tried <= 0.5 * state->norm ||
                          (isfinite(state->slope) && fabs(state->slope) <= 0.5 * state->begin) ||
-                         (*length == 1.0 && state->slope > 0.0);
+                         (k == 0 && state->slope > 0.0);
         if (fine) break;
         *length = isfinite(slope_high) ? low + (high - low) * slope_low / (slope_low - slope_high)
                                        : 0.5 * (low + high);
@@ -151,15 +165,38 @@ static fe_status mix(fe_solver *s)
     return d->ops->vector.copy(d, s->n, s->trial, s->step);
 }
 
+/* Flows at a yield stress that stops growing. */
+static int is_perfect(const fe_solver *s)
+{
+    return s->problem_file->material.H == 0.0 && isfinite(s->problem.view.material.sigma_y);
+}
+
+static fe_linearization linearization(int jacobian)
+{
+    return jacobian == FE_JACOBIAN_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT;
+}
+
+/* Where all points of a mechanism flow without hardening, the tangent is singular. That of a material that
+ * hardens by a millionth of its elastic stiffness is positive definite, and its solution follows the
+ * mechanism. Only the trial state becomes that of the other material, and no residual reads it. */
+static fe_status linearize_hardened(fe_solver *s)
+{
+    fe_j2 *material = &s->problem.view.material;
+    const double hardening = material->hardening;
+    material->hardening += 3e-6 * material->shear;
+    const fe_status status = fe_newton_linearize(s, FE_LINEARIZATION_CONSISTENT, s->displacement);
+    material->hardening = hardening;
+    return status;
+}
+
 /* One direction: trial state and tangent, linear solve, and the whole step tried. *why: NULL where the energy
  * falls along it. */
 static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, double forcing,
                       const char **why)
 {
     double square = 0.0;
-    const fe_linearization mode =
-        s->jacobian == FE_JACOBIAN_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT;
-    FE_TRY(fe_newton_linearize(s, mode, s->displacement));
+    FE_TRY(state->hardened ? linearize_hardened(s)
+                           : fe_newton_linearize(s, linearization(s->jacobian), s->displacement));
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
     s->displacement_norm = sqrt(square);
@@ -174,21 +211,33 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
     return *why ? fe_solver_residual(s, s->displacement, s->residual) : FE_OK;
 }
 
-/* A direction along which the energy falls. Where none is found, multigrid takes over, and then the elastic
- * Jacobian, which is positive definite. */
+/* What is tried next where no direction was found, NULL: nothing is left. Multigrid; without hardening the
+ * tangent, which may be singular, with a little, for the rest of the increment; preconditioners for systems
+ * whose condition is bad; the elastic Jacobian, which is positive definite. */
+static fe_status try_next(fe_solver *s, fe_newton *state, const char **with)
+{
+    const int tangent = s->jacobian != FE_JACOBIAN_ELASTIC;
+    if (s->precondition >= FE_PRECONDITION_MULTIGRID && is_perfect(s) && tangent && !state->hardened) {
+        s->jacobian = FE_JACOBIAN_TANGENT, state->hardened = 1, *with = "a little hardening";
+        return FE_OK;
+    }
+    FE_TRY(fe_solver_better_preconditioner(s, with));
+    if (*with || !tangent) return FE_OK;
+    s->jacobian = FE_JACOBIAN_ELASTIC, state->hardened = 0, *with = "the elastic Jacobian";
+    return FE_OK;
+}
+
+/* A direction along which the energy falls. */
 static fe_status find_direction(fe_solver *s, fe_step_result *record, fe_newton *state)
 {
     const double forcing = forcing_term(s, state);
-    const char *why;
-    const char *better;
-    s->jacobian = s->options->jacobian;
+    const char *why, *with;
+    s->jacobian = state->hardened ? FE_JACOBIAN_TANGENT : s->options->jacobian;
     FE_TRY(look(s, record, state, forcing, &why));
     while (why) {
-        FE_TRY(fe_solver_better_preconditioner(s, &better));
-        if (s->jacobian == FE_JACOBIAN_ELASTIC && !better)
-            return fe_newton_no_direction(s, record, state, why);
-        fe_newton_say_again(s, record, &state->linear, why, better ? better : "the elastic Jacobian");
-        if (!better) s->jacobian = FE_JACOBIAN_ELASTIC;
+        FE_TRY(try_next(s, state, &with));
+        if (!with) return fe_newton_no_direction(s, record, state, why);
+        fe_newton_say_again(s, record, &state->linear, why, with);
         FE_TRY(look(s, record, state, forcing, &why));
     }
     fe_newton_say_reduced(s, record, &state->linear);
@@ -204,19 +253,9 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (s->options->verbose && s->comm->rank == 0)
         fprintf(stderr, "  iteration %d: residual %.3e, %d Krylov iterations%s, step length %.3g\n",
-                record->newton_iterations, state->norm / s->reach, state->linear.iterations,
+                record->newton_iterations, record->residual[record->n_residual - 1], state->linear.iterations,
                 state->linear.converged ? "" : " (not converged)", length);
     return FE_OK;
-}
-
-/* Perfect plasticity under dead loads has a limit load: beyond it displacements grow without end, and the
- * residual stays what cannot be carried. 200 times the elastic displacement of the largest load so far is a
- * strain of 20 % or more where yielding begins at 0.1 %. */
-static int ran_away(const fe_solver *s, const fe_newton *state)
-{
-    const double elastic = s->compliance * s->largest_load;
-    return state->watched && elastic > 0.0 && !(state->travel < 200.0 * elastic) &&
-           state->norm > 0.5 * state->previous;
 }
 
 /* A residual of rounding errors does not fall. A tangent's falls by much more than a tenth in eight
@@ -231,11 +270,20 @@ static int stands_still(const fe_solver *s, fe_newton *state)
     return state->standing >= (frozen ? 20 : 8) && state->norm < fe_newton_digits * s->reach;
 }
 
-static fe_ending ending_of(const fe_solver *s, fe_newton *state, int iterations)
+static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, int iterations,
+                             fe_ending *ending)
 {
-    if (ran_away(s, state)) return FE_ENDING_LIMIT_LOAD;
-    if (stands_still(s, state)) return FE_ENDING_OUT_OF_REACH;
-    return iterations >= s->options->newton_iterations ? FE_ENDING_NOT_CONVERGED : FE_ENDING_NONE;
+    int limit = 0;
+    *ending = FE_ENDING_NONE;
+    if (s->options->fixed_work) return FE_OK;
+    if (iterations > 0) FE_TRY(fe_newton_cannot_carry(s, to, state, &limit));
+    if (limit)
+        *ending = FE_ENDING_LIMIT_LOAD;
+    else if (stands_still(s, state))
+        *ending = FE_ENDING_OUT_OF_REACH;
+    else if (iterations >= s->options->newton_iterations)
+        *ending = FE_ENDING_NOT_CONVERGED;
+    return FE_OK;
 }
 
 static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
@@ -246,10 +294,14 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
     const int first = record->newton_iterations;
     while (!fe_newton_accepted(s, state->norm)) {
         FE_TRY(fe_solver_interrupted(s));
-        if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(record, state);
+        if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(s, record, state);
         const int iterations = record->newton_iterations - first;
+        int rounding;
+        FE_TRY(fe_newton_is_rounding(s, record, state, iterations, &rounding));
+        if (rounding) break;
         if (s->options->fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
-        const fe_ending ending = s->options->fixed_work ? FE_ENDING_NONE : ending_of(s, state, iterations);
+        fe_ending ending;
+        FE_TRY(find_ending(s, to, state, iterations, &ending));
         if (ending != FE_ENDING_NONE) return fe_newton_ended(s, record, state, ending);
         FE_TRY(iterate(s, record, state));
     }
@@ -263,8 +315,9 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
 {
     fe_newton state = {.forcing = 1e-4,
                        .least = INFINITY,
-                       .watched = s->problem_file->material.H == 0.0 && s->problem_file->n_load > 0};
+                       .carriable = NAN,
+                       .watched = is_perfect(s) && s->problem_file->n_load > 0};
     const fe_status status = solve_increment(s, to, record, &state);
-    *ending = state.ending;
+    *ending = state.ending, record->carriable = state.carriable;
     return status;
 }

@@ -6,15 +6,18 @@
 
 /* An increment under way. */
 typedef struct fe_newton {
-    double norm, previous; /* of the residual now and one iteration ago */
+    double norm, previous; /* of the residual now and one iteration ago, */
+    double first;          /* and where supports have just moved, before anything else has */
     double least;          /* the last residual that was progress, */
     int standing;          /* and iterations since */
     double forcing;
     double tried, slope; /* where a length was tried: |residual|, and residual · direction, the slope of minus
                             the incremental energy; */
     double begin, length; /* that slope where the direction begins, and |direction| */
-    double travel;        /* |displacement - accepted|; measured where a limit load is possible */
-    int watched;          /* it is */
+    int watched;          /* a limit load is possible */
+    int proofs;           /* of one, so far, */
+    double carriable;     /* and no more than this share of the increment can be carried; NaN: not known */
+    int hardened;         /* the tangent has a little hardening */
     fe_krylov_result linear;
     fe_ending ending; /* set by the messages below */
 } fe_newton;
@@ -50,11 +53,20 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
  * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */
 fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
 
+/* After a step that was taken: *limit, where no displacement is in balance at the load factors `to`, and it
+ * is known well enough how much can be carried (limit_load.c). */
+fe_status fe_newton_cannot_carry(fe_solver *s, const double *to, fe_newton *state, int *limit);
+
+/* *rounding: the residual is what rounding leaves of a balance, so the displacement is accepted
+ * (rounding.c). */
+fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_newton *state, int iterations,
+                                int *rounding);
+
 /* The histories of a step, and messages (newton_report.c). */
 fe_status fe_newton_record_residual(fe_solver *s, fe_step_result *record, double norm);
 /* displacement += taken × the direction */
 fe_status fe_newton_record_taken(fe_step_result *record, const fe_newton *state, double taken);
-fe_status fe_newton_not_finite(const fe_step_result *record, fe_newton *state);
+fe_status fe_newton_not_finite(const fe_solver *s, const fe_step_result *record, fe_newton *state);
 fe_status fe_newton_no_direction(const fe_solver *s, const fe_step_result *record, fe_newton *state,
                                  const char *why);
 fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_newton *state,
@@ -62,6 +74,10 @@ fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_n
 void fe_newton_say_reduced(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear);
 void fe_newton_say_again(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear,
                          const char *why, const char *with);
+
+/* A stress without hardening has lost 8 of its 16 digits at so many times the elastic displacement of the
+ * largest load, for it is a share as small of the trial stress. */
+static const double fe_newton_far = 1e8;
 
 /* Below this share of the largest force a residual that stands still does so for lack of digits. */
 static const double fe_newton_digits = 1e-6;

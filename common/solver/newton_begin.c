@@ -61,11 +61,15 @@ static fe_status elastic_load(fe_solver *s, fe_newton *state, int move, double *
 
 /* The elastic displacement for the load that was added, and what one unit of it moves: limit loads are told
  * by it. A load of the size of what is left of the last increment is none. */
-static void note_compliance(fe_solver *s, const fe_newton *state)
+static fe_status note_compliance(fe_solver *s, const fe_newton *state)
 {
     const double left = 1e3 * s->options->tolerance * s->reach;
-    if (state->watched && state->previous > left)
-        s->compliance = fmax(s->compliance, state->travel / state->previous);
+    double square;
+    if (!state->watched || !(state->previous > left)) return FE_OK;
+    FE_TRY(s->device->ops->vector.add(s->device, s->n, s->trial, -1.0, s->accepted, s->scratch));
+    FE_TRY(fe_solver_dot(s, s->scratch, s->scratch, &square));
+    s->compliance = fmax(s->compliance, sqrt(square) / state->previous);
+    return FE_OK;
 }
 
 /* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
@@ -84,7 +88,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     for (;;) {
         const char *better;
         s->scale = fmax(s->scale, state->previous);
-        if (!isfinite(norm)) return fe_newton_not_finite(record, state);
+        if (!isfinite(norm)) return fe_newton_not_finite(s, record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
         s->iteration = record->newton_iterations + 1;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
@@ -101,7 +105,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
         FE_TRY(elastic_load(s, state, move, &norm));
     }
     fe_newton_say_reduced(s, record, linear);
-    note_compliance(s, state);
+    FE_TRY(note_compliance(s, state));
     FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement));
     return fe_newton_record_taken(record, state, 1.0);
 }
@@ -112,7 +116,7 @@ fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record
     FE_TRY(apply_factors(s, to, ratio));
     s->load_norm = 0.0; /* not known yet */
     FE_TRY(fe_newton_evaluate(s, state, s->displacement));
-    state->norm = state->previous = state->tried;
+    state->norm = state->previous = state->first = state->tried;
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (fe_newton_accepted(s, state->norm)) return FE_OK;
     if (ratio > 0.0) {

@@ -27,8 +27,9 @@ fe_status fe_newton_record_taken(fe_step_result *record, const fe_newton *state,
     return FE_OK;
 }
 
-fe_status fe_newton_not_finite(const fe_step_result *record, fe_newton *state)
+fe_status fe_newton_not_finite(const fe_solver *s, const fe_step_result *record, fe_newton *state)
 {
+    if (state->proofs) return fe_newton_ended(s, record, state, FE_ENDING_LIMIT_LOAD);
     state->ending = FE_ENDING_NOT_CONVERGED;
     return fe_fail(FE_FAILED, "load step %d: not converged: the residual or a force is not finite",
                    record->step);
@@ -38,6 +39,7 @@ fe_status fe_newton_no_direction(const fe_solver *s, const fe_step_result *recor
                                  const char *why)
 {
     const fe_krylov_result *linear = &state->linear;
+    if (state->proofs) return fe_newton_ended(s, record, state, FE_ENDING_LIMIT_LOAD);
     if (state->norm < fe_newton_digits * s->reach)
         return fe_newton_ended(s, record, state, FE_ENDING_OUT_OF_REACH);
     state->ending = FE_ENDING_NOT_CONVERGED;
@@ -55,9 +57,9 @@ fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_n
     const double residual = state->norm / s->reach;
     if (ending == FE_ENDING_LIMIT_LOAD)
         return fe_fail(FE_FAILED,
-                       "load step %d: limit load: displacements grow without bound (residual %.2e after %d "
-                       "iterations)",
-                       record->step, residual, record->newton_iterations);
+                       "load step %d: limit load: displacements grow without bound: at most %.4g of the "
+                       "increment can be carried",
+                       record->step, state->carriable);
     if (ending == FE_ENDING_OUT_OF_REACH)
         return fe_fail(
             FE_FAILED,
