@@ -2,39 +2,15 @@
  * elastic stiffness, and against linkages that are known. */
 #include "common/mesh/bodies.h"
 #include "common/problem/mechanism.h"
-#include "oracle/oracle.h"
 #include "tests/common.h"
+#include "tests/random_problem.h"
 #include "tests/scene.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- meshes ------------------------------------------------------------------------------------------ */
-
-/* Keeps the elements that are marked, and the nodes that they use, in place. */
-static void thin_out(fe_mesh *mesh, const unsigned char *is_kept)
-{
-    const int nc = fe_corners(mesh->kind);
-    int *number = zeros((size_t)mesh->n_node, sizeof *number), n_elem = 0, n_node = 0;
-    for (int e = 0; e < mesh->n_elem; e++) {
-        if (!is_kept[e]) continue;
-        memmove(mesh->conn + (size_t)n_elem * nc, mesh->conn + (size_t)e * nc, (size_t)nc * sizeof(int));
-        mesh->elem_tag[n_elem++] = mesh->elem_tag[e];
-    }
-    mesh->n_elem = n_elem;
-    for (int k = 0; k < n_elem * nc; k++) number[mesh->conn[k]] = 1;
-    for (int n = 0; n < mesh->n_node; n++) {
-        if (!number[n]) continue;
-        memmove(mesh->x + 3 * (size_t)n_node, mesh->x + 3 * (size_t)n, 3 * sizeof(double));
-        mesh->node_tag[n_node] = mesh->node_tag[n];
-        number[n] = n_node++;
-    }
-    mesh->n_node = n_node;
-    for (int k = 0; k < n_elem * nc; k++) mesh->conn[k] = number[mesh->conn[k]];
-    free(number);
-}
 
 /* Cells of a unit grid whose three numbers have an odd sum: they share edges only. Numbers of cells that are
  * odd leave no cell in a corner of a sheet, where it would have one neighbour. */
@@ -84,35 +60,17 @@ static void bodies_do_not_depend_on_the_order(void **state)
 
 /* --- against the null space -------------------------------------------------------------------------- */
 
-/* How many eigenvalues of the elastic stiffness without its fixed rows are 0. Those of these small meshes
- * that are not are far from it. */
+/* Eigenvalues of the elastic stiffness without its fixed rows that are 0. Those of these small meshes that
+ * are not are far from it. */
 static int count_zeros(const fe_mesh *mesh, const unsigned char *is_fixed)
 {
     const oracle_material material = {1, 0.3, INFINITY, 0, 0, 0};
-    const oracle_mesh o = {
-        fe_corners(mesh->kind), fe_points(mesh->kind), mesh->n_node, mesh->n_elem, mesh->x, mesh->conn};
-    const int n = 3 * mesh->n_node, nd = 3 * o.n_corner;
-    int *row = zeros((size_t)n, sizeof *row), n_free = 0, n_zero = 0;
-    double(*C)[6][6] = zeros((size_t)o.n_elem * o.n_point, sizeof *C);
-    for (int p = 0; p < o.n_elem * o.n_point; p++) oracle_elasticity(&material, C[p]);
-    for (int i = 0; i < n; i++) row[i] = is_fixed[i] ? -1 : n_free++;
-    double *A = zeros((size_t)n_free * n_free, sizeof *A), *value = zeros((size_t)n_free, sizeof *value);
-    for (int e = 0; e < o.n_elem; e++) {
-        double K[24][24];
-        oracle_stiffness(&o, e, C, K);
-        for (int i = 0; i < nd; i++)
-            for (int j = 0; j < nd; j++) {
-                const int p = row[3 * o.conn[e * o.n_corner + i / 3] + i % 3],
-                          q = row[3 * o.conn[e * o.n_corner + j / 3] + j % 3];
-                if (p >= 0 && q >= 0) A[(size_t)q * n_free + p] += K[i][j];
-            }
-    }
-    if (n_free) assert_int_equal(LAPACKE_dsyev(LAPACK_COL_MAJOR, 'N', 'U', n_free, A, n_free, value), 0);
-    for (int i = 0; i < n_free; i++) {
-        n_zero += value[i] < 1e-12 * value[n_free - 1];
-        assert_false(value[i] > 1e-12 * value[n_free - 1] && value[i] < 1e-8 * value[n_free - 1]);
-    }
-    free(A), free(value), free(C), free(row);
+    plain p;
+    double least;
+    plain_open(&p, mesh, fe_points(mesh->kind), 1, &material, NULL, is_fixed);
+    const int n_zero = plain_zeros(&p, &least);
+    plain_close(&p);
+    assert_true(least > 1e-8);
     return n_zero;
 }
 
