@@ -221,10 +221,12 @@ static int by_size(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
+/* What is left unbalanced, 1e-9 or 1e-12 of the forces, moves a body near its limit load by a thousand times
+ * as much, relative to its displacements. */
 static void ranks_agree(void **state)
 {
     (void)state;
-    static const double tolerances[] = {1e-9, 1e-12}, bounds[] = {1e-6, 1e-9};
+    static const double tolerances[] = {1e-9, 1e-12}, bounds[] = {1e-5, 1e-8};
     const int n = number_of("FE_RANDOM", FEW / 2), first = number_of("FE_RANDOM_SEED", FIRST);
     double *apart = zeros((size_t)n, sizeof *apart);
     for (int k = 0; k < 2; k++) {
