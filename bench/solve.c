@@ -4,6 +4,7 @@
 #include "bench/output.h"
 #include "common/backend/device.h"
 #include "common/ranks/ranks.h"
+#include "common/report/locking.h"
 #include "common/report/version.h"
 #include "common/variant.h"
 
@@ -294,7 +295,30 @@ static fe_status parse(int argc, char **argv, arguments *a)
 typedef struct writer {
     output *output;
     fe_result *result;
+    int tet_points, said_locking;
 } writer;
+
+/* Said once: before the first step (step NULL), or where much has yielded. */
+static void note_locking(writer *w, const fe_step_result *step)
+{
+    const fe_case *c = w->result->problem;
+    const fe_mesh *mesh = w->result->mesh;
+    const double points = (double)mesh->n_elem * (mesh->kind == FE_HEX8 ? fe_points(FE_HEX8) : w->tet_points);
+    const double share = step ? (double)step->plastic_gp / points : 0;
+    const fe_locking kind = fe_locking_of(&c->material, c->elastic, step ? step->max_peeq : 0, share);
+    if (w->said_locking || kind == FE_LOCKING_NONE) return;
+    w->said_locking = 1;
+    if (kind == FE_LOCKING_ELASTIC)
+        fe_note(
+            "nu = %g: plain linear elements lock, coarse meshes are several times too stiff; compare with a "
+            "finer mesh (docs/models.md, Locking)",
+            c->material.nu);
+    else
+        fe_note(
+            "load step %d: %.0f %% of the points have yielded and hardly harden: plain linear elements lock, "
+            "coarse meshes carry too much; compare with a finer mesh (docs/models.md, Locking)",
+            step->step, 100 * share);
+}
 
 /* The lines before the first step. Names come from files. */
 static void introduce(const writer *w)
@@ -322,7 +346,8 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     w->result->status = "running";
     if (!step) {
         FE_TRY(output_begin(w->output, w->result, fields));
-        return introduce(w), FE_OK;
+        introduce(w);
+        return note_locking(w, NULL), FE_OK;
     }
     FE_TRY(output_step(w->output, w->result, fields));
     double seconds = 0.0;
@@ -331,6 +356,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
            (long long)step->krylov_iterations, step->max_abs_u, step->max_peeq, (long long)step->plastic_gp,
            seconds);
     fflush(stdout);
+    note_locking(w, step);
     return FE_OK;
 }
 
@@ -356,7 +382,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
 {
     const int first = a->options.mpi.rank == 0; /* the others compute only */
     int done;
-    writer w = {out, result};
+    writer w = {out, result, a->options.tet_points, 0};
     FE_TRY(output_spares_inputs(out, path));
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));

@@ -1,6 +1,7 @@
 /* Makes meshes of boxes and unstructured ones, refines and describes mesh files, and prints what partitions
  * cost: `meshgen box ...`, `meshgen irregular ...`, `meshgen refine ...`, `meshgen info FILE`,
  * `meshgen parts ...`. */
+#include "common/mesh/bodies.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
@@ -333,18 +334,21 @@ static fe_status print_groups(const fe_mesh *mesh)
 static fe_status print_info(fe_mesh *mesh)
 {
     fe_quality q;
-    int n_part, *part;
+    int n_part, *part, n_body, *body;
     fe_printable(mesh->path);
     for (int g = 0; g < mesh->n_group; ++g) fe_printable(mesh->group[g].name);
     FE_TRY(fe_mesh_quality(mesh, &q));
     FE_TRY(fe_mesh_components(mesh, &n_part, &part));
     free(part);
+    FE_TRY(fe_mesh_bodies(mesh, &n_body, &body));
+    free(body);
     printf("mesh              %s\n", mesh->path);
     printf("element           %s\n", fe_kind_name(mesh->kind));
     printf("nodes             %d\n", mesh->n_node);
     printf("elements          %d\n", mesh->n_elem);
     FE_TRY(print_groups(mesh));
     printf("components        %d\n", n_part);
+    if (n_body > n_part) printf("bodies            %d (some share edges or nodes, but no face)\n", n_body);
     printf("volume            %.16g\n", q.volume);
     printf("jacobian          %.6g to %.6g\n", q.min_jacobian, q.max_jacobian);
     printf("scaled jacobian   %.6g (smallest; 1 is best)\n", q.min_scaled);

@@ -32,7 +32,7 @@ void child_must(int code, const char *command);
 size_t child_steps_shown(void);
 
 extern char child_said[8192];
-/* child_said is one line, "program: ...", with each part that is not NULL. */
+/* child_said is one line, "program: ...", with each part that is not NULL; a note on locking is dropped. */
 void child_assert_said(const char *command, const char *program, const char *const part[3]);
 #define PARTS(...) ((const char *const[3]){__VA_ARGS__})
 

@@ -118,6 +118,43 @@ static void refuses_a_part_without_support(void **state)
     fe_boundary_close(&b);
 }
 
+/* Two cubes that share the edge of nodes 106 and 107, or one node of it. Support at the first one's far side.
+ */
+static void refuses_hinges(void **state)
+{
+    (void)state;
+    static const double x[16][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1},
+                                    {1, 1, 1}, {0, 1, 1}, {2, 1, 0}, {2, 2, 0}, {1, 2, 0}, {2, 1, 1},
+                                    {2, 2, 1}, {1, 2, 1}, {1, 1, 0}, {0, 0, 0}};
+    int conn[16] = {0, 1, 2, 3, 4, 5, 6, 7, 2, 8, 9, 10, 6, 11, 12, 13}, facet[4] = {0, 3, 7, 4};
+    int elem_group[2] = {0};
+    int64_t tag[16];
+    fe_mesh mesh;
+    fe_group group[2];
+    draft d;
+    for (int n = 0; n < 16; n++) tag[n] = 100 + n;
+    one_element(FE_HEX8, (double *)x, facet, &mesh, group);
+    mesh.n_node = 14, mesh.n_elem = 2, mesh.conn = conn;
+    mesh.node_tag = mesh.elem_tag = tag, mesh.elem_group = elem_group;
+    open_draft(&d);
+    add_support(&d, "top", "0", "0", "0", 0);
+    assert_refused(
+        &d, &mesh,
+        "key \"dirichlet\": the body of element 101 of the mesh (1 element) is held by nodes 102, 106 "
+        "alone: it can rotate about the axis through (1, 1, 0.5) along (0, 0, 1)");
+    conn[8] = 14, mesh.n_node = 15; /* its own node at the place of node 102 */
+    assert_refused(
+        &d, &mesh,
+        "is held by node 106 alone: it can rotate about the axis through (1, 1, 1) along (1, 0, 0) (3 "
+        "of its 6 rigid motions are free)");
+    fe_boundary b;
+    int both[2] = {0, 1}; /* each with supports of its own */
+    group[1].n_facet = 2, group[1].facet = both;
+    d.support[0].group = (char *)"all";
+    must(fe_boundary_apply(&d.c, &mesh, &b));
+    fe_boundary_close(&b);
+}
+
 /* What three sides of a box at most leave free, each worked out by hand. Held components are letters: "xz"
  * are u_x and u_z. `said` NULL: all motions are held. */
 static void rigid_motions_are_named(void **state)
@@ -188,9 +225,8 @@ static void rigid_motions_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_what_the_mesh_cannot_hold),
-        cmocka_unit_test(refuses_bad_expressions),
-        cmocka_unit_test(refuses_a_part_without_support),
+        cmocka_unit_test(refuses_what_the_mesh_cannot_hold), cmocka_unit_test(refuses_bad_expressions),
+        cmocka_unit_test(refuses_a_part_without_support),    cmocka_unit_test(refuses_hinges),
         cmocka_unit_test(rigid_motions_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,7 +207,8 @@ static void contradictions_are_told(void **state)
                             "where \"dirichlet[0]\" of group \"x0\" sets 0: the first one holds"));
     child_write_problem("two.json",
                         (problem){.supports = "{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}, "
-                                              "{\"group\": \"y0\", \"u\": {\"x\": \"0*x\"}}"});
+                                              "{\"group\": \"y0\", \"u\": {\"x\": \"0*x\"}}",
+                                  .factors = "1"});
     child_must(0, "solve two.json --threads 1");
     assert_string_equal(child_said, "");
 }

@@ -187,29 +187,23 @@ static fe_status apply_supports(work *w, fe_boundary *b)
     return FE_OK;
 }
 
-/* Every connected part of the mesh has to be held against rigid motions, or the operator is singular. */
-static fe_status check_parts(const work *w)
+/* Every connected part of the mesh has to be held against rigid motions, and bodies that share no faces
+ * against turning about what they share, or the operator is singular. */
+static fe_status check_parts(const work *w, fe_boundary *b)
 {
     fe_mechanism m;
-    char motion[256], more[64] = "";
+    char motion[FE_MESSAGE_LENGTH];
     FE_TRY(fe_mechanism_find(w->mesh, w->is_fixed, &m));
-    if (m.part == m.n_part) return FE_OK;
-    const double *a = m.axis, *p = m.point;
-    int n = 0;
-    if (!m.rotates)
-        n = snprintf(motion, sizeof motion, "move along (%.4g, %.4g, %.4g)", a[0], a[1], a[2]);
-    else
-        n = snprintf(motion, sizeof motion,
-                     "rotate about the axis through (%.4g, %.4g, %.4g) along (%.4g, %.4g, %.4g)", p[0], p[1],
-                     p[2], a[0], a[1], a[2]);
-    if (m.rotates && m.pitch != 0)
-        snprintf(motion + n, sizeof motion - (size_t)n, " as a screw of %.4g a radian", m.pitch);
-    if (m.n_free > 1) snprintf(more, sizeof more, " (%d of its 6 rigid motions are free)", m.n_free);
-    return fe_fail(
-        FE_BAD_INPUT,
-        "%s: key \"dirichlet\": part %d of %d of the mesh (%d nodes, among them %lld) %s: it can %s%s",
-        w->c->file, m.part + 1, m.n_part, m.n_node, (long long)w->mesh->node_tag[m.example],
-        m.n_free == 6 ? "has no support" : "is not held by its supports", motion, more);
+    if (m.n_unknown && !b->note &&
+        asprintf(
+            &b->note,
+            "%s: %d bodies of %s are joined by edges and nodes only; whether they hold each other was not "
+            "examined",
+            w->c->file, m.n_unknown, mesh_name(w)) < 0)
+        b->note = NULL;
+    if (!m.moves) return FE_OK;
+    fe_mechanism_say(w->mesh, &m, motion, sizeof motion);
+    return fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet\": %s", w->c->file, motion);
 }
 
 /* --- loads ------------------------------------------------------------------------------------------- */
@@ -386,7 +380,7 @@ static fe_status place_probes(const work *w, fe_boundary *b)
 static fe_status apply(work *w, fe_boundary *b)
 {
     FE_TRY(apply_supports(w, b));
-    FE_TRY(check_parts(w));
+    FE_TRY(check_parts(w, b));
     FE_TRY(apply_loads(w, b));
     return place_probes(w, b);
 }
