@@ -330,8 +330,11 @@ static fe_status make_turned(int n, char **argument)
     FE_TRY(read_box_options(n, argument, &o));
     FE_TRY(check_options("turn", &o));
     FE_TRY(fe_mesh_read_turned(o.file, &n_turned, &mesh));
-    fe_note("%s: %d of %d elements are turned", o.file, n_turned, mesh.n_elem);
-    return write_and_close(&o, &mesh);
+    const fe_status status = fe_mesh_write(&mesh, o.output, o.binary);
+    if (status == FE_OK)
+        printf("%s: %d of %d elements are turned\n", fe_printable(mesh.path), n_turned, mesh.n_elem);
+    fe_mesh_close(&mesh);
+    return status;
 }
 
 static fe_status print_groups(const fe_mesh *mesh)

@@ -2,6 +2,7 @@
  *
  * A message names file, key and value: `bar.json: key "material.nu": 0.5 is not below 0.5`. */
 #include "common/problem/case.h"
+#include "common/base/alike.h"
 #include "common/base/file.h"
 #include "common/base/hash.h"
 #include "common/problem/expression.h"
@@ -213,15 +214,16 @@ static fe_status find_path(const fe_case *c, const char *where, const json_t *en
     snprintf(key, sizeof key, "%s.path", where);
     const json_t *value = json_object_get(entry, "path");
     if (value && !json_is_string(value)) return refuse(c, key, "%s is not a string", shown(value));
-    const char *name = value ? json_string_value(value) : "load";
+    const char *name = value ? json_string_value(value) : "load", *alike = NULL;
     for (int i = 0; i < c->n_path; i++) {
+        if (!alike) alike = fe_alike(name, c->path[i].name);
         if (strcmp(name, c->path[i].name)) continue;
         *index = i;
         return FE_OK;
     }
-    return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s",
+    return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s%s",
                   value ? "" : "absent, and the default ", name,
-                  joined(c->n_path, &c->path->name, sizeof *c->path));
+                  joined(c->n_path, &c->path->name, sizeof *c->path), alike ? alike : "");
 }
 
 /* A component's value: an expression, or a number that becomes one. */
