@@ -4,6 +4,7 @@
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/mesh_text.h"
+#include "tests/result.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,56 @@ static void files_without_permission_say_so(void **state)
     says(2, "solve closed.json", "solve", "./closed.msh: Permission denied");
 }
 
+/* A line, a point on it and another point hold a cube. Pulled at both ends it has the stress of the traction.
+ */
+static void points_and_lines_are_supports(void **state)
+{
+    (void)state;
+    write_file(
+        "points.msh",
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n5\n0 1 \"corner\"\n0 2 \"other\"\n1 1 "
+        "\"edge\"\n"
+        "2 1 \"right\"\n2 2 \"left\"\n$EndPhysicalNames\n$Nodes\n8\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n"
+        "5 0 0 1\n6 1 0 1\n7 1 1 1\n8 0 1 1\n$EndNodes\n$Elements\n6\n1 15 2 1 1 1\n2 15 2 2 4 4\n"
+        "3 1 2 1 1 1 2\n4 3 2 1 1 2 3 7 6\n5 3 2 2 2 1 4 8 5\n6 5 2 1 1 1 2 3 4 5 6 7 8\n$EndElements\n");
+    child_write_problem("points.json",
+                        (problem){.supports = "{\"group\": \"edge\", \"u\": {\"y\": 0, \"z\": 0}}, "
+                                              "{\"group\": \"corner\", \"u\": {\"x\": 0}}, "
+                                              "{\"group\": \"other\", \"u\": {\"z\": 0}}",
+                                  .loads = "{\"group\": \"right\", \"traction\": [200, 0, 0]}, "
+                                           "{\"group\": \"left\", \"traction\": [-200, 0, 0]}",
+                                  .factors = "1"});
+    child_must(0, "solve points.json --mesh points.msh --threads 1 --result r.json");
+    json_t *root = result_load_checked("r.json", "converged", 1);
+    const json_t *step = result_step(root, 0);
+    result_near("u_x = 200 / E", result_probe(step, 0), 1e-3, 1e-10);
+    result_near("u_y = -nu u_x", result_probe(step, 1), -3e-4, 1e-10);
+    result_near("u_z = -nu u_x", result_probe(step, 2), -3e-4, 1e-10);
+    json_decref(root);
+    char *text = read_file("points.json", NULL), *loose = edit(text, "", "\"other\"", "\"corner\"");
+    write_file("points.json", "%s", loose);
+    says(2, "solve points.json --mesh points.msh", "solve", "it can rotate about the axis through ");
+    free(text);
+    free(loose);
+}
+
+/* Whatever ended the step, here the limit of iterations. */
+static void nearly_incompressible_materials_are_named(void **state)
+{
+    (void)state;
+    static const char *const material[] = {"\"E\": 1000, \"nu\": 0.499999, \"sigma_y\": 250, \"H\": 2000",
+                                           "\"E\": 1000, \"nu\": 0.49, \"sigma_y\": 250, \"H\": 2000"};
+    static const char said[] =
+        "; key \"material.nu\" is 0.499999: near 0.5 linear solves lose digits (the bulk "
+        "modulus is 5.0e+05 times the shear modulus)";
+    for (int i = 0; i < 2; i++) {
+        child_write_problem("nu.json", (problem){.material = material[i]});
+        child_must(1, "solve nu.json --threads 1 --krylov-iterations 1 --newton-iterations 1");
+        assert_non_null(strstr(child_said, "not converged"));
+        assert_true(!strstr(child_said, said) == (i == 1));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +229,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(byte_order_marks_are_read_over_or_named),
         cmocka_unit_test(files_that_cannot_be_read_say_why),
         cmocka_unit_test(files_without_permission_say_so),
+        cmocka_unit_test(points_and_lines_are_supports),
+        cmocka_unit_test(nearly_incompressible_materials_are_named),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);

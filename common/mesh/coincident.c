@@ -154,6 +154,7 @@ static void find_twins(grid *g, const fe_mesh *mesh, const box *boxes, const int
 static fe_status search(const fe_mesh *mesh, const int *part, fe_coincidence *found)
 {
     const double edge = shortest_edge(mesh);
+    if (!(edge > 0) || !isfinite(edge)) return FE_OK; /* beyond what squares of doubles hold */
     grid g = {.x = mesh->x, .cell = 1.3 * edge, .distance = FE_COINCIDENT * edge, .mask = 15};
     while (g.mask < 2 * (uint32_t)mesh->n_node - 1 && g.mask < 0x7fffffff) g.mask = 2 * g.mask + 1;
     FE_ALLOCATE(g.slot, (size_t)g.mask + 1, "table of nodes");
