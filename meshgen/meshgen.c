@@ -329,7 +329,7 @@ static fe_status make_turned(int n, char **argument)
     int n_turned;
     FE_TRY(read_box_options(n, argument, &o));
     FE_TRY(check_options("turn", &o));
-    FE_TRY(fe_mesh_read_turned(o.file, &n_turned, &mesh));
+    FE_TRY(fe_mesh_read_turned(o.file, 1, &n_turned, &mesh));
     const fe_status status = fe_mesh_write(&mesh, o.output, o.binary);
     if (status == FE_OK)
         printf("%s: %d of %d elements are turned\n", fe_printable(mesh.path), n_turned, mesh.n_elem);

@@ -183,17 +183,16 @@ static int is_named(const section *t, const char *name)
     return t->n == strlen(name) && !memcmp(t->name, name, t->n);
 }
 
+static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 /* Whether "$End" and the name stand at p, and nothing else on the line; binary data may stand before. */
 static int is_end(const fe_scan *s, const char *p, const section *t)
 {
-    fe_scan line = *s;
-    size_t n;
     if ((size_t)(s->end - p) < t->n + 4 || memcmp(p, "$End", 4) || memcmp(p + 4, t->name, t->n)) return 0;
-    line.at = p;
-    fe_scan_rest(&line, &n);
-    if (n != t->n + 4) return 0;
-    while (p > s->begin && (p[-1] == ' ' || p[-1] == '\t')) --p;
-    return s->binary || p == s->begin || p[-1] == '\n';
+    const char *after = p + 4 + t->n;
+    while (after < s->end && is_blank(*after)) ++after;
+    while (p > s->begin && is_blank(p[-1])) --p;
+    return (after == s->end || *after == '\n') && (s->binary || p == s->begin || p[-1] == '\n');
 }
 
 /* Goes to the end of a section that is not read. */
@@ -248,6 +247,7 @@ static fe_status check_header(const fe_scan *s, const fe_gmsh *m, const section 
 
 static fe_status read_section(fe_scan *s, fe_gmsh *m)
 {
+    size_t n_rest;
     section t = {.name = s->at + 1};
     t.word = fe_scan_rest(s, &t.n);
     --t.n;
@@ -262,7 +262,7 @@ static fe_status read_section(fe_scan *s, fe_gmsh *m)
     if (!is_end(s, s->at, &t))
         return fe_scan_refuse(s, s->at,
                               "\"%s\" where $End%s should be: more entries than announced, or a cut file",
-                              fe_scan_word(s).text, t.word.text + 1);
+                              fe_scan_rest(s, &n_rest).text, t.word.text + 1);
     fe_scan_line(s);
     return FE_OK;
 }
@@ -315,12 +315,10 @@ static fe_status tell_coincident(const fe_mesh *mesh)
     FE_TRY(fe_mesh_coincident(mesh, &found));
     if (!found.n_node) return FE_OK;
     const int a = found.example[0], b = found.example[1];
-    const double *x = mesh->x + 3 * (size_t)b;
-    fe_note("%s: its %d parts share no nodes, but %d nodes lie on nodes of another part (%lld on %lld, at "
-            "(%g, %g, "
-            "%g)): the parts are not joined there; Coherence Mesh in Gmsh merges such nodes",
+    fe_note("%s: its %d parts share no nodes, but %d nodes lie on nodes of another part (%lld on %lld): the "
+            "parts are not joined there; Coherence Mesh in Gmsh merges such nodes",
             mesh->path, found.n_part, found.n_node, (long long)mesh->node_tag[b],
-            (long long)mesh->node_tag[a], x[0], x[1], x[2]);
+            (long long)mesh->node_tag[a]);
     return FE_OK;
 }
 
@@ -348,9 +346,9 @@ fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh)
     return status;
 }
 
-fe_status fe_mesh_read_turned(const char *path, int *n_turned, fe_mesh *mesh)
+fe_status fe_mesh_read_turned(const char *path, int notes, int *n_turned, fe_mesh *mesh)
 {
-    fe_status status = read_mesh(path, 1, mesh);
+    fe_status status = read_mesh(path, notes, mesh);
     if (status == FE_OK) status = fe_mesh_turn(mesh, n_turned);
     if (status == FE_OK) status = fe_mesh_check(mesh);
     if (status != FE_OK) fe_mesh_close(mesh);

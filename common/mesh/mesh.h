@@ -43,7 +43,7 @@ void fe_mesh_close(fe_mesh *mesh);
  * out, and of nodes of two parts at one place (fe_mesh_coincident). */
 fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh);
 /* The same, where elements may be numbered inside out: they are turned before the check. */
-fe_status fe_mesh_read_turned(const char *path, int *n_turned, fe_mesh *mesh);
+fe_status fe_mesh_read_turned(const char *path, int notes, int *n_turned, fe_mesh *mesh);
 
 /* Writes MSH 4.1: ASCII, or binary where `binary` is set. A full disk is FE_FAILED and leaves no partial file
  * at `path` (the file is written under another name, then renamed). The format has elements by volume group:

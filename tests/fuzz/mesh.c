@@ -80,7 +80,7 @@ static void check_turned(const char *path)
 {
     fe_mesh mesh;
     int n_turned;
-    const fe_status status = fe_mesh_read_turned(path, &n_turned, &mesh);
+    const fe_status status = fe_mesh_read_turned(path, 0, &n_turned, &mesh);
     CHECK(status == FE_OK ? n_turned > 0 : status == FE_BAD_INPUT && !mesh.x && !mesh.group);
     if (status != FE_OK) fuzz_check_message();
     if (status == FE_OK) check_mesh(&mesh);
