@@ -216,11 +216,11 @@ static fe_status find_path(const fe_case *c, const char *where, const json_t *en
     if (value && !json_is_string(value)) return refuse(c, key, "%s is not a string", shown(value));
     const char *name = value ? json_string_value(value) : "load", *alike = NULL;
     for (int i = 0; i < c->n_path; i++) {
-        if (!alike) alike = fe_alike(name, c->path[i].name);
         if (strcmp(name, c->path[i].name)) continue;
         *index = i;
         return FE_OK;
     }
+    for (int i = 0; i < c->n_path && !alike; i++) alike = fe_alike(name, c->path[i].name);
     return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s%s",
                   value ? "" : "absent, and the default ", name,
                   joined(c->n_path, &c->path->name, sizeof *c->path), alike ? alike : "");
