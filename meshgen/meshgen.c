@@ -1,6 +1,6 @@
-/* Makes meshes of boxes and unstructured ones, refines, turns and describes mesh files, and prints what
- * partitions cost: `meshgen box ...`, `meshgen irregular ...`, `meshgen refine ...`, `meshgen turn ...`,
- * `meshgen info FILE`, `meshgen parts ...`. */
+/* Makes meshes of boxes and unstructured ones, refines, turns, describes them, and prints what partitions
+ * cost: `meshgen box ...`, `irregular ...`, `refine ...`, `turn ...`, `info FILE`,
+ * `meshgen parts ...`. */
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"

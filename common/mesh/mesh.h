@@ -78,6 +78,10 @@ fe_status fe_group_open(fe_group *group, const char *name, int dim, int number, 
  * NULL where there is none. */
 const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name);
 
+/* What to say about a group whose name only looks like this one (fe_alike), "" where there is none. Valid
+ * until the next call. */
+const char *fe_mesh_alike(const fe_mesh *mesh, const char *name);
+
 /* Node set of a group, ascending, each node once. *node is allocated, [*n]. */
 fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int **node);
 

@@ -2,7 +2,6 @@
  *
  * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element of a
  * face tells the outward direction, so the corner order in the mesh file does not matter. */
-#include "common/base/alike.h"
 #include "common/problem/case.h"
 #include "common/problem/expression.h"
 #include "common/problem/mechanism.h"
@@ -56,15 +55,12 @@ static fe_status find_group(const work *w, const char *list, int index, const ch
     if (*group) return check_unique(w, list, index, *group);
     char names[512] = "";
     size_t used = 0;
-    const char *alike = NULL;
-    for (int g = 0; g < w->mesh->n_group; g++) {
-        const char *other = w->mesh->group[g].name;
-        if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", g ? ", " : "", other);
-        if (!alike) alike = fe_alike(name, other);
-    }
+    for (int g = 0; g < w->mesh->n_group && used < sizeof names; g++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", g ? ", " : "",
+                                 w->mesh->group[g].name);
     return fe_fail(FE_BAD_INPUT, "%s: key \"%s[%d].group\": \"%s\" is not in %s; its groups are: %s%s",
-                   w->c->file, list, index, name, mesh_name(w), used ? names : "none", alike ? alike : "");
+                   w->c->file, list, index, name, mesh_name(w), used ? names : "none",
+                   fe_mesh_alike(w->mesh, name));
 }
 
 /* --- supports ---------------------------------------------------------------------------------------- */
