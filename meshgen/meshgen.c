@@ -1,5 +1,5 @@
-/* Makes meshes of boxes and unstructured ones, refines and describes mesh files, and prints what partitions
- * cost: `meshgen box ...`, `meshgen irregular ...`, `meshgen refine ...`, `meshgen info FILE`,
+/* Makes meshes of boxes and unstructured ones, refines, turns, describes them, and prints what partitions
+ * cost: `meshgen box ...`, `irregular ...`, `refine ...`, `turn ...`, `info FILE`,
  * `meshgen parts ...`. */
 #include "common/mesh/bodies.h"
 #include "common/mesh/mesh.h"
@@ -17,6 +17,7 @@ static const char usage[] =
     "usage: meshgen box --element hex8|tet4 --cells NX,NY,NZ -o FILE.msh [options]\n"
     "       meshgen irregular --element hex8|tet4 --nodes N -o FILE.msh [options]\n"
     "       meshgen refine FILE.msh --levels N -o FILE.msh [options]\n"
+    "       meshgen turn FILE.msh -o FILE.msh [--binary]\n"
     "       meshgen info FILE.msh\n"
     "       meshgen parts --ranks LIST [--partition METHOD] (FILE.msh | box's options)\n"
     "\n"
@@ -45,6 +46,9 @@ static const char usage[] =
     "the\n"
     "  side is curved. The octahedron in a Tet4 is cut along its shortest diagonal. Groups follow\n"
     "  -L, --levels N            so many times (1)\n"
+    "turn: renumbers the corners of elements that are inverted, as all are in a mirrored mesh; a mesh that "
+    "is\n"
+    "  folded is refused\n"
     "parts: what a partition costs: time, balance, ghosts, elements computed by several ranks\n"
     "  -n, --ranks LIST          numbers of ranks between commas\n"
     "  -p, --partition METHOD    auto, contiguous (in the mesh's node order), metis, bisection (auto)\n"
@@ -254,18 +258,20 @@ static fe_status ordered_box(const box_options *o, fe_mesh *mesh)
 static fe_status check_options(const char *command, const box_options *o)
 {
     const int box = !strcmp(command, "box"), irregular = !strcmp(command, "irregular"),
-              refine = !strcmp(command, "refine"), parts = !strcmp(command, "parts");
-    const char *wrong = o->n_ranks && !parts                      ? "--ranks is a flag of parts"
-                        : o->nodes && !irregular                  ? "--nodes is a flag of irregular"
-                        : o->levels && !refine                    ? "--levels is a flag of refine"
-                        : o->output && parts                      ? "--output is a flag of box"
-                        : o->box.cells[0] && (irregular | refine) ? "--cells is a flag of box"
-                        : box && !o->box.cells[0]                 ? "--cells is missing"
-                        : irregular && !o->nodes                  ? "--nodes is missing"
-                        : parts && !o->n_ranks                    ? "--ranks is missing"
-                        : refine && !o->file                      ? "a mesh file is needed"
-                        : !parts && !o->output                    ? "--output is missing"
-                                                                  : NULL;
+              refine = !strcmp(command, "refine"), parts = !strcmp(command, "parts"),
+              turn = !strcmp(command, "turn");
+    const char *wrong = o->n_ranks && !parts                             ? "--ranks is a flag of parts"
+                        : o->nodes && !irregular                         ? "--nodes is a flag of irregular"
+                        : o->levels && !refine                           ? "--levels is a flag of refine"
+                        : o->output && parts                             ? "--output is a flag of box"
+                        : o->box.cells[0] && (irregular | refine | turn) ? "--cells is a flag of box"
+                        : o->order != FE_ORDER_AS_IS && turn             ? "--order is a flag of refine"
+                        : box && !o->box.cells[0]                        ? "--cells is missing"
+                        : irregular && !o->nodes                         ? "--nodes is missing"
+                        : parts && !o->n_ranks                           ? "--ranks is missing"
+                        : (refine | turn) && !o->file                    ? "a mesh file is needed"
+                        : !parts && !o->output                           ? "--output is missing"
+                                                                         : NULL;
     if (o->file && (box | irregular))
         return fe_fail(FE_BAD_INPUT, "%s: \"%s\" is not a flag; see meshgen --help", command, o->file);
     return wrong ? fe_fail(FE_BAD_INPUT, "%s: %s; see meshgen --help", command, wrong) : FE_OK;
@@ -313,6 +319,21 @@ static fe_status make_finer(int n, char **argument)
         status = fe_mesh_refine(&mesh, 0);
     if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
     if (status == FE_OK) return write_and_close(&o, &mesh);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+static fe_status make_turned(int n, char **argument)
+{
+    box_options o = {.order = FE_ORDER_AS_IS};
+    fe_mesh mesh;
+    int n_turned;
+    FE_TRY(read_box_options(n, argument, &o));
+    FE_TRY(check_options("turn", &o));
+    FE_TRY(fe_mesh_read_turned(o.file, 1, &n_turned, &mesh));
+    const fe_status status = fe_mesh_write(&mesh, o.output, o.binary);
+    if (status == FE_OK)
+        printf("%s: %d of %d elements are turned\n", fe_printable(mesh.path), n_turned, mesh.n_elem);
     fe_mesh_close(&mesh);
     return status;
 }
@@ -439,15 +460,17 @@ static fe_status run(int n, char **argument)
         if (is_flag(argument[i], "-V", "--version")) return printf("%s", fe_version_text()), FE_OK;
     }
     if (n < 2)
-        return fe_fail(FE_BAD_INPUT,
-                       "a command is needed, box, irregular, refine, info or parts; see meshgen --help");
+        return fe_fail(
+            FE_BAD_INPUT,
+            "a command is needed, box, irregular, refine, turn, info or parts; see meshgen --help");
     if (!strcmp(argument[1], "box")) return make_box(n - 1, argument + 1);
     if (!strcmp(argument[1], "irregular")) return make_irregular(n - 1, argument + 1);
     if (!strcmp(argument[1], "refine")) return make_finer(n - 1, argument + 1);
+    if (!strcmp(argument[1], "turn")) return make_turned(n - 1, argument + 1);
     if (!strcmp(argument[1], "parts")) return show_parts(n - 1, argument + 1);
     if (!strcmp(argument[1], "info")) return show_info(n - 1, argument + 1);
     return fe_fail(FE_BAD_INPUT,
-                   "\"%s\" is not a command, box, irregular, refine, info or parts; see meshgen --help",
+                   "\"%s\" is not a command, box, irregular, refine, turn, info or parts; see meshgen --help",
                    argument[1]);
 }
 

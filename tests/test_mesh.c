@@ -447,6 +447,109 @@ static void quality_of_ideal_elements(void **state)
     assert_true(fabs(q.volume - 8.0 / 3) < 1e-14);
 }
 
+/* A mirrored mesh becomes right again, and so does one in which some elements are numbered inside out. */
+static void inverted_elements_are_turned(void **state)
+{
+    (void)state;
+    for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4)
+        for (int every = 1; every < 4; every += 2) {
+            fe_mesh mesh = small_box(kind, 3, 2, 4, 0.2);
+            const fe_quality before = quality_of(&mesh);
+            const int nc = fe_corners(kind);
+            int n = 0, n_turned;
+            for (int k = 0; every == 1 && k < mesh.n_node; ++k) mesh.x[3 * k] *= -1;
+            for (int e = 0; e < mesh.n_elem; e += every) {
+                int *corner = mesh.conn + (size_t)e * nc, old[8];
+                memcpy(old, corner, (size_t)nc * sizeof *old);
+                for (int a = 0; every > 1 && a < nc; ++a) /* mirrored in x, and in two corners of a Tet4 */
+                    corner[a] = old[nc == 8 ? a ^ 1 : a < 2 ? 1 - a : a];
+                ++n;
+            }
+            assert_int_equal(fe_mesh_check(&mesh), FE_BAD_INPUT);
+            must(fe_mesh_turn(&mesh, &n_turned));
+            assert_int_equal(n_turned, n);
+            must(fe_mesh_check(&mesh));
+            const fe_quality after = quality_of(&mesh);
+            assert_true(fabs(after.volume - before.volume) < 1e-14 * before.volume);
+            assert_true(fabs(after.min_scaled - before.min_scaled) < 1e-12);
+            must(fe_mesh_turn(&mesh, &n_turned));
+            assert_int_equal(n_turned, 0);
+            fe_mesh_close(&mesh);
+        }
+}
+
+/* Two tetrahedra on one side of a face have positive volumes, one of them after it was turned. */
+static void folded_meshes_are_not_turned(void **state)
+{
+    (void)state;
+    double x[15] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0.2, 0.2, 0.5};
+    int conn[8] = {0, 1, 2, 3, 0, 2, 1, 4}, n_turned;
+    int64_t tag[5] = {11, 12, 13, 14, 15};
+    fe_mesh mesh = {
+        .kind = FE_TET4, .n_node = 5, .n_elem = 2, .x = x, .node_tag = tag, .conn = conn, .elem_tag = tag};
+    assert_int_equal(fe_mesh_turn(&mesh, &n_turned), FE_BAD_INPUT);
+    assert_message("elements 11 and 12 lie on the same side of a common face");
+    x[14] = -0.5; /* on the other side all is well */
+    memcpy(conn + 4, (const int[]){0, 1, 2, 4}, 4 * sizeof *conn);
+    must(fe_mesh_turn(&mesh, &n_turned));
+    assert_int_equal(n_turned, 1);
+    must(fe_mesh_check(&mesh));
+}
+
+/* A box whose right half has nodes of its own in the middle, a little off. */
+static fe_mesh split_box(int kind, double off)
+{
+    fe_mesh mesh = small_box(kind, 4, 3, 2, 0.2);
+    const int nc = fe_corners(kind), n = mesh.n_node;
+    int *twin = calloc((size_t)n, sizeof *twin);
+    mesh.x = realloc(mesh.x, 6 * (size_t)n * sizeof *mesh.x);
+    mesh.node_tag = realloc(mesh.node_tag, 2 * (size_t)n * sizeof *mesh.node_tag);
+    assert_true(twin && mesh.x && mesh.node_tag);
+    for (int k = 2; k < n; k += 5) twin[k] = mesh.n_node++; /* five nodes along x, the third is the middle */
+    for (int k = 0; k < n; ++k)
+        if (twin[k]) {
+            for (int i = 0; i < 3; ++i) mesh.x[3 * twin[k] + i] = mesh.x[3 * k + i] + (i == 1 ? off : 0);
+            mesh.node_tag[twin[k]] = 1000 + k;
+        }
+    for (int e = 0; e < mesh.n_elem; ++e) {
+        int *corner = mesh.conn + (size_t)e * nc;
+        int right = 0;
+        for (int a = 0; a < nc; ++a) right |= corner[a] % 5 > 2;
+        for (int a = 0; a < nc && right; ++a)
+            if (twin[corner[a]]) corner[a] = twin[corner[a]];
+    }
+    free(twin);
+    return mesh;
+}
+
+static void nodes_of_parts_that_coincide_are_found(void **state)
+{
+    (void)state;
+    enum { N_MIDDLE = 4 * 3 };
+    for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4)
+        for (int turn = 0; turn < 2; ++turn) {
+            fe_coincidence found;
+            fe_mesh mesh = small_box(kind, 4, 3, 2, 0.2);
+            must(fe_mesh_coincident(&mesh, &found));
+            assert_true(found.n_part == 1 && found.n_node == 0);
+            fe_mesh_close(&mesh);
+            const double off[] = {0, 1e-7, 1e-2};
+            for (int k = 0; k < 3; ++k) {
+                mesh = split_box(kind, off[k]);
+                for (int i = 0; turn && i < 3 * mesh.n_node; ++i) mesh.x[i] = -(mesh.x[i] + 1000);
+                must(fe_mesh_reorder(&mesh, turn ? FE_ORDER_RANDOM : FE_ORDER_AS_IS, 7));
+                must(fe_mesh_coincident(&mesh, &found));
+                assert_int_equal(found.n_part, 2);
+                assert_int_equal(found.n_node, k < 2 ? N_MIDDLE : 0);
+                const double *p = mesh.x + 3 * found.example[0], *q = mesh.x + 3 * found.example[1];
+                for (int i = 0; i < 3; ++i) assert_true(fabs(p[i] - q[i]) < 2e-7);
+                assert_true(k == 2 ||
+                            llabs(mesh.node_tag[found.example[0]] - mesh.node_tag[found.example[1]]) > 900);
+                fe_mesh_close(&mesh);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +564,9 @@ int main(void)
         cmocka_unit_test(node_elements_are_the_transpose),
         cmocka_unit_test(parts_are_found),
         cmocka_unit_test(quality_of_ideal_elements),
+        cmocka_unit_test(inverted_elements_are_turned),
+        cmocka_unit_test(folded_meshes_are_not_turned),
+        cmocka_unit_test(nodes_of_parts_that_coincide_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,149 @@ static void partition_cuts_join_no_group(void **state)
     free(whole);
 }
 
+/* The text with `from` replaced by `to` in the bodies of sections of numbers, except the last one in each. */
+static char *respell(const char *text, char from, char to)
+{
+    static const char *const section[] = {"$Entities\n", "$Nodes\n", "$Elements\n"};
+    char *copy = strdup(text);
+    for (int i = 0; i < 3; ++i) {
+        char *at = strstr(copy, section[i]);
+        if (!at) continue; /* 2.2 has no entities */
+        at += strlen(section[i]);
+        for (char *end = strstr(at, "\n$End"); at < end; ++at)
+            if (*at == from) *at = to;
+    }
+    return copy;
+}
+
+/* Gmsh reads words: it does not care for lines within a section (Neper writes entities over several). */
+static void lines_do_not_matter(void **state)
+{
+    (void)state;
+    static const char *const good[] = {good_41, good_22};
+    for (int i = 0; i < 2; ++i) {
+        fe_mesh mesh, other;
+        read_text(good[i], &mesh);
+        char *const spelling[] = {respell(good[i], ' ', '\n'), respell(good[i], '\n', ' ')};
+        for (int k = 0; k < 2; ++k) {
+            assert_true(strcmp(spelling[k], good[i]) != 0);
+            read_text(spelling[k], &other);
+            require_same(&mesh, &other, 0);
+            fe_mesh_close(&other);
+            free(spelling[k]);
+        }
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* What Gmsh appends to a mesh: views with a header of their own, of another version and text or binary. */
+static void appended_views_are_skipped(void **state)
+{
+    (void)state;
+    static const char view[] =
+        "$InterpolationScheme\n\"s\"\n0\n$EndInterpolationScheme\n"
+        "$NodeData\n1\n\"T\"\n1\n0\n3\n0\n1\n1\n1 5\n$EndNodeData\n"
+        "$ElementNodeData\n1\n\"$Nodes\"\n$EndElementNodeData\n$ElementData\n$EndElementData\n";
+    static const char *const header[] = {"", "2.2 0 8\n", "4.1 0 8\n", "2 0 8\n", "2.2 1 8\n"};
+    static const char *const good[] = {good_41, good_22};
+    const int one = 1;
+    for (int i = 0; i < 2; ++i)
+        for (int h = 0; h < 5; ++h) {
+            char text[4096], *at = text;
+            at += sprintf(at, "%s", good[i]);
+            for (int repeat = 0; repeat < 2; ++repeat) {
+                if (h > 0) at += sprintf(at, "$MeshFormat\n%s", header[h]);
+                if (h == 4) memcpy(at, &one, sizeof one), at += sizeof one;
+                if (h > 0) at += sprintf(at, "%s$EndMeshFormat\n", h == 4 ? "\n" : "");
+                at += sprintf(at, "%s", view);
+                if (h == 4) /* data of a binary view need not begin or end with a line */
+                    at += sprintf(at, "$ElementData\n1\n\"\"\n1\n0\n0\n%c%c$End%c$EndElementData\n", 1, '\n',
+                                  2);
+            }
+            fe_mesh mesh, plain;
+            write_bytes(scratch, (size_t)(at - text), text);
+            must(fe_mesh_read(scratch, 0, &mesh));
+            read_text(good[i], &plain);
+            require_same(&plain, &mesh, 0);
+            fe_mesh_close(&plain);
+            fe_mesh_close(&mesh);
+        }
+    size_t n; /* behind a binary mesh, without a header and with one */
+    for (int h = 0; h < 3; ++h) {
+        char *longer = read_file(MESHES "patch_hex.bin.msh", &n);
+        longer = realloc(longer, n + sizeof view + 64);
+        assert_non_null(longer);
+        const int n_more = h ? sprintf(longer + n, "$MeshFormat\n%s$EndMeshFormat\n%s", header[h], view)
+                             : sprintf(longer + n, "%s", view);
+        write_bytes(scratch, n + (size_t)n_more, longer);
+        free(longer);
+        fe_mesh mesh;
+        must(fe_mesh_read(scratch, 0, &mesh));
+        assert_int_equal(mesh.n_elem, 512);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* MSH 2.2 with parametric nodes: on a point, a curve, a surface and in a volume. Text or binary; returns
+ * bytes. */
+static size_t parametric_text(char *text, int binary)
+{
+    static const struct {
+        int tag;
+        double x[3];
+        int dim, entity;
+        double u[2];
+    } node[] = {{1, {0, 0, 0}, 0, 1, {0}},
+                {2, {1, 0, 0}, 1, 2, {0.25}},
+                {3, {0, 1, 0}, 2, 3, {0.5, 7}},
+                {4, {0, 0, 1}, 3, 4, {0}}};
+    const int one = 1, element[] = {4, 1, 2, 1, 1, 1, 1, 2, 3, 4};
+    char *at = text + sprintf(text, "$MeshFormat\n2.2 %d 8\n", binary);
+    if (binary) memcpy(at, &one, sizeof one), at += sizeof one, *at++ = '\n';
+    at += sprintf(at, "$EndMeshFormat\n$ParametricNodes\n4\n");
+    for (int i = 0; i < 4; ++i) {
+        const int n_parameter = node[i].dim % 3;
+        if (!binary) {
+            at += sprintf(at, "%d %g %g %g %d %d", node[i].tag, node[i].x[0], node[i].x[1], node[i].x[2],
+                          node[i].dim, node[i].entity);
+            for (int k = 0; k < n_parameter; ++k) at += sprintf(at, " %g", node[i].u[k]);
+            *at++ = '\n';
+            continue;
+        }
+        memcpy(at, &node[i].tag, 4), at += 4;
+        memcpy(at, node[i].x, 24), at += 24;
+        memcpy(at, &node[i].dim, 4), at += 4;
+        memcpy(at, &node[i].entity, 4), at += 4;
+        memcpy(at, node[i].u, 8 * (size_t)n_parameter), at += 8 * n_parameter;
+    }
+    at += sprintf(at, "%s$EndParametricNodes\n$Elements\n1\n", binary ? "\n" : "");
+    if (binary)
+        memcpy(at, element, sizeof element), at += sizeof element;
+    else
+        at += sprintf(at, "1 4 2 1 1 1 2 3 4");
+    return (size_t)(at + sprintf(at, "\n$EndElements\n") - text);
+}
+
+static void parametric_nodes_are_read(void **state)
+{
+    (void)state;
+    static const double x[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int binary = 0; binary < 2; ++binary) {
+        char text[1024];
+        fe_mesh mesh;
+        const size_t n = parametric_text(text, binary);
+        write_bytes(scratch, n, text);
+        must(fe_mesh_read(scratch, 0, &mesh));
+        assert_int_equal(mesh.n_node, 4);
+        assert_memory_equal(mesh.x, x, sizeof x);
+        fe_mesh_close(&mesh);
+        for (size_t cut = 0; cut + 1 < n; ++cut) {
+            write_bytes(scratch, cut, text);
+            assert_int_equal(fe_mesh_read(scratch, 0, &mesh), FE_BAD_INPUT);
+        }
+    }
+}
+
 static void harmless_spellings_are_read(void **state)
 {
     (void)state;
@@ -187,6 +330,11 @@ static void harmless_spellings_are_read(void **state)
         {"$Nodes", "9 2 0 0", "9 2.00000000000000000000 0 0"},
         {"$EndNodes", "\n", "\n\n  \n"},
         {"$EndNodes", "\n", "\nremark\n$Odd\n1 nan\n$EndOdd\n"},
+        {"$EndNodes", "\n",
+         "\n$A name of words\n$EndA name\n see $EndA name of words\n$EndA name of words \n"},
+        {"", "$MeshFormat\n2.2 0 8\n", "\xef\xbb\xbf$MeshFormat\n2.2 0 8\n"},
+        {"", "$MeshFormat\n2.2 0 8\n", "made by hand\n$MeshFormat\n2.2 0 8 and more\n"},
+        {"$PhysicalNames", "2 1 \"left\"", "2\n1 \"left\" // side"},
     };
     for (size_t i = 0; i < sizeof change / sizeof *change; ++i) {
         char *text = edit(good_22, change[i][0], change[i][1], change[i][2]);
@@ -200,9 +348,15 @@ static void harmless_spellings_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(validation_meshes_are_read_alike), cmocka_unit_test(round_trips_keep_everything),
-        cmocka_unit_test(unwritable_files_are_named),       cmocka_unit_test(groups_overlap_and_merge),
-        cmocka_unit_test(partition_cuts_join_no_group),     cmocka_unit_test(harmless_spellings_are_read),
+        cmocka_unit_test(validation_meshes_are_read_alike),
+        cmocka_unit_test(round_trips_keep_everything),
+        cmocka_unit_test(unwritable_files_are_named),
+        cmocka_unit_test(groups_overlap_and_merge),
+        cmocka_unit_test(partition_cuts_join_no_group),
+        cmocka_unit_test(harmless_spellings_are_read),
+        cmocka_unit_test(lines_do_not_matter),
+        cmocka_unit_test(appended_views_are_skipped),
+        cmocka_unit_test(parametric_nodes_are_read),
     };
     return cmocka_run_group_tests(tests, open_scratch, folder_close);
 }

@@ -27,8 +27,8 @@ static void damaged_files_are_refused(void **state)
         {good_22, "$Nodes", "4 0 0 1", "4 0,5 0 1", "$Nodes, line 9: \"0,5\""},
         {good_22, "$Nodes", "4 0 0 1", "4 0 0 1d5", "\"1d5\""},
         {good_22, "$Nodes", "4 0 0 1", "4 0 0 0x1", "\"0x1\""},
-        {good_22, "$Nodes", "4 0 0 1", "4 0 0", "line 9: the line ends where coordinate z"},
-        {good_22, "$Nodes", "4 0 0 1", "4 0 0 1 1", "\"1\" where the line should end"},
+        {good_22, "$Nodes", "4 0 0 1", "4 0 0", "line 9 is the first that does not hold one entry"},
+        {good_22, "$Nodes", "4 0 0 1", "4 0 0 1 1", "line 9 is the first that does not hold one entry"},
         {good_22, "$Nodes", "4 0 0 1", "4.5 0 0 1", "\"4.5\""},
         {good_22, "$Nodes", "4 0 0 1", "99999999999999999999 0 0 1", "\"99999999999999999999\""},
         {good_22, "$Nodes", "4 0 0 1", "3 0 0 1", "node tag 3 occurs twice"},
@@ -40,12 +40,18 @@ static void damaged_files_are_refused(void **state)
         {good_22, "$Elements", "8\n", "7\n", "$EndElements should be"},
         {good_22, "$Elements", "8\n", "9\n", "fewer entries"},
         {good_22, "$Elements", "5 5 2 1", "5 5 2000000000 1", "element"},
-        {good_22, "$Elements", "5 5 2 1", "5 6 2 1", "element 5 is of type 6 (Prism6)"},
-        {good_22, "$Elements", "5 5 2 1", "5 11 2 1", "Tet10"},
-        {good_22, "$Elements", "5 5 2 1", "5 -3 2 1", "type -3"},
+        {good_22, "$Elements", "5 5 2 1", "5 6 2 1", "element 5 is a 6-node prism (wedge), Gmsh's type 6; "},
+        {good_22, "$Elements", "5 5 2 1", "5 11 2 1",
+         "10-node tetrahedron of second order, Gmsh's type 11; only linear tetrahedra and hexahedra are "
+         "read: mesh "
+         "with elements of first order, Mesh.ElementOrder = 1"},
+        {good_22, "$Elements", "5 5 2 1", "5 7 2 1", "5-node pyramid, Gmsh's type 7; "},
+        {good_22, "$Elements", "1 15 0 13", "1 8 0 1 2 3", "3-node line of second order"},
+        {good_22, "$Elements", "5 5 2 1", "5 140 2 1", "type 140; only linear"},
+        {good_22, "$Elements", "5 5 2 1", "5 -3 2 1", "type -3; only linear"},
         {good_22, "$Elements", "5 5 2 1 3 1 5", "5 5 2 1 3 5 5", "element 5 repeats node 5"},
         {good_22, "$Elements", "5 5 2 1 3 1 5 6 2 4 8 7 3", "5 5 2 1 3 4 8 7 3 1 5 6 2",
-         "element 5 has Jacobian -"},
+         "element 5 has Jacobian -0.125 at quadrature point 0: 1 of 2 elements are inverted; if only"},
         {good_22, "$Elements", "5 5 2 1 3 1", "5 5 2 1 3 77", "element 5 names node 77"},
         {good_22, "$Elements", "2 3 2 1 7 1", "2 3 2 1 7 78", "element 2 names node 78"},
         {good_22, "$Elements", "2 3 2 1 7 1 4", "2 3 2 1 7 4 4", "element 2 repeats node 4"},
@@ -54,7 +60,7 @@ static void damaged_files_are_refused(void **state)
         {good_22, "$Elements", "6 5 2 1 3 5", "5 5 2 1 3 5", "element tag 5 occurs twice"},
         {good_22, "$Elements", "5 5 2 1 3 1 5 6 2 4 8 7 3", "5 4 2 1 3 1 5 6 2", "mixed elements"},
         {good_41, "$Elements", "5 5 9 10 6 8 12 11 7", "5 1000000000000 5 6 20 4 8 7 30", "the same nodes"},
-        {good_41, "$Elements", "3 3 5 2", "3 3 17 2", "element 4 is of type 17 (Hex20)"},
+        {good_41, "$Elements", "3 3 5 2", "3 3 17 2", "element 4 is a 20-node hexahedron of second order"},
         {good_41, "$Elements", "3 3 5 2", "2 3 5 2", "block of dimension 2"},
         {good_41, "$Elements", "3 3 5 2", "3 3 5 3", "more elements than announced"},
         {good_41, "$Elements", "4 5 1 5", "4 6 1 5", "announced"},
@@ -62,7 +68,7 @@ static void damaged_files_are_refused(void **state)
         {good_41, "$Elements", "4 5 1 5", "4 9223372036854775807 1 5", "9223372036854775807 elements"},
         {good_41, "$Nodes", "3 12 1", "3 13 1", "announced"},
         {good_41, "$Nodes", "3 3 1 8", "3 3 1 9", "more nodes than announced"},
-        {good_41, "$Nodes", "3 3 1 8", "3 3 0 8", "where the line should end"},
+        {good_41, "$Nodes", "3 3 1 8", "3 3 0 8", "line 42 is the first that does not hold one entry"},
         {good_41, "$Nodes", "20\n", "30\n", "node tag 30 occurs twice"},
         {good_41, "$Entities", "1 0 2 1", "1 0 900000000 1", "900000000 entities"},
         {good_41, "$Entities", "1 1 2 1 -9", "1 1 99999999 1 -9", "99999999 physical groups"},
@@ -70,6 +76,10 @@ static void damaged_files_are_refused(void **state)
         {good_41, "$PhysicalNames", "2 9", "2 1", "2:1 is named twice"},
         {good_41, "$PhysicalNames", "2 9", "5 9", "dimension is 5"},
         {good_41, "$EndEntities\n", "$Nodes", "$Odes", "$EndOdes"},
+        {good_41, "$EndComments\n", "$Phys", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Phys",
+         "line 8: a second header of another version, 2.2, before the mesh is whole"},
+        {good_41, "", "$EndComments", "x $EndComments", "the section has no $EndComments"},
+        {good_41, "", "$EndComments", "$EndComments x", "the section has no $EndComments"},
         {good_41, "$EndNodes\n", "$Elements\n4 5 1 5", "$Nodes\n4 5 1 5", "second section"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
@@ -78,6 +88,15 @@ static void damaged_files_are_refused(void **state)
     refuse("\n \n", "no $MeshFormat");
     refuse("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n", "no $Nodes section");
     refuse("$Nodes\n0\n$EndNodes\n", "before $MeshFormat");
+    refuse("$ParametricNodes\n0\n$EndParametricNodes\n", "before $MeshFormat");
+    refuse("$NOD\n1\n1 0 0 0\n$ENDNOD\n$ELM\n1\n1 15 1 1 1 1\n$ENDELM\n",
+           "MSH version 1 is not read; save it as 2.2 or 4.1 (gmsh OLD.msh -save");
+    refuse("remark\n$NOE\n", "not a Gmsh mesh: it starts with \"remark\"");
+    refuse_bytes("\xff\xfe$\0M\0", 6, "the byte order mark of UTF-16; save it as UTF-8");
+    refuse_bytes("\xfe\xff\0$", 4, "UTF-16");
+    refuse_bytes("\0\0\xfe\xff\0\0\0$", 8, "UTF-32");
+    refuse_bytes("\xff\xfe\0\0$\0\0\0", 8, "UTF-32");
+    refuse("\xef\xbb\xbfsolid part\n", "it starts with \"solid\"");
     refuse("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n$EndNodes\n$Elements\n1\n1 15 2 1 1 "
            "1\n$EndElements\n",
            "no volume elements: did you define a physical volume?");
@@ -85,6 +104,27 @@ static void damaged_files_are_refused(void **state)
     assert_int_equal(fe_mesh_read("absent.msh", 0, &mesh), FE_BAD_INPUT);
     assert_message("absent.msh: No such file");
     assert_int_equal(fe_mesh_read(".", 0, &mesh), FE_BAD_INPUT);
+}
+
+/* Elements of a mirrored mesh are all inverted. */
+static void inverted_elements_are_counted(void **state)
+{
+    (void)state;
+    for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8 - FE_TET4) {
+        fe_mesh mesh = make_box(kind, (const int[]){2, 1, 1}, length, 0, 3);
+        const int n = mesh.n_elem;
+        for (int k = 0; k < mesh.n_node; ++k) mesh.x[3 * k] *= -1;
+        assert_int_equal(fe_mesh_check(&mesh), FE_BAD_INPUT);
+        char what[80];
+        snprintf(what, sizeof what,
+                 ": %d of %d elements are inverted, all: the mesh is mirrored; meshgen turn ", n, n);
+        assert_message(what);
+        for (int k = 0; k < mesh.n_node; ++k) mesh.x[3 * k] *= -1;
+        mesh.x[0] += 10; /* one corner far away: not only numbered the other way round */
+        assert_int_equal(fe_mesh_check(&mesh), FE_BAD_INPUT);
+        assert_message(kind == FE_HEX8 ? ": 1 of 2 elements are inverted or flat" : "elements are inverted");
+        fe_mesh_close(&mesh);
+    }
 }
 
 static void binary_damage_is_refused(void **state)
@@ -295,10 +335,11 @@ static void no_tags_collide_by_design(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_files_are_refused),      cmocka_unit_test(binary_damage_is_refused),
-        cmocka_unit_test(cut_files_are_refused),          cmocka_unit_test(flipped_bytes_do_no_harm),
-        cmocka_unit_test(long_section_names_are_skipped), cmocka_unit_test(counts_that_overflow_are_refused),
-        cmocka_unit_test(members_are_in_proportion),      cmocka_unit_test(no_tags_collide_by_design),
+        cmocka_unit_test(damaged_files_are_refused),        cmocka_unit_test(inverted_elements_are_counted),
+        cmocka_unit_test(binary_damage_is_refused),         cmocka_unit_test(cut_files_are_refused),
+        cmocka_unit_test(flipped_bytes_do_no_harm),         cmocka_unit_test(long_section_names_are_skipped),
+        cmocka_unit_test(counts_that_overflow_are_refused), cmocka_unit_test(members_are_in_proportion),
+        cmocka_unit_test(no_tags_collide_by_design),
     };
     return cmocka_run_group_tests(tests, open_scratch, folder_close);
 }

@@ -63,6 +63,23 @@ fe_status fe_file_read(const char *path, char **text, size_t *n)
     return status;
 }
 
+fe_status fe_file_text(const char *path, const char *bytes, size_t n, const char **start)
+{
+    static const struct {
+        const char *name, *mark;
+        size_t n;
+    } other[] = {{"UTF-32", "\xff\xfe\0\0", 4},
+                 {"UTF-32", "\0\0\xfe\xff", 4},
+                 {"UTF-16", "\xff\xfe", 2},
+                 {"UTF-16", "\xfe\xff", 2}};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (n >= other[i].n && !memcmp(bytes, other[i].mark, other[i].n))
+            return fe_fail(FE_BAD_INPUT, "%s: begins with the byte order mark of %s; save it as UTF-8", path,
+                           other[i].name);
+    *start = bytes + (n >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3) ? 3 : 0);
+    return FE_OK;
+}
+
 int fe_file_same(const char *a, const char *b)
 {
     struct stat s, t;

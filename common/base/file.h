@@ -11,6 +11,10 @@
  * something else: a folder, a pipe that nobody may ever write to, a device without an end. */
 fe_status fe_file_read(const char *path, char **text, size_t *n);
 
+/* Where the text of a file's n bytes starts: behind a UTF-8 byte order mark, which some editors write.
+ * FE_BAD_INPUT names the mark of UTF-16 or UTF-32. */
+fe_status fe_file_text(const char *path, const char *bytes, size_t n, const char **start);
+
 /* Whether two names lead to the same file that exists. */
 int fe_file_same(const char *a, const char *b);
 

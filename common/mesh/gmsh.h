@@ -31,8 +31,10 @@ typedef struct fe_gmsh_name {
 typedef struct fe_gmsh {
     const char *path;
     size_t n_byte; /* of the file */
+    int notes;     /* what is left out is told on stderr */
     int version;   /* 22 or 41 */
     int has_nodes, has_elements;
+    int parametric; /* 2.2: each node is followed by its entity, and its parameters there */
     size_t n_node, node_capacity;
     int64_t *node_tag;
     double *x; /* [n_node][3] */
@@ -60,6 +62,6 @@ fe_status fe_gmsh_resize(void **array, size_t count, size_t size, const char *wh
     FE_TRY(fe_gmsh_resize((void **)&(pointer), (count), sizeof *(pointer), (what)))
 
 /* Makes a mesh: indices for tags, groups, no repeated elements and no unused nodes. */
-fe_status fe_gmsh_build(fe_gmsh *file, int notes, fe_mesh *mesh);
+fe_status fe_gmsh_build(fe_gmsh *file, fe_mesh *mesh);
 
 #endif

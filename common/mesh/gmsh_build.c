@@ -10,7 +10,6 @@
 typedef struct builder {
     fe_gmsh *file;
     fe_mesh *mesh;
-    int notes;
     int n_record;      /* elements before repeats are merged */
     int *element;      /* [n_record] element of each record */
     int *record_owner; /* [n_record], the file's */
@@ -143,7 +142,7 @@ static fe_status drop_orphans(builder *b, int *new_index)
     for (size_t k = 0; k < n_corner; ++k) mesh->conn[k] = new_index[mesh->conn[k]];
     for (size_t k = 0; k < 4 * (size_t)b->n_facet; ++k)
         if (b->facet[k] >= 0) b->facet[k] = new_index[b->facet[k]] < 0 ? -2 : new_index[b->facet[k]];
-    if (b->notes && n < (int)m->n_node)
+    if (b->file->notes && n < (int)m->n_node)
         fe_note("%s: %d nodes that no volume element uses are dropped (the first has tag %lld)", m->path,
                 (int)m->n_node - n, first_orphan);
     mesh->n_node = n;
@@ -392,7 +391,7 @@ static fe_status make_groups(builder *b)
     for (int g = mesh->n_group - 1; g >= 0 && mesh->group[g].dim == 3; --g) /* the lowest number stays */
         for (int f = 0; f < mesh->group[g].n_facet; ++f)
             mesh->elem_group[mesh->group[g].facet[f]] = mesh->group[g].number;
-    if (b->notes && b->dropped_facets > 0)
+    if (b->file->notes && b->dropped_facets > 0)
         fe_note("%s: %d elements of groups are dropped: no volume element has their nodes", b->file->path,
                 b->dropped_facets);
     return FE_OK;
@@ -423,9 +422,9 @@ static fe_status build(builder *b)
     return make_groups(b);
 }
 
-fe_status fe_gmsh_build(fe_gmsh *file, int notes, fe_mesh *mesh)
+fe_status fe_gmsh_build(fe_gmsh *file, fe_mesh *mesh)
 {
-    builder b = {.file = file, .mesh = mesh, .notes = notes};
+    builder b = {.file = file, .mesh = mesh};
     const fe_status status = build(&b);
     free(b.element);
     free(b.facet);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 fe_status fe_gmsh_resize(void **array, size_t count, size_t size, const char *what)
 {
@@ -45,13 +46,65 @@ static element_type type_of(int64_t type)
     }
 }
 
+/* Gmsh's elements by its number; NULL: an unknown one. */
 static const char *type_name(int64_t type)
 {
-    static const char *const name[] = {"unknown", "Line2",  "Tri3",     "Quad4",   "Tet4",
-                                       "Hex8",    "Prism6", "Pyramid5", "Line3",   "Tri6",
-                                       "Quad9",   "Tet10",  "Hex27",    "Prism18", "Pyramid14",
-                                       "Point",   "Quad8",  "Hex20",    "Prism15", "Pyramid13"};
-    return type > 0 && type < (int64_t)(sizeof name / sizeof *name) ? name[type] : name[0];
+    static const char *const name[] = {
+        NULL,
+        "2-node line",
+        "3-node triangle",
+        "4-node quadrangle",
+        "4-node tetrahedron",
+        "8-node hexahedron",
+        "6-node prism (wedge)",
+        "5-node pyramid",
+        "3-node line of second order",
+        "6-node triangle of second order",
+        "9-node quadrangle of second order",
+        "10-node tetrahedron of second order",
+        "27-node hexahedron of second order",
+        "18-node prism (wedge) of second order",
+        "14-node pyramid of second order",
+        "point",
+        "8-node quadrangle of second order",
+        "20-node hexahedron of second order",
+        "15-node prism (wedge) of second order",
+        "13-node pyramid of second order",
+        "9-node triangle of third order",
+        "10-node triangle of third order",
+        "12-node triangle of fourth order",
+        "15-node triangle of fourth order",
+        "15-node triangle of fifth order",
+        "21-node triangle of fifth order",
+        "4-node line of third order",
+        "5-node line of fourth order",
+        "6-node line of fifth order",
+        "20-node tetrahedron of third order",
+        "35-node tetrahedron of fourth order",
+        "56-node tetrahedron of fifth order",
+    };
+    return type > 0 && type < (int64_t)(sizeof name / sizeof *name) ? name[type] : NULL;
+}
+
+static fe_status refuse_type(const fe_scan *s, int64_t type, int64_t tag)
+{
+    const char *const name = type_name(type);
+    if (!name)
+        return fe_scan_refuse(
+            s, s->at,
+            "element %lld is of Gmsh's type %lld; only linear tetrahedra (4) and hexahedra (5) "
+            "are read",
+            (long long)tag, (long long)type);
+    const char *what_to_do =
+        strstr(name, "order") ? "mesh with elements of first order, Mesh.ElementOrder = 1"
+        : strstr(name, "pyramid")
+            ? "pyramids join hexahedra and tetrahedra: mesh all volumes with one of these"
+            : "mesh with hexahedra alone, Mesh.RecombineAll = 1, or with tetrahedra alone";
+    return fe_scan_refuse(
+        s, s->at,
+        "element %lld is a %s, Gmsh's type %lld; only linear tetrahedra and hexahedra are read: "
+        "%s",
+        (long long)tag, name, (long long)type, what_to_do);
 }
 
 static fe_status reserve_nodes(fe_gmsh *m, size_t extra)
@@ -79,10 +132,7 @@ static fe_status reserve_rows(fe_gmsh_rows *rows, size_t extra)
 static fe_status rows_for(const fe_scan *s, fe_gmsh *m, int64_t type, int64_t tag, fe_gmsh_rows **rows)
 {
     const element_type t = type_of(type);
-    if (t.dim < 0)
-        return fe_scan_refuse(s, s->at,
-                              "element %lld is of type %lld (%s); only linear Tet4 and Hex8 are supported",
-                              (long long)tag, (long long)type, type_name(type));
+    if (t.dim < 0) return refuse_type(s, type, tag);
     *rows = t.dim == 3 ? &m->volume : &m->facet;
     if (t.dim < 3) return FE_OK;
     const int kind = type == 4 ? FE_TET4 : FE_HEX8;
@@ -91,9 +141,12 @@ static fe_status rows_for(const fe_scan *s, fe_gmsh *m, int64_t type, int64_t ta
         m->volume.width = t.n_node;
     }
     if (m->kind != kind)
-        return fe_scan_refuse(
-            s, s->at, "mixed elements: element %lld is a %s, element %lld a %s; one kind is needed",
-            (long long)m->volume.tag[0], fe_kind_name(m->kind), (long long)tag, fe_kind_name(kind));
+        return fe_scan_refuse(s, s->at,
+                              "mixed elements: element %lld is a %s, element %lld a %s; one kind is needed: "
+                              "mesh all volumes with "
+                              "tetrahedra, or all with hexahedra",
+                              (long long)m->volume.tag[0], fe_kind_name(m->kind), (long long)tag,
+                              fe_kind_name(kind));
     return FE_OK;
 }
 
@@ -237,6 +290,15 @@ static fe_status read_count(fe_scan *s, int text_bytes, int binary_bytes, const 
     return fe_scan_fits(s, *n, s->binary ? binary_bytes : text_bytes, what);
 }
 
+/* "dim entity", and the node's parameters on a curve or a surface. */
+static fe_status skip_parameters(fe_scan *s)
+{
+    int64_t dim, unused;
+    FE_TRY(fe_scan_int(s, 4, 0, 3, "the dimension of a node's entity", &dim));
+    FE_TRY(fe_scan_int(s, 4, INT_MIN, INT_MAX, "a node's entity", &unused));
+    return fe_scan_skip_reals(s, dim == 3 ? 0 : (int)dim, "a parametric coordinate");
+}
+
 static fe_status read_nodes_22(fe_scan *s, fe_gmsh *m)
 {
     int64_t n;
@@ -247,6 +309,7 @@ static fe_status read_nodes_22(fe_scan *s, fe_gmsh *m)
         fe_scan_begin(s, 4);
         FE_TRY(fe_scan_int(s, 4, 0, INT64_MAX, "a node's tag", tag));
         FE_TRY(read_point(s, *tag, m->x + 3 * m->n_node));
+        if (m->parametric) FE_TRY(skip_parameters(s));
         FE_TRY(fe_scan_end(s, 4));
     }
     return FE_OK;

@@ -1,5 +1,6 @@
 /* The mesh's own housekeeping: release, groups and their node sets, node→element lists, connected parts. */
 #include "common/mesh/mesh.h"
+#include "common/base/alike.h"
 #include "common/base/hash.h"
 
 #include <limits.h>
@@ -64,6 +65,13 @@ const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name)
         if (better) found = group;
     }
     return found;
+}
+
+const char *fe_mesh_alike(const fe_mesh *mesh, const char *name)
+{
+    const char *said = NULL;
+    for (int g = 0; g < mesh->n_group && !said; ++g) said = fe_alike(name, mesh->group[g].name);
+    return said ? said : "";
 }
 
 fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int **node)

@@ -39,9 +39,11 @@ typedef struct fe_mesh {
 void fe_mesh_close(fe_mesh *mesh);
 
 /* Reads Gmsh MSH 2.2 or 4.1, ASCII or binary, and checks it (fe_mesh_check). Nodes that no volume element
- * uses are dropped, with a note on stderr where `notes` is set. FE_BAD_INPUT names file, section and line or
- * tag. */
+ * uses are dropped. FE_BAD_INPUT names file, section and line or tag. With `notes` stderr tells what is left
+ * out, and of nodes of two parts at one place (fe_mesh_coincident). */
 fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh);
+/* The same, where elements may be numbered inside out: they are turned before the check. */
+fe_status fe_mesh_read_turned(const char *path, int notes, int *n_turned, fe_mesh *mesh);
 
 /* Writes MSH 4.1: ASCII, or binary where `binary` is set. A full disk is FE_FAILED and leaves no partial file
  * at `path` (the file is written under another name, then renamed). The format has elements by volume group:
@@ -49,9 +51,22 @@ fe_status fe_mesh_read(const char *path, int notes, fe_mesh *mesh);
 fe_status fe_mesh_write(const fe_mesh *mesh, const char *path, int binary);
 
 /* Refuses meshes that no solver can use: coordinates that are not finite, node indices out of range, an
- * element that repeats a node, an element whose Jacobian is not positive at a quadrature point (tag and
- * value), duplicated elements. */
+ * element that repeats a node, duplicated elements, elements whose Jacobian is not positive at a quadrature
+ * point (how many, and tag and value of the first). */
 fe_status fe_mesh_check(const fe_mesh *mesh);
+
+/* Jacobians of an element at its quadrature points: 1 where all are positive, -1 where all are negative (it
+ * is numbered inside out), else 0. *point: the first that is not positive, *jacobian: its value. */
+int fe_element_orientation(const fe_mesh *mesh, int e, int *point, double *jacobian);
+
+/* Renumbers the corners of elements that are numbered inside out, as all are of a mirrored mesh. FE_BAD_INPUT
+ * where two elements then lie on the same side of a common face: the mesh is folded. */
+fe_status fe_mesh_turn(fe_mesh *mesh, int *n_turned);
+
+/* Nodes of face f of element e, counterclockwise seen from outside of an element with positive Jacobians, -1
+ * behind three. Returns their number. */
+int fe_element_face(const fe_mesh *mesh, int e, int f, int node[4]);
+FE_BOTH int fe_faces(int kind) { return fe_corners(kind) == 4 ? 4 : 6; }
 
 /* A hash of all of it: nodes, elements, tags, groups and their names. */
 uint64_t fe_mesh_hash(const fe_mesh *mesh);
@@ -63,6 +78,10 @@ fe_status fe_group_open(fe_group *group, const char *name, int dim, int number, 
  * NULL where there is none. */
 const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name);
 
+/* What to say about a group whose name only looks like this one (fe_alike), "" where there is none. Valid
+ * until the next call. */
+const char *fe_mesh_alike(const fe_mesh *mesh, const char *name);
+
 /* Node set of a group, ascending, each node once. *node is allocated, [*n]. */
 fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int **node);
 
@@ -71,6 +90,15 @@ fe_status fe_mesh_node_elements(const fe_mesh *mesh, int **first, int **elem);
 
 /* Connected components of the mesh through shared nodes: part [n_node], *n_part of them. */
 fe_status fe_mesh_components(const fe_mesh *mesh, int *n_part, int **part);
+
+/* Nodes that have a node of another part at the same place: within FE_COINCIDENT of the shortest edge.
+ * Parts of an assembly that should hold together are joined by common nodes alone. */
+#define FE_COINCIDENT 1e-4
+typedef struct fe_coincidence {
+    int n_part, n_node; /* parts of the mesh; nodes with a twin */
+    int example[2];     /* two such nodes */
+} fe_coincidence;
+fe_status fe_mesh_coincident(const fe_mesh *mesh, fe_coincidence *found);
 
 /* Orders of nodes; elements follow their nodes. as-is, lexicographic (by z, y, x of the coordinates), rcm
  * (reverse Cuthill-McKee), morton (space-filling curve), bisection (elements in compact pieces, see

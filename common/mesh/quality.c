@@ -45,31 +45,49 @@ static double jacobian_at(int kind, const double (*x)[3], int q)
     return kind == FE_TET4 ? fe_tet4_jacobian(x) : fe_hex8_point(x, q, GAUSS);
 }
 
-/* First quadrature point whose Jacobian is not a positive number, -1 where there is none. */
-static int bad_point(const fe_mesh *mesh, int e, double *jacobian)
+int fe_element_orientation(const fe_mesh *mesh, int e, int *point, double *jacobian)
 {
     double x[8][3];
+    int n_positive = 0, n_negative = 0;
+    const int n_point = fe_points(mesh->kind);
     corners_of(mesh, mesh->conn + (size_t)e * fe_corners(mesh->kind), x);
-    for (int q = 0; q < fe_points(mesh->kind); ++q) {
-        *jacobian = jacobian_at(mesh->kind, x, q);
-        if (!(*jacobian > 0 && isfinite(*jacobian))) return q;
+    for (int q = 0; q < n_point; ++q) {
+        const double j = jacobian_at(mesh->kind, x, q);
+        if (j > 0 && isfinite(j)) {
+            ++n_positive;
+            continue;
+        }
+        if (n_positive == q) *point = q, *jacobian = j;
+        n_negative += j < 0 && isfinite(j);
     }
-    return -1;
+    return n_positive == n_point ? 1 : n_negative == n_point ? -1 : 0;
 }
 
 static fe_status check_jacobians(const fe_mesh *mesh)
 {
-    int bad = mesh->n_elem;
-#pragma omp parallel for reduction(min : bad)
+    int first = mesh->n_elem, n_bad = 0, n_inside_out = 0, point = 0;
+    double jacobian = 0;
+#pragma omp parallel for reduction(min : first) reduction(+ : n_bad, n_inside_out)
     for (int e = 0; e < mesh->n_elem; ++e) {
-        double jacobian;
-        if (e < bad && bad_point(mesh, e, &jacobian) >= 0) bad = e;
+        int q;
+        double j;
+        const int orientation = fe_element_orientation(mesh, e, &q, &j);
+        if (orientation == 1) continue;
+        if (e < first) first = e;
+        ++n_bad;
+        n_inside_out += orientation == -1;
     }
-    if (bad == mesh->n_elem) return FE_OK;
-    double jacobian;
-    const int q = bad_point(mesh, bad, &jacobian);
-    return fe_fail(FE_BAD_INPUT, "%s: element %lld has Jacobian %g at quadrature point %d: inverted or flat",
-                   name_of(mesh), (long long)mesh->elem_tag[bad], jacobian, q);
+    if (!n_bad) return FE_OK;
+    fe_element_orientation(mesh, first, &point, &jacobian);
+    return fe_fail(
+        FE_BAD_INPUT,
+        "%s: element %lld has Jacobian %g at quadrature point %d: %d of %d elements are inverted%s",
+        name_of(mesh), (long long)mesh->elem_tag[first], jacobian, point, n_bad, mesh->n_elem,
+        n_inside_out == mesh->n_elem ? ", all: the mesh is mirrored; meshgen turn OLD.msh -o "
+                                       "NEW.msh renumbers their corners"
+        : n_inside_out == n_bad      ? "; if only their corners are numbered the other way round, "
+                                       "meshgen turn OLD.msh -o NEW.msh mends them"
+                                     : " or flat");
 }
 
 static fe_status check_duplicates(const fe_mesh *mesh)

@@ -13,9 +13,8 @@ fe_status fe_scan_open(fe_scan *s, const char *path)
     *s = (fe_scan){.path = path, .section = "start"};
     FE_TRY(fe_file_read(path, &s->begin, &size));
     if (size == 0) return fe_fail(FE_BAD_INPUT, "%s: the file is empty", path);
-    s->at = s->begin;
     s->end = s->begin + size;
-    return FE_OK;
+    return fe_file_text(path, s->begin, size, &s->at);
 }
 
 void fe_scan_close(fe_scan *s)
@@ -24,21 +23,24 @@ void fe_scan_close(fe_scan *s)
     *s = (fe_scan){0};
 }
 
+static size_t line_of(const fe_scan *s, const char *at)
+{
+    size_t line = 1;
+    for (const char *p = s->begin; p < at; ++p) line += *p == '\n';
+    return line;
+}
+
 fe_status fe_scan_refuse(const fe_scan *s, const char *at, const char *format, ...)
 {
-    char text[512];
+    char text[512], odd[80] = "";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    size_t place = (size_t)(at - s->begin);
-    if (!s->binary) {
-        size_t line = 1;
-        for (const char *p = s->begin; p < at; ++p) line += *p == '\n';
-        place = line;
-    }
-    return fe_fail(FE_BAD_INPUT, "%s: %s, %s %zu: %s", s->path, s->section, s->binary ? "byte" : "line",
-                   place, text);
+    if (s->odd && s->odd < at && !s->binary)
+        snprintf(odd, sizeof odd, "; line %zu is the first that does not hold one entry", line_of(s, s->odd));
+    return fe_fail(FE_BAD_INPUT, "%s: %s, %s %zu: %s%s", s->path, s->section, s->binary ? "byte" : "line",
+                   s->binary ? (size_t)(at - s->begin) : line_of(s, at), text, odd);
 }
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -49,50 +51,64 @@ void fe_scan_begin(fe_scan *s, int bytes)
     while (s->at < s->end && (is_blank(*s->at) || *s->at == '\n')) ++s->at;
 }
 
-size_t fe_scan_length(const fe_scan *s)
+static int ends_word(const fe_scan *s, const char *p) { return p == s->end || is_blank(*p) || *p == '\n'; }
+
+static fe_word shown(const char *bytes, size_t n)
 {
-    const char *p = s->at;
-    while (p < s->end && !is_blank(*p) && *p != '\n') ++p;
-    return (size_t)(p - s->at);
+    fe_word word = {""};
+    const size_t most = sizeof word.text - 1, kept = n > most ? most - 3 : n;
+    for (size_t i = 0; i < kept; ++i) word.text[i] = bytes[i] >= ' ' && bytes[i] != 127 ? bytes[i] : '?';
+    if (kept < n) memcpy(word.text + kept, "...", 4);
+    return word;
 }
 
 fe_word fe_scan_word(const fe_scan *s)
 {
-    fe_word word = {""};
-    size_t n = 0;
-    for (const char *p = s->at; p < s->end && !is_blank(*p) && *p != '\n'; ++p) {
-        if (n == sizeof word.text - 4) {
-            memcpy(word.text + n, "...", 4);
-            break;
-        }
-        word.text[n++] = *p >= ' ' && *p != 127 ? *p : '?';
-    }
-    return word;
+    const char *p = s->at;
+    while (!ends_word(s, p)) ++p;
+    return shown(s->at, (size_t)(p - s->at));
+}
+
+fe_word fe_scan_rest(const fe_scan *s, size_t *n)
+{
+    const char *p = memchr(s->at, '\n', (size_t)(s->end - s->at));
+    if (!p) p = s->end;
+    while (p > s->at && is_blank(p[-1])) --p;
+    *n = (size_t)(p - s->at);
+    return shown(s->at, *n);
 }
 
 fe_status fe_scan_end(fe_scan *s, int bytes)
 {
     if (s->binary && bytes) return FE_OK;
     while (s->at < s->end && is_blank(*s->at)) ++s->at;
-    if (s->at < s->end && *s->at != '\n')
+    if (s->at == s->end) return FE_OK;
+    if (*s->at == '\n')
+        ++s->at;
+    else if (s->binary)
         return fe_scan_refuse(s, s->at, "\"%s\" where the line should end", fe_scan_word(s).text);
-    if (s->at < s->end) ++s->at;
+    else if (!s->odd)
+        s->odd = s->at;
     return FE_OK;
 }
 
-/* Moves to a word of a text; refuses the end of the line, of the section or of the file. */
+void fe_scan_line(fe_scan *s)
+{
+    const char *newline = memchr(s->at, '\n', (size_t)(s->end - s->at));
+    s->at = newline ? newline + 1 : s->end;
+}
+
+/* Moves to a word of a text; refuses the end of the section or of the file. */
 static fe_status find_word(fe_scan *s, const char *what)
 {
-    while (s->at < s->end && is_blank(*s->at)) ++s->at;
+    for (; s->at < s->end && (is_blank(*s->at) || *s->at == '\n'); ++s->at)
+        if (*s->at == '\n' && !s->odd) s->odd = s->at;
     if (s->at == s->end) return fe_scan_refuse(s, s->at, "the file ends where %s should be", what);
-    if (*s->at == '\n') return fe_scan_refuse(s, s->at, "the line ends where %s should be", what);
     if (*s->at == '$')
         return fe_scan_refuse(s, s->at, "%s where %s should be: fewer entries than announced",
                               fe_scan_word(s).text, what);
     return FE_OK;
 }
-
-static int ends_word(const fe_scan *s, const char *p) { return p == s->end || is_blank(*p) || *p == '\n'; }
 
 static fe_status take_bytes(fe_scan *s, void *value, size_t bytes, const char *what)
 {

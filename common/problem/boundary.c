@@ -58,8 +58,9 @@ static fe_status find_group(const work *w, const char *list, int index, const ch
     for (int g = 0; g < w->mesh->n_group && used < sizeof names; g++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", g ? ", " : "",
                                  w->mesh->group[g].name);
-    return fe_fail(FE_BAD_INPUT, "%s: key \"%s[%d].group\": \"%s\" is not in %s; its groups are: %s",
-                   w->c->file, list, index, name, mesh_name(w), used ? names : "none");
+    return fe_fail(FE_BAD_INPUT, "%s: key \"%s[%d].group\": \"%s\" is not in %s; its groups are: %s%s",
+                   w->c->file, list, index, name, mesh_name(w), used ? names : "none",
+                   fe_mesh_alike(w->mesh, name));
 }
 
 /* --- supports ---------------------------------------------------------------------------------------- */
@@ -208,21 +209,6 @@ static fe_status check_parts(const work *w, fe_boundary *b)
 
 /* --- loads ------------------------------------------------------------------------------------------- */
 
-/* Corners of each face of an element, counterclockwise seen from outside; -1 where a face has three. */
-static const signed char tet4_face[4][4] = {{0, 2, 1, -1}, {0, 1, 3, -1}, {1, 2, 3, -1}, {0, 3, 2, -1}};
-static const signed char hex8_face[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
-                                            {2, 3, 7, 6}, {0, 4, 7, 3}, {1, 2, 6, 5}};
-
-/* Nodes of face f of element e, outward. Returns their count. */
-static int element_face(const fe_mesh *mesh, int e, int f, int node[4])
-{
-    const int n_corner = fe_corners(mesh->kind);
-    const signed char *corner = n_corner == 4 ? tet4_face[f] : hex8_face[f];
-    const int n = n_corner == 4 ? 3 : 4;
-    for (int a = 0; a < n; a++) node[a] = mesh->conn[(size_t)e * n_corner + corner[a]];
-    return n;
-}
-
 static int same_nodes(int n, const int *p, const int *q)
 {
     int found = 0;
@@ -235,12 +221,12 @@ static int same_nodes(int n, const int *p, const int *q)
  * elements have it as a face. */
 static int orient_facet(const work *w, const int *facet, int n, int outward[4])
 {
-    const int n_face = fe_corners(w->mesh->kind) == 4 ? 4 : 6;
+    const int n_face = fe_faces(w->mesh->kind);
     int n_owner = 0;
     for (int k = w->first[facet[0]]; k < w->first[facet[0] + 1]; k++)
         for (int f = 0; f < n_face; f++) {
             int node[4];
-            if (element_face(w->mesh, w->elem[k], f, node) != n || !same_nodes(n, facet, node)) continue;
+            if (fe_element_face(w->mesh, w->elem[k], f, node) != n || !same_nodes(n, facet, node)) continue;
             memcpy(outward, node, sizeof node);
             n_owner++;
         }

@@ -2,10 +2,12 @@
  *
  * A message names file, key and value: `bar.json: key "material.nu": 0.5 is not below 0.5`. */
 #include "common/problem/case.h"
+#include "common/base/alike.h"
 #include "common/base/file.h"
 #include "common/base/hash.h"
 #include "common/problem/expression.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -212,15 +214,16 @@ static fe_status find_path(const fe_case *c, const char *where, const json_t *en
     snprintf(key, sizeof key, "%s.path", where);
     const json_t *value = json_object_get(entry, "path");
     if (value && !json_is_string(value)) return refuse(c, key, "%s is not a string", shown(value));
-    const char *name = value ? json_string_value(value) : "load";
+    const char *name = value ? json_string_value(value) : "load", *alike = NULL;
     for (int i = 0; i < c->n_path; i++) {
         if (strcmp(name, c->path[i].name)) continue;
         *index = i;
         return FE_OK;
     }
-    return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s",
+    for (int i = 0; i < c->n_path && !alike; i++) alike = fe_alike(name, c->path[i].name);
+    return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s%s",
                   value ? "" : "absent, and the default ", name,
-                  joined(c->n_path, &c->path->name, sizeof *c->path));
+                  joined(c->n_path, &c->path->name, sizeof *c->path), alike ? alike : "");
 }
 
 /* A component's value: an expression, or a number that becomes one. */
@@ -383,12 +386,16 @@ fe_status fe_case_read(const char *path, fe_case *c)
     FE_ALLOCATE(c->file, strlen(path) + 1, path);
     strcpy(c->file, path);
     char *text;
+    const char *start = NULL;
     size_t n;
     json_error_t error;
     json_set_alloc_funcs(allocate, free);
     starved = 0;
     fe_status status = fe_file_read(path, &text, &n);
-    json_t *root = status == FE_OK ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (status == FE_OK) status = fe_file_text(path, text, n, &start);
+    json_t *root = status == FE_OK
+                       ? json_loadb(start, n - (size_t)(start - text), JSON_REJECT_DUPLICATES, &error)
+                       : NULL;
     fe_hash hash = {0};
     fe_hash_add(&hash, n, text);
     c->hash = fe_hash_value(&hash);
@@ -427,6 +434,13 @@ void fe_case_close(fe_case *c)
     *c = (fe_case){0};
 }
 
+/* Whether a mesh is to be read from here: it is there, or there is a reason why it cannot be seen, which
+ * reading it will tell. */
+static int is_there(const char *path)
+{
+    return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path)
 {
     *path = NULL;
@@ -437,12 +451,12 @@ fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path
     FE_ALLOCATE(*path, length, mesh_name);
     if (mesh_name[0] == '/') {
         strcpy(*path, mesh_name);
-        if (access(*path, R_OK) == 0) return FE_OK;
+        if (is_there(*path)) return FE_OK;
     } else {
         snprintf(*path, length, "%.*s/%s", width, folder, mesh_name);
-        if (access(*path, R_OK) == 0) return FE_OK;
+        if (is_there(*path)) return FE_OK;
         snprintf(*path, length, "%.*s/../meshes/%s", width, folder, mesh_name);
-        if (access(*path, R_OK) == 0) return FE_OK;
+        if (is_there(*path)) return FE_OK;
     }
     free(*path);
     *path = NULL;

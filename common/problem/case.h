@@ -55,7 +55,8 @@ fe_status fe_case_read(const char *path, fe_case *c);
 void fe_case_close(fe_case *c);
 
 /* Finds a mesh of the problem: in the folder of the problem file, then in the sibling folder meshes/. *path
- * is allocated. FE_BAD_INPUT lists the places that were tried. */
+ * is allocated. FE_BAD_INPUT lists the places that were tried; a file that is there, but cannot be read, is
+ * found and refused when it is read, with the reason. */
 fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path);
 
 /* Components of one group whose internal forces are summed. */

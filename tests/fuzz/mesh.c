@@ -75,6 +75,27 @@ static void check_same(const fe_mesh *a, const fe_mesh *b)
     for (int k = 0; k < 3 * a->n_node; k++) CHECK(a->x[k] == b->x[k]);
 }
 
+/* A mesh that is refused may be one that is numbered inside out. */
+static void check_turned(const char *path)
+{
+    fe_mesh mesh;
+    int n_turned;
+    const fe_status status = fe_mesh_read_turned(path, 0, &n_turned, &mesh);
+    CHECK(status == FE_OK ? n_turned > 0 : status == FE_BAD_INPUT && !mesh.x && !mesh.group);
+    if (status != FE_OK) fuzz_check_message();
+    if (status == FE_OK) check_mesh(&mesh);
+    fe_mesh_close(&mesh);
+}
+
+static void check_coincident(const fe_mesh *m)
+{
+    fe_coincidence found;
+    CHECK(fe_mesh_coincident(m, &found) == FE_OK);
+    CHECK(found.n_part >= 1 && found.n_node >= 0 && found.n_node < m->n_node);
+    CHECK(found.n_part > 1 || !found.n_node);
+    CHECK(!found.n_node || found.example[0] < found.example[1]);
+}
+
 void fuzz_mesh(const uint8_t *bytes, size_t n)
 {
     char path[256], copy[256];
@@ -88,9 +109,11 @@ void fuzz_mesh(const uint8_t *bytes, size_t n)
     if (status != FE_OK) {
         CHECK(status == FE_BAD_INPUT && !mesh.x && !mesh.group);
         fuzz_check_message();
+        check_turned(path);
         return;
     }
     check_mesh(&mesh);
+    check_coincident(&mesh);
     for (int binary = 0; binary < 2; binary++) {
         if (fe_mesh_write(&mesh, copy, binary) != FE_OK) { /* names that no file can hold */
             fuzz_check_message();
