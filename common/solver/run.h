@@ -25,9 +25,11 @@ typedef struct fe_run {
     fe_ending ending;        /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
-    double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
-    int *element_rank;  /* lowest owner of a corner */
-    fe_checkpoint kept; /* where the observer wants it */
+    double *displacement, *reaction_force, *nodal_stress;
+    double *element_fields[FE_N_OUT], *tensors[3]; /* by FE_OUT_…; the first fields are those of tensors */
+    double *point_stress;                          /* where the observer wants it */
+    int *element_rank;                             /* lowest owner of a corner */
+    fe_checkpoint kept;                            /* where the observer wants it */
 } fe_run;
 
 /* Element kind with the options' number of integration points. */
