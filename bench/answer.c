@@ -92,11 +92,12 @@ void answer_print(const fe_result *r, double seconds, int moved)
     }
     if (r->n_step) print_state(r, &r->step[r->n_step - 1]);
     if (moved)
-        printf("%.3f MB to the device, back %.3f MB in set-up, %.6f MB in the solve, %.3f MB for output; "
-               "%.3f MB resident\n",
-               1e-6 * (double)r->bytes_to_device, 1e-6 * (double)r->bytes_from_device_setup,
-               1e-6 * (double)r->bytes_from_device_solve, 1e-6 * (double)r->bytes_from_device_output,
-               1e-6 * (double)r->bytes_resident);
+        printf(
+            "moved: %.3f MB to the device, back %.3f MB in set-up, %.6f MB in the solve, %.3f MB for output; "
+            "%.3f MB resident\n",
+            1e-6 * (double)r->bytes_to_device, 1e-6 * (double)r->bytes_from_device_setup,
+            1e-6 * (double)r->bytes_from_device_solve, 1e-6 * (double)r->bytes_from_device_output,
+            1e-6 * (double)r->bytes_resident);
     printf(
         "%s on %s: %lld Newton and %lld Krylov iterations; %.3f s, of which set-up %.3f s, load steps %.3f "
         "s\n",
