@@ -31,9 +31,10 @@ static const char help[] =
     "  --partition METHOD        auto (default): metis, in builds without it bisection, but contiguous "
     "where\n"
     "                            that computes fewer elements twice; contiguous, metis, bisection\n"
-    "  --order ORDER             order of nodes and elements: auto (default: what suits the strategy; output "
-    "keeps\n"
-    "                            the file's), as-is, lexicographic, rcm, morton, bisection, random\n"
+    "  --order ORDER             of nodes and elements in memory; output keeps the file's: auto (default: "
+    "what "
+    "suits\n"
+    "                            the strategy), as-is, lexicographic, rcm, morton, bisection, random\n"
     "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
     "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
     "  --predictor KIND          where an increment begins: extrapolated (default; elastic where the load "
@@ -382,7 +383,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     if (out->from.head.n_step) options.resume = &out->from;
     const fe_observer observer = {.context = &w,
                                   .wants_fields = a->output != NULL,
-                                  .wants_points = a->points,
+                                  .stress = a->points ? FE_STRESS_OF_POINTS : FE_STRESS_AT_NODES,
                                   .step = write_step,
                                   .keep = out->keeps_state ? keep_state : NULL};
     const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);

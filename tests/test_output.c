@@ -56,7 +56,8 @@ static fe_status keep_fields(void *context, const fe_step_result *step, const fe
 
 static void solve_block(int kind, int ranks, block *b)
 {
-    const fe_observer observer = {.context = b, .wants_fields = 1, .step = keep_fields, .wants_points = 1};
+    const fe_observer observer = {
+        .context = b, .wants_fields = 1, .step = keep_fields, .stress = FE_STRESS_OF_POINTS};
     fe_options o = fe_default_options();
     static double factors[] = {0.5, 1};
     o.ranks = ranks, o.threads = 1;

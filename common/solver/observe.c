@@ -24,10 +24,11 @@ static int list_fields(fe_run *r, field list[N_FIELD])
     const size_t n_node = (size_t)r->mesh->n_node, n_elem = (size_t)r->mesh->n_elem;
     int n = 0;
     list[n++] = (field){&r->displacement, 3 * n_node}, list[n++] = (field){&r->reaction_force, 3 * n_node};
-    list[n++] = (field){&r->nodal_stress, 6 * n_node};
     for (int t = 0; t < N_TENSOR; t++) list[n++] = (field){&r->tensors[t], 6 * n_elem};
     for (int c = FE_OUT_MISES; c < FE_N_OUT; c++) list[n++] = (field){&r->element_fields[c], n_elem};
-    if (r->observer && r->observer->wants_points)
+    const int stress = r->observer ? r->observer->stress : FE_STRESS_MEAN;
+    if (stress >= FE_STRESS_AT_NODES) list[n++] = (field){&r->nodal_stress, 6 * n_node};
+    if (stress >= FE_STRESS_OF_POINTS)
         list[n++] = (field){&r->point_stress, 6 * (size_t)fe_points(fe_run_kind(r)) * n_elem};
     return n;
 }
@@ -121,11 +122,13 @@ static fe_status gather_fields(fe_solver *s, fe_run *r)
     double *landing = NULL;
     FE_ALLOCATE(landing, nodes > wide ? nodes : wide, "output fields");
     fe_status status = fe_solver_support_forces(s, s->scratch);
-    if (status == FE_OK) status = fe_node_stress(&s->problem, s->points, s->node_stress);
     if (status == FE_OK) status = gather_nodes(s, 3, s->displacement, landing, r->displacement);
     if (status == FE_OK) status = gather_nodes(s, 3, s->scratch, landing, r->reaction_force);
-    if (status == FE_OK) status = gather_nodes(s, 6, s->node_stress, landing, r->nodal_stress);
     if (status == FE_OK) status = gather_elements(s, r, landing);
+    if (status == FE_OK && r->nodal_stress) {
+        status = fe_node_stress(&s->problem, s->points, s->node_stress);
+        if (status == FE_OK) status = gather_nodes(s, 6, s->node_stress, landing, r->nodal_stress);
+    }
     if (status == FE_OK && r->point_stress) status = gather_points(s, r, landing);
     free(landing);
     for (int f = 0; f < n_field && status == FE_OK; f++)

@@ -25,9 +25,9 @@ typedef struct fe_run {
     fe_ending ending;        /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
-    double *displacement, *reaction_force, *nodal_stress;
+    double *displacement, *reaction_force;
     double *element_fields[FE_N_OUT], *tensors[3]; /* by FE_OUT_…; the first fields are those of tensors */
-    double *point_stress;                          /* where the observer wants it */
+    double *nodal_stress, *point_stress;           /* where the observer wants them */
     int *element_rank;                             /* lowest owner of a corner */
     fe_checkpoint kept;                            /* where the observer wants it */
 } fe_run;

@@ -40,11 +40,12 @@ static fe_status open_vectors(fe_solver *s)
                               (void **)&s->partial);
 }
 
-static fe_status open_output(fe_solver *s)
+static fe_status open_output(fe_solver *s, int stress)
 {
     const size_t ld = (size_t)s->problem.view.ld, points = (size_t)fe_points(s->problem.kind) * ld;
     FE_TRY(
         fe_device_allocate(s->device, FE_N_OUT * ld, sizeof(double), "output fields", (void **)&s->fields));
+    if (stress < FE_STRESS_AT_NODES) return FE_OK;
     FE_TRY(fe_device_allocate(s->device, FE_N_OUT_POINT * points, sizeof(double), "output fields",
                               (void **)&s->points));
     return fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(double), "output fields",
@@ -82,7 +83,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
                             (void **)&s->counted));
     FE_TRY(open_vectors(s));
-    if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s));
+    if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
     start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));

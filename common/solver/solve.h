@@ -64,14 +64,16 @@ fe_options fe_default_options(void);
 int fe_precondition_of(const fe_options *o, int n_node);
 
 /* Called on rank 0 before the first step (undeformed or resumed, result NULL) and after every accepted step.
- * `fields` is NULL unless wanted; wants_points: with the stress of each point. `keep`, which may be NULL,
- * follows each step with what the run could be resumed from; the program adds what it knows to the head. */
+ * `fields` is NULL unless wanted. `keep`, which may be NULL, follows each step with what the run could be
+ * resumed from; the program adds what it knows to the head. stress: what the fields have besides the mean of
+ * each element, which takes memory and time: the stress at nodes, and that of every point. */
+enum { FE_STRESS_MEAN, FE_STRESS_AT_NODES, FE_STRESS_OF_POINTS };
 typedef struct fe_observer {
     void *context;
     int wants_fields;
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
     fe_status (*keep)(void *context, fe_checkpoint *state);
-    int wants_points;
+    int stress;
 } fe_observer;
 
 /* Runs the problem, or with MPI this process's rank of it; then every process has read the same, and rank 0's

@@ -48,13 +48,14 @@ typedef struct fe_solver {
     uint8_t *moving;      /* [n_path] supports whose displacement is not zero at any factor */
     double *displacement; /* Newton's iterate */
     double *external, *internal, *residual, *step, *trial, *scratch;
-    double *perturbed;            /* displacement + eps × direction, of the finite difference */
-    double *blocks;               /* [n_local][3][3] block-Jacobi: the tangent's diagonal blocks, */
-    float *inverse;               /* [n_owned][6] and their inverses */
-    double *scalar;               /* [64] */
-    double *partial;              /* summary scratch */
-    double *fields;               /* [FE_N_OUT][ld], only where output is wanted; */
-    double *points, *node_stress; /* the same of [FE_N_OUT_POINT][point][ld] and [n_owned][6] */
+    double *perturbed; /* displacement + eps × direction, of the finite difference */
+    double *blocks;    /* [n_local][3][3] block-Jacobi: the tangent's diagonal blocks, */
+    float *inverse;    /* [n_owned][6] and their inverses */
+    double *scalar;    /* [64] */
+    double *partial;   /* summary scratch */
+    double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
+    double *points,
+        *node_stress; /* [FE_N_OUT_POINT][point][ld], [n_owned][6], where that is wanted of stresses */
     fe_krylov krylov;
     int records; /* its iterations, where the backend can */
     fe_anderson anderson;
