@@ -126,8 +126,8 @@ static fe_status gather_fields(fe_solver *s, fe_run *r)
     if (status == FE_OK) status = gather_nodes(s, 3, s->scratch, landing, r->reaction_force);
     if (status == FE_OK) status = gather_elements(s, r, landing);
     if (status == FE_OK && r->nodal_stress) {
-        status = fe_node_stress(&s->problem, s->points, s->node_stress);
-        if (status == FE_OK) status = gather_nodes(s, 6, s->node_stress, landing, r->nodal_stress);
+        status = fe_node_stress(&s->problem, s->points, s->nodal);
+        if (status == FE_OK) status = gather_nodes(s, 6, s->nodal, landing, r->nodal_stress);
     }
     if (status == FE_OK && r->point_stress) status = gather_points(s, r, landing);
     free(landing);

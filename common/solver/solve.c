@@ -49,7 +49,7 @@ static fe_status open_output(fe_solver *s, int stress)
     FE_TRY(fe_device_allocate(s->device, FE_N_OUT_POINT * points, sizeof(double), "output fields",
                               (void **)&s->points));
     return fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(double), "output fields",
-                              (void **)&s->node_stress);
+                              (void **)&s->nodal);
 }
 
 /* Ends part `part` of set-up, which began at *start. */

@@ -53,9 +53,9 @@ typedef struct fe_solver {
     float *inverse;    /* [n_owned][6] and their inverses */
     double *scalar;    /* [64] */
     double *partial;   /* summary scratch */
-    double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
-    double *points,
-        *node_stress; /* [FE_N_OUT_POINT][point][ld], [n_owned][6], where that is wanted of stresses */
+    double *fields;    /* [FE_N_OUT][ld], only where output is wanted; */
+    double *points;    /* [FE_N_OUT_POINT][point][ld], and */
+    double *nodal;     /* [n_owned][6], where stresses of points or nodes are */
     fe_krylov krylov;
     int records; /* its iterations, where the backend can */
     fe_anderson anderson;
