@@ -91,7 +91,7 @@ PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 # The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
 PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/problem/expression.cc \
-    common/report/result.c common/mesh/vtu.c)
+    common/report/result.c common/report/curve.c common/mesh/vtu.c)
 CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c meshgen/irregular.c)) \
                 $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)
 CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
@@ -105,13 +105,13 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj/%.$(p).o,$(call precise,$(1))))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c \
+RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c \
   bench/scaling_options.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 FUZZERS := mesh problem command writer
-FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c bench/output.c)
+FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c bench/answer.c bench/output.c)
 # The longest first, since several run at a time on a machine with many cores.
 TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(basename $(notdir $(TEST_SOURCES)))))
 
@@ -231,7 +231,7 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/solve: $(call object,bench/output.c)
+$(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
@@ -264,7 +264,7 @@ DEVICE_CALLS := $(addprefix cuda,Malloc MallocHost HostAlloc Free FreeHost Memcp
     EventSynchronize) __cudaLaunchKernel cublasCreate_v2 cusparseCreate \
     $(addprefix nccl,GetUniqueId CommInitRank GroupStart GroupEnd Send Recv AllReduce CommGetAsyncError)
 FAULTY_SOLVE := $(if $(HAVE_CUDA),$(BUILD)/tests/solve-faulty)
-$(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/output.c bench/options.c bench/whole.c tests/faults/device.c) \
+$(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/answer.c bench/output.c bench/options.c bench/whole.c tests/faults/device.c) \
     $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) $(DEVICE_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)

@@ -14,7 +14,23 @@ static fe_status spare(const output *o, const char *input)
     if (o->state && fe_file_same(o->state, input))
         return fe_fail(FE_BAD_INPUT, "--result %s: its state %s is the same file as %s, which is read",
                        o->result, o->state, input);
+    if (o->curve && fe_file_same(o->curve, input))
+        return fe_fail(FE_BAD_INPUT, "--curve %s: is the same file as %s, which is read", o->curve, input);
     return o->fields ? fe_series_spares(o->fields, o->problem->name, o->problem->n_step, input) : FE_OK;
+}
+
+/* Two names of one file, which may not be there yet. */
+static int are_same(const char *a, const char *b) { return a && b && (!strcmp(a, b) || fe_file_same(a, b)); }
+
+/* Outputs do not replace each other. */
+static fe_status spare_outputs(const output *o)
+{
+    const char *const other[] = {o->result, o->state};
+    for (int i = 0; i < 2; i++)
+        if (are_same(o->curve, other[i]))
+            return fe_fail(FE_BAD_INPUT, "--curve %s: --result writes the same file", o->curve);
+    if (!o->curve || !o->fields) return FE_OK;
+    return fe_series_spares(o->fields, o->problem->name, o->problem->n_step, o->curve);
 }
 
 fe_status output_spares_inputs(output *o, const char *mesh)
@@ -24,7 +40,8 @@ fe_status output_spares_inputs(output *o, const char *mesh)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", o->result);
     }
     FE_TRY(spare(o, o->problem->file));
-    return spare(o, mesh);
+    FE_TRY(spare(o, mesh));
+    return spare_outputs(o);
 }
 
 fe_status output_identify(output *o, int order, int tet_points, int *done)
@@ -43,9 +60,11 @@ fe_status output_identify(output *o, int order, int tet_points, int *done)
     return fe_checkpoint_belongs(&o->from, o->state, &o->identity, o->problem, o->mesh);
 }
 
-fe_status output_open(output *o)
+fe_status output_open(output *o, const fe_result *r)
 {
     o->first_field = o->from.head.n_step ? (int)o->from.head.first_field : -1;
+    if (o->curve) FE_TRY(fe_curve_open(&o->rows, o->curve));
+    if (o->curve && o->from.head.n_step) FE_TRY(fe_curve_resume(&o->rows, r, (int)o->from.head.n_step));
     if (o->fields) FE_TRY(fe_series_open(&o->series, o->fields, o->problem->name));
     if (!o->result) return FE_OK;
     FE_TRY(fe_result_open(&o->file, o->result));
@@ -80,6 +99,7 @@ fe_status output_begin(output *o, const fe_result *r, const fe_fields *fields)
     if (!before) {
         FE_TRY(begin_state(o));
         FE_TRY(write_fields(o, fields));
+        if (o->curve) FE_TRY(fe_curve_write(&o->rows, r, NULL));
     } else if (o->fields) {
         FE_TRY(fe_series_resume(&o->series, o->first_field, before));
     } else {
@@ -88,9 +108,10 @@ fe_status output_begin(output *o, const fe_result *r, const fe_fields *fields)
     return o->result ? fe_result_write(&o->file, r) : FE_OK;
 }
 
-fe_status output_step(output *o, const fe_result *r, const fe_fields *fields)
+fe_status output_step(output *o, const fe_result *r, const fe_step_result *step, const fe_fields *fields)
 {
     FE_TRY(write_fields(o, fields));
+    if (o->curve) FE_TRY(fe_curve_write(&o->rows, r, step));
     return o->result ? fe_result_write(&o->file, r) : FE_OK;
 }
 
@@ -117,6 +138,7 @@ void output_close(output *o)
 {
     fe_result_file_close(&o->file);
     fe_series_close(&o->series);
+    fe_curve_close(&o->rows);
     fe_checkpoint_close(&o->from);
     free(o->state);
     *o = (output){0};

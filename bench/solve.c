@@ -1,5 +1,6 @@
 /* The program `solve`: one problem, one result. */
 #include "common/solver/solve.h"
+#include "bench/answer.h"
 #include "bench/options.h"
 #include "bench/output.h"
 #include "common/backend/device.h"
@@ -31,9 +32,10 @@ static const char help[] =
     "  --partition METHOD        auto (default): metis, in builds without it bisection, but contiguous "
     "where\n"
     "                            that computes fewer elements twice; contiguous, metis, bisection\n"
-    "  --order ORDER             order of nodes and elements: auto (default: what suits the strategy; output "
-    "keeps\n"
-    "                            the file's), as-is, lexicographic, rcm, morton, bisection, random\n"
+    "  --order ORDER             of nodes and elements in memory; output keeps the file's: auto (default: "
+    "what "
+    "suits\n"
+    "                            the strategy), as-is, lexicographic, rcm, morton, bisection, random\n"
     "  --tet-points 1|4          quadrature points of Tet4 (1)\n"
     "  --jacobian KIND           tangent (default), difference, elastic (frozen: modified Newton)\n"
     "  --predictor KIND          where an increment begins: extrapolated (default; elastic where the load "
@@ -80,6 +82,8 @@ static const char help[] =
     "                            and version must be the same. Give --output again, too\n"
     "  --no-state                keep no state: saves its file and the time to write it\n"
     "  --output DIR              ParaView series of the fields\n"
+    "  --output-points           also the stress of every integration point\n"
+    "  --curve FILE.csv          a row for each load step: factors, probes, reactions, energies\n"
     "  --verbose                 one line per Newton iteration\n"
     "  --list --help --version\n"
     "\n"
@@ -120,6 +124,8 @@ enum {
     OPT_RESUME,
     OPT_NO_STATE,
     OPT_OUTPUT,
+    OPT_OUTPUT_POINTS,
+    OPT_CURVE,
     OPT_VERBOSE,
     OPT_LIST,
     OPT_HELP,
@@ -159,6 +165,8 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"resume", 1, 0, OPT_RESUME},
                                       {"no-state", 0, 0, OPT_NO_STATE},
                                       {"output", 1, 0, OPT_OUTPUT},
+                                      {"output-points", 0, 0, OPT_OUTPUT_POINTS},
+                                      {"curve", 1, 0, OPT_CURVE},
                                       {"verbose", 0, 0, OPT_VERBOSE},
                                       {"list", 0, 0, OPT_LIST},
                                       {"help", 0, 0, OPT_HELP},
@@ -167,9 +175,10 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 
 typedef struct arguments {
     fe_options options;
-    const char *problem, *mesh, *result, *resume, *output;
+    const char *problem, *mesh, *result, *resume, *output, *curve;
     char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
-    int done, ranks, timeout, no_state; /* 0: not given */
+    int done, ranks, timeout, no_state, points; /* 0: not given */
+    double begin;                               /* of the program */
 } arguments;
 
 static int is_plain(const char *word)
@@ -212,6 +221,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_RESUME: a->resume = text; return FE_OK;
     case OPT_NO_STATE: a->no_state = 1; return FE_OK;
     case OPT_OUTPUT: a->output = text; return FE_OK;
+    case OPT_OUTPUT_POINTS: a->points = 1; return FE_OK;
+    case OPT_CURVE: a->curve = text; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_PROGRESS:
         FE_TRY(option_whole(flag, text, 1, 1000000, &whole));
@@ -288,6 +299,8 @@ static fe_status parse(int argc, char **argv, arguments *a)
     if (a->resume && a->result && strcmp(a->resume, a->result))
         return fe_fail(FE_BAD_INPUT, "--result %s: --resume %s is the result, too", a->result, a->resume);
     if (a->resume) a->result = a->resume;
+    if (a->points && !a->output)
+        return fe_fail(FE_BAD_INPUT, "--output-points: needs --output, where the fields go");
     return join_words(optind - 1, argv + 1, &a->flags);
 }
 
@@ -349,7 +362,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
         introduce(w);
         return note_locking(w, NULL), FE_OK;
     }
-    FE_TRY(output_step(w->output, w->result, fields));
+    FE_TRY(output_step(w->output, w->result, step, fields));
     double seconds = 0.0;
     for (int p = 0; p < FE_N_PHASE; p++) seconds += step->seconds[p];
     printf("%4d  %9d  %9lld  %.6e  %.6e  %10lld  %8.3f\n", step->step, step->newton_iterations,
@@ -400,16 +413,20 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
-    if (done) return first ? output_open(out) : FE_OK; /* removes what killed runs left beside it */
+    if (done) return first ? output_open(out, result) : FE_OK; /* removes what killed runs left beside it */
     fe_identity_inputs(&out->identity, result->inputs);
-    if (a->options.order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(mesh, a->options.order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
-    if (first) FE_TRY(output_open(out));
+    const fe_result of = {.problem = c, .mesh = mesh, .boundary = b};
+    if (first) FE_TRY(output_open(out, &of));
     fe_options options = a->options;
     options.threads = threads_for(&options, mesh);
     if (out->from.head.n_step) options.resume = &out->from;
-    const fe_observer observer = {&w, a->output != NULL, write_step, out->keeps_state ? keep_state : NULL};
+    const fe_observer observer = {.context = &w,
+                                  .wants_fields = a->output != NULL,
+                                  .stress = a->points ? FE_STRESS_OF_POINTS : FE_STRESS_AT_NODES,
+                                  .step = write_step,
+                                  .keep = out->keeps_state ? keep_state : NULL};
     const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);
     if (status == FE_BAD_INPUT || !first || !result->problem) { /* an older result stays */
         option_leave("solve", status);
@@ -419,15 +436,8 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     snprintf(message, sizeof message, "%s", fe_message());
     explain(c, result, message);
     const fe_status written = output_end(out, result);
-    double setup = 0.0;
-    for (int i = 0; i < FE_N_SETUP; i++) setup += result->setup_seconds[i];
-    if (*result->device) /* else it failed before it had one */
-        printf("%s on %s: set up in %.3f s; %.3f MB to the device, back %.3f MB in set-up, %.6f MB in the "
-               "solve, %.3f MB for "
-               "output; %.3f MB resident\n",
-               result->status, result->device, setup, 1e-6 * (double)result->bytes_to_device,
-               1e-6 * (double)result->bytes_from_device_setup, 1e-6 * (double)result->bytes_from_device_solve,
-               1e-6 * (double)result->bytes_from_device_output, 1e-6 * (double)result->bytes_resident);
+    const int moved = !strcmp(a->options.backend, "cuda") || a->options.verbose;
+    if (*result->device) answer_print(result, fe_seconds() - a->begin, moved); /* else it never had one */
     if (status == FE_OK) return written;
     fe_fail(status, "%s", message);
     option_leave("solve", status);
@@ -442,6 +452,7 @@ static fe_status run(const arguments *a)
     fe_result result = {0};
     output out = {.result = a->result,
                   .fields = a->output,
+                  .curve = a->curve,
                   .resumes = a->resume != NULL,
                   .keeps_state = a->result && !a->no_state,
                   .problem = &c,
@@ -476,7 +487,7 @@ static fe_status set_ranks(arguments *a, const fe_mpi *mpi)
 
 int main(int argc, char **argv)
 {
-    arguments a = {.options = fe_default_options()};
+    arguments a = {.options = fe_default_options(), .begin = fe_seconds()};
     fe_mpi mpi = {0};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);

@@ -16,8 +16,9 @@ except ImportError as missing:
     sys.exit(77)
 
 # Numbers of VTK's array classes by the type that the file promises.
-TYPES = {"displacement": "double", "reaction_force": "double", "stress": "double", "plastic_strain": "double",
-         "von_mises": "double", "peeq": "double", "peeq_max": "double", "node_tag": "integer",
+TYPES = {"displacement": "double", "reaction_force": "double", "nodal_stress": "double",
+         "stress": "double", "plastic_strain": "double", "strain": "double", "point_stress": "double",
+         "von_mises": "double", "von_mises_max": "double", "peeq": "double", "peeq_max": "double", "node_tag": "integer",
          "element_tag": "integer", "physical_group": "integer", "rank": "integer"}
 
 

@@ -52,7 +52,7 @@ static void read_data(const char *text, array *a)
     free(packed), free(header);
 }
 
-enum { MOST_ARRAYS = 20 };
+enum { MOST_ARRAYS = 30 };
 
 static int read_arrays(const char *path, array list[MOST_ARRAYS])
 {

@@ -124,6 +124,7 @@ void history_close(history *h)
 {
     for (int s = 0; s < h->n_step; s++) {
         free(h->step[s].displacement);
+        free(h->step[s].reaction_force);
         free(h->step[s].stress);
         free(h->step[s].peeq);
         free(h->step[s].peeq_max);
@@ -154,6 +155,7 @@ static fe_status history_add(void *context, const fe_step_result *result, const 
     *step = (history_step){0};
     const size_t n_node = (size_t)h->mesh->n_node, n_elem = (size_t)h->mesh->n_elem;
     FE_TRY(keep(fields->displacement, 3 * n_node, &step->displacement));
+    FE_TRY(keep(fields->reaction_force, 3 * n_node, &step->reaction_force));
     FE_TRY(keep(fields->stress, 6 * n_elem, &step->stress));
     FE_TRY(keep(fields->peeq, n_elem, &step->peeq));
     return keep(fields->peeq_max, n_elem, &step->peeq_max);
@@ -257,17 +259,60 @@ static double displacement_error(const reference *ref, const json_t *step, const
 /* Largest component of the resultant of all loads at a step's factors. */
 static double applied_force(const fe_result *result, int s)
 {
-    double largest = 0;
-    for (int i = 0; i < 3; i++) {
-        double force = 0;
-        for (int p = 0; p < result->boundary->n_path; p++) {
-            const double *load = result->boundary->load[p];
-            for (int n = 0; load && n < result->mesh->n_node; n++)
-                force += result->step[s].factor[p] * load[3 * n + i];
-        }
-        raise_to(&largest, fabs(force));
-    }
+    double force[3], largest = 0;
+    fe_result_applied(result, &result->step[s], force);
+    for (int i = 0; i < 3; i++) raise_to(&largest, fabs(force[i]));
     return largest;
+}
+
+/* Load on component i of node n at a step's factors. */
+static double load_at(const fe_result *result, int s, int n, int i)
+{
+    double load = 0;
+    for (int p = 0; p < result->boundary->n_path; p++)
+        if (result->boundary->load[p])
+            load += result->step[s].factor[p] * result->boundary->load[p][3 * n + i];
+    return load;
+}
+
+/* Forces and moments about the origin of reactions and loads. Returns the norm of both. */
+static double sum_forces(const fe_result *result, const history *h, int s, double sum[6])
+{
+    const double *reaction = h->step[s].reaction_force;
+    double square = 0, free_force = 0;
+    memset(sum, 0, 6 * sizeof *sum);
+    for (int n = 0, f = 0; n < h->mesh->n_node; n++) {
+        const double *x = h->mesh->x + 3 * n;
+        double force[3];
+        for (int i = 0; i < 3; i++) {
+            const double load = load_at(result, s, n, i), held = reaction[3 * n + i];
+            const int fixed = f < result->boundary->n_fixed && result->boundary->fixed[f] == 3 * n + i;
+            f += fixed;
+            if (!fixed) raise_to(&free_force, fabs(held));
+            square += load * load + held * held;
+            sum[i] += force[i] = load + held;
+        }
+        for (int i = 0; i < 3; i++)
+            sum[3 + i] += x[(i + 1) % 3] * force[(i + 2) % 3] - x[(i + 2) % 3] * force[(i + 1) % 3];
+    }
+    return free_force == 0 ? sqrt(square) : NAN;
+}
+
+static double balance_error(const fe_result *result, const history *h)
+{
+    double sum[6], size = 0, error = 0, radius = 0;
+    for (int n = 0; n < 3 * h->mesh->n_node; n++) raise_to(&radius, fabs(h->mesh->x[n]));
+    for (int s = 0; s < result->n_step && s < h->n_step; s++) {
+        double applied[3];
+        raise_to(&size, sum_forces(result, h, s, sum));
+        fe_result_applied(result, &result->step[s], applied);
+        for (int i = 0; i < 3; i++) {
+            raise_to(&error, fabs(sum[i]));
+            raise_to(&error, fabs(sum[3 + i]) / radius);
+            raise_to(&error, fabs(result->step[s].total_reaction[i] + applied[i]));
+        }
+    }
+    return error / (size * sqrt(3.0 * h->mesh->n_node));
 }
 
 /* What reactions are measured against: the largest reaction or applied force of the run, 1 N below 1e-6 N. */
@@ -297,7 +342,9 @@ static double reaction_error(const json_t *step, const fe_result *result, int s)
     for (int i = 0; i < result->boundary->n_reaction; i++) {
         const fe_reaction *r = &result->boundary->reaction[i];
         const double expected = number(json_object_get(reactions, r->group), axis[r->component]);
-        raise_to(&error, fabs(result->step[s].reaction[i] - expected));
+        double applied = 0;
+        for (int k = 0; k < r->n; k++) applied += load_at(result, s, r->node[k], r->component);
+        raise_to(&error, fabs(result->step[s].reaction[i] + applied - expected));
     }
     return error;
 }
@@ -362,6 +409,7 @@ reference_errors reference_compare(const reference *ref, const fe_result *result
     reference_errors errors = {0};
     const double scale = force_scale(ref, result), volume = number(ref->root, "volume");
     raise_to(&errors.volume, fabs(result->volume - volume) / volume);
+    raise_to(&errors.balance, balance_error(result, h));
     for (int s = 0; s < ref->n_step && s < result->n_step && s < h->n_step; s++) {
         const json_t *step = json_array_get(json_object_get(ref->root, "steps"), (size_t)s);
         raise_to(&errors.displacement, displacement_error(ref, step, result, h, s));

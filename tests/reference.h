@@ -51,6 +51,7 @@ void reference_close(reference *ref);
 /* Fields of one step, in the mesh's order. */
 typedef struct history_step {
     double *displacement;    /* [n_node][3] */
+    double *reaction_force;  /* [n_node][3] */
     double *stress;          /* [n_elem][6] */
     double *peeq, *peeq_max; /* [n_elem] */
 } history_step;
@@ -74,6 +75,10 @@ fe_observer history_observer(history *h);
  *                 file or a closed form gives a value; accepted to 1e-6
  *   reaction      |dR| / largest reaction or applied force of the run, or |dR| in N where that is below
  *                 1e-6 N; accepted to 1e-6
+ *                 (references are sums of internal forces: what is applied to the same nodes is added to
+ * ours) balance       |sum of reactions and loads| and |sum of their moments| / radius, over the nodes,
+ * against sqrt(components) × the largest norm of reactions and loads of a step: at most the tolerance.
+ *                 Infinite where a component without a support has a reaction
  *   peeq          |da| / (a + 1e-5) of max_peeq: at most 1e-5 where |da| <= 1e-5 a + 1e-10; accepted to 1e-5
  *   mises, elastic_energy, plastic_work, int_peeq, norm_u   error / largest of the run
  *   stress        mean stress of elements, error / largest component of the step
@@ -81,7 +86,7 @@ fe_observer history_observer(history *h);
  *   volume        relative
  *   plastic_gp    largest difference of the counts */
 typedef struct reference_errors {
-    double displacement, reaction, peeq, mises, elastic_energy, plastic_work, int_peeq, norm_u;
+    double displacement, reaction, balance, peeq, mises, elastic_energy, plastic_work, int_peeq, norm_u;
     double stress, element_peeq, volume;
     int64_t plastic_gp;
 } reference_errors;

@@ -120,6 +120,28 @@ static void reads_a_minimal_problem(void **state)
     fe_case_close(&c);
 }
 
+/* No factor changes a support whose values are all 0; one that is not needs a path that is there. */
+static void zero_supports_need_no_path(void **state)
+{
+    (void)state;
+    static const char *const zeros[] = {"0", "0.0", "-0", "\"0\"", "\"0e5\"", "0, \"y\": \"0.\""},
+                             *const others[] = {"1", "\"0*x\"", "\"x\"", "0, \"y\": 1e-30"};
+    for (size_t i = 0; i < 10; i++) {
+        char text[512];
+        fe_case c;
+        const int zero = i < 6;
+        snprintf(text, sizeof text,
+                 "{\"elastic\": true, \"material\": {\"E\": 1, \"nu\": 0}, \"dirichlet\": [{\"group\": "
+                 "\"a\", \"u\": {\"x\": %s}}], \"paths\": {\"pull\": [1], \"push\": [2]}}",
+                 zero ? zeros[i] : others[i - 6]);
+        const fe_status status = read_text(text, &c);
+        if (status != (zero ? FE_OK : FE_BAD_INPUT)) fail_msg("%s: %s", text, fe_message());
+        if (!zero)
+            assert_message("key \"dirichlet[0].path\": absent, and the default \"load\" is not a path");
+        fe_case_close(&c);
+    }
+}
+
 /* A problem with one section replaced (NULL: the good one; "": left out). */
 typedef struct variation {
     const char *section, *text, *message;
@@ -201,8 +223,8 @@ static const variation variations[] = {
     {"paths", "{\"load\": 1}", "key \"paths.load\": 1 is not a list"},
     {"paths", "{\"load\": [1, null]}", "key \"paths.load[1]\": null is not a number"},
     {"paths", "{\"load\": [1, 2], \"b\": [1]}", "key \"paths.b\": 1 factors, but \"paths.load\" has 2"},
-    {"paths", "{\"a\": [1]}",
-     "\"dirichlet[0].path\": absent, and the default \"load\" is not a path; the paths are: a"},
+    {"paths", "{\"a\": [1]}, \"neumann\": [{\"group\": \"g\", \"pressure\": 0}]",
+     "\"neumann[0].path\": absent, and the default \"load\" is not a path; the paths are: a"},
     {"probes", "[]", "key \"probes\": [] is not an object"},
     {"probes", "{\"p\": [1, 2]}", "key \"probes.p\": [1,2] is not a list of three numbers"},
     {"probes", "{\"p\": [1, 2, 3], \"p\": [1, 2, 3]}", "duplicate object key"},
@@ -259,9 +281,13 @@ static void refuses_bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_validation_problems), cmocka_unit_test(reads_numbers_and_names),
-        cmocka_unit_test(reads_voces_law),           cmocka_unit_test(reads_a_minimal_problem),
-        cmocka_unit_test(refuses_bad_values),        cmocka_unit_test(refuses_bad_files),
+        cmocka_unit_test(reads_validation_problems),
+        cmocka_unit_test(reads_numbers_and_names),
+        cmocka_unit_test(reads_voces_law),
+        cmocka_unit_test(reads_a_minimal_problem),
+        cmocka_unit_test(zero_supports_need_no_path),
+        cmocka_unit_test(refuses_bad_values),
+        cmocka_unit_test(refuses_bad_files),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

@@ -23,7 +23,9 @@ static fe_mesh tagged_box(int kind, int cells)
  */
 static double *make_fields(const fe_mesh *mesh, double time, fe_fields *f)
 {
-    const size_t n_node = (size_t)mesh->n_node, n_elem = (size_t)mesh->n_elem, n = 6 * n_node + 15 * n_elem;
+    const int n_point = mesh->kind == FE_HEX8 ? 8 : 0; /* of Tet4 none are wanted */
+    const size_t n_node = (size_t)mesh->n_node, n_elem = (size_t)mesh->n_elem,
+                 n = 12 * n_node + (22 + 6 * (size_t)n_point) * n_elem;
     double *value = malloc(n * sizeof *value);
     int *rank = malloc(n_elem * sizeof *rank);
     assert_non_null(value);
@@ -34,15 +36,24 @@ static double *make_fields(const fe_mesh *mesh, double time, fe_fields *f)
         value[i] = ldexp((double)(int64_t)state / 9.3e18, (int)(state >> 20) % 60 - 30);
     }
     for (size_t e = 0; e < n_elem; e++) rank[e] = (int)(e % 5);
-    double *at = value;
-    *f = (fe_fields){.time = time, .rank = rank};
-    f->displacement = at;
-    f->reaction_force = at += 3 * n_node;
-    f->stress = at += 3 * n_node;
-    f->plastic_strain = at += 6 * n_elem;
-    f->von_mises = at += 6 * n_elem;
-    f->peeq = at += n_elem;
-    f->peeq_max = at + n_elem;
+    *f = (fe_fields){.time = time, .rank = rank, .n_point = n_point};
+    const struct {
+        const double **field;
+        size_t n;
+    } fields[] = {{&f->displacement, 3 * n_node},
+                  {&f->reaction_force, 3 * n_node},
+                  {&f->nodal_stress, 6 * n_node},
+                  {&f->stress, 6 * n_elem},
+                  {&f->plastic_strain, 6 * n_elem},
+                  {&f->strain, 6 * n_elem},
+                  {&f->von_mises, n_elem},
+                  {&f->von_mises_max, n_elem},
+                  {&f->peeq, n_elem},
+                  {&f->peeq_max, n_elem},
+                  {&f->point_stress, n_point ? 6 * (size_t)n_point * n_elem : 0}};
+    const double *at = value;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; at += fields[i++].n)
+        *fields[i].field = fields[i].n ? at : NULL;
     return value;
 }
 
@@ -76,10 +87,15 @@ static void print_expected(const char *folder, const char *name, int step, const
     print_array(out, "points", "xyz", REAL, 3, mesh->n_node, mesh->x);
     print_array(out, "point", "displacement", REAL, 3, mesh->n_node, f->displacement);
     print_array(out, "point", "reaction_force", REAL, 3, mesh->n_node, f->reaction_force);
+    print_array(out, "point", "nodal_stress", REAL, 6, mesh->n_node, f->nodal_stress);
     print_array(out, "point", "node_tag", TAG, 1, mesh->n_node, mesh->node_tag);
     print_array(out, "cell", "stress", REAL, 6, mesh->n_elem, f->stress);
     print_array(out, "cell", "plastic_strain", REAL, 6, mesh->n_elem, f->plastic_strain);
+    print_array(out, "cell", "strain", REAL, 6, mesh->n_elem, f->strain);
+    if (f->point_stress)
+        print_array(out, "cell", "point_stress", REAL, 6 * f->n_point, mesh->n_elem, f->point_stress);
     print_array(out, "cell", "von_mises", REAL, 1, mesh->n_elem, f->von_mises);
+    print_array(out, "cell", "von_mises_max", REAL, 1, mesh->n_elem, f->von_mises_max);
     print_array(out, "cell", "peeq", REAL, 1, mesh->n_elem, f->peeq);
     print_array(out, "cell", "peeq_max", REAL, 1, mesh->n_elem, f->peeq_max);
     print_array(out, "cell", "physical_group", NUMBER, 1, mesh->n_elem, mesh->elem_group);

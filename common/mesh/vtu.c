@@ -167,12 +167,16 @@ static fe_status write_piece(FILE *xml, base64 *a, const fe_mesh *mesh, const fe
     const array node[] = {
         {"displacement", "Float64", 3, sizeof(double), f->displacement},
         {"reaction_force", "Float64", 3, sizeof(double), f->reaction_force},
+        {"nodal_stress", "Float64", 6, sizeof(double), f->nodal_stress},
         {"node_tag", "Int64", 1, sizeof(int64_t), mesh->node_tag},
     };
     const array elem[] = {
         {"stress", "Float64", 6, sizeof(double), f->stress},
         {"plastic_strain", "Float64", 6, sizeof(double), f->plastic_strain},
+        {"strain", "Float64", 6, sizeof(double), f->strain},
+        {"point_stress", "Float64", 6 * f->n_point, sizeof(double), f->point_stress},
         {"von_mises", "Float64", 1, sizeof(double), f->von_mises},
+        {"von_mises_max", "Float64", 1, sizeof(double), f->von_mises_max},
         {"peeq", "Float64", 1, sizeof(double), f->peeq},
         {"peeq_max", "Float64", 1, sizeof(double), f->peeq_max},
         {"physical_group", "Int32", 1, sizeof(int), mesh->elem_group},

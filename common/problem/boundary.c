@@ -340,6 +340,16 @@ static fe_status apply_loads(work *w, fe_boundary *b)
     return FE_OK;
 }
 
+/* The resultant of each path's loads at factor 1. */
+static fe_status sum_loads(const work *w, fe_boundary *b)
+{
+    FE_ALLOCATE(b->total, b->n_path, "loads");
+    for (int p = 0; p < b->n_path; p++)
+        for (int n = 0; b->load[p] && n < w->mesh->n_node; n++)
+            for (int i = 0; i < 3; i++) b->total[p][i] += b->load[p][3 * (size_t)n + (size_t)i];
+    return FE_OK;
+}
+
 /* --- probes ------------------------------------------------------------------------------------------ */
 
 static fe_status place_probes(const work *w, fe_boundary *b)
@@ -368,6 +378,7 @@ static fe_status apply(work *w, fe_boundary *b)
     FE_TRY(apply_supports(w, b));
     FE_TRY(check_parts(w, b));
     FE_TRY(apply_loads(w, b));
+    FE_TRY(sum_loads(w, b));
     return place_probes(w, b);
 }
 
@@ -389,6 +400,7 @@ void fe_boundary_close(fe_boundary *b)
     free(b->value);
     free(b->path);
     free(b->load);
+    free(b->total);
     free(b->reaction);
     free(b->probe);
     free(b->probe_distance);

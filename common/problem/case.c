@@ -207,8 +207,9 @@ static fe_status read_paths(fe_case *c, json_t *object)
     return FE_OK;
 }
 
-/* Index of the path of an entry, whose default is "load". */
-static fe_status find_path(const fe_case *c, const char *where, const json_t *entry, int *index)
+/* Index of the path of an entry, whose default is "load". An entry that no factor changes needs none: it gets
+ * the first. */
+static fe_status find_path(const fe_case *c, const char *where, const json_t *entry, int needed, int *index)
 {
     char key[KEY_LENGTH];
     snprintf(key, sizeof key, "%s.path", where);
@@ -220,6 +221,7 @@ static fe_status find_path(const fe_case *c, const char *where, const json_t *en
         *index = i;
         return FE_OK;
     }
+    if (!value && !needed) return FE_OK;
     for (int i = 0; i < c->n_path && !alike; i++) alike = fe_alike(name, c->path[i].name);
     return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s%s",
                   value ? "" : "absent, and the default ", name,
@@ -241,6 +243,12 @@ static fe_status read_expression(const fe_case *c, const char *key, const json_t
     return FE_OK;
 }
 
+static int is_zero(const char *expression)
+{
+    char *end;
+    return strtod(expression, &end) == 0.0 && end > expression && !*end;
+}
+
 static fe_status read_support(const fe_case *c, const char *where, json_t *entry, fe_support *support)
 {
     static const char *const known[] = {"group", "u", "path", NULL}, *const axes[] = {"x", "y", "z", NULL};
@@ -253,12 +261,15 @@ static fe_status read_support(const fe_case *c, const char *where, json_t *entry
     if (!u) return refuse(c, key, "is missing");
     FE_TRY(check_keys(c, key, u, axes));
     if (!json_object_size(u)) return refuse(c, key, "names no component");
+    int moves = 0;
     for (int i = 0; i < 3; i++) {
         snprintf(key, sizeof key, "%s.u.%s", where, axes[i]);
         const json_t *value = json_object_get(u, axes[i]);
-        if (value) FE_TRY(read_expression(c, key, value, &support->expression[i]));
+        if (!value) continue;
+        FE_TRY(read_expression(c, key, value, &support->expression[i]));
+        moves |= !is_zero(support->expression[i]);
     }
-    return find_path(c, where, entry, &support->path);
+    return find_path(c, where, entry, moves, &support->path);
 }
 
 static fe_status read_load(const fe_case *c, const char *where, json_t *entry, fe_load *load)
@@ -278,7 +289,7 @@ static fe_status read_load(const fe_case *c, const char *where, json_t *entry, f
         FE_TRY(read_number(c, key, pressure, &load->pressure));
     else
         FE_TRY(read_vector(c, key, traction, load->traction));
-    return find_path(c, where, entry, &load->path);
+    return find_path(c, where, entry, 1, &load->path);
 }
 
 static fe_status read_supports(fe_case *c, const json_t *list)

@@ -59,7 +59,7 @@ void fe_case_close(fe_case *c);
  * found and refused when it is read, with the reason. */
 fe_status fe_case_mesh_path(const fe_case *c, const char *mesh_name, char **path);
 
-/* Components of one group whose internal forces are summed. */
+/* Components of one group whose support forces are summed. */
 typedef struct fe_reaction {
     const char *group;
     int component; /* 0 1 2 = x y z */
@@ -74,7 +74,8 @@ typedef struct fe_boundary {
     double *value; /* [n_fixed] displacement at factor 1 */
     int *path;     /* [n_fixed] path whose factor scales it */
     int n_path;
-    double **load; /* [n_path] each [n_node][3] consistent nodal forces at factor 1, NULL where none */
+    double **load;      /* [n_path] each [n_node][3] consistent nodal forces at factor 1, NULL where none, */
+    double (*total)[3]; /* [n_path] and their sum */
     int n_reaction;
     fe_reaction *reaction; /* by support in the file's order, then component; a group that several supports
                               name has each component once */

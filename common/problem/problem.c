@@ -138,13 +138,21 @@ void fe_problem_accept(fe_problem *p)
 }
 
 fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
-                     double *totals, double *out)
+                     double *totals, double *out, double *points)
 {
 #if FE_HAVE_CUDA
     if (p->device->ops == &fe_backend_cuda)
-        return fe_summary_cuda(p, displacement, counted, partial, totals, out);
+        return fe_summary_cuda(p, displacement, counted, partial, totals, out, points);
 #endif
-    return fe_summary_host(p, displacement, counted, partial, totals, out);
+    return fe_summary_host(p, displacement, counted, partial, totals, out, points);
+}
+
+fe_status fe_node_stress(const fe_problem *p, const double *points, double *stress)
+{
+#if FE_HAVE_CUDA
+    if (p->device->ops == &fe_backend_cuda) return fe_node_stress_cuda(p, points, stress);
+#endif
+    return fe_node_stress_host(p, points, stress);
 }
 
 fe_status fe_problem_reset(fe_problem *p)

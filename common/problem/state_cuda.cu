@@ -73,7 +73,7 @@ FE_BODY void reduce(const double value[WIDTH], double *out)
 }
 
 FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displacement,
-                          const uint8_t *counted, double *partial, double *out)
+                          const uint8_t *counted, double *partial, double *out, double *points)
 {
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
@@ -83,7 +83,7 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
         fe_element_read(kind, node, displacement, f);
-        fe_element_summary(kind, m, element, x, f, sum, largest, fields);
+        fe_element_summary(kind, m, element, x, f, sum, largest, fields, points);
         if (out)
             for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e] = fields[c];
         if (counted[e]) {
@@ -95,10 +95,18 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
 }
 
 #define KERNEL(KIND, name)                                                                                   \
-    __global__ void __launch_bounds__(BLOCK_SIZE) summary_##name(                                            \
-        fe_view m, const double *displacement, const uint8_t *counted, double *partial, double *out)         \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        summary_##name(fe_view m, const double *displacement, const uint8_t *counted, double *partial,       \
+                       double *out, double *points)                                                          \
     {                                                                                                        \
-        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, counted, partial, out);   \
+        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, counted, partial, out,    \
+                     points);                                                                                \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        node_stress_##name(fe_view m, const double *points, double *stress)                                  \
+    {                                                                                                        \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
+        if (i < m.n_owned) fe_node_stress_of(KIND, &m, i, points, stress + 6 * (size_t)i);                   \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -115,10 +123,16 @@ __global__ void __launch_bounds__(BLOCK_SIZE) summary_total(int n, const double 
 }
 
 extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
-                                     double *partial, double *totals, double *out)
+                                     double *partial, double *totals, double *out, double *points)
 {
     const int n = p->view.n_elem;
-    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, counted, partial, out);
+    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, counted, partial, out, points);
     FE_LAUNCH(p->device, BLOCK_SIZE, BLOCK_SIZE, summary_total, (int)fe_grid(n, BLOCK_SIZE), partial, totals);
+    return FE_OK;
+}
+
+extern "C" fe_status fe_node_stress_cuda(const fe_problem *p, const double *points, double *stress)
+{
+    FE_LAUNCH_KIND(p, p->view.n_owned, BLOCK_SIZE, node_stress, p->view, points, stress);
     return FE_OK;
 }

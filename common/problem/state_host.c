@@ -45,7 +45,7 @@ size_t fe_summary_scratch(int n_elem) { return ((size_t)n_elem / 128 + 1) * (FE_
 
 /* Elements [e, e + BLOCK) of n into partial. */
 FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *displacement,
-                          const uint8_t *counted, double *partial, double *out)
+                          const uint8_t *counted, double *partial, double *out, double *points)
 {
     double totals[FE_N_SUM + FE_N_MAX] = {0};
     for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
@@ -55,7 +55,7 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
         fe_element_read(kind, node, displacement, f);
-        fe_element_summary(kind, m, element, x, f, sum, largest, fields);
+        fe_element_summary(kind, m, element, x, f, sum, largest, fields, points);
         for (int l = 0; l < FE_LANES && e + l < n; l++) {
             if (out)
                 for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e + l] = fields[c][l];
@@ -69,13 +69,13 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
 }
 
 fe_status fe_summary_host(const fe_problem *p, const double *displacement, const uint8_t *counted,
-                          double *partial, double *totals, double *out)
+                          double *partial, double *totals, double *out, double *points)
 {
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads, width = FE_N_SUM + FE_N_MAX;
 #define SUMMARY(KIND)                                                                                        \
     FE_PARALLEL_FOR (e, 0, n, BLOCK, threads)                                                                \
-    summary_body(KIND, m, e, n, displacement, counted, partial + (size_t)(e / BLOCK) * width, out)
+    summary_body(KIND, m, e, n, displacement, counted, partial + (size_t)(e / BLOCK) * width, out, points)
     FE_FOR_KIND(p->kind, SUMMARY);
 #undef SUMMARY
     for (int i = 0; i < width; i++) totals[i] = 0.0;
@@ -87,5 +87,16 @@ fe_status fe_summary_host(const fe_problem *p, const double *displacement, const
             else if (value > totals[i])
                 totals[i] = value;
         }
+    return FE_OK;
+}
+
+fe_status fe_node_stress_host(const fe_problem *p, const double *points, double *stress)
+{
+    const fe_view *m = &p->view;
+    const int n = m->n_owned, threads = p->device->threads;
+#define NODE_STRESS(KIND)                                                                                    \
+    FE_PARALLEL_FOR (i, 0, n, 1, threads) fe_node_stress_of(KIND, m, i, points, stress + 6 * (size_t)i)
+    FE_FOR_KIND(p->kind, NODE_STRESS);
+#undef NODE_STRESS
     return FE_OK;
 }

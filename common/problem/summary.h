@@ -26,9 +26,50 @@ FE_BODY fe_real fe_gradient_size(fe_real J[3][3], fe_real G[3][3])
     return fe_sqrt(square);
 }
 
-/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. */
+/* Number c of point q of the elements, for output. */
+#ifdef __CUDACC__
+FE_BODY void fe_put_point(int kind, int ld, fe_element e, int q, int c, fe_real value, double *points)
+{
+    points[fe_out_point_index(kind, ld, c, q, e.e)] = value;
+}
+#else
+FE_BODY void fe_put_point(int kind, int ld, fe_element e, int q, int c, fe_real value, double *points)
+{
+    fe_store(points + fe_out_point_index(kind, ld, c, q, e.e.lane[0]), value); /* lanes are neighbours */
+}
+#endif
+
+/* Shape function of corner a at point q of a Hex8, or the mean over the points of a Tet4, in which all points
+ * have one strain. */
+FE_BOTH double fe_corner_share(int kind, int a, int q)
+{
+    double share = 1.0;
+    if (fe_corners(kind) == 4) return 0.25;
+    for (int i = 0; i < 3; i++) share *= ((a ^ q) >> i & 1) ? (double)FE_FAR : (double)FE_NEAR;
+    return share;
+}
+
+/* fe_node_stress of one node. */
+FE_BOTH void fe_node_stress_of(int kind, const fe_view *m, int node, const double *points, double stress[6])
+{
+    double sum[FE_N_OUT_POINT] = {0};
+    for (int k = m->corner_first[node]; k < m->corner_first[node + 1]; k++) {
+        const int e = m->corner[k] / 8, a = m->corner[k] % 8;
+        for (int q = 0; q < fe_points(kind); q++) {
+            const double weight =
+                fe_corner_share(kind, a, q) * points[fe_out_point_index(kind, m->ld, 6, q, e)];
+            for (int i = 0; i < 6; i++) sum[i] += weight * points[fe_out_point_index(kind, m->ld, i, q, e)];
+            sum[6] += weight;
+        }
+    }
+    for (int i = 0; i < 6; i++) stress[i] = sum[i] / sum[6];
+}
+
+/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. points, where
+ * not NULL: the problem's, which get those of these elements. */
 FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
-                                fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT])
+                                fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT],
+                                double *points)
 {
     const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
     for (int i = 0; i < FE_N_SUM; i++) sum[i] = zero;
@@ -66,10 +107,14 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             const double share = 1.0 / fe_points(kind);
             for (int i = 0; i < 6; i++) out[FE_OUT_STRESS + i] += share * stress[i];
             for (int i = 0; i < 6; i++) out[FE_OUT_PLASTIC_STRAIN + i] += share * plastic[i];
+            for (int i = 0; i < 6; i++) out[FE_OUT_STRAIN + i] += share * strain[i];
             out[FE_OUT_PEEQ] += share * alpha;
+            for (int i = 0; points && i < FE_N_OUT_POINT; i++)
+                fe_put_point(kind, m->ld, e, q, i, i < 6 ? stress[i] : volume, points);
         }
     }
     out[FE_OUT_MISES] = fe_mises(out + FE_OUT_STRESS);
+    out[FE_OUT_MISES_MAX] = largest[FE_MAX_MISES];
     out[FE_OUT_PEEQ_MAX] = largest[FE_MAX_PEEQ];
 }
 

@@ -51,6 +51,14 @@ fe_step_result *fe_result_add_step(fe_result *r)
     return NULL;
 }
 
+void fe_result_applied(const fe_result *r, const fe_step_result *s, double force[3])
+{
+    for (int i = 0; i < 3; i++) {
+        force[i] = 0.0;
+        for (int p = 0; p < r->boundary->n_path; p++) force[i] += s->factor[p] * r->boundary->total[p][i];
+    }
+}
+
 static void close_step(fe_step_result *s)
 {
     free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->taken);
@@ -174,6 +182,7 @@ static json_t *newton_of(writer *w, const fe_step_result *s)
 static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
 {
     json_t *o = json_object(), *seconds = json_object();
+    double applied[3];
     for (int p = 0; p < FE_N_PHASE; p++)
         if (p < FE_PHASE_PRECONDITION_TRANSFER || p >= FE_PHASE_EXCHANGE) /* `solve` never asks for levels */
             put(w, seconds, fe_phase_names[p], number(s->seconds[p]));
@@ -181,6 +190,9 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     put(w, o, "factors", factors_of(w, r, s));
     put(w, o, "probes", probes_of(w, r, s));
     put(w, o, "reactions", reactions_of(w, r, s));
+    fe_result_applied(r, s, applied);
+    put(w, o, "applied", numbers(3, applied));
+    put(w, o, "total_reaction", numbers(3, s->total_reaction));
     put(w, o, "max_peeq", number(s->max_peeq));
     put(w, o, "max_mises", number(s->max_mises));
     put(w, o, "elastic_energy", number(s->elastic_energy));

@@ -32,10 +32,11 @@ typedef struct fe_newton_record {
 static const double fe_largest_gradient = 0.1;
 
 typedef struct fe_step_result {
-    int step;           /* 1-based */
-    double *factor;     /* [n_path] */
-    double (*probe)[3]; /* [n_probe] displacement */
-    double *reaction;   /* [n_reaction] sums, in fe_boundary's order */
+    int step;                 /* 1-based */
+    double *factor;           /* [n_path] */
+    double (*probe)[3];       /* [n_probe] displacement */
+    double *reaction;         /* [n_reaction] sums of support forces, in fe_boundary's order */
+    double total_reaction[3]; /* of all supports, each component once: groups may share nodes */
     double max_peeq, max_mises, elastic_energy, plastic_work, int_peeq, max_abs_u, norm_u;
     double max_gradient; /* largest |grad u| of a point */
     int64_t plastic_gp;
@@ -82,6 +83,8 @@ typedef struct fe_result {
 /* Appends a zeroed step with its arrays allocated (factor, probe, reaction); NULL when there is not enough
  * memory. */
 fe_step_result *fe_result_add_step(fe_result *r);
+/* The resultant of all loads at a step's factors. */
+void fe_result_applied(const fe_result *r, const fe_step_result *s, double force[3]);
 /* Drops the last step: one that was not accepted. */
 void fe_result_drop_step(fe_result *r);
 /* The same, but keeps its factors and Newton's history as `failed`. */

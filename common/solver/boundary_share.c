@@ -61,8 +61,20 @@ static fe_status loads(fe_solver *s, double *vector)
     return FE_OK;
 }
 
+/* Owned components of each reaction; and behind them, for each axis, of all supports. */
 static fe_status reactions(fe_solver *s, int *at)
 {
+    const fe_boundary *b = s->boundary;
+    for (int axis = 0; axis < 3; axis++) {
+        int n = 0;
+        for (int i = 0; i < b->n_fixed; i++) {
+            const int local = b->fixed[i] % 3 == axis ? local_component(s, b->fixed[i] / 3, axis) : -1;
+            if (local >= 0) at[n++] = local;
+        }
+        s->n_reaction[b->n_reaction + axis] = n;
+        FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions",
+                                (void **)&s->reaction[b->n_reaction + axis]));
+    }
     for (int i = 0; i < s->boundary->n_reaction; i++) {
         const fe_reaction *r = &s->boundary->reaction[i];
         int n = 0;
@@ -87,8 +99,8 @@ fe_status fe_solver_boundary(fe_solver *s)
     FE_ALLOCATE(s->factor, b->n_path, "load factors");
     FE_ALLOCATE(s->change, b->n_path, "load factors");
     FE_ALLOCATE(s->load, b->n_path, "loads");
-    FE_ALLOCATE(s->reaction, b->n_reaction, "reactions");
-    FE_ALLOCATE(s->n_reaction, b->n_reaction, "reactions");
+    FE_ALLOCATE(s->reaction, b->n_reaction + 3, "reactions");
+    FE_ALLOCATE(s->n_reaction, b->n_reaction + 3, "reactions");
     FE_ALLOCATE(at, s->length, "supports");
     fe_status status = fe_allocate(s->length, sizeof *value, "supports", (void **)&value);
     if (status == FE_OK) status = supports(s, at, value);

@@ -15,13 +15,37 @@ static fe_status check_numbers(const fe_step_result *record, int n, const double
     return FE_OK;
 }
 
+fe_status fe_solver_support_forces(fe_solver *s, double *forces)
+{
+    fe_device *d = s->device;
+    FE_TRY(d->ops->vector.add(d, s->n, s->internal, -1.0, s->external, s->trial));
+    FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->trial, s->step));
+    FE_TRY(d->ops->memory.zero(d, s->length * sizeof *forces, forces));
+    return d->ops->vector.put(d, s->n_fixed, s->fixed, 1.0, s->step, forces);
+}
+
+static fe_status sum_reactions(fe_solver *s, fe_step_result *record)
+{
+    fe_device *d = s->device;
+    const int n = s->boundary->n_reaction;
+    FE_TRY(fe_solver_support_forces(s, s->scratch));
+    for (int i = 0; i < n + 3; i++) {
+        double *to = i < n ? &record->reaction[i] : &record->total_reaction[i - n];
+        FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->scratch, s->scalar));
+        FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
+        FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, to));
+    }
+    FE_TRY(check_numbers(record, 3, record->total_reaction));
+    return check_numbers(record, n, record->reaction);
+}
+
 /* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
 static fe_status summarize(fe_solver *s, fe_step_result *record)
 {
     enum { WIDTH = FE_N_SUM + FE_N_MAX };
     fe_device *d = s->device;
     double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields));
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields, s->points));
     FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
     FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
     FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
@@ -36,12 +60,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     record->norm_u = sqrt(square);
     FE_TRY(check_numbers(record, WIDTH, totals));
     FE_TRY(check_numbers(record, 2, (const double[]){square, record->max_abs_u}));
-    for (int i = 0; i < s->boundary->n_reaction; i++) {
-        FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->internal, s->scalar));
-        FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
-        FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, &record->reaction[i]));
-    }
-    return check_numbers(record, s->boundary->n_reaction, record->reaction);
+    return sum_reactions(s, record);
 }
 
 static fe_status read_probes(fe_solver *s, fe_step_result *record)

@@ -16,15 +16,21 @@ typedef struct field {
     double **x;
     size_t n;
 } field;
-enum { N_FIELD = 4 + FE_N_OUT - FE_OUT_MISES };
+enum { N_TENSOR = FE_OUT_MISES / 6, N_FIELD = 4 + N_TENSOR + FE_N_OUT - FE_OUT_MISES };
 
-static void list_fields(fe_run *r, field list[N_FIELD])
+/* Returns how many there are. */
+static int list_fields(fe_run *r, field list[N_FIELD])
 {
     const size_t n_node = (size_t)r->mesh->n_node, n_elem = (size_t)r->mesh->n_elem;
-    list[0] = (field){&r->displacement, 3 * n_node}, list[1] = (field){&r->reaction_force, 3 * n_node};
-    for (int t = 0; t < 2; t++) list[2 + t] = (field){&r->tensors[t], 6 * n_elem};
-    for (int c = FE_OUT_MISES; c < FE_N_OUT; c++)
-        list[4 + c - FE_OUT_MISES] = (field){&r->element_fields[c], n_elem};
+    int n = 0;
+    list[n++] = (field){&r->displacement, 3 * n_node}, list[n++] = (field){&r->reaction_force, 3 * n_node};
+    for (int t = 0; t < N_TENSOR; t++) list[n++] = (field){&r->tensors[t], 6 * n_elem};
+    for (int c = FE_OUT_MISES; c < FE_N_OUT; c++) list[n++] = (field){&r->element_fields[c], n_elem};
+    const int stress = r->observer ? r->observer->stress : FE_STRESS_MEAN;
+    if (stress >= FE_STRESS_AT_NODES) list[n++] = (field){&r->nodal_stress, 6 * n_node};
+    if (stress >= FE_STRESS_OF_POINTS)
+        list[n++] = (field){&r->point_stress, 6 * (size_t)fe_points(fe_run_kind(r)) * n_elem};
+    return n;
 }
 
 fe_status fe_run_fields_open(fe_run *r)
@@ -33,8 +39,8 @@ fe_status fe_run_fields_open(fe_run *r)
     if (r->observer && r->observer->keep)
         FE_TRY(fe_checkpoint_open(r->mesh, fe_run_kind(r), r->boundary->n_path, &r->kept));
     if (!r->observer || !r->observer->wants_fields) return FE_OK;
-    list_fields(r, list);
-    for (int f = 0; f < N_FIELD; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
+    const int n_field = list_fields(r, list);
+    for (int f = 0; f < n_field; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
     FE_ALLOCATE(r->element_rank, r->mesh->n_elem, "output fields");
     const int n_corner = fe_corners(r->mesh->kind);
     for (int e = 0; e < r->mesh->n_elem; e++) {
@@ -50,36 +56,29 @@ fe_status fe_run_fields_open(fe_run *r)
 void fe_run_fields_close(fe_run *r)
 {
     field list[N_FIELD];
-    list_fields(r, list);
-    for (int f = 0; f < N_FIELD; f++) free(*list[f].x);
+    const int n_field = list_fields(r, list);
+    for (int f = 0; f < n_field; f++) free(*list[f].x);
     free(r->element_rank);
     fe_checkpoint_close(&r->kept);
 }
 
-/* This rank's entries of the mesh's field arrays. */
-static fe_status gather_fields(fe_solver *s, fe_run *r)
+/* x [n_owned][width] of this rank into the mesh's `to`. */
+static fe_status gather_nodes(fe_solver *s, int width, const double *x, double *landing, double *to)
 {
     const fe_share *share = s->share;
-    const int ld = s->problem.view.ld;
-    field list[N_FIELD];
-    list_fields(r, list);
-    /* Ranks of one process share the arrays; others bring zeros where they own nothing. */
-    for (int f = 0; f < N_FIELD && r->options->mpi.size; f++)
-        memset(*list[f].x, 0, list[f].n * sizeof(double));
-    double *landing = NULL;
-    const size_t vector = 3 * (size_t)share->n_owned, fields = (size_t)FE_N_OUT * ld;
-    FE_ALLOCATE(landing, vector > fields ? vector : fields, "output fields");
-    fe_device *d = s->device;
-    double *targets[2] = {r->displacement, r->reaction_force};
-    const double *sources[2] = {s->displacement, s->internal};
-    fe_status status = FE_OK;
-    for (int f = 0; f < 2 && status == FE_OK; f++) {
-        status = d->ops->memory.download(d, vector * sizeof *landing, sources[f], landing);
-        for (int i = 0; i < share->n_owned && status == FE_OK; i++)
-            memcpy(targets[f] + 3 * (size_t)share->node[i], landing + 3 * (size_t)i, 3 * sizeof *landing);
-    }
-    if (status == FE_OK) status = d->ops->memory.download(d, fields * sizeof *landing, s->fields, landing);
-    for (int e = 0; e < share->n_elem && status == FE_OK; e++) {
+    const size_t row = (size_t)width * sizeof *to;
+    FE_TRY(s->device->ops->memory.download(s->device, (size_t)share->n_owned * row, x, landing));
+    for (int i = 0; i < share->n_owned; i++)
+        memcpy(to + (size_t)width * share->node[i], landing + (size_t)width * i, row);
+    return FE_OK;
+}
+
+static fe_status gather_elements(fe_solver *s, fe_run *r, double *landing)
+{
+    const fe_share *share = s->share;
+    const size_t ld = (size_t)s->problem.view.ld;
+    FE_TRY(s->device->ops->memory.download(s->device, FE_N_OUT * ld * sizeof *landing, s->fields, landing));
+    for (int e = 0; e < share->n_elem; e++) {
         if (!share->counted[e]) continue;
         const size_t elem = (size_t)share->elem[e];
         for (int c = 0; c < FE_N_OUT; c++) {
@@ -90,8 +89,49 @@ static fe_status gather_fields(fe_solver *s, fe_run *r)
                 r->element_fields[c][elem] = value;
         }
     }
+    return FE_OK;
+}
+
+/* The stresses of an element's points, one after the other. */
+static fe_status gather_points(fe_solver *s, fe_run *r, double *landing)
+{
+    const fe_share *share = s->share;
+    const int kind = s->problem.kind, ld = s->problem.view.ld, n_point = fe_points(kind);
+    FE_TRY(s->device->ops->memory.download(s->device, 6 * (size_t)n_point * ld * sizeof *landing, s->points,
+                                           landing));
+    for (int e = 0; e < share->n_elem; e++) {
+        if (!share->counted[e]) continue;
+        double *to = r->point_stress + 6 * (size_t)n_point * share->elem[e];
+        for (int q = 0; q < n_point; q++)
+            for (int c = 0; c < 6; c++) *to++ = landing[fe_out_point_index(kind, ld, c, q, e)];
+    }
+    return FE_OK;
+}
+
+/* This rank's entries of the mesh's field arrays. */
+static fe_status gather_fields(fe_solver *s, fe_run *r)
+{
+    field list[N_FIELD];
+    const int n_field = list_fields(r, list);
+    /* Ranks of one process share the arrays; others bring zeros where they own nothing. */
+    for (int f = 0; f < n_field && r->options->mpi.size; f++)
+        memset(*list[f].x, 0, list[f].n * sizeof(double));
+    const size_t ld = (size_t)s->problem.view.ld, nodes = 6 * (size_t)s->share->n_owned,
+                 points = r->point_stress ? 6 * (size_t)fe_points(s->problem.kind) : 0,
+                 wide = (points > FE_N_OUT ? points : FE_N_OUT) * ld;
+    double *landing = NULL;
+    FE_ALLOCATE(landing, nodes > wide ? nodes : wide, "output fields");
+    fe_status status = fe_solver_support_forces(s, s->scratch);
+    if (status == FE_OK) status = gather_nodes(s, 3, s->displacement, landing, r->displacement);
+    if (status == FE_OK) status = gather_nodes(s, 3, s->scratch, landing, r->reaction_force);
+    if (status == FE_OK) status = gather_elements(s, r, landing);
+    if (status == FE_OK && r->nodal_stress) {
+        status = fe_node_stress(&s->problem, s->points, s->nodal);
+        if (status == FE_OK) status = gather_nodes(s, 6, s->nodal, landing, r->nodal_stress);
+    }
+    if (status == FE_OK && r->point_stress) status = gather_points(s, r, landing);
     free(landing);
-    for (int f = 0; f < N_FIELD && status == FE_OK; f++)
+    for (int f = 0; f < n_field && status == FE_OK; f++)
         status = s->comm->ops->collect(s->comm, list[f].n, *list[f].x);
     return status;
 }
@@ -138,9 +178,14 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
                  .fields = {.time = record ? record->step : 0.0,
                             .displacement = r->displacement,
                             .reaction_force = r->reaction_force,
-                            .stress = r->tensors[0],
-                            .plastic_strain = r->tensors[1],
+                            .nodal_stress = r->nodal_stress,
+                            .stress = r->tensors[FE_OUT_STRESS / 6],
+                            .plastic_strain = r->tensors[FE_OUT_PLASTIC_STRAIN / 6],
+                            .strain = r->tensors[FE_OUT_STRAIN / 6],
+                            .point_stress = r->point_stress,
+                            .n_point = fe_points(fe_run_kind(r)),
                             .von_mises = r->element_fields[FE_OUT_MISES],
+                            .von_mises_max = r->element_fields[FE_OUT_MISES_MAX],
                             .peeq = r->element_fields[FE_OUT_PEEQ],
                             .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
                             .rank = r->element_rank}};

@@ -26,9 +26,11 @@ typedef struct fe_run {
     const fe_backend *backend;
     const fe_variant *variant;
     fe_direct direct; /* where a rank needed it */
-    double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
-    int *element_rank;  /* lowest owner of a corner */
-    fe_checkpoint kept; /* where the observer wants it */
+    double *displacement, *reaction_force;
+    double *element_fields[FE_N_OUT], *tensors[3]; /* by FE_OUT_…; the first fields are those of tensors */
+    double *nodal_stress, *point_stress;           /* where the observer wants them */
+    int *element_rank;                             /* lowest owner of a corner */
+    fe_checkpoint kept;                            /* where the observer wants it */
 } fe_run;
 
 /* Element kind with the options' number of integration points. */

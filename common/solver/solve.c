@@ -40,6 +40,18 @@ static fe_status open_vectors(fe_solver *s)
                               (void **)&s->partial);
 }
 
+static fe_status open_output(fe_solver *s, int stress)
+{
+    const size_t ld = (size_t)s->problem.view.ld, points = (size_t)fe_points(s->problem.kind) * ld;
+    FE_TRY(
+        fe_device_allocate(s->device, FE_N_OUT * ld, sizeof(double), "output fields", (void **)&s->fields));
+    if (stress < FE_STRESS_AT_NODES) return FE_OK;
+    FE_TRY(fe_device_allocate(s->device, FE_N_OUT_POINT * points, sizeof(double), "output fields",
+                              (void **)&s->points));
+    return fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(double), "output fields",
+                              (void **)&s->nodal);
+}
+
 /* Ends part `part` of set-up, which began at *start. */
 static fe_status clock_setup(fe_solver *s, int part, double *start)
 {
@@ -71,9 +83,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
                             (void **)&s->counted));
     FE_TRY(open_vectors(s));
-    if (r->observer && r->observer->wants_fields)
-        FE_TRY(fe_device_allocate(s->device, (size_t)FE_N_OUT * s->problem.view.ld, sizeof(double),
-                                  "output fields", (void **)&s->fields));
+    if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
     start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));
@@ -249,12 +259,15 @@ static const fe_assembly *table_of(const fe_run *r)
     return r->backend == &fe_backend_host ? r->variant->host : r->variant->cuda;
 }
 
-/* Elements and nodes in the order that the strategy wants. */
+/* Elements and nodes in the order that is asked for, or that the strategy wants. */
 static fe_status arrange(fe_run *r)
 {
     const double start = fe_seconds();
-    if (r->options->order != FE_ORDER_AUTO) return FE_OK;
-    FE_TRY(fe_mesh_arrange_for(r->mesh, table_of(r)->traits & FE_PIECES, &r->arrangement));
+    const fe_order order = r->options->order;
+    if (order == FE_ORDER_AS_IS) return FE_OK;
+    FE_TRY(order == FE_ORDER_AUTO
+               ? fe_mesh_arrange_for(r->mesh, table_of(r)->traits & FE_PIECES, &r->arrangement)
+               : fe_mesh_arrange(r->mesh, order, 1, &r->arrangement));
     r->result->order = r->arrangement.name;
     r->arrange_seconds = fe_seconds() - start;
     return FE_OK;

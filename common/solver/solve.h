@@ -42,8 +42,8 @@ typedef struct fe_options {
     fe_mpi mpi;                    /* ranks are its processes; size 0: threads of this one */
     int transport;                 /* between GPUs: ranks.h */
     int partition, tet_points;
-    fe_order order; /* auto (default): shares are numbered as the strategy wants it, the mesh keeps its
-                       numbers; others say what the caller has renumbered the mesh by */
+    fe_order order; /* of nodes and elements in shares: auto (default) as the strategy wants it; the mesh
+                       keeps its numbers, which results and partitions use */
     int jacobian, predictor, krylov, restart, orthogonalization, basis, precondition;
     int measure_orthogonality; /* at the end of each cycle of GMRES; for looking, not for timing */
     double krylov_tolerance;   /* 0: Eisenstat-Walker */
@@ -71,12 +71,15 @@ int fe_precondition_of(const fe_options *o, int n_node);
 
 /* Called on rank 0 before the first step (undeformed or resumed, result NULL) and after every accepted step.
  * `fields` is NULL unless wanted. `keep`, which may be NULL, follows each step with what the run could be
- * resumed from; the program adds what it knows to the head. */
+ * resumed from; the program adds what it knows to the head. stress: what the fields have besides the mean of
+ * each element, which takes memory and time: the stress at nodes, and that of every point. */
+enum { FE_STRESS_MEAN, FE_STRESS_AT_NODES, FE_STRESS_OF_POINTS };
 typedef struct fe_observer {
     void *context;
     int wants_fields;
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
     fe_status (*keep)(void *context, fe_checkpoint *state);
+    int stress;
 } fe_observer;
 
 /* Runs the problem, or with MPI this process's rank of it; then every process has read the same, and rank 0's

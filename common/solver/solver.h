@@ -38,7 +38,7 @@ typedef struct fe_solver {
     uint8_t *held;     /* [n] 1 at these */
     fe_fixed *by_path; /* [n_path] */
     double **load;     /* [n_path] resident nodal loads, NULL where none */
-    int **reaction;    /* [n_reaction] owned components of each reaction */
+    int **reaction; /* [n_reaction + 3] owned components of each reaction; then of all supports in x, y, z */
     int *n_reaction;
     uint8_t *counted; /* [n_elem] resident */
 
@@ -54,7 +54,9 @@ typedef struct fe_solver {
     float *inverse;    /* [n_owned][6] and their inverses */
     double *scalar;    /* [64] */
     double *partial;   /* summary scratch */
-    double *fields;    /* [FE_N_OUT][ld], only where output is wanted */
+    double *fields;    /* [FE_N_OUT][ld], only where output is wanted; */
+    double *points;    /* [FE_N_OUT_POINT][point][ld], and */
+    double *nodal;     /* [n_owned][6], where stresses of points or nodes are */
     fe_krylov krylov;
     int records; /* its iterations, where the backend can */
     fe_anderson anderson;
@@ -87,6 +89,9 @@ fe_status fe_solver_interrupted(const fe_solver *s);
 
 /* r = f_ext - f_int(displacement) over free components; internal holds f_int. */
 fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
+/* forces = f_int - f_ext of the accepted state on constrained components, 0 elsewhere. Uses trial and step.
+ */
+fe_status fe_solver_support_forces(fe_solver *s, double *forces);
 /* y = K(trial) direction with constrained rows zero: fe_operator's apply with a fe_solver context. */
 fe_status fe_solver_apply(void *context, double *direction, double *y);
 /* Chooses the preconditioner, and sets it up where that is done once. */
