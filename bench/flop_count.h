@@ -153,8 +153,8 @@ inline int64_t of_element(int kind, bench_operation op, int hardening, bool plas
     switch (op) {
     case BENCH_RESIDUAL: fe_element_forces(kind, FE_RESIDUAL, &m, e, at, f, result); break;
     case BENCH_MATERIAL:
-        fe_element_material(kind, hardening, FE_LINEARIZATION_CONSISTENT, &m, &constants, e, fe_mask{true}, at,
-                            f);
+        fe_element_material(kind, hardening, FE_LINEARIZATION_CONSISTENT, &m, &constants, e, fe_mask{true},
+                            at, f);
         return operations;
     case BENCH_DIAGONAL:
         for (int b = 0; b < n_corner; b++) fe_element_diagonal(kind, &m, e, at, b, block);

@@ -364,6 +364,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     if (a->options.order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(mesh, a->options.order, 1));
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
+    if (b->material_note && first) fe_note("%s", b->material_note);
     if (first) FE_TRY(output_open(out));
     fe_options options = a->options;
     options.threads = threads_for(&options, mesh);

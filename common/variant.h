@@ -22,7 +22,8 @@ typedef struct fe_problem {
     fe_view view;
     struct fe_device *device;
     fe_floats floats;
-    int has_voce;  /* a material hardens by Voce's law */
+    int has_voce;    /* a material hardens by Voce's law */
+    double stiffest; /* largest ratio of bulk to shear modulus of a material */
     int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
                       want */
 } fe_problem;

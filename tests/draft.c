@@ -11,6 +11,8 @@ void open_draft(draft *d)
     *d = (draft){.path = {{.name = "load", .factor = factors}, {.name = "hold", .factor = factors}}};
     d->c = (fe_case){.file = "draft.json",
                      .name = "draft",
+                     .n_material = 1,
+                     .material = &d->material,
                      .n_path = 2,
                      .n_step = 2,
                      .support = d->support,
@@ -27,12 +29,12 @@ void add_support(draft *d, const char *group, const char *x, const char *y, cons
 
 void add_traction(draft *d, const char *group, double x, double y, double z, int path)
 {
-    d->load[d->c.n_load++] = (fe_load){.group = (char *)group, .traction = {x, y, z}, .path = path};
+    d->load[d->c.n_load++] = (fe_load){.kind = FE_LOAD_TRACTION, .group = (char *)group, .value = {x, y, z}, .path = path};
 }
 
 void add_pressure(draft *d, const char *group, double pressure)
 {
-    d->load[d->c.n_load++] = (fe_load){.group = (char *)group, .is_pressure = 1, .pressure = pressure};
+    d->load[d->c.n_load++] = (fe_load){.kind = FE_LOAD_PRESSURE, .group = (char *)group, .value = {pressure}};
 }
 
 fe_mesh tagged_box(int kind, const int *cells, const double *length, double distort)

@@ -9,6 +9,7 @@ enum { MAX_ENTRY = 8 };
 /* A problem under construction in plain memory: nothing to release. */
 typedef struct draft {
     fe_case c;
+    fe_material material;
     fe_support support[MAX_ENTRY];
     fe_load load[MAX_ENTRY];
     fe_path path[2];

@@ -8,15 +8,16 @@
 /* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz
  * with tensor shears. */
 typedef struct fe_fields {
-    double time;                  /* step number; strictly increasing over the calls */
-    const double *displacement;   /* [n_node][3] */
-    const double *reaction_force; /* [n_node][3] */
-    const double *stress;         /* [n_elem][6] mean over the element's points */
-    const double *plastic_strain; /* [n_elem][6] */
-    const double *von_mises;      /* [n_elem] of the mean stress */
-    const double *peeq;           /* [n_elem] mean */
-    const double *peeq_max;       /* [n_elem] */
-    const int *rank;              /* [n_elem] */
+    double time;                   /* step number; strictly increasing over the calls */
+    const double *displacement;    /* [n_node][3] */
+    const double *reaction_force;  /* [n_node][3] */
+    const double *stress;          /* [n_elem][6] mean over the element's points */
+    const double *plastic_strain;  /* [n_elem][6] */
+    const double *von_mises;       /* [n_elem] of the mean stress */
+    const double *peeq;            /* [n_elem] mean */
+    const double *peeq_max;        /* [n_elem] */
+    const unsigned char *material; /* [n_elem] number of its entry in "materials"; NULL where there is one */
+    const int *rank;               /* [n_elem] */
 } fe_fields;
 
 /* FE_BAD_INPUT where a file of a series of so many steps is `input`. */

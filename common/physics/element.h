@@ -252,7 +252,8 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
 FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization mode, const fe_view *m,
-                                     const fe_constants *material, fe_element e, fe_mask active, fe_real x[8][3], fe_real u[8][3])
+                                     const fe_constants *material, fe_element e, fe_mask active,
+                                     fe_real x[8][3], fe_real u[8][3])
 {
     fe_real next[8][FE_N_STATE], tangent[8][FE_N_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);

@@ -28,27 +28,28 @@ typedef struct fe_constants {
 } fe_constants;
 FE_BODY fe_constants fe_constants_of(const fe_j2 *m)
 {
-    const fe_constants c = {fe_alike(m->bulk), fe_alike(m->shear),      fe_alike(m->sigma_y), fe_alike(m->hardening),
-                            fe_alike(m->lame), fe_alike(m->saturation), fe_alike(m->rate)};
+    const fe_constants c = {fe_alike(m->bulk),      fe_alike(m->shear), fe_alike(m->sigma_y),
+                            fe_alike(m->hardening), fe_alike(m->lame),  fe_alike(m->saturation),
+                            fe_alike(m->rate)};
     return c;
 }
 /* Of material i of a table. */
 FE_BODY fe_constants fe_constants_in(const fe_j2 *table, fe_index i)
 {
     const int row = (int)(sizeof *table / sizeof(double));
-    const fe_constants c = {fe_pick(&table->bulk, row, i),       fe_pick(&table->shear, row, i),
-                            fe_pick(&table->sigma_y, row, i),    fe_pick(&table->hardening, row, i),
-                            fe_pick(&table->lame, row, i),       fe_pick(&table->saturation, row, i),
+    const fe_constants c = {fe_pick(&table->bulk, row, i),    fe_pick(&table->shear, row, i),
+                            fe_pick(&table->sigma_y, row, i), fe_pick(&table->hardening, row, i),
+                            fe_pick(&table->lame, row, i),    fe_pick(&table->saturation, row, i),
                             fe_pick(&table->rate, row, i)};
     return c;
 }
 
 /* scale × stress of an elastic strain, K tr(e) I + 2 mu dev(e). The strain has doubled shears, 2 e_xy and so
  * on, here and in the other functions that stress is linear in. */
-FE_BODY void fe_elastic_stress(const fe_constants *m, fe_real scale, const fe_real strain[6], fe_real stress[6])
+FE_BODY void fe_elastic_stress(const fe_constants *m, fe_real scale, const fe_real strain[6],
+                               fe_real stress[6])
 {
-    const fe_real trace = strain[0] + strain[1] + strain[2],
-                  volumetric = m->lame * (scale * trace);
+    const fe_real trace = strain[0] + strain[1] + strain[2], volumetric = m->lame * (scale * trace);
     const fe_real shear = m->shear * scale, twice = shear + shear;
     for (int i = 0; i < 3; i++) stress[i] = twice * strain[i] + volumetric;
     for (int i = 3; i < 6; i++) stress[i] = shear * strain[i];
@@ -85,8 +86,7 @@ FE_CALLED fe_real fe_voce_left(fe_constant saturation, fe_constant rate, fe_real
 FE_BODY fe_real fe_yield_stress(int hardening, const fe_constants *m, fe_real p)
 {
     fe_real yield = m->sigma_y + m->hardening * p;
-    if (hardening == FE_VOCE)
-        yield += m->saturation - fe_voce_left(m->saturation, m->rate, p);
+    if (hardening == FE_VOCE) yield += m->saturation - fe_voce_left(m->saturation, m->rate, p);
     return yield;
 }
 
@@ -103,8 +103,8 @@ enum { FE_VOCE_MOST = 16 };
  * until then every step gains 1 / rate or more. So the number of iterations grows with
  * log(left rate / 3 mu), which FE_VOCE_STEEPEST bounds: 9 were the most in a million random cases, 3 or 4 are
  * usual. */
-FE_CALLED fe_real fe_voce_increment(fe_constant fixed, fe_constant saturation, fe_constant rate, fe_real alpha,
-                                    fe_real line, fe_real q)
+FE_CALLED fe_real fe_voce_increment(fe_constant fixed, fe_constant saturation, fe_constant rate,
+                                    fe_real alpha, fe_real line, fe_real q)
 {
     const fe_real left = saturation * fe_exp(-rate * alpha), yield = line + (saturation - left);
     const fe_real limit = 0x1p-53f * yield;
@@ -140,9 +140,8 @@ FE_BODY void fe_return_map(int hardening, const fe_constants *m, const fe_real s
         r->q = fe_select(r->plastic, fe_sqrt(q2), r->q);
         fe_real increment = (r->q - yield) / (3.0f * m->shear + m->hardening);
         if (hardening == FE_VOCE) {
-            increment =
-                fe_voce_increment(3.0f * m->shear + m->hardening,
-                                  m->saturation, m->rate, state[5], yield, r->q);
+            increment = fe_voce_increment(3.0f * m->shear + m->hardening, m->saturation, m->rate, state[5],
+                                          yield, r->q);
             r->plastic = r->plastic & (increment > fe_splat(0.0f));
         }
         r->increment = fe_select(r->plastic, increment, r->increment);
@@ -168,19 +167,15 @@ FE_BODY void fe_update_state(const fe_return *r, const fe_real state[FE_N_STATE]
 FE_BODY void fe_consistent_tangent(int hardening, const fe_constants *m, const fe_return *r, fe_real alpha,
                                    fe_real tangent[FE_N_TANGENT])
 {
-    const fe_constant limit =
-        3.0f * m->shear / (3.0f * m->shear + m->hardening);
+    const fe_constant limit = 3.0f * m->shear / (3.0f * m->shear + m->hardening);
     fe_real theta_bar = limit - 1.0f + r->factor;
     if (hardening == FE_VOCE && fe_any(r->plastic)) {
-        const fe_real slope =
-            m->hardening +
-            m->rate * fe_voce_left(m->saturation, m->rate, alpha);
+        const fe_real slope = m->hardening + m->rate * fe_voce_left(m->saturation, m->rate, alpha);
         theta_bar = r->factor - slope / (3.0f * m->shear + slope);
     }
     theta_bar = fe_max(theta_bar, fe_splat(0.0f));
     /* |s| = sqrt(2/3) q */
-    const fe_real scale =
-        fe_select(r->plastic, fe_sqrt(3.0f * m->shear * theta_bar) / r->q, fe_splat(0.0f));
+    const fe_real scale = fe_select(r->plastic, fe_sqrt(3.0f * m->shear * theta_bar) / r->q, fe_splat(0.0f));
     tangent[0] = r->factor;
     tangent[1] = scale * r->deviator[0], tangent[2] = scale * r->deviator[1];
     for (int i = 2; i < 5; i++) tangent[i + 1] = scale * r->deviator[i + 1];
@@ -208,12 +203,12 @@ FE_BODY int fe_full_place(int i, int j)
     return row * 6 - row * (row - 1) / 2 + column - row;
 }
 /* The tangent's matrix in the components of symmetric tensors: C = K I×I + 2 mu theta I_dev - m×m. */
-FE_BODY void fe_full_tangent(const fe_constants *m, const fe_real tangent[FE_N_TANGENT], fe_real full[FE_N_FULL])
+FE_BODY void fe_full_tangent(const fe_constants *m, const fe_real tangent[FE_N_TANGENT],
+                             fe_real full[FE_N_FULL])
 {
     fe_real direction[6];
     fe_trace_free(tangent + 1, direction);
-    const fe_real factor = m->shear * tangent[0],
-                  beside = m->bulk - (fe_scalar)(2.0 / 3.0) * factor;
+    const fe_real factor = m->shear * tangent[0], beside = m->bulk - (fe_scalar)(2.0 / 3.0) * factor;
     for (int i = 0; i < 6; i++)
         for (int j = i; j < 6; j++) {
             fe_real entry = -direction[i] * direction[j];

@@ -63,20 +63,20 @@ typedef struct fe_view {
     int n_owned, n_local;
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
     int n_elem;
-    int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
-    int ld;                  /* leading dimension of element arrays, >= n_elem + 16 lanes, whole groups */
-    const double *x;         /* [n_local][3]; bodies take fe_coordinates */
-    const int *conn;         /* [n_corner][ld] local node of each corner */
-    const int *corner_first; /* [n_owned + 1] rows of: */
-    const int *corner;       /* 8 × element + corner, ascending in each row */
+    int n_elem_interior;        /* elements [0, n_elem_interior) have no ghost corner */
+    int ld;                     /* leading dimension of element arrays, >= n_elem + 16 lanes, whole groups */
+    const double *x;            /* [n_local][3]; bodies take fe_coordinates */
+    const int *conn;            /* [n_corner][ld] local node of each corner */
+    const int *corner_first;    /* [n_owned + 1] rows of: */
+    const int *corner;          /* 8 × element + corner, ascending in each row */
     fe_j2 material;             /* of all elements, where there are not several: */
     const fe_j2 *materials;     /* [FE_MOST_MATERIALS], or NULL */
     const uint8_t *material_of; /* [ld] which of them an element has */
-    fe_state committed;        /* at the end of the last accepted load step */
-    fe_state trial;            /* at the displacement last given to material() */
-    fe_stored_number *tangent; /* point array of FE_N_TANGENT components, of trial; fe_tangents */
-    double *full;              /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
-    int elastic;               /* trial comes from material() in elastic mode: no element is softened */
+    fe_state committed;         /* at the end of the last accepted load step */
+    fe_state trial;             /* at the displacement last given to material() */
+    fe_stored_number *tangent;  /* point array of FE_N_TANGENT components, of trial; fe_tangents */
+    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
+    int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 /* Coordinates and tangents in this file's precision: fe_problem_in gives views where x and tangent point to

@@ -99,14 +99,14 @@ static fe_status upload_materials(const fe_share *s, const fe_materials *materia
     return status;
 }
 
-static int has_voce(const fe_materials *materials)
+/* What is known of all materials before any launch. */
+static void look_at_materials(const fe_materials *materials, fe_problem *p)
 {
-    int has = 0;
     for (int i = 0; i < materials->n; i++) {
-        const fe_j2 computed = fe_j2_of(&materials->material[i]);
-        has |= fe_hardening_of(&computed) == FE_VOCE;
+        const fe_j2 m = fe_j2_of(&materials->material[i]);
+        p->has_voce |= fe_hardening_of(&m) == FE_VOCE;
+        p->stiffest = fmax(p->stiffest, m.bulk / m.shear);
     }
-    return has;
 }
 
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
@@ -120,14 +120,14 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
                                     const fe_materials *materials, fe_device *d, fe_problem *p)
 {
     local_arrays a = {0};
-    if (has_voce(materials) && !fe_voce_has(FE_DOUBLE, kind))
+    *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
+    look_at_materials(materials, p);
+    if (p->has_voce && !fe_voce_has(FE_DOUBLE, kind))
         return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4 and hex8",
                        fe_kind_name(kind));
     if (s->n_elem > (INT32_MAX - 64) / 8)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
                        mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
-    *p = (fe_problem){
-        .kind = kind, .device = d, .has_voce = has_voce(materials), .in_pieces = s->in_pieces};
     p->view = (fe_view){.n_owned = s->n_owned,
                         .n_local = s->n_local,
                         .n_node_interior = s->n_node_interior,

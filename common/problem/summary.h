@@ -56,7 +56,8 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             const fe_real mises = fe_mises(stress), alpha = state[5];
             const fe_mask hardened = alpha > old[5];
             const fe_real work =
-                fe_yield_stress(fe_hardening_at(several, kind, m, &material), &material, alpha) * (alpha - old[5]);
+                fe_yield_stress(fe_hardening_at(several, kind, m, &material), &material, alpha) *
+                (alpha - old[5]);
             sum[FE_SUM_VOLUME] += volume;
             sum[FE_SUM_ELASTIC_ENERGY] += 0.5 * volume * fe_double_dot(stress, elastic);
             sum[FE_SUM_PLASTIC_WORK] += volume * fe_select(hardened, work, zero);

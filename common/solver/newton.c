@@ -263,7 +263,7 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
 {
     fe_newton state = {.forcing = 1e-4,
                        .least = INFINITY,
-                       .watched = s->problem_file->material.H == 0.0 && s->problem_file->n_load > 0};
+                       .watched = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0};
     const fe_status status = solve_increment(s, to, record, &state);
     *ending = state.ending;
     return status;

@@ -161,6 +161,7 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
                             .von_mises = r->element_fields[FE_OUT_MISES],
                             .peeq = r->element_fields[FE_OUT_PEEQ],
                             .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
+                            .material = r->boundary->material_of,
                             .rank = r->element_rank}};
     fe_status told = FE_OK;
     if (s->comm->size > 1)

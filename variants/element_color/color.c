@@ -164,12 +164,11 @@ static fe_status sort_materials(const fe_problem *p, const int *elem, element_co
     if (!p->view.materials) return FE_OK;
     fe_status status = fe_allocate(ld, 1, "materials by colour", (void **)&own);
     if (status == FE_OK) status = fe_allocate(ld, 1, "materials by colour", (void **)&sorted);
-    if (status == FE_OK)
-        status = p->device->ops->memory.download(p->device, ld, p->view.material_of, own);
+    if (status == FE_OK) status = p->device->ops->memory.download(p->device, ld, p->view.material_of, own);
     for (size_t i = 0; i < ld && status == FE_OK; i++) sorted[i] = own[elem[i]];
     if (status == FE_OK)
-        status = fe_device_upload(p->device, ld, 1, sorted, "materials by colour",
-                                  (void **)&order->material_of);
+        status =
+            fe_device_upload(p->device, ld, 1, sorted, "materials by colour", (void **)&order->material_of);
     free(own), free(sorted);
     return status;
 }
