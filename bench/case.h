@@ -41,6 +41,7 @@ typedef struct bench_case {
     size_t bytes;              /* resident: mesh, state and tangent (also in floats), without vectors */
     int n_yielded, n_softened; /* elements: committed, and at u */
     struct bench_plan *plan;   /* while it is opened (fields.h) */
+    struct bench_layers *layers; /* the same (layers.h) */
     struct bench_oracle *oracle;
 } bench_case;
 
