@@ -90,7 +90,7 @@ PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 # --- sources -----------------------------------------------------------------------------------------
 # The core (physics, meshes, variants, solver) needs BLAS alone; files that read JSON, expressions or write
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
-PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary.c common/problem/expression.cc \
+PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary*.c common/problem/expression.cc \
     common/report/result.c common/report/curve.c common/mesh/vtu.c)
 CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c meshgen/irregular.c)) \
                 $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)

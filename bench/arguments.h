@@ -2,6 +2,7 @@
 #ifndef BENCH_ARGUMENTS_H
 #define BENCH_ARGUMENTS_H
 
+#include "bench/layers.h"
 #include "bench/point.h"
 #include "common/report/version.h"
 #include "have/cuda.h"
@@ -35,6 +36,7 @@ inline const char help[] =
     "  --fe_hardening=LIST    law of hardening: linear, or voce, whose return iterates; voce: tet4 and hex8, "
     "double\n"
     "                         (linear)\n"
+    "  --fe_materials=N       N layers of different materials, 2 to 16, which elements look up (1)\n"
     "  --fe_order=ORDER       order of nodes and elements: auto (what each strategy wants), as-is, "
     "lexicographic,\n"
     "                         rcm, morton, bisection, random (auto)\n"
@@ -71,6 +73,7 @@ struct arguments {
     std::vector<bench_operation> operations;
     std::vector<int> precisions, hardenings;
     std::vector<std::string> meshes;
+    int materials = 1;
     fe_order order = FE_ORDER_AUTO;
     bench_pattern pattern = BENCH_CLUSTERED;
     double plastic = 1.0, energy = 0.0;
@@ -135,6 +138,10 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
     if (flag == "fe_refine") {
         FE_TRY(number("fe_refine", value, 0, 10, &x));
         return a.refine = (int)x, FE_OK;
+    }
+    if (flag == "fe_materials") {
+        FE_TRY(number("fe_materials", value, 1, BENCH_MOST_LAYERS, &x));
+        return a.materials = (int)x, FE_OK;
     }
     if (flag == "fe_plastic") return number("fe_plastic", value, 0.0, 1.0, &a.plastic);
     /* Small counters of RAPL begin again after 65 kJ: at less than 1 kW once a minute at most. */

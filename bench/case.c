@@ -1,6 +1,7 @@
 /* Opens a benchmark case and runs operations on it; see case.h. */
 #include "bench/case.h"
 #include "bench/fields.h"
+#include "bench/layers.h"
 #include "bench/sample.h"
 #include "common/backend/device.h"
 #include "common/problem/apply.h"
@@ -26,10 +27,9 @@ static fe_status open_single(bench_case *c)
 
 static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
 {
-    const fe_material material = bench_material(c->box.hardening);
     const int n_local = c->share.n_local;
     const size_t before = c->device->bytes_resident;
-    FE_TRY(fe_problem_open(mesh, &c->share, c->box.kind, &material, c->device, &c->problem));
+    FE_TRY(fe_problem_open_materials(mesh, &c->share, c->box.kind, &c->layers->all, c->device, &c->problem));
     FE_TRY(fe_problem_open_floats(&c->problem, c->box.precision));
     c->bytes = c->device->bytes_resident - before;
     FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->displacement));
@@ -77,8 +77,13 @@ static fe_status open_case(bench_case *c)
     fe_status status = c->box.partition ? FE_OK
                        : c->box.mesh    ? fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &p)
                                         : bench_box_piece(&c->box, c->comm ? c->comm->rank : 0, &piece, &p);
+    bench_layers layers = {0};
+    c->layers = &layers;
+    if (status == FE_OK) status = bench_layers_open(&c->box, mesh, &layers);
     if (status == FE_OK) status = open_on_device(c, mesh, c->box.partition ? c->box.partition : &p);
     bench_plan_close(c);
+    bench_layers_close(&layers);
+    c->layers = NULL;
     fe_partition_close(&p);
     fe_mesh_close(&piece);
     return status;

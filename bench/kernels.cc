@@ -29,12 +29,14 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
     bench_mesh_name(mesh, dofs, sizeof name, name);
     g->mesh_name = name;
+    if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
+    g->box.materials = a.materials;
     const std::string prefix =
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
-        (mesh->shape == BENCH_BOX ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) + "/" +
+        (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) + "/" +
         (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {

@@ -82,7 +82,7 @@ static fe_status assemble(bench *b)
     FE_TRY(fe_backend_host.open(0, 1, &b->device));
     FE_TRY(fe_partition_mesh(mesh, 1, FE_PARTITION_CONTIGUOUS, &b->partition));
     FE_TRY(fe_share_build(mesh, &b->partition, NULL, 0, &b->share));
-    FE_TRY(fe_problem_open(mesh, &b->share, mesh->kind, &b->whole.problem.material, b->device, &b->problem));
+    FE_TRY(fe_problem_open(mesh, &b->share, mesh->kind, b->whole.problem.material, b->device, &b->problem));
     for (int i = 0; i < boundary->n_fixed; i++)
         if (boundary->value[i] != 0.0)
             return fe_fail(FE_BAD_INPUT, "%s: supports move; peers solves for loads only",

@@ -1,6 +1,7 @@
 /* Nodes of a case whose rows the oracle computes, too; see sample.h. */
 #include "bench/sample.h"
 #include "bench/fields.h"
+#include "bench/layers.h"
 #include "common/backend/device.h"
 #include "common/problem/state.h"
 
@@ -10,10 +11,12 @@
 
 enum { N_SAMPLE = 256 }; /* nodes whose rows are compared with the oracle */
 
-static oracle_material steel_of(const bench_case *c)
+static void materials_of(const bench_case *c, oracle_material material[BENCH_MOST_LAYERS])
 {
-    const fe_material m = bench_material(c->box.hardening);
-    return (oracle_material){m.E, m.nu, m.sigma_y, m.H, m.sigma_inf, m.delta};
+    for (int i = 0; i < c->layers->all.n; i++) {
+        const fe_material m = c->layers->material[i];
+        material[i] = (oracle_material){m.E, m.nu, m.sigma_y, m.H, m.sigma_inf, m.delta};
+    }
 }
 
 /* Elements of the mesh, all of them held by the rank, become local numbers. */
@@ -29,9 +32,10 @@ static fe_status local_elements(const fe_mesh *mesh, const fe_share *s, int n, i
 
 /* Numbers the sampled nodes, which are owned, first, then the other corners of the elements at them, in
  * number [n_node]. */
-static fe_status sample_elements(bench_oracle *o, const bench_plan *plan, const fe_mesh *mesh,
-                                 const fe_share *s, int *number)
+static fe_status sample_elements(bench_oracle *o, const bench_case *c, const fe_mesh *mesh, int *number)
 {
+    const bench_plan *plan = c->plan;
+    const fe_share *s = &c->share;
     const int n_corner = fe_corners(mesh->kind);
     int n_node = 0;
     for (int i = 0; i < mesh->n_node; i++) number[i] = -1;
@@ -67,6 +71,9 @@ static fe_status sample_elements(bench_oracle *o, const bench_plan *plan, const 
     o->mesh.n_node = n_node;
     FE_ALLOCATE(o->elem_tag, o->mesh.n_elem, "sampled elements");
     for (int k = 0; k < o->mesh.n_elem; k++) o->elem_tag[k] = mesh->elem_tag[o->elem[k]];
+    FE_ALLOCATE(o->material, o->mesh.n_elem, "sampled elements");
+    for (int k = 0; k < o->mesh.n_elem; k++) o->material[k] = c->layers->of[o->elem[k]];
+    o->mesh.material = o->material;
     if (plan->chosen) FE_ALLOCATE(o->chosen, o->mesh.n_elem, "sampled elements");
     for (int k = 0; k < o->mesh.n_elem && o->chosen; k++) o->chosen[k] = plan->chosen[o->elem[k]];
     return local_elements(mesh, s, o->mesh.n_elem, o->elem);
@@ -113,10 +120,12 @@ static void sample_committed(bench_oracle *o, const oracle_material *steel)
     }
 }
 
-static fe_status sample_results(bench_oracle *o, const oracle_material *steel)
+static fe_status sample_results(bench_oracle *o, int n_material, const oracle_material *steel)
 {
     const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
-    const oracle_material elastic = {.E = steel->E, .nu = steel->nu, .sigma_y = INFINITY};
+    oracle_material elastic[BENCH_MOST_LAYERS];
+    for (int i = 0; i < n_material; i++)
+        elastic[i] = (oracle_material){.E = steel[i].E, .nu = steel[i].nu, .sigma_y = INFINITY};
     for (int op = 0; op < BENCH_N_OPERATION; op++) {
         const size_t n = (size_t)o->mesh.n_node * (op == BENCH_DIAGONAL ? 9 : 3);
         FE_ALLOCATE(o->result[op], n, "oracle");
@@ -126,7 +135,7 @@ static fe_status sample_results(bench_oracle *o, const oracle_material *steel)
     FE_ALLOCATE(o->trial, points, "oracle");
     FE_ALLOCATE(o->tangent, points, "oracle");
     FE_ALLOCATE(o->elastic, points, "oracle");
-    oracle_update(&o->mesh, &elastic, o->committed, o->u[0], o->trial, o->elastic);
+    oracle_update(&o->mesh, elastic, o->committed, o->u[0], o->trial, o->elastic);
     sample_committed(o, steel);
     oracle_update(&o->mesh, steel, o->committed, o->u[1], o->trial, o->tangent);
     oracle_residual(&o->mesh, steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
@@ -176,20 +185,21 @@ fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh)
     FE_ALLOCATE(c->oracle, 1, "oracle");
     FE_ALLOCATE(c->oracle->flags, c->share.n_elem, "flags");
     FE_ALLOCATE(number, mesh->n_node, "oracle");
-    fe_status status = sample_elements(c->oracle, c->plan, mesh, &c->share, number);
+    fe_status status = sample_elements(c->oracle, c, mesh, number);
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
-    const oracle_material steel = steel_of(c);
-    FE_TRY(sample_results(c->oracle, &steel));
+    oracle_material steel[BENCH_MOST_LAYERS];
+    materials_of(c, steel);
+    FE_TRY(sample_results(c->oracle, c->layers->all.n, steel));
     return sample_places(c->oracle, c);
 }
 
 void bench_oracle_close(bench_oracle *o)
 {
     if (!o) return;
-    free(o->node), free(o->elem), free(o->elem_tag), free(o->chosen), free(o->x), free(o->conn),
-        free(o->u[0]), free(o->u[1]), free(o->v);
+    free(o->node), free(o->elem), free(o->elem_tag), free(o->material), free(o->chosen), free(o->x),
+        free(o->conn), free(o->u[0]), free(o->u[1]), free(o->v);
     free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
     for (int op = 0; op < BENCH_N_OPERATION; op++)
         free(o->result[op]), free(o->scale[op]), free(o->first[op]);

@@ -13,7 +13,7 @@ enum { SCALING_MOST_REPETITIONS = 999 };
 
 typedef struct scaling_arguments {
     const char *backend, *rows, *give_up, *mesh;
-    int ranks, threads, transport, dofs, weak, order, refine, restart, repetitions, timeout, done;
+    int ranks, threads, transport, dofs, materials, weak, order, refine, restart, repetitions, timeout, done;
     int n_kind, kind[FE_N_KIND];
     int n_variant, *variant;
 } scaling_arguments;

@@ -1,4 +1,5 @@
 /* The command line of the program `scaling`. */
+#include "bench/layers.h"
 #include "bench/options.h"
 #include "bench/scaling.h"
 #include "common/backend/device.h"
@@ -28,6 +29,7 @@ static const char help[] =
     "  --variants LIST           strategies (all); --list prints them\n"
     "  --order ORDER             order within each rank: auto (default: what each strategy wants), as-is,\n"
     "                            lexicographic, rcm, morton, bisection, random\n"
+    "  --materials N             N layers of different materials, 2 to 16, which elements look up (1)\n"
     "  --restart M               basis length of GMRES, whose first M iterations are timed (30)\n"
     "  --repetitions N           samples of each operation (15)\n"
     "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
@@ -48,6 +50,7 @@ enum {
     OPT_MESH,
     OPT_REFINE,
     OPT_DOFS,
+    OPT_MATERIALS,
     OPT_WEAK,
     OPT_ELEMENTS,
     OPT_VARIANTS,
@@ -62,27 +65,18 @@ enum {
     OPT_HELP,
     OPT_VERSION
 };
-static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
-                                      {"ranks", 1, 0, OPT_RANKS},
-                                      {"threads", 1, 0, OPT_THREADS},
-                                      {"transport", 1, 0, OPT_TRANSPORT},
-                                      {"mesh", 1, 0, OPT_MESH},
-                                      {"refine", 1, 0, OPT_REFINE},
-                                      {"dofs", 1, 0, OPT_DOFS},
-                                      {"weak", 0, 0, OPT_WEAK},
-                                      {"elements", 1, 0, OPT_ELEMENTS},
-                                      {"variants", 1, 0, OPT_VARIANTS},
-                                      {"order", 1, 0, OPT_ORDER},
-                                      {"restart", 1, 0, OPT_RESTART},
-                                      {"repetitions", 1, 0, OPT_REPETITIONS},
-                                      {"timeout", 1, 0, OPT_TIMEOUT},
-                                      {"rows", 1, 0, OPT_ROWS},
-                                      {"give-up", 1, 0, OPT_GIVE_UP},
-                                      {"capacity", 0, 0, OPT_CAPACITY},
-                                      {"list", 0, 0, OPT_LIST},
-                                      {"help", 0, 0, OPT_HELP},
-                                      {"version", 0, 0, OPT_VERSION},
-                                      {0}};
+static const struct option flags[] = {
+    {"backend", 1, 0, OPT_BACKEND},   {"ranks", 1, 0, OPT_RANKS},
+    {"threads", 1, 0, OPT_THREADS},   {"transport", 1, 0, OPT_TRANSPORT},
+    {"mesh", 1, 0, OPT_MESH},         {"refine", 1, 0, OPT_REFINE},
+    {"dofs", 1, 0, OPT_DOFS},         {"materials", 1, 0, OPT_MATERIALS},
+    {"weak", 0, 0, OPT_WEAK},         {"elements", 1, 0, OPT_ELEMENTS},
+    {"variants", 1, 0, OPT_VARIANTS}, {"order", 1, 0, OPT_ORDER},
+    {"restart", 1, 0, OPT_RESTART},   {"repetitions", 1, 0, OPT_REPETITIONS},
+    {"timeout", 1, 0, OPT_TIMEOUT},   {"rows", 1, 0, OPT_ROWS},
+    {"give-up", 1, 0, OPT_GIVE_UP},   {"capacity", 0, 0, OPT_CAPACITY},
+    {"list", 0, 0, OPT_LIST},         {"help", 0, 0, OPT_HELP},
+    {"version", 0, 0, OPT_VERSION},   {0}};
 
 static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const char *text)
 {
@@ -94,6 +88,7 @@ static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_MESH: a->mesh = text; return FE_OK;
     case OPT_REFINE: return option_whole(flag, text, 0, 10, &a->refine);
+    case OPT_MATERIALS: return option_whole(flag, text, 1, BENCH_MOST_LAYERS, &a->materials);
     case OPT_WEAK: a->weak = 1; return FE_OK;
     case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);

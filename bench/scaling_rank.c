@@ -272,6 +272,8 @@ static fe_status describe(bench *b, const bench_box *box)
         FE_TRY(bench_mesh_size(&t->mesh, box->kind, a->dofs, &n_elem, &n_dof));
         bench_mesh_name(&t->mesh, a->dofs, sizeof name, name);
     }
+    if (a->materials > 1)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "-materials%d", a->materials);
     snprintf(b->mesh, sizeof b->mesh, "%s-%dx%dx%d-%s-%s", a->weak ? "weak" : "strong", box->grid[0],
              box->grid[1], box->grid[2], b->comm->ops->name, name);
     snprintf(b->device_name, sizeof b->device_name, "%s", b->device->name);
@@ -374,6 +376,7 @@ static bench_box box_of(const scaling_task *t, int kind)
                      .order = (fe_order)a->order,
                      .plastic = 1.0,
                      .backend = l->backend,
+                     .materials = a->materials,
                      .weak = a->weak};
     bench_mesh_cells(&t->mesh, a->dofs, box.cells);
     if (box.cells[0])

@@ -318,14 +318,17 @@ static void note_locking(writer *w, const fe_step_result *step)
     const fe_mesh *mesh = w->result->mesh;
     const double points = (double)mesh->n_elem * (mesh->kind == FE_HEX8 ? fe_points(FE_HEX8) : w->tet_points);
     const double share = step ? (double)step->plastic_gp / points : 0;
-    const fe_locking kind = fe_locking_of(&c->material, c->elastic, step ? step->max_peeq : 0, share);
+    fe_locking kind = FE_LOCKING_NONE;
+    int at = 0; /* the material */
+    for (int i = 0; i < c->n_material && kind == FE_LOCKING_NONE; i++)
+        kind = fe_locking_of(&c->material[at = i], c->elastic, step ? step->max_peeq : 0, share);
     if (w->said_locking || kind == FE_LOCKING_NONE) return;
     w->said_locking = 1;
     if (kind == FE_LOCKING_ELASTIC)
         fe_note(
             "nu = %g: plain linear elements lock, coarse meshes are several times too stiff; compare with a "
             "finer mesh (docs/models.md, Locking)",
-            c->material.nu);
+            c->material[at].nu);
     else
         fe_note(
             "load step %d: %.0f %% of the points have yielded and hardly harden: plain linear elements lock, "
@@ -393,7 +396,9 @@ static int threads_for(const fe_options *o, const fe_mesh *mesh)
 /* Where Poisson's ratio may be why a step was given up, the message says so. */
 static void explain(const fe_case *c, const fe_result *result, char message[FE_MESSAGE_LENGTH])
 {
-    const double nu = c->material.nu, bulk = 2.0 / 3.0 * (1.0 + nu) / (1.0 - 2.0 * nu);
+    double nu = -1.0;
+    for (int i = 0; i < c->n_material; i++) nu = fmax(nu, c->material[i].nu);
+    const double bulk = 2.0 / 3.0 * (1.0 + nu) / (1.0 - 2.0 * nu);
     const size_t n = strlen(message);
     if (nu < 0.4999 || strcmp(result->status, "not_converged")) return;
     snprintf(
@@ -417,6 +422,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     fe_identity_inputs(&out->identity, result->inputs);
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
+    if (b->material_note && first) fe_note("%s", b->material_note);
     const fe_result of = {.problem = c, .mesh = mesh, .boundary = b};
     if (first) FE_TRY(output_open(out, &of));
     fe_options options = a->options;

@@ -153,7 +153,7 @@ interrupted() {
 trap interrupted INT TERM HUP
 
 # --- points: PASS REPETITIONS, then kernels BACKEND ELEMENT SIZE ORDER PLASTIC PATTERN [SPECIAL] (SIZE: degrees of freedom of a
-# box, or a mesh as in MESHES_cuda; the same of scaling; SPECIAL: a precision, the law voce, or "energy": a point without
+# box, or a mesh as in MESHES_cuda; the same of scaling; SPECIAL: a precision, the law voce, materials4 (layers of them), or "energy": a point without
 # SPECIAL again, with its energy), solves BACKEND ELEMENT PROBLEM
 # PRECONDITION RANKS, the same of peers, or scaling BACKEND ELEMENT SIZE KIND RANKS; in the order in which they are measured ------------
 if [ "$cores" -ge 16 ]; then
@@ -255,6 +255,7 @@ rest_points() { # BACKEND: energy at the largest size; at a reference size order
     for element in tet4_p4 hex8_naive; do
         echo "rest $repetitions_kernels kernels $1 $element $reference auto 1 clustered"
     done
+    kernel_points rest "$repetitions_kernels" "$1" "$reference" auto 1 clustered materials4
     for size in $further; do kernel_points rest "$repetitions_kernels" "$1" "$size" auto; done
     for order in bisection random; do kernel_points rest "$repetitions_kernels" "$1" "irregular@$reference" $order; done
 }
@@ -373,6 +374,7 @@ measure() {
     kernels)
         case $special in
         voce) set -- --fe_hardening=voce --fe_operations=residual,material "$@" ;;
+        materials*) set -- --fe_materials="${special#materials}" "$@" ;;
         ?*) set -- --fe_precision="$special" "$@" ;;
         esac
         set -- $(mesh_flags --fe_) --fe_backend="$backend" --fe_elements="$element" --fe_order="$order" \

@@ -51,7 +51,7 @@ fe_status whole_complete(const char *program, int n, char **words, whole_choice 
 fe_status whole_open(const whole_choice *c, fe_order order, whole_problem *p)
 {
     FE_TRY(fe_case_read(c->problem, &p->problem));
-    if (c->load == WHOLE_LINEAR) p->problem.n_step = 1, p->problem.material.sigma_y = INFINITY;
+    if (c->load == WHOLE_LINEAR) p->problem.n_step = 1, p->problem.material->sigma_y = INFINITY;
     FE_TRY(open_mesh(c, &p->mesh));
     FE_TRY(fe_mesh_reorder(&p->mesh, order, 1));
     FE_TRY(fe_boundary_apply(&p->problem, &p->mesh, &p->boundary));
@@ -83,7 +83,7 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
     for (char *at = row->device; *at; at++)
         if (strchr(",\"\n", *at)) *at = ' ';
     row->newton_iterations = -1;
-    const fe_j2 material = fe_j2_of(&p->problem.material);
+    const fe_j2 material = fe_j2_of(p->problem.material);
     row->row = (fe_row){.machine = machine,
                         .backend = "host",
                         .device = row->device,

@@ -22,6 +22,8 @@ typedef struct fe_problem {
     fe_view view;
     struct fe_device *device;
     fe_floats floats;
+    int has_voce;    /* a material hardens by Voce's law */
+    double stiffest; /* largest ratio of bulk to shear modulus of a material */
     int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
                       want */
 } fe_problem;
@@ -77,15 +79,14 @@ typedef struct fe_variant {
     static fe_status residual(const fe_problem *p, void *work, fe_part part, const void *displacement,       \
                               void *r)                                                                       \
     {                                                                                                        \
-        const fe_j2 *m = &p->view.material;                                                                  \
-        if (fe_hardening_of(m) == FE_VOCE && FE_PRECISION != FE_DOUBLE)                                      \
+        if (p->has_voce && FE_PRECISION != FE_DOUBLE)                                                        \
             return fe_fail(FE_BAD_INPUT, "Voce's law of hardening is computed in double precision alone");   \
-        return forces(p, work, fe_residual_of(m), part, (const fe_number *)displacement, (fe_number *)r);    \
+        return forces(p, work, fe_residual_of(&p->view), part, (const fe_number *)displacement,              \
+                      (fe_number *)r);                                                                       \
     }                                                                                                        \
     static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)   \
     {                                                                                                        \
-        return forces(p, work, p->view.elastic ? FE_JACVEC_ELASTIC : FE_JACVEC, part,                        \
-                      (const fe_number *)direction, (fe_number *)y);                                         \
+        return forces(p, work, fe_jacvec_of(&p->view), part, (const fe_number *)direction, (fe_number *)y);  \
     }
 /* .setup_from = FE_SETUP_FROM(mine): in the table of single precision alone. */
 #define FE_SETUP_FROM(function) (FE_PRECISION == FE_SINGLE ? (function) : NULL)

@@ -254,6 +254,11 @@ double oracle_volume(const oracle_mesh *mesh)
     return (double)volume;
 }
 
+static const oracle_material *material_of(const oracle_mesh *mesh, const oracle_material *material, int e)
+{
+    return material + (mesh->material ? mesh->material[e] : 0);
+}
+
 void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, const oracle_state *committed,
                      const double *u, double *r, double *scale)
 {
@@ -267,7 +272,8 @@ void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, c
             oracle_state unused;
             const real volume = strain_matrix(mesh, e, q, B);
             element_strain(mesh, e, B, u, eps);
-            return_map(material, eps, &committed[e * mesh->n_point + q], sigma, &unused, C);
+            return_map(material_of(mesh, material, e), eps, &committed[e * mesh->n_point + q], sigma, &unused,
+                       C);
             for (int c = 0; c < 3 * mesh->n_corner; c++)
                 for (int i = 0; i < 6; i++) {
                     const real term = volume * B[i][c] * sigma[i];
@@ -287,7 +293,7 @@ void oracle_update(const oracle_mesh *mesh, const oracle_material *material, con
             real B[6][24], eps[6], sigma[6], tangent[6][6];
             strain_matrix(mesh, e, q, B);
             element_strain(mesh, e, B, u, eps);
-            return_map(material, eps, &committed[p], sigma, &trial[p], tangent);
+            return_map(material_of(mesh, material, e), eps, &committed[p], sigma, &trial[p], tangent);
             round_to(36, tangent[0], C[p][0]);
         }
     }

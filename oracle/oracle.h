@@ -9,8 +9,9 @@
 typedef struct oracle_mesh {
     int n_corner, n_point; /* 4 and 1, 4 and 4 (four-point rule), or 8 and 8 (2x2x2 Gauss) */
     int n_node, n_elem;
-    const double *x; /* [n_node][3] */
-    const int *conn; /* [n_elem][n_corner] nodes, corners in Gmsh's (VTK's) order */
+    const double *x;               /* [n_node][3] */
+    const int *conn;               /* [n_elem][n_corner] nodes, corners in Gmsh's (VTK's) order */
+    const unsigned char *material; /* [n_elem] which of the materials an element has; NULL: the first */
 } oracle_mesh;
 
 /* Yield stress sigma_y + H alpha + (sigma_inf - sigma_y) (1 - exp(-delta alpha)), the last term (Voce's) only
@@ -44,7 +45,9 @@ double oracle_volume(const oracle_mesh *mesh);
 /* K [3 n_corner][3 n_corner] = sum over q of w det J  B^T C B, in the upper left of a 24 × 24 array. */
 void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[24][24]);
 
-/* r [n_node][3] = sum over elements of sum over q of w det J  B^T sigma, with sigma returned from the
+/* Materials of these two are an array, see oracle_mesh.
+ *
+ * r [n_node][3] = sum over elements of sum over q of w det J  B^T sigma, with sigma returned from the
  * committed state at the strain of u. scale [n_node][3], where not NULL, is the sum of the
  * absolute values of all terms w det J B sigma, which may cancel, within an element, too: rounding errors are
  * measured against it. */

@@ -11,6 +11,8 @@ void open_draft(draft *d)
     *d = (draft){.path = {{.name = "load", .factor = factors}, {.name = "hold", .factor = factors}}};
     d->c = (fe_case){.file = "draft.json",
                      .name = "draft",
+                     .n_material = 1,
+                     .material = &d->material,
                      .n_path = 2,
                      .n_step = 2,
                      .support = d->support,
@@ -25,14 +27,35 @@ void add_support(draft *d, const char *group, const char *x, const char *y, cons
         (fe_support){.group = (char *)group, .expression = {(char *)x, (char *)y, (char *)z}, .path = path};
 }
 
+static void add_load(draft *d, int kind, const char *group, const double value[3], int path)
+{
+    int entry = 0;
+    for (int i = 0; i < d->c.n_load; i++) entry += !strcmp(fe_load_list(d->load[i].kind), fe_load_list(kind));
+    d->load[d->c.n_load++] = (fe_load){.kind = kind,
+                                       .entry = entry,
+                                       .group = (char *)group,
+                                       .value = {value[0], value[1], value[2]},
+                                       .path = path};
+}
+
 void add_traction(draft *d, const char *group, double x, double y, double z, int path)
 {
-    d->load[d->c.n_load++] = (fe_load){.group = (char *)group, .traction = {x, y, z}, .path = path};
+    add_load(d, FE_LOAD_TRACTION, group, (const double[]){x, y, z}, path);
 }
 
 void add_pressure(draft *d, const char *group, double pressure)
 {
-    d->load[d->c.n_load++] = (fe_load){.group = (char *)group, .is_pressure = 1, .pressure = pressure};
+    add_load(d, FE_LOAD_PRESSURE, group, (const double[]){pressure, 0, 0}, 0);
+}
+
+void add_body_force(draft *d, const char *group, double x, double y, double z)
+{
+    add_load(d, FE_LOAD_BODY, group, (const double[]){x, y, z}, 0);
+}
+
+void add_nodal(draft *d, const char *group, double x, double y, double z)
+{
+    add_load(d, FE_LOAD_NODAL, group, (const double[]){x, y, z}, 0);
 }
 
 fe_mesh tagged_box(int kind, const int *cells, const double *length, double distort)

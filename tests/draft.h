@@ -9,6 +9,7 @@ enum { MAX_ENTRY = 8 };
 /* A problem under construction in plain memory: nothing to release. */
 typedef struct draft {
     fe_case c;
+    fe_material material;
     fe_support support[MAX_ENTRY];
     fe_load load[MAX_ENTRY];
     fe_path path[2];
@@ -20,6 +21,8 @@ void open_draft(draft *d); /* paths "load" and "hold" of two steps, nothing else
 void add_support(draft *d, const char *group, const char *x, const char *y, const char *z, int path);
 void add_traction(draft *d, const char *group, double x, double y, double z, int path);
 void add_pressure(draft *d, const char *group, double pressure);
+void add_body_force(draft *d, const char *group, double x, double y, double z); /* NULL: all elements */
+void add_nodal(draft *d, const char *group, double x, double y, double z);
 
 /* A box whose nodes have the tags 100, 102, ... */
 fe_mesh tagged_box(int kind, const int *cells, const double *length, double distort);

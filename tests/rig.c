@@ -44,12 +44,13 @@ rig rig_open(const scene *s, const fe_assembly *assembly, const char *backend, i
 {
     rig b = {.scene = s, .assembly = assembly};
     const fe_backend *ops;
-    const fe_material material = material_of(s);
+    fe_material material[MATERIALS];
+    const fe_materials materials = materials_of(s, material);
     must(fe_backend_find(backend, &ops));
     must(ops->open(0, threads, &b.device));
     must(fe_partition_mesh(&s->mesh, n_rank, method, &b.partition));
     must(fe_share_build(&s->mesh, &b.partition, NULL, rank, &b.share));
-    must(fe_problem_open(&s->mesh, &b.share, s->kind, &material, b.device, &b.problem));
+    must(fe_problem_open_materials(&s->mesh, &b.share, s->kind, &materials, b.device, &b.problem));
     upload_state(&b);
     must(fe_assembly_set_up(assembly, &b.problem, &b.work));
     must(fe_device_vector(b.device, 3 * b.share.n_local, "test", &b.in));

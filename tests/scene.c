@@ -13,15 +13,20 @@ void *zeros(size_t count, size_t size)
     return memory;
 }
 
-fe_material material_of(const scene *s)
+fe_materials materials_of(const scene *s, fe_material material[MATERIALS])
 {
-    const oracle_material *m = &s->material;
-    return (fe_material){m->E, m->nu, m->sigma_y, m->H, m->sigma_inf, m->delta};
+    for (int i = 0; i < s->n_material; i++) {
+        const oracle_material *m = &s->material[i];
+        material[i] = (fe_material){m->E, m->nu, m->sigma_y, m->H, m->sigma_inf, m->delta};
+    }
+    return (fe_materials){s->n_material, material, s->of};
 }
 
-double yield_at(const scene *s, const oracle_state *state)
+const oracle_material *material_at(const scene *s, int e) { return &s->material[s->of[e]]; }
+
+double yield_at(const scene *s, int e, const oracle_state *state)
 {
-    const oracle_material *m = &s->material;
+    const oracle_material *m = material_at(s, e);
     return m->sigma_y + m->H * state->alpha -
            (m->delta > 0 ? (m->sigma_inf - m->sigma_y) * expm1(-m->delta * state->alpha) : 0);
 }
@@ -66,7 +71,7 @@ void elastic_stress(const scene *s, int e, int q, const double *u, const oracle_
 {
     double eps[6], D[6][6];
     strain_at(s, e, q, u, eps);
-    oracle_elasticity(&s->material, D);
+    oracle_elasticity(material_at(s, e), D);
     for (int i = 0; i < 6; i++) eps[i] -= (i < 3 ? 1 : 2) * state->eps_p[i];
     for (int i = 0; i < 6; i++) {
         stress[i] = 0;
@@ -79,7 +84,7 @@ double yield_excess(const scene *s, int e, int q)
     const oracle_state *state = &s->committed[e * s->oracle.n_point + q];
     double stress[6];
     elastic_stress(s, e, q, s->u, state, stress);
-    return mises(stress) / yield_at(s, state) - 1;
+    return mises(stress) / yield_at(s, e, state) - 1;
 }
 
 static void draw_state(oracle_state *state)
@@ -133,9 +138,10 @@ static void draw_fields(scene *s)
 static void ask_oracle(scene *s)
 {
     const oracle_mesh *m = &s->oracle;
-    for (int p = 0; p < m->n_elem * m->n_point; p++) oracle_elasticity(&s->material, s->C_elastic[p]);
-    oracle_residual(m, &s->material, s->committed, s->u, s->r, s->r_scale);
-    oracle_update(m, &s->material, s->committed, s->u, s->trial, s->C);
+    for (int p = 0; p < m->n_elem * m->n_point; p++)
+        oracle_elasticity(material_at(s, p / m->n_point), s->C_elastic[p]);
+    oracle_residual(m, s->material, s->committed, s->u, s->r, s->r_scale);
+    oracle_update(m, s->material, s->committed, s->u, s->trial, s->C);
     oracle_jacvec(m, s->C, s->v, s->y, s->y_scale);
     oracle_jacvec(m, s->C_elastic, s->v, s->l, s->l_scale);
     oracle_diagonal(m, s->C, (double(*)[3][3])s->d, (double(*)[3][3])s->d_scale);
@@ -164,20 +170,35 @@ static void scene_mesh(scene *s, int shape)
 
 void scene_open(scene *s, int shape, int kind)
 {
-    static const char *const shapes[] = {"box", "box in random order", "bracket", "box, Voce's law"};
-    *s = (scene){.kind = kind, .material = {.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 2000}};
+    static const char *const shapes[] = {"box",
+                                         "box in random order",
+                                         "bracket",
+                                         "box, Voce's law",
+                                         "box, several materials",
+                                         "box, several laws"};
+    const int voce = shape == SHAPE_VOCE ? 0 : shape == SHAPE_LAWS ? 1 : -1, is_box = shape >= SHAPE_VOCE;
+    *s = (scene){.kind = kind,
+                 .n_material = shape >= SHAPE_SEVERAL ? MATERIALS : 1,
+                 .material = {{.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 2000},
+                              {.E = 70000, .nu = 0.4, .sigma_y = 90, .H = 500},
+                              {.E = 600000, .nu = 0.1, .sigma_y = 700, .H = 9000}}};
     /* The exponent changes by 0.1 to 1 from point to point, so the law is far from linear. */
-    if (shape == SHAPE_VOCE) s->material.H = 500, s->material.sigma_inf = 400, s->material.delta = 300;
+    if (voce >= 0)
+        s->material[voce].H = 500, s->material[voce].sigma_inf = 400, s->material[voce].delta = 300;
     snprintf(s->name, sizeof s->name, "%s %s", fe_kind_name(kind), shapes[shape]);
-    /* The box of SHAPE_VOCE is that of SHAPE_LEXICOGRAPHIC: what floats lose depends on the mesh. */
-    random_state = (uint64_t)(100 * (shape == SHAPE_VOCE ? SHAPE_LEXICOGRAPHIC : shape) + kind + 1);
+    /* Boxes are that of SHAPE_LEXICOGRAPHIC: what floats lose depends on the mesh. */
+    random_state = (uint64_t)(100 * (is_box ? SHAPE_LEXICOGRAPHIC : shape) + kind + 1);
     scene_mesh(s, shape);
+    s->of = zeros((size_t)s->mesh.n_elem, 1);
+    for (int e = 0; e < s->mesh.n_elem && s->n_material > 1; e++)
+        s->of[e] = (unsigned char)(fe_mix((uint64_t)e) % MATERIALS);
     s->oracle = (oracle_mesh){.n_corner = fe_corners(kind),
                               .n_point = fe_points(kind),
                               .n_node = s->mesh.n_node,
                               .n_elem = s->mesh.n_elem,
                               .x = s->mesh.x,
-                              .conn = s->mesh.conn};
+                              .conn = s->mesh.conn,
+                              .material = s->of};
     const size_t n_node = (size_t)s->mesh.n_node, n_point = (size_t)s->mesh.n_elem * s->oracle.n_point;
     double **vectors[] = {&s->u, &s->v, &s->w, &s->r, &s->r_scale, &s->y, &s->l, &s->l_scale, &s->y_scale};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
@@ -191,7 +212,8 @@ void scene_open(scene *s, int shape, int kind)
 
 void scene_close(scene *s)
 {
-    free(s->u), free(s->v), free(s->w), free(s->r), free(s->r_scale), free(s->y), free(s->y_scale);
+    free(s->of), free(s->u), free(s->v), free(s->w), free(s->r), free(s->r_scale), free(s->y),
+        free(s->y_scale);
     free(s->l), free(s->l_scale), free(s->d), free(s->d_scale);
     free(s->committed), free(s->trial), free(s->C), free(s->C_elastic);
     fe_mesh_close(&s->mesh);

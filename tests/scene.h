@@ -12,8 +12,10 @@
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
 #define MARGIN 1e-3     /* |f| over the yield stress */
 
-/* The material of SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. */
-enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, SHAPE_VOCE, N_SHAPE };
+/* The material of SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. SHAPE_SEVERAL, a box, has
+ * MATERIALS of them at random; SHAPE_LAWS has the same, one of them of Voce's law. */
+enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, SHAPE_VOCE, SHAPE_SEVERAL, SHAPE_LAWS, N_SHAPE };
+enum { MATERIALS = 3 };
 
 /* A mesh with a random committed state and displacement, and what the oracle says about them. */
 typedef struct scene {
@@ -21,7 +23,9 @@ typedef struct scene {
     int kind;
     fe_mesh mesh;
     oracle_mesh oracle;
-    oracle_material material;
+    int n_material;
+    oracle_material material[MATERIALS];
+    unsigned char *of;                               /* [n_elem] material of each element */
     oracle_state *committed, *trial;                 /* [n_elem][n_point] */
     double (*C)[6][6], (*C_elastic)[6][6];           /* [n_elem][n_point] */
     double *u, *v, *w;                               /* [n_node][3] */
@@ -32,10 +36,11 @@ typedef struct scene {
 void scene_open(scene *s, int shape, int kind);
 void scene_close(scene *s);
 
-/* The material as the tested code sees it. */
-fe_material material_of(const scene *s);
-/* Yield stress at a state. */
-double yield_at(const scene *s, const oracle_state *state);
+/* The materials as the tested code sees them, in memory of `material`. */
+fe_materials materials_of(const scene *s, fe_material material[MATERIALS]);
+const oracle_material *material_at(const scene *s, int e);
+/* Yield stress of an element's material at a state. */
+double yield_at(const scene *s, int e, const oracle_state *state);
 /* C = K I×I + 2 mu theta I_dev - m×m of the six stored numbers; elastic for NULL. */
 void expand_tangent(double bulk, double shear, const double *stored, double C[6][6]);
 /* Von Mises stress. */

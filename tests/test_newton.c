@@ -56,7 +56,7 @@ static bench *bench_open(void)
     fe_solver *s = &t->s;
     t->mesh = make_box(FE_HEX8, (const int[]){2, 2, 2}, (const double[]){1, 1, 1}, 0.1, 3);
     open_draft(&t->draft);
-    t->draft.c.material = (fe_material){.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 100000};
+    t->draft.material = (fe_material){.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 100000};
     add_support(&t->draft, "x0", "0", "0", "0", 0);
     add_traction(&t->draft, "x1", 60, 0, 90, 0);
     must(fe_boundary_apply(&t->draft.c, &t->mesh, &t->boundary));
@@ -81,7 +81,7 @@ static bench *bench_open(void)
     t->wrong = *honest;
     t->wrong.jacvec = wrong_jacvec;
     s->assembly = &t->wrong;
-    must(fe_problem_open(&t->mesh, &t->share, FE_HEX8, &t->draft.c.material, s->device, &s->problem));
+    must(fe_problem_open(&t->mesh, &t->share, FE_HEX8, &t->draft.material, s->device, &s->problem));
     must(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     open_vectors(s);
     must(fe_solver_boundary(s));

@@ -60,7 +60,8 @@ typedef struct returned {
 /* The return of FE_LANES points at a time. */
 static void return_points(const fe_material *material, returned *point)
 {
-    const fe_j2 m = fe_j2_of(material);
+    const fe_j2 j2 = fe_j2_of(material);
+    const fe_constants m = fe_constants_of(&j2);
     fe_real strain[6], state[6], stress[6], next[6], tangent[6];
     fe_return mapped;
     for (int i = 0; i < 6; i++)

@@ -179,6 +179,7 @@ static fe_status write_piece(FILE *xml, base64 *a, const fe_mesh *mesh, const fe
         {"von_mises_max", "Float64", 1, sizeof(double), f->von_mises_max},
         {"peeq", "Float64", 1, sizeof(double), f->peeq},
         {"peeq_max", "Float64", 1, sizeof(double), f->peeq_max},
+        {"material", "UInt8", 1, 1, f->material},
         {"physical_group", "Int32", 1, sizeof(int), mesh->elem_group},
         {"element_tag", "Int64", 1, sizeof(int64_t), mesh->elem_tag},
         {"rank", "Int32", 1, sizeof(int), f->rank},

@@ -8,20 +8,21 @@
 /* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz
  * with tensor shears. */
 typedef struct fe_fields {
-    double time;                  /* step number; strictly increasing over the calls */
-    const double *displacement;   /* [n_node][3] */
-    const double *reaction_force; /* [n_node][3] forces of supports on the body, 0 elsewhere */
-    const double *nodal_stress;   /* [n_node][6] mean of the points around a node (fe_node_stress_host) */
-    const double *stress;         /* [n_elem][6] mean over the element's points */
-    const double *plastic_strain; /* [n_elem][6] the same */
-    const double *strain;         /* [n_elem][6] the same of the total strain */
-    const double *von_mises;      /* [n_elem] of the mean stress */
-    const double *von_mises_max;  /* [n_elem] largest of a point */
-    const double *peeq;           /* [n_elem] mean */
-    const double *peeq_max;       /* [n_elem] */
-    const double *point_stress;   /* [n_elem][n_point][6], NULL: not wanted */
-    const int *rank;              /* [n_elem] */
-    int n_point;                  /* of an element */
+    double time;                   /* step number; strictly increasing over the calls */
+    const double *displacement;    /* [n_node][3] */
+    const double *reaction_force;  /* [n_node][3] forces of supports on the body, 0 elsewhere */
+    const double *nodal_stress;    /* [n_node][6] mean of the points around a node (fe_node_stress_host) */
+    const double *stress;          /* [n_elem][6] mean over the element's points */
+    const double *plastic_strain;  /* [n_elem][6] the same */
+    const double *strain;          /* [n_elem][6] the same of the total strain */
+    const double *von_mises;       /* [n_elem] of the mean stress */
+    const double *von_mises_max;   /* [n_elem] largest of a point */
+    const double *peeq;            /* [n_elem] mean */
+    const double *peeq_max;        /* [n_elem] */
+    const double *point_stress;    /* [n_elem][n_point][6], NULL: not wanted */
+    const unsigned char *material; /* [n_elem] number of its entry in "materials"; NULL where there is one */
+    const int *rank;               /* [n_elem] */
+    int n_point;                   /* of an element */
 } fe_fields;
 
 /* FE_BAD_INPUT where a file of a series of so many steps is `input`. */

@@ -26,7 +26,7 @@ FE_BODY void fe_strain(fe_real inverse, fe_real strain[6])
 }
 
 /* scale × stress after the return from a state. */
-FE_BODY void fe_return_stress(int hardening, const fe_j2 *m, fe_real scale, const fe_real strain[6],
+FE_BODY void fe_return_stress(int hardening, const fe_constants *m, fe_real scale, const fe_real strain[6],
                               const fe_real state[FE_N_STATE], fe_real stress[6])
 {
     fe_return mapped;
@@ -45,25 +45,26 @@ FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_real scale = weight * fe_turn_sign(kind, e.turn);
     fe_symmetric_gradient(G, A, strain);
+    const fe_constants material = fe_material_at(fe_is_several(op), m, e.e);
     if (!fe_is_residual(op)) {
         scale *= inverse;
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
-        if (op == FE_JACVEC && fe_any(softened)) {
+        if (fe_is_tangent(op) && fe_any(softened)) {
             if (FE_STORAGE == FE_STORAGE_FULL && m->full) {
-                fe_point_full_stress(kind, m, softened, e, q, scale, strain, stress);
+                fe_point_full_stress(kind, m, &material, softened, e, q, scale, strain, stress);
             } else {
                 fe_real tangent[FE_N_TANGENT];
                 fe_point_tangent(kind, m, softened, e, q, tangent);
-                fe_tangent_stress(&m->material, scale, tangent, strain, stress);
+                fe_tangent_stress(&material, scale, tangent, strain, stress);
             }
         } else {
-            fe_elastic_stress(&m->material, scale, strain, stress);
+            fe_elastic_stress(&material, scale, strain, stress);
         }
     } else {
         fe_real state[FE_N_STATE];
         fe_strain(inverse, strain);
         fe_point_state(kind, &m->committed, e.committed, e, q, state);
-        fe_return_stress(fe_hardening_in(kind, op, &m->material), &m->material, scale, strain, state, stress);
+        fe_return_stress(fe_hardening_in(kind, op, m, &material), &material, scale, strain, state, stress);
     }
 }
 
@@ -80,18 +81,19 @@ FE_BODY void fe_point_numbers(int kind, int op, const fe_view *m, fe_element e, 
 
 /* fe_point_stress of a point of a residual or FE_JACVEC whose numbers were read before, so that nothing here
  * waits for memory. The scale is the weight, with the turn's sign. */
-FE_BODY void fe_point_stress_of(int kind, int op, fe_real scale, const fe_j2 *material,
+FE_BODY void fe_point_stress_of(int kind, int op, fe_real scale, const fe_view *m, fe_index e,
                                 const fe_real number[FE_N_NUMBER], fe_real J[3][3], fe_real G[3][3],
                                 fe_real A[3][3], fe_real stress[6])
 {
     fe_real strain[6];
+    const fe_constants material = fe_material_at(fe_is_several(op), m, e);
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_symmetric_gradient(G, A, strain);
     if (fe_is_residual(op)) {
         fe_strain(inverse, strain);
-        fe_return_stress(fe_hardening_in(kind, op, material), material, scale, strain, number, stress);
+        fe_return_stress(fe_hardening_in(kind, op, m, &material), &material, scale, strain, number, stress);
     } else {
-        fe_tangent_stress(material, scale * inverse, number, strain, stress);
+        fe_tangent_stress(&material, scale * inverse, number, strain, stress);
     }
 }
 
@@ -250,7 +252,8 @@ FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_r
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
 FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization mode, const fe_view *m,
-                                     fe_element e, fe_mask active, fe_real x[8][3], fe_real u[8][3])
+                                     const fe_constants *material, fe_element e, fe_mask active,
+                                     fe_real x[8][3], fe_real u[8][3])
 {
     fe_real next[8][FE_N_STATE], tangent[8][FE_N_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
@@ -266,9 +269,9 @@ FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization m
             fe_gradient_at(kind, u, gu, k, p, G);
             fe_point_strain(kind, J, G, strain);
             fe_point_state(kind, &m->committed, e.committed, e, q, state);
-            fe_return_map(hardening, &m->material, strain, state, stress, &mapped);
+            fe_return_map(hardening, material, strain, state, stress, &mapped);
             fe_update_state(&mapped, state, next[q]);
-            fe_consistent_tangent(hardening, &m->material, &mapped, next[q][5], tangent[q]);
+            fe_consistent_tangent(hardening, material, &mapped, next[q][5], tangent[q]);
             softened = softened | mapped.plastic;
         }
     }
@@ -279,7 +282,7 @@ FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization m
             fe_tangent_write(kind, fe_tangents(m), e, q, softened & active, tangent[q]);
             if (FE_STORAGE == FE_STORAGE_FULL) {
                 fe_real full[FE_N_FULL];
-                fe_full_tangent(&m->material, tangent[q], full);
+                fe_full_tangent(material, tangent[q], full);
                 fe_full_write(kind, m->full, e, q, softened & active, full);
             }
         }
@@ -315,7 +318,8 @@ FE_BODY int fe_point_softening(int kind, const fe_view *m, fe_element e, int q, 
 FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, const fe_real g[3],
                             fe_real scale, fe_real d[6])
 {
-    const fe_scalar bulk = (fe_scalar)m->material.bulk, shear = (fe_scalar)m->material.shear;
+    const fe_constants material = fe_material_at(m->materials != NULL, m, e.e);
+    const fe_constant bulk = material.bulk, shear = material.shear;
     fe_real theta, n[6], mg[3] = {fe_splat(0.0f), fe_splat(0.0f), fe_splat(0.0f)};
     if (fe_point_softening(kind, m, e, q, &theta, n)) fe_product(n, g, mg);
     const fe_real isotropic = shear * theta * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);

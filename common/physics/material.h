@@ -12,6 +12,15 @@ typedef struct fe_material {
     double E, nu, sigma_y, H, sigma_inf, delta;
 } fe_material;
 
+/* The materials of a mesh's elements: element e has material[of[e]]; `of` is NULL where there is one. A byte
+ * has to hold their number. */
+enum { FE_MOST_MATERIALS = 256 };
+typedef struct fe_materials {
+    int n;
+    const fe_material *material; /* [n] */
+    const unsigned char *of;     /* [n_elem] */
+} fe_materials;
+
 /* Voce: the largest (sigma_inf - sigma_y) delta over E. It bounds the iterations of the return
  * (fe_voce_increment). */
 #define FE_VOCE_STEEPEST 100.0

@@ -180,13 +180,14 @@ FE_BODY void fe_point_tangent(int kind, const fe_view *m, fe_mask softened, fe_e
 }
 
 /* scale × C:strain of a point from its full tangent; elastic in lanes whose element is not softened. */
-FE_BODY void fe_point_full_stress(int kind, const fe_view *m, fe_mask softened, fe_element e, int q,
-                                  fe_real scale, const fe_real strain[6], fe_real stress[6])
+FE_BODY void fe_point_full_stress(int kind, const fe_view *m, const fe_constants *material, fe_mask softened,
+                                  fe_element e, int q, fe_real scale, const fe_real strain[6],
+                                  fe_real stress[6])
 {
     fe_real full[FE_N_FULL], product[6];
     fe_full_read(kind, m->full, e, q, full);
     fe_full_stress(scale, full, strain, product);
-    fe_elastic_stress(&m->material, scale, strain, stress);
+    fe_elastic_stress(material, scale, strain, stress);
     FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] = fe_select(softened, product[i], stress[i]);
 }
 

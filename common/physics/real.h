@@ -3,7 +3,8 @@
  * On the device it is a fe_scalar, a double or a float (common/base/precision.h), and a thread handles one
  * item. On the host it is a short vector of them, one item (element, node or point) per lane, as wide as the
  * machine's registers. The functions here hide the difference, so a body is written once. fe_index is one
- * integer per lane. Functions that read or write arrays take doubles and floats.
+ * integer per lane. Functions that read or write arrays take doubles and floats. fe_constant is a number of
+ * the material of each lane's element: fe_alike in all lanes, or a lane's row of a table (fe_pick).
  *
  * Constants in bodies are floats where they are exact (0.5f), otherwise fe_scalar: a double among floats
  * would be computed with in double precision. */
@@ -17,11 +18,16 @@
 #define FE_LANES 1
 #define FE_UNROLL_FOR(...) _Pragma("unroll") for (__VA_ARGS__)
 #define FE_UNROLL_LARGE_FOR(...) FE_UNROLL_FOR (__VA_ARGS__)
-typedef fe_scalar fe_real;
+typedef fe_scalar fe_real, fe_constant;
 typedef int fe_index;
 typedef bool fe_mask;
 
 FE_BODY fe_real fe_splat(fe_scalar a) { return a; }
+FE_BODY fe_constant fe_alike(double a) { return (fe_scalar)a; }
+FE_BODY fe_constant fe_pick(const double *__restrict__ table, int row, fe_index i)
+{
+    return (fe_scalar)table[row * i];
+}
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b) { return m ? a : b; }
 FE_BODY fe_real fe_sqrt(fe_real a) { return sqrt(a); }
 /* 1 / a to within 1 ulp, for a normal number whose reciprocal is normal. It has no branch for other numbers,
@@ -146,6 +152,14 @@ typedef struct fe_index {
 #define FE_FROM_LANES(M) ((fe_real){M(0), M(1), M(2), M(3)})
 #endif
 FE_BODY fe_real fe_splat(fe_scalar a) { return a - (fe_real){0}; }
+typedef fe_real fe_constant;
+FE_BODY fe_constant fe_alike(double a) { return fe_splat((fe_scalar)a); }
+FE_BODY fe_constant fe_pick(const double *table, int row, fe_index i)
+{
+#define PICK(l) (fe_scalar) table[row * i.lane[l]]
+    return FE_FROM_LANES(PICK);
+#undef PICK
+}
 FE_BODY fe_real fe_select(fe_mask m, fe_real a, fe_real b)
 {
     return (fe_real)((m & (fe_mask)a) | (~m & (fe_mask)b));

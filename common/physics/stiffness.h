@@ -15,10 +15,11 @@ typedef struct fe_stiffness {
 FE_BODY int fe_stiffness_open(int kind, const fe_view *m, fe_element e, int q, fe_real A[3][3], fe_real scale,
                               fe_stiffness *s)
 {
+    const fe_constants material = fe_material_at(m->materials != NULL, m, e.e);
     fe_real theta, g[3];
     const int softened = fe_point_softening(kind, m, e, q, &theta, s->m);
-    const fe_real shear = scale * (fe_scalar)m->material.shear * theta;
-    const fe_real bulk = scale * (fe_scalar)m->material.bulk - (fe_scalar)(2.0 / 3.0) * shear;
+    const fe_real shear = scale * material.shear * theta;
+    const fe_real bulk = scale * material.bulk - (fe_scalar)(2.0 / 3.0) * shear;
     fe_corner_gradient(kind, A, 0, q, g);
     fe_product(s->m, g, s->mg);
     FE_UNROLL_FOR (int i = 0; i < 3; i++)

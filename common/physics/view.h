@@ -63,18 +63,20 @@ typedef struct fe_view {
     int n_owned, n_local;
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
     int n_elem;
-    int n_elem_interior;     /* elements [0, n_elem_interior) have no ghost corner */
-    int ld;                  /* leading dimension of element arrays, >= n_elem + 16 lanes, whole groups */
-    const double *x;         /* [n_local][3]; bodies take fe_coordinates */
-    const int *conn;         /* [n_corner][ld] local node of each corner */
-    const int *corner_first; /* [n_owned + 1] rows of: */
-    const int *corner;       /* 8 × element + corner, ascending in each row */
-    fe_j2 material;
-    fe_state committed;        /* at the end of the last accepted load step */
-    fe_state trial;            /* at the displacement last given to material() */
-    fe_stored_number *tangent; /* point array of FE_N_TANGENT components, of trial; fe_tangents */
-    double *full;              /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
-    int elastic;               /* trial comes from material() in elastic mode: no element is softened */
+    int n_elem_interior;        /* elements [0, n_elem_interior) have no ghost corner */
+    int ld;                     /* leading dimension of element arrays, >= n_elem + 16 lanes, whole groups */
+    const double *x;            /* [n_local][3]; bodies take fe_coordinates */
+    const int *conn;            /* [n_corner][ld] local node of each corner */
+    const int *corner_first;    /* [n_owned + 1] rows of: */
+    const int *corner;          /* 8 × element + corner, ascending in each row */
+    fe_j2 material;             /* of all elements, where there are not several: */
+    const fe_j2 *materials;     /* [FE_MOST_MATERIALS], or NULL */
+    const uint8_t *material_of; /* [ld] which of them an element has */
+    fe_state committed;         /* at the end of the last accepted load step */
+    fe_state trial;             /* at the displacement last given to material() */
+    fe_stored_number *tangent;  /* point array of FE_N_TANGENT components, of trial; fe_tangents */
+    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
+    int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
 /* Coordinates and tangents in this file's precision: fe_problem_in gives views where x and tangent point to
@@ -87,26 +89,59 @@ typedef enum fe_linearization { FE_LINEARIZATION_CONSISTENT, FE_LINEARIZATION_EL
 
 /* What a body of forces computes, a constant in each kernel; see fe_point_stress. On the device the residual
  * with Voce's law is an operation of its own, because code for both laws would take registers from linear
- * hardening; on the host FE_RESIDUAL has both. */
-enum { FE_RESIDUAL, FE_JACVEC, FE_JACVEC_ELASTIC, FE_RESIDUAL_VOCE, FE_N_FORCES };
-FE_BOTH int fe_is_residual(int op) { return op == FE_RESIDUAL || op == FE_RESIDUAL_VOCE; }
-
-/* Operation of a residual, where it is known before the launch. */
-FE_BOTH int fe_residual_of(const fe_j2 *m)
+ * hardening; on the host FE_RESIDUAL has both. Operations for several materials look up that of each element,
+ * and know both laws. */
+enum {
+    FE_RESIDUAL,
+    FE_JACVEC,
+    FE_JACVEC_ELASTIC,
+    FE_RESIDUAL_VOCE,
+    FE_RESIDUAL_SEVERAL,
+    FE_JACVEC_SEVERAL,
+    FE_JACVEC_ELASTIC_SEVERAL,
+    FE_N_FORCES
+};
+FE_BOTH int fe_is_several(int op) { return op >= FE_RESIDUAL_SEVERAL && op <= FE_JACVEC_ELASTIC_SEVERAL; }
+FE_BOTH int fe_is_residual(int op)
 {
-    return FE_ON_DEVICE && fe_hardening_of(m) == FE_VOCE ? FE_RESIDUAL_VOCE : FE_RESIDUAL;
+    return op == FE_RESIDUAL || op == FE_RESIDUAL_VOCE || op == FE_RESIDUAL_SEVERAL;
+}
+FE_BOTH int fe_is_elastic(int op) { return op == FE_JACVEC_ELASTIC || op == FE_JACVEC_ELASTIC_SEVERAL; }
+/* jacvec that reads tangents */
+FE_BOTH int fe_is_tangent(int op) { return op == FE_JACVEC || op == FE_JACVEC_SEVERAL; }
+
+/* The operations of a view, which are known before the launch. */
+FE_BOTH int fe_residual_of(const fe_view *m)
+{
+    if (m->materials) return FE_RESIDUAL_SEVERAL;
+    return FE_ON_DEVICE && fe_hardening_of(&m->material) == FE_VOCE ? FE_RESIDUAL_VOCE : FE_RESIDUAL;
+}
+FE_BOTH int fe_jacvec_of(const fe_view *m)
+{
+    if (m->materials) return m->elastic ? FE_JACVEC_ELASTIC_SEVERAL : FE_JACVEC_SEVERAL;
+    return m->elastic ? FE_JACVEC_ELASTIC : FE_JACVEC;
 }
 
-/* Law of hardening that the material has, in bodies of a kind that knows more than one. */
-FE_BODY int fe_hardening_at(int kind, const fe_j2 *m)
+/* The material of elements e. `several` is a constant, or m->materials where time does not matter. */
+FE_BODY fe_constants fe_material_at(int several, const fe_view *m, fe_index e)
 {
-    return fe_voce_has(FE_PRECISION, kind) ? fe_hardening_of(m) : FE_LINEAR;
+    return several ? fe_constants_in(m->materials, fe_read_byte(m->material_of, e))
+                   : fe_constants_of(&m->material);
 }
-/* The same in a body of forces. On the device the operation says it. */
-FE_BODY int fe_hardening_in(int kind, int op, const fe_j2 *m)
+
+/* The law of hardening to compute with, in bodies of a kind that knows more than one: Voce's if any lane's
+ * element has it. */
+FE_BODY int fe_hardening_at(int several, int kind, const fe_view *m, const fe_constants *material)
 {
-    if (FE_ON_DEVICE) return op == FE_RESIDUAL_VOCE ? FE_VOCE : FE_LINEAR;
-    return fe_hardening_at(kind, m);
+    if (!fe_voce_has(FE_PRECISION, kind)) return FE_LINEAR;
+    if (!several) return fe_hardening_of(&m->material);
+    return fe_any(material->rate > fe_splat(0.0f)) ? FE_VOCE : FE_LINEAR;
+}
+/* The same in a body of forces. On the device the operation says it of one material. */
+FE_BODY int fe_hardening_in(int kind, int op, const fe_view *m, const fe_constants *material)
+{
+    if (FE_ON_DEVICE && !fe_is_several(op)) return op == FE_RESIDUAL_VOCE ? FE_VOCE : FE_LINEAR;
+    return fe_hardening_at(fe_is_several(op), kind, m, material);
 }
 
 /* First and one past last element or owned node of a part. */

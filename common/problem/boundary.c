@@ -1,8 +1,6 @@
-/* Supports, loads, reaction groups and probes of a problem, evaluated on a mesh.
- *
- * A face load is a consistent nodal load: f_a = ∫ N_a t dA over the undeformed face. The volume element of a
- * face tells the outward direction, so the corner order in the mesh file does not matter. */
-#include "common/problem/case.h"
+/* Supports, reaction groups and probes of a problem, evaluated on a mesh. Loads and materials are in files of
+ * their own (boundary.h). */
+#include "common/problem/boundary.h"
 #include "common/problem/expression.h"
 #include "common/problem/mechanism.h"
 
@@ -17,7 +15,6 @@ typedef struct work {
     unsigned char *is_fixed; /* [n_node][3] */
     double *value;           /* [n_node][3] displacement at factor 1 of fixed components */
     int *owner;              /* [n_node][3] support that fixes them */
-    int *first, *elem;       /* node→element lists, for loads */
     int n_contradiction;     /* components that a later support sets to something else */
 } work;
 
@@ -26,41 +23,51 @@ static void close_work(work *w)
     free(w->is_fixed);
     free(w->value);
     free(w->owner);
-    free(w->first);
-    free(w->elem);
 }
 
-static const char *mesh_name(const work *w) { return w->mesh->path ? w->mesh->path : "the mesh"; }
+const char *fe_boundary_mesh(const fe_mesh *mesh) { return mesh->path ? mesh->path : "the mesh"; }
 
-/* fe_mesh_group chooses among dimensions; two groups of one dimension cannot be told apart. */
-static fe_status check_unique(const work *w, const char *list, int index, const fe_group *group)
+static int is_allowed(const fe_group *group, const char *name, int dimensions)
 {
-    for (int g = 0; g < w->mesh->n_group; g++) {
-        const fe_group *other = &w->mesh->group[g];
+    return (dimensions >> group->dim & 1) && !strcmp(group->name, name);
+}
+
+/* Two groups of one name and dimension cannot be told apart. */
+static fe_status check_unique(const fe_case *c, const fe_mesh *mesh, const char *key, const fe_group *group)
+{
+    for (int g = 0; g < mesh->n_group; g++) {
+        const fe_group *other = &mesh->group[g];
         if (other == group || other->dim != group->dim || strcmp(other->name, group->name)) continue;
-        return fe_fail(
-            FE_BAD_INPUT,
-            "%s: key \"%s[%d].group\": \"%s\" names two groups of %s, %d:%d and %d:%d; they need names of "
-            "their own",
-            w->c->file, list, index, group->name, mesh_name(w), group->dim, group->number, other->dim,
-            other->number);
+        return fe_fail(FE_BAD_INPUT,
+                       "%s: key \"%s\": \"%s\" names two groups of %s, %d:%d and %d:%d; they need names of "
+                       "their own",
+                       c->file, key, group->name, fe_boundary_mesh(mesh), group->dim, group->number,
+                       other->dim, other->number);
     }
     return FE_OK;
 }
 
-static fe_status find_group(const work *w, const char *list, int index, const char *name,
-                            const fe_group **group)
+fe_status fe_boundary_group(const fe_case *c, const fe_mesh *mesh, const char *key, const char *name,
+                            int dimensions, const char *lacks, const fe_group **group)
 {
-    *group = fe_mesh_group(w->mesh, name);
-    if (*group) return check_unique(w, list, index, *group);
     char names[512] = "";
     size_t used = 0;
-    for (int g = 0; g < w->mesh->n_group && used < sizeof names; g++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", g ? ", " : "",
-                                 w->mesh->group[g].name);
-    return fe_fail(FE_BAD_INPUT, "%s: key \"%s[%d].group\": \"%s\" is not in %s; its groups are: %s%s",
-                   w->c->file, list, index, name, mesh_name(w), used ? names : "none",
-                   fe_mesh_alike(w->mesh, name));
+    *group = fe_mesh_group(mesh, name);
+    for (int g = 0; *group && g < mesh->n_group; g++)
+        if (!is_allowed(*group, name, dimensions) && is_allowed(&mesh->group[g], name, dimensions))
+            *group = &mesh->group[g];
+    if (*group && !is_allowed(*group, name, dimensions))
+        return fe_fail(FE_BAD_INPUT, "%s: key \"%s\": \"%s\" has no %s (its dimension is %d)", c->file, key,
+                       name, lacks, (*group)->dim);
+    if (*group && !(*group)->n_facet)
+        return fe_fail(FE_BAD_INPUT, "%s: key \"%s\": \"%s\" is empty: no %s of %s is in it", c->file, key,
+                       name, dimensions == FE_FACES ? "face" : "part", fe_boundary_mesh(mesh));
+    if (*group) return check_unique(c, mesh, key, *group);
+    for (int g = 0; g < mesh->n_group && used < sizeof names; g++)
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", g ? ", " : "", mesh->group[g].name);
+    return fe_fail(FE_BAD_INPUT, "%s: key \"%s\": \"%s\" is not in %s; its groups are: %s%s", c->file, key,
+                   name, fe_boundary_mesh(mesh), used ? names : "none", fe_mesh_alike(mesh, name));
 }
 
 /* --- supports ---------------------------------------------------------------------------------------- */
@@ -145,13 +152,11 @@ static fe_status apply_support(work *w, int s, fe_boundary *b)
     const fe_support *support = &w->c->support[s];
     const fe_group *group;
     int n = 0, *node = NULL;
-    FE_TRY(find_group(w, "dirichlet", s, support->group, &group));
+    char key[64];
+    snprintf(key, sizeof key, "dirichlet[%d].group", s);
+    FE_TRY(fe_boundary_group(w->c, w->mesh, key, support->group, FE_ANY_DIMENSION, "", &group));
     FE_TRY(fe_group_nodes(w->mesh, group, &n, &node));
     fe_status status = FE_OK;
-    if (!n)
-        status =
-            fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet[%d].group\": \"%s\" is empty: no part of %s is in it",
-                    w->c->file, s, support->group, mesh_name(w));
     for (int i = 0; i < 3 && status == FE_OK; i++) {
         if (!support->expression[i]) continue;
         status = fix_component(w, b, s, i, n, node);
@@ -200,7 +205,7 @@ static fe_status check_parts(const work *w, fe_boundary *b)
             &b->note,
             "%s: %d bodies of %s are joined by edges and nodes only; whether they hold each other was not "
             "examined",
-            w->c->file, m.n_unknown, mesh_name(w)) < 0)
+            w->c->file, m.n_unknown, fe_boundary_mesh(w->mesh)) < 0)
         b->note = NULL;
     if (!m.moves) return FE_OK;
     fe_mechanism_say(w->mesh, &m, motion, sizeof motion);
@@ -208,137 +213,6 @@ static fe_status check_parts(const work *w, fe_boundary *b)
 }
 
 /* --- loads ------------------------------------------------------------------------------------------- */
-
-static int same_nodes(int n, const int *p, const int *q)
-{
-    int found = 0;
-    for (int a = 0; a < n; a++)
-        for (int b = 0; b < n; b++) found += p[a] == q[b];
-    return found == n;
-}
-
-/* The facet's nodes in the order in which the element behind it sees them from outside. Returns how many
- * elements have it as a face. */
-static int orient_facet(const work *w, const int *facet, int n, int outward[4])
-{
-    const int n_face = fe_faces(w->mesh->kind);
-    int n_owner = 0;
-    for (int k = w->first[facet[0]]; k < w->first[facet[0] + 1]; k++)
-        for (int f = 0; f < n_face; f++) {
-            int node[4];
-            if (fe_element_face(w->mesh, w->elem[k], f, node) != n || !same_nodes(n, facet, node)) continue;
-            memcpy(outward, node, sizeof node);
-            n_owner++;
-        }
-    return n_owner;
-}
-
-/* load[a] += t N_a w |n| for a traction, -p N_a w n for a pressure, at one point with area vector w n. */
-static void add_point(const fe_load *l, int n, const int *node, const double *shape, const double area[3],
-                      double *load)
-{
-    const double size = sqrt(area[0] * area[0] + area[1] * area[1] + area[2] * area[2]);
-    for (int a = 0; a < n; a++)
-        for (int i = 0; i < 3; i++)
-            load[3 * (size_t)node[a] + (size_t)i] +=
-                shape[a] * (l->is_pressure ? -l->pressure * area[i] : l->traction[i] * size);
-}
-
-static void cross(const double a[3], const double b[3], double scale, double out[3])
-{
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        out[i] = scale * (a[j] * b[k] - a[k] * b[j]);
-    }
-}
-
-static void add_triangle(const fe_load *l, const fe_mesh *mesh, const int *node, double *load)
-{
-    static const double shape[3] = {1. / 3, 1. / 3, 1. / 3};
-    const double *x0 = mesh->x + 3 * (size_t)node[0], *x1 = mesh->x + 3 * (size_t)node[1],
-                 *x2 = mesh->x + 3 * (size_t)node[2];
-    double s[3], t[3], area[3];
-    for (int i = 0; i < 3; i++) {
-        s[i] = x1[i] - x0[i];
-        t[i] = x2[i] - x0[i];
-    }
-    cross(s, t, 0.5, area);
-    add_point(l, 3, node, shape, area, load);
-}
-
-/* 2x2 Gauss points on the bilinear surface x(ξ, η): exact for pressure, where N_a ∂x/∂ξ × ∂x/∂η is at most
- * quadratic in ξ and in η; for traction the points define the area. */
-static void add_quadrangle(const fe_load *l, const fe_mesh *mesh, const int *node, double *load)
-{
-    static const double corner[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
-    for (int q = 0; q < 4; q++) {
-        const double xi = corner[q][0] / sqrt(3), eta = corner[q][1] / sqrt(3);
-        double shape[4], s[3] = {0}, t[3] = {0}, area[3];
-        for (int a = 0; a < 4; a++) {
-            const double *x = mesh->x + 3 * (size_t)node[a];
-            const double fx = 1 + corner[a][0] * xi, fy = 1 + corner[a][1] * eta;
-            shape[a] = 0.25 * fx * fy;
-            for (int i = 0; i < 3; i++) {
-                s[i] += 0.25 * corner[a][0] * fy * x[i];
-                t[i] += 0.25 * corner[a][1] * fx * x[i];
-            }
-        }
-        cross(s, t, 1, area);
-        add_point(l, 4, node, shape, area, load);
-    }
-}
-
-/* "1, 2, 3": the tags of a facet's nodes. */
-static void facet_tags(const fe_mesh *mesh, const int *facet, int n, char text[96])
-{
-    for (int a = 0, used = 0; a < n; a++)
-        used += snprintf(text + used, 96 - (size_t)used, "%s%lld", a ? ", " : "",
-                         (long long)mesh->node_tag[facet[a]]);
-}
-
-static fe_status apply_load(const work *w, int k, fe_boundary *b)
-{
-    const fe_load *l = &w->c->load[k];
-    const fe_group *group;
-    FE_TRY(find_group(w, "neumann", k, l->group, &group));
-    if (group->dim != 2)
-        return fe_fail(FE_BAD_INPUT,
-                       "%s: key \"neumann[%d].group\": \"%s\" has no faces (its dimension is %d)", w->c->file,
-                       k, l->group, group->dim);
-    if (!group->n_facet)
-        return fe_fail(FE_BAD_INPUT, "%s: key \"neumann[%d].group\": \"%s\" is empty: no face of %s is in it",
-                       w->c->file, k, l->group, mesh_name(w));
-    if (!b->load[l->path]) FE_ALLOCATE(b->load[l->path], 3 * (size_t)w->mesh->n_node, "loads");
-    for (int f = 0; f < group->n_facet; f++) {
-        const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
-        int outward[4];
-        const int n_owner = orient_facet(w, facet, n, outward);
-        if (n_owner != 1) {
-            char tags[96];
-            facet_tags(w->mesh, facet, n, tags);
-            return fe_fail(
-                FE_BAD_INPUT,
-                "%s: key \"neumann[%d].group\": \"%s\": the face with nodes %s belongs to %d volume "
-                "elements, a loaded face must belong to one",
-                w->c->file, k, l->group, tags, n_owner);
-        }
-        if (n == 3)
-            add_triangle(l, w->mesh, outward, b->load[l->path]);
-        else
-            add_quadrangle(l, w->mesh, outward, b->load[l->path]);
-    }
-    return FE_OK;
-}
-
-static fe_status apply_loads(work *w, fe_boundary *b)
-{
-    FE_ALLOCATE(b->load, w->c->n_path, "loads");
-    b->n_path = w->c->n_path;
-    if (!w->c->n_load) return FE_OK;
-    FE_TRY(fe_mesh_node_elements(w->mesh, &w->first, &w->elem));
-    for (int k = 0; k < w->c->n_load; k++) FE_TRY(apply_load(w, k, b));
-    return FE_OK;
-}
 
 /* The resultant of each path's loads at factor 1. */
 static fe_status sum_loads(const work *w, fe_boundary *b)
@@ -377,8 +251,9 @@ static fe_status apply(work *w, fe_boundary *b)
 {
     FE_TRY(apply_supports(w, b));
     FE_TRY(check_parts(w, b));
-    FE_TRY(apply_loads(w, b));
+    FE_TRY(fe_boundary_loads(w->c, w->mesh, b));
     FE_TRY(sum_loads(w, b));
+    FE_TRY(fe_boundary_materials(w->c, w->mesh, b));
     return place_probes(w, b);
 }
 
@@ -404,6 +279,8 @@ void fe_boundary_close(fe_boundary *b)
     free(b->reaction);
     free(b->probe);
     free(b->probe_distance);
+    free(b->material_of);
+    free(b->material_note);
     free(b->note);
     *b = (fe_boundary){0};
 }

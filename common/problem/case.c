@@ -5,115 +5,11 @@
 #include "common/base/alike.h"
 #include "common/base/file.h"
 #include "common/base/hash.h"
+#include "common/problem/case_json.h"
 #include "common/problem/expression.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-enum { KEY_LENGTH = 256 };
-
-static fe_status refuse(const fe_case *c, const char *key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static fe_status refuse(const fe_case *c, const char *key, const char *format, ...)
-{
-    char text[640];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return fe_fail(FE_BAD_INPUT, "%s: key \"%s\": %s", c->file, key, text);
-}
-
-/* The value as compact JSON, shortened to fit a message. */
-static const char *shown(const json_t *value)
-{
-    static _Thread_local char text[64];
-    char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const int cut = dump && strlen(dump) >= sizeof text;
-    snprintf(text, sizeof text, cut ? "%.56s ..." : "%s", dump ? dump : "a value");
-    free(dump);
-    return text;
-}
-
-/* Joins n names, `stride` bytes apart in memory: "a, b, c". */
-static const char *joined(int n, const void *name, size_t stride)
-{
-    static _Thread_local char text[256];
-    size_t used = 0;
-    text[0] = 0;
-    for (int i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
-                                 *(char *const *)((const char *)name + (size_t)i * stride));
-    return text;
-}
-
-/* `known` ends with NULL. `where` is the key of the object, "" for the top level. */
-static fe_status check_keys(const fe_case *c, const char *where, json_t *object, const char *const *known)
-{
-    int n_known = 0;
-    while (known[n_known]) n_known++;
-    if (!json_is_object(object))
-        return *where ? refuse(c, where, "%s is not an object", shown(object))
-                      : fe_fail(FE_BAD_INPUT, "%s: the top level is not an object", c->file);
-    const char *key;
-    json_t *value;
-    json_object_foreach(object, key, value)
-    {
-        int i = 0;
-        while (i < n_known && strcmp(key, known[i])) i++;
-        if (i == n_known)
-            return fe_fail(FE_BAD_INPUT, "%s: unknown key \"%s%s%.100s\"; known here: %s", c->file, where,
-                           *where ? "." : "", key, joined(n_known, known, sizeof *known));
-    }
-    return FE_OK;
-}
-
-static fe_status read_text(const fe_case *c, const char *key, const json_t *value, char **text)
-{
-    if (!value) return refuse(c, key, "is missing");
-    if (!json_is_string(value)) return refuse(c, key, "%s is not a string", shown(value));
-    const size_t length = json_string_length(value);
-    if (!length) return refuse(c, key, "the string is empty");
-    FE_ALLOCATE(*text, length + 1, key);
-    memcpy(*text, json_string_value(value), length);
-    return FE_OK;
-}
-
-static fe_status read_number(const fe_case *c, const char *key, const json_t *value, double *number)
-{
-    if (!value) return refuse(c, key, "is missing");
-    if (!json_is_number(value)) return refuse(c, key, "%s is not a number", shown(value));
-    *number = json_number_value(value);
-    /* 1e100: squares and products of two such values stay finite */
-    if (!(fabs(*number) <= 1e100)) return refuse(c, key, "%g is beyond 1e100", *number);
-    return FE_OK;
-}
-
-static fe_status read_vector(const fe_case *c, const char *key, const json_t *value, double x[3])
-{
-    if (!json_is_array(value) || json_array_size(value) != 3)
-        return refuse(c, key, "%s is not a list of three numbers", shown(value));
-    for (int i = 0; i < 3; i++) {
-        char item[KEY_LENGTH + 32];
-        snprintf(item, sizeof item, "%s[%d]", key, i);
-        FE_TRY(read_number(c, item, json_array_get(value, (size_t)i), &x[i]));
-    }
-    return FE_OK;
-}
-
-static fe_status count_list(const fe_case *c, const char *key, const json_t *value, int *n)
-{
-    if (!json_is_array(value)) return refuse(c, key, "%s is not a list", shown(value));
-    if (json_array_size(value) > INT_MAX) return refuse(c, key, "%zu entries", json_array_size(value));
-    *n = (int)json_array_size(value);
-    return FE_OK;
-}
 
 static fe_status read_meshes(fe_case *c, const json_t *list)
 {
@@ -125,48 +21,6 @@ static fe_status read_meshes(fe_case *c, const json_t *list)
         snprintf(key, sizeof key, "meshes[%d]", c->n_mesh);
         FE_TRY(read_text(c, key, json_array_get(list, (size_t)c->n_mesh), &c->mesh[c->n_mesh]));
     }
-    return FE_OK;
-}
-
-/* Of Voce's law both or none. */
-static fe_status read_voce(const fe_case *c, const json_t *sigma_inf, const json_t *delta, fe_material *m)
-{
-    if (!sigma_inf && !delta) return FE_OK;
-    FE_TRY(read_number(c, "material.sigma_inf", sigma_inf, &m->sigma_inf));
-    if (!(m->sigma_inf >= m->sigma_y))
-        return refuse(c, "material.sigma_inf", "%.17g is below \"material.sigma_y\", %.17g", m->sigma_inf,
-                      m->sigma_y);
-    FE_TRY(read_number(c, "material.delta", delta, &m->delta));
-    if (!(m->delta > 0)) return refuse(c, "material.delta", "%.17g is not above 0", m->delta);
-    if (!((m->sigma_inf - m->sigma_y) * m->delta <= FE_VOCE_STEEPEST * m->E))
-        return refuse(c, "material.delta", "%.17g hardens by %g at first, more than %g times E", m->delta,
-                      (m->sigma_inf - m->sigma_y) * m->delta, FE_VOCE_STEEPEST);
-    return FE_OK;
-}
-
-static fe_status read_material(fe_case *c, json_t *object)
-{
-    static const char *const known[] = {"E", "nu", "sigma_y", "H", "sigma_inf", "delta", NULL};
-    fe_material *m = &c->material;
-    if (!object) return refuse(c, "material", "is missing");
-    FE_TRY(check_keys(c, "material", object, known));
-    FE_TRY(read_number(c, "material.E", json_object_get(object, "E"), &m->E));
-    if (!(m->E > 0)) return refuse(c, "material.E", "%.17g is not above 0", m->E);
-    FE_TRY(read_number(c, "material.nu", json_object_get(object, "nu"), &m->nu));
-    if (!(m->nu < 0.5)) return refuse(c, "material.nu", "%.17g is not below 0.5", m->nu);
-    if (!(m->nu > -1)) return refuse(c, "material.nu", "%.17g is not above -1", m->nu);
-
-    const json_t *sigma_y = json_object_get(object, "sigma_y"), *H = json_object_get(object, "H");
-    if (sigma_y || !c->elastic) {
-        FE_TRY(read_number(c, "material.sigma_y", sigma_y, &m->sigma_y));
-        if (!(m->sigma_y > 0)) return refuse(c, "material.sigma_y", "%.17g is not above 0", m->sigma_y);
-    }
-    if (H || !c->elastic) {
-        FE_TRY(read_number(c, "material.H", H, &m->H));
-        if (!(m->H >= 0)) return refuse(c, "material.H", "%.17g is below 0", m->H);
-    }
-    FE_TRY(read_voce(c, json_object_get(object, "sigma_inf"), json_object_get(object, "delta"), m));
-    if (c->elastic) m->sigma_y = INFINITY;
     return FE_OK;
 }
 
@@ -272,8 +126,45 @@ static fe_status read_support(const fe_case *c, const char *where, json_t *entry
     return find_path(c, where, entry, moves, &support->path);
 }
 
+/* A number or an expression. */
+static fe_status read_value(const fe_case *c, const char *key, const json_t *value, double *number,
+                            char **expression)
+{
+    return json_is_string(value) ? read_expression(c, key, value, expression)
+                                 : read_number(c, key, value, number);
+}
+
+/* Three of them. */
+static fe_status read_values(const fe_case *c, const char *key, const json_t *list, fe_load *load)
+{
+    if (!json_is_array(list) || json_array_size(list) != 3)
+        return refuse(c, key, "%s is not a list of three numbers or expressions", shown(list));
+    for (int i = 0; i < 3; i++) {
+        char item[KEY_LENGTH + 32];
+        snprintf(item, sizeof item, "%s[%d]", key, i);
+        FE_TRY(read_value(c, item, json_array_get(list, (size_t)i), &load->value[i], &load->expression[i]));
+    }
+    return FE_OK;
+}
+
+/* Of "body_force" and "nodal"; a body force without a group is on all elements. */
+static fe_status read_force(const fe_case *c, const char *where, json_t *entry, fe_load *load)
+{
+    static const char *const known[] = {"group", "force", "path", NULL};
+    char key[KEY_LENGTH + 16];
+    FE_TRY(check_keys(c, where, entry, known));
+    snprintf(key, sizeof key, "%s.group", where);
+    const json_t *group = json_object_get(entry, "group"), *force = json_object_get(entry, "force");
+    if (group || load->kind != FE_LOAD_BODY) FE_TRY(read_text(c, key, group, &load->group));
+    snprintf(key, sizeof key, "%s.force", where);
+    if (!force) return refuse(c, key, "is missing");
+    FE_TRY(read_values(c, key, force, load));
+    return find_path(c, where, entry, 1, &load->path);
+}
+
 static fe_status read_load(const fe_case *c, const char *where, json_t *entry, fe_load *load)
 {
+    if (load->kind == FE_LOAD_BODY || load->kind == FE_LOAD_NODAL) return read_force(c, where, entry, load);
     static const char *const known[] = {"group", "pressure", "traction", "path", NULL};
     char key[KEY_LENGTH + 16];
     FE_TRY(check_keys(c, where, entry, known));
@@ -284,11 +175,11 @@ static fe_status read_load(const fe_case *c, const char *where, json_t *entry, f
     if (pressure && traction) return refuse(c, where, "has both \"pressure\" and \"traction\"");
     if (!pressure && !traction) return refuse(c, where, "has neither \"pressure\" nor \"traction\"");
     snprintf(key, sizeof key, "%s.%s", where, pressure ? "pressure" : "traction");
-    load->is_pressure = pressure != NULL;
+    load->kind = pressure ? FE_LOAD_PRESSURE : FE_LOAD_TRACTION;
     if (pressure)
-        FE_TRY(read_number(c, key, pressure, &load->pressure));
+        FE_TRY(read_value(c, key, pressure, &load->value[0], &load->expression[0]));
     else
-        FE_TRY(read_vector(c, key, traction, load->traction));
+        FE_TRY(read_values(c, key, traction, load));
     return find_path(c, where, entry, 1, &load->path);
 }
 
@@ -307,17 +198,28 @@ static fe_status read_supports(fe_case *c, const json_t *list)
     return FE_OK;
 }
 
-static fe_status read_loads(fe_case *c, const json_t *list)
+const char *fe_load_list(int kind)
 {
+    return kind == FE_LOAD_BODY ? "body_force" : kind == FE_LOAD_NODAL ? "nodal" : "neumann";
+}
+
+/* The entries of one list, after those of others. */
+static fe_status read_loads(fe_case *c, const json_t *root, int kind)
+{
+    const char *list = fe_load_list(kind);
+    const json_t *entries = json_object_get(root, list);
     int n = 0;
-    if (!list) return FE_OK;
-    FE_TRY(count_list(c, "neumann", list, &n));
-    FE_ALLOCATE(c->load, n, "neumann");
-    while (c->n_load < n) {
+    if (!entries) return FE_OK;
+    FE_TRY(count_list(c, list, entries, &n));
+    fe_load *grown = realloc(c->load, ((size_t)c->n_load + (size_t)n + 1) * sizeof *grown);
+    if (!grown) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for loads", c->file);
+    c->load = grown;
+    for (int i = 0; i < n; i++) {
         char where[KEY_LENGTH];
-        snprintf(where, sizeof where, "neumann[%d]", c->n_load);
-        json_t *entry = json_array_get(list, (size_t)c->n_load);
-        FE_TRY(read_load(c, where, entry, &c->load[c->n_load++]));
+        fe_load *load = &c->load[c->n_load++];
+        *load = (fe_load){.kind = kind, .entry = i};
+        snprintf(where, sizeof where, "%s[%d]", list, i);
+        FE_TRY(read_load(c, where, json_array_get(entries, (size_t)i), load));
     }
     return FE_OK;
 }
@@ -360,8 +262,9 @@ static fe_status read_name(fe_case *c, const json_t *value)
 
 static fe_status read_case(fe_case *c, json_t *root)
 {
-    static const char *const known[] = {"name",      "description", "meshes", "units",  "material", "elastic",
-                                        "dirichlet", "neumann",     "paths",  "probes", NULL};
+    static const char *const known[] = {"name",      "description", "meshes",    "units",   "material",
+                                        "materials", "elastic",     "dirichlet", "neumann", "body_force",
+                                        "nodal",     "paths",       "probes",    NULL};
     FE_TRY(check_keys(c, "", root, known));
     FE_TRY(read_name(c, json_object_get(root, "name")));
     const json_t *description = json_object_get(root, "description"), *units = json_object_get(root, "units");
@@ -373,10 +276,12 @@ static fe_status read_case(fe_case *c, json_t *root)
         return refuse(c, "elastic", "%s is not true or false", shown(elastic));
     c->elastic = json_is_true(elastic);
     FE_TRY(read_meshes(c, json_object_get(root, "meshes")));
-    FE_TRY(read_material(c, json_object_get(root, "material")));
+    FE_TRY(fe_case_read_materials(c, root));
     FE_TRY(read_paths(c, json_object_get(root, "paths")));
     FE_TRY(read_supports(c, json_object_get(root, "dirichlet")));
-    FE_TRY(read_loads(c, json_object_get(root, "neumann")));
+    FE_TRY(read_loads(c, root, FE_LOAD_TRACTION));
+    FE_TRY(read_loads(c, root, FE_LOAD_BODY));
+    FE_TRY(read_loads(c, root, FE_LOAD_NODAL));
     return read_probes(c, json_object_get(root, "probes"));
 }
 
@@ -428,7 +333,11 @@ void fe_case_close(fe_case *c)
         free(c->support[i].group);
         for (int k = 0; k < 3; k++) free(c->support[i].expression[k]);
     }
-    for (int i = 0; i < c->n_load; i++) free(c->load[i].group);
+    for (int i = 0; i < c->n_load; i++) {
+        free(c->load[i].group);
+        for (int k = 0; k < 3; k++) free(c->load[i].expression[k]);
+    }
+    for (int i = 0; c->volume && i < c->n_material; i++) free(c->volume[i]);
     for (int i = 0; i < c->n_path; i++) {
         free(c->path[i].name);
         free(c->path[i].factor);
@@ -440,6 +349,8 @@ void fe_case_close(fe_case *c)
     free(c->mesh);
     free(c->support);
     free(c->load);
+    free(c->material);
+    free(c->volume);
     free(c->path);
     free(c->probe);
     *c = (fe_case){0};

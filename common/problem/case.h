@@ -13,13 +13,19 @@ typedef struct fe_support {
     int path;
 } fe_support;
 
+/* PRESSURE (positive pushes into the body) and TRACTION: force per undeformed area, entries of "neumann".
+ * BODY: force per undeformed volume, of "body_force". NODAL: force per undeformed length on a line, force on
+ * each node of points, of "nodal". */
+enum { FE_LOAD_PRESSURE, FE_LOAD_TRACTION, FE_LOAD_BODY, FE_LOAD_NODAL };
 typedef struct fe_load {
-    char *group;
-    int is_pressure;
-    double pressure;    /* force per undeformed area, positive pushes into the body */
-    double traction[3]; /* force per undeformed area */
+    int kind, entry;     /* which one of the list in the file */
+    char *group;         /* NULL: all elements, of a body force */
+    double value[3];     /* of a pressure the first */
+    char *expression[3]; /* in x, y, z, instead of the value; NULL where that holds */
     int path;
 } fe_load;
+/* The key whose entries are loads of a kind. */
+const char *fe_load_list(int kind);
 
 typedef struct fe_path {
     char *name;
@@ -35,7 +41,9 @@ typedef struct fe_case {
     char *file, *name, *units;
     uint64_t hash; /* of the file's bytes */
     int elastic;
-    fe_material material;
+    int n_material;
+    fe_material *material; /* [n_material] */
+    char **volume;         /* [n_material] the physical volume that has it; NULL: one for all elements */
     int n_mesh, n_support, n_load, n_path, n_step, n_probe;
     char **mesh; /* names as listed */
     fe_support *support;
@@ -82,14 +90,31 @@ typedef struct fe_boundary {
     int n_probe;
     int *probe; /* [n_probe] nearest node */
     double *probe_distance;
+    unsigned char *material_of; /* [n_elem] which of the materials an element has; NULL where there is one */
+    char *material_note;        /* one material for several volumes; NULL: nothing */
     char *note; /* what is worth telling though it is accepted: supports that contradict each other; NULL:
                    nothing */
 } fe_boundary;
 
 /* Evaluates supports and loads on a mesh. FE_BAD_INPUT: unknown group (lists the groups that exist),
- * expression that does not parse or is not finite at a node, load on a group without faces, no support at
- * all, a connected part of the mesh that the supports let move as a rigid body. */
+ * expression that does not parse or is not finite at a node, load on a group of the wrong dimension, no
+ * support at all, a connected part of the mesh that the supports let move as a rigid body; an element with no
+ * material or two. */
 fe_status fe_boundary_apply(const fe_case *c, const fe_mesh *mesh, fe_boundary *b);
 void fe_boundary_close(fe_boundary *b);
+
+/* The materials of the mesh's elements. */
+static inline fe_materials fe_materials_of(const fe_case *c, const fe_boundary *b)
+{
+    return (fe_materials){c->n_material, c->material, b->material_of};
+}
+/* A material is perfectly plastic, so there may be a limit load. */
+static inline int fe_case_has_limit(const fe_case *c)
+{
+    int has = 0;
+    for (int i = 0; i < c->n_material; i++)
+        has |= c->material[i].H == 0.0 && isfinite(c->material[i].sigma_y);
+    return has;
+}
 
 #endif

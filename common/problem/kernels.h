@@ -31,6 +31,9 @@
     X(KIND, name, FE_RESIDUAL, residual)                                                                     \
     X(KIND, name, FE_JACVEC, jacvec)                                                                         \
     X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                         \
+    X(KIND, name, FE_RESIDUAL_SEVERAL, residual_several)                                                     \
+    X(KIND, name, FE_JACVEC_SEVERAL, jacvec_several)                                                         \
+    X(KIND, name, FE_JACVEC_ELASTIC_SEVERAL, jacvec_elastic_several)                                         \
     FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)
 #define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
     do {                                                                                                     \
@@ -40,6 +43,12 @@
             FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec, __VA_ARGS__);                                  \
         else if ((op) == FE_JACVEC_ELASTIC)                                                                  \
             FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__);                          \
+        else if ((op) == FE_RESIDUAL_SEVERAL)                                                                \
+            FE_LAUNCH_KIND(p, n, block_size, prefix##_residual_several, __VA_ARGS__);                        \
+        else if ((op) == FE_JACVEC_SEVERAL)                                                                  \
+            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_several, __VA_ARGS__);                          \
+        else if ((op) == FE_JACVEC_ELASTIC_SEVERAL)                                                          \
+            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic_several, __VA_ARGS__);                  \
         else                                                                                                 \
             FE_LAUNCH_VOCE(p, n, block_size, prefix##_residual_voce, __VA_ARGS__);                           \
     } while (0)

@@ -35,8 +35,14 @@
             statement(KIND, FE_RESIDUAL);                                                                    \
         else if (op == FE_JACVEC)                                                                            \
             statement(KIND, FE_JACVEC);                                                                      \
-        else                                                                                                 \
+        else if (op == FE_JACVEC_ELASTIC)                                                                    \
             statement(KIND, FE_JACVEC_ELASTIC);                                                              \
+        else if (op == FE_RESIDUAL_SEVERAL)                                                                  \
+            statement(KIND, FE_RESIDUAL_SEVERAL);                                                            \
+        else if (op == FE_JACVEC_SEVERAL)                                                                    \
+            statement(KIND, FE_JACVEC_SEVERAL);                                                              \
+        else                                                                                                 \
+            statement(KIND, FE_JACVEC_ELASTIC_SEVERAL);                                                      \
         break;
 
 /* The functions of a table that are one loop. `forces`, and with it residual and jacvec, runs

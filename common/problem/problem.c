@@ -82,28 +82,63 @@ static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_d
     return fe_device_allocate(d, FE_N_TANGENT * points, sizeof *m->tangent, "tangent", (void **)&m->tangent);
 }
 
+/* The table of materials, and which of them each element of the share has; lanes beyond the end repeat the
+ * last element. */
+static fe_status upload_materials(const fe_share *s, const fe_materials *materials, fe_device *d, fe_view *m)
+{
+    fe_j2 table[FE_MOST_MATERIALS] = {0};
+    uint8_t *of = NULL;
+    if (materials->n == 1) return FE_OK;
+    for (int i = 0; i < materials->n; i++) table[i] = fe_j2_of(&materials->material[i]);
+    FE_TRY(fe_device_upload(d, FE_MOST_MATERIALS, sizeof *table, table, "materials", (void **)&m->materials));
+    FE_ALLOCATE(of, m->ld, "materials");
+    for (int e = 0; e < m->ld; e++) of[e] = materials->of[s->elem[e < s->n_elem ? e : s->n_elem - 1]];
+    const fe_status status =
+        fe_device_upload(d, (size_t)m->ld, 1, of, "materials of elements", (void **)&m->material_of);
+    free(of);
+    return status;
+}
+
+/* What is known of all materials before any launch. */
+static void look_at_materials(const fe_materials *materials, fe_problem *p)
+{
+    for (int i = 0; i < materials->n; i++) {
+        const fe_j2 m = fe_j2_of(&materials->material[i]);
+        p->has_voce |= fe_hardening_of(&m) == FE_VOCE;
+        p->stiffest = fmax(p->stiffest, m.bulk / m.shear);
+    }
+}
+
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
                           fe_device *d, fe_problem *p)
 {
+    const fe_materials one = {1, material, NULL};
+    return fe_problem_open_materials(mesh, s, kind, &one, d, p);
+}
+
+fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int kind,
+                                    const fe_materials *materials, fe_device *d, fe_problem *p)
+{
     local_arrays a = {0};
-    const fe_j2 computed = fe_j2_of(material);
-    if (fe_hardening_of(&computed) == FE_VOCE && !fe_voce_has(FE_DOUBLE, kind))
+    *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
+    look_at_materials(materials, p);
+    if (p->has_voce && !fe_voce_has(FE_DOUBLE, kind))
         return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4 and hex8",
                        fe_kind_name(kind));
     if (s->n_elem > (INT32_MAX - 64) / 8)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
                        mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
-    *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
     p->view = (fe_view){.n_owned = s->n_owned,
                         .n_local = s->n_local,
                         .n_node_interior = s->n_node_interior,
                         .n_elem = s->n_elem,
                         .n_elem_interior = s->n_elem_interior,
                         .ld = (s->n_elem + 16 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
-                        .material = computed};
+                        .material = fe_j2_of(&materials->material[0])};
     fe_status status = local_mesh(mesh, s, p->view.ld, &a);
     if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);
     if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);
+    if (status == FE_OK) status = upload_materials(s, materials, d, &p->view);
     free(a.x), free(a.conn), free(a.first), free(a.corner);
     return status;
 }

@@ -68,6 +68,9 @@ fe_j2 fe_j2_of(const fe_material *material);
  * state. Memory is released with the device. */
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
                           fe_device *d, fe_problem *p);
+/* The same with several materials. */
+fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int kind,
+                                    const fe_materials *materials, fe_device *d, fe_problem *p);
 /* Accepts a load step: trial becomes committed. */
 void fe_problem_accept(fe_problem *p);
 /* Both states become those of the undeformed material. */

@@ -4,7 +4,7 @@
 
 enum { BLOCK_SIZE = 128, WIDTH = FE_N_SUM + FE_N_MAX };
 
-FE_BODY void material_body(int kind, int hardening, fe_linearization mode, const fe_view *m, int e,
+FE_BODY void material_body(int kind, int op, fe_linearization mode, const fe_view *m, int e,
                            const double *displacement)
 {
     fe_index node[8];
@@ -13,21 +13,24 @@ FE_BODY void material_body(int kind, int hardening, fe_linearization mode, const
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
     fe_element_read(kind, node, displacement, f);
-    m->trial.flags[e] = (uint8_t)fe_element_material(kind, hardening, mode, m, element, true, x, f);
+    const fe_constants material = fe_material_at(fe_is_several(op), m, e);
+    m->trial.flags[e] = (uint8_t)fe_element_material(kind, fe_hardening_in(kind, op, m, &material), mode, m,
+                                                     &material, element, true, x, f);
 }
 
-#define MATERIAL(KIND, name, HARDENING, material)                                                            \
+#define MATERIAL(KIND, name, OP, material)                                                            \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         material##_##name(fe_view m, int elastic, const double *displacement)                                \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
         if (e < m.n_elem)                                                                                    \
-            material_body(KIND, HARDENING, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, \
+            material_body(KIND, OP, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, \
                           &m, e, displacement);                                                              \
     }
 #define KERNEL(KIND, name)                                                                                   \
-    MATERIAL(KIND, name, FE_LINEAR, material)                                                                \
-    FE_VOCE_##name(MATERIAL, KIND, name, FE_VOCE, material_voce)
+    MATERIAL(KIND, name, FE_RESIDUAL, material)                                                              \
+    MATERIAL(KIND, name, FE_RESIDUAL_SEVERAL, material_several)                                              \
+    FE_VOCE_##name(MATERIAL, KIND, name, FE_RESIDUAL_VOCE, material_voce)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef MATERIAL
@@ -45,7 +48,10 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
     (void)work;
     p->view.elastic = mode == FE_LINEARIZATION_ELASTIC;
     const int elastic = mode == FE_LINEARIZATION_ELASTIC;
-    if (fe_hardening_of(&p->view.material) == FE_VOCE)
+    const int op = fe_residual_of(&p->view);
+    if (op == FE_RESIDUAL_SEVERAL)
+        FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material_several, p->view, elastic, displacement);
+    else if (op == FE_RESIDUAL_VOCE)
         FE_LAUNCH_VOCE(p, p->view.n_elem, BLOCK_SIZE, material_voce, p->view, elastic, displacement);
     else
         FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);

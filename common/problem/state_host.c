@@ -2,7 +2,7 @@
 #include "common/problem/loops.h"
 #include "common/problem/summary.h"
 
-FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, int e, int n,
+FE_BODY void material_body(int kind, int several, fe_linearization mode, const fe_view *m, int e, int n,
                            const double *displacement)
 {
     fe_index node[8];
@@ -11,8 +11,9 @@ FE_BODY void material_body(int kind, fe_linearization mode, const fe_view *m, in
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
     fe_element_read(kind, node, displacement, f);
-    const fe_index flags = fe_element_material(kind, fe_hardening_at(kind, &m->material), mode, m, element,
-                                               fe_first_lanes(n - e), x, f);
+    const fe_constants material = fe_material_at(several, m, element.e);
+    const fe_index flags = fe_element_material(kind, fe_hardening_at(several, kind, m, &material), mode, m,
+                                               &material, element, fe_first_lanes(n - e), x, f);
     for (int l = 0; l < FE_LANES && e + l < n; l++) m->trial.flags[e + l] = (uint8_t)flags.lane[l];
 }
 
@@ -32,7 +33,8 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, con
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads;
 #define MATERIAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads) material_body(KIND, mode, m, e, n, displacement)
+    FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads)                                                             \
+    material_body(KIND, m->materials != NULL, mode, m, e, n, displacement)
     FE_FOR_KIND(p->kind, MATERIAL);
 #undef MATERIAL
     if (p->floats.tangent && mode == FE_LINEARIZATION_CONSISTENT) round_tangent(p);

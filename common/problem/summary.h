@@ -72,6 +72,8 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
                                 double *points)
 {
     const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
+    const int several = m->materials != NULL;
+    const fe_constants material = fe_material_at(several, m, e.e);
     for (int i = 0; i < FE_N_SUM; i++) sum[i] = zero;
     for (int i = 0; i < FE_N_MAX; i++) largest[i] = zero;
     for (int i = 0; i < FE_N_OUT; i++) out[i] = zero;
@@ -91,11 +93,12 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             fe_trace_free(state, plastic);
             for (int i = 0; i < 6; i++) elastic[i] = strain[i] - plastic[i];
             for (int i = 0; i < 6; i++) doubled[i] = i < 3 ? elastic[i] : 2.0 * elastic[i];
-            fe_elastic_stress(&m->material, one, doubled, stress);
+            fe_elastic_stress(&material, one, doubled, stress);
             const fe_real mises = fe_mises(stress), alpha = state[5];
             const fe_mask hardened = alpha > old[5];
             const fe_real work =
-                fe_yield_stress(fe_hardening_at(kind, &m->material), &m->material, alpha) * (alpha - old[5]);
+                fe_yield_stress(fe_hardening_at(several, kind, m, &material), &material, alpha) *
+                (alpha - old[5]);
             sum[FE_SUM_VOLUME] += volume;
             sum[FE_SUM_ELASTIC_ENERGY] += 0.5 * volume * fe_double_dot(stress, elastic);
             sum[FE_SUM_PLASTIC_WORK] += volume * fe_select(hardened, work, zero);

@@ -302,6 +302,18 @@ static json_t *material_of(writer *w, const fe_material *m)
     return o;
 }
 
+/* "material", or "materials" by volume, as the file has it. */
+static void put_materials(writer *w, json_t *o, const fe_case *c)
+{
+    json_t *several = c->volume ? json_object() : NULL;
+    for (int i = 0; i < c->n_material; i++)
+        if (several)
+            put(w, several, c->volume[i], material_of(w, &c->material[i]));
+        else
+            put(w, o, "material", material_of(w, &c->material[i]));
+    if (several) put(w, o, "materials", several);
+}
+
 /* What is known before the first step. */
 static json_t *head_of(writer *w, const fe_result *r)
 {
@@ -313,7 +325,7 @@ static json_t *head_of(writer *w, const fe_result *r)
     put(w, o, "elements", integer(r->mesh->n_elem));
     put(w, o, "volume", number(r->volume));
     put(w, o, "units", text(r->problem->units));
-    put(w, o, "material", material_of(w, &r->problem->material));
+    put_materials(w, o, r->problem);
     put(w, o, "probe_nodes", probe_nodes_of(w, r));
     return o;
 }

@@ -29,6 +29,10 @@ static fe_status copy_view(const fe_problem *p, fe_view *v)
         copy(d, (size_t)fe_corners(p->kind) * (size_t)v->ld, sizeof *v->conn, from->conn, (void **)&v->conn));
     FE_TRY(copy(d, n + 1, sizeof *v->corner_first, from->corner_first, (void **)&v->corner_first));
     FE_TRY(copy(d, (size_t)v->corner_first[n], sizeof *v->corner, from->corner, (void **)&v->corner));
+    if (from->materials) {
+        FE_TRY(copy(d, FE_MOST_MATERIALS, sizeof *v->materials, from->materials, (void **)&v->materials));
+        FE_TRY(copy(d, (size_t)v->ld, 1, from->material_of, (void **)&v->material_of));
+    }
     FE_ALLOCATE(v->trial.flags, v->ld, "copy of the mesh");
     v->committed = v->trial; /* no element has yielded */
     return FE_OK;
@@ -183,7 +187,7 @@ void fe_elastic_rows_close(fe_elastic_rows *e)
 {
     const fe_view *v = &e->view;
     free((void *)v->x), free((void *)v->conn), free((void *)v->corner_first), free((void *)v->corner);
-    free(v->trial.flags);
+    free((void *)v->materials), free((void *)v->material_of), free(v->trial.flags);
     fe_sparse_close(&e->A);
     free(e->fixed);
     *e = (fe_elastic_rows){0};

@@ -75,10 +75,11 @@ template <int KIND> FE_BODY void read_corners(const fe_view *m, int corner, row_
  * points of scale g h^T, g and h det J times the gradients of the two, scale = w / |J|, a block is
  * (K - 2/3 mu) M + mu (M^T + tr M I). A Tet4 has one point with all of its volume: gradients are the same
  * everywhere. By all lanes of a warp. */
-template <int KIND> FE_BODY void compute_blocks(const fe_j2 *material, int corner, row_items<KIND> *w)
+template <int KIND> FE_BODY void compute_blocks(const fe_view *m, int corner, row_items<KIND> *w)
 {
     enum { CORNERS = FE_CORNERS(KIND), PLANES = CORNERS == 8 ? 2 : 1, POINTS = CORNERS == 8 ? 4 : 1 };
-    const double shear = material->shear, bulk = material->bulk - 2.0 / 3.0 * shear;
+    const fe_constants material = fe_material_at(m->materials != NULL, m, corner >> 3);
+    const double shear = material.shear, bulk = material.bulk - 2.0 / 3.0 * shear;
     enum { LANES = row_items<KIND>::LANES };
     const int lane = threadIdx.x % WARP, own = 4 * (lane % LANES);
     fe_real M[4][3][3] = {};
@@ -195,7 +196,7 @@ FE_BODY void assemble_rows(const fe_view *m, const uint8_t *fixed, const fe_spar
         if (n > 0) { /* lanes without an item repeat the last one */
             const int corner = m->corner[from + min(lane / LANES, n - 1)];
             read_corners<KIND>(m, corner, w);
-            compute_blocks<KIND>(&m->material, corner, w);
+            compute_blocks<KIND>(m, corner, w);
         }
         for (int start = 0; start < longest; start += CHUNK) {
             find_corners<KIND>(A, row, n_row, start, from, n, w);

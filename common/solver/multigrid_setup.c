@@ -57,12 +57,11 @@ static fe_status open_vectors(fe_device *d, size_t n, int n_vector, float **cons
 static fe_status choose(fe_setup *k, int coarser, const fe_sample *sample)
 {
     fe_multigrid *m = k->m;
-    const fe_j2 *material = &m->problem->view.material;
     double sums[3] = {sample->n, sample->surface, sample->stretch};
     FE_TRY(fe_multigrid_sum(k->d, m->comm, 3, sums));
     /* stretch: 1.7 in a cube's corner, 4 with cells of 3 : 1 : 1 */
     const int thin = sums[1] > 0.5 * sums[0], stretched = sums[2] > 5.0 * sums[0];
-    const int stiff = material->bulk > 10.0 * material->shear; /* Poisson's ratio above 0.45 */
+    const int stiff = m->problem->stiffest > 10.0; /* Poisson's ratio above 0.45 */
     m->report.most = thin || stretched || stiff ? SMALL_PIECE : PIECE;
     m->degree = m->report.degree = stiff || stretched || !coarser ? 4 : 2;
     m->report.n[0] = k->n_all, m->report.n_level = 1;

@@ -165,12 +165,6 @@ static fe_status mix(fe_solver *s)
     return d->ops->vector.copy(d, s->n, s->trial, s->step);
 }
 
-/* Flows at a yield stress that stops growing. */
-static int is_perfect(const fe_solver *s)
-{
-    return s->problem_file->material.H == 0.0 && isfinite(s->problem.view.material.sigma_y);
-}
-
 static fe_linearization linearization(int jacobian)
 {
     return jacobian == FE_JACOBIAN_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT;
@@ -217,7 +211,8 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
 static fe_status try_next(fe_solver *s, fe_newton *state, const char **with)
 {
     const int tangent = s->jacobian != FE_JACOBIAN_ELASTIC;
-    if (s->precondition >= FE_PRECONDITION_MULTIGRID && is_perfect(s) && tangent && !state->hardened) {
+    if (s->precondition >= FE_PRECONDITION_MULTIGRID && fe_case_has_limit(s->problem_file) && tangent &&
+        !state->hardened) {
         s->jacobian = FE_JACOBIAN_TANGENT, state->hardened = 1, *with = "a little hardening";
         return FE_OK;
     }
@@ -316,7 +311,7 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     fe_newton state = {.forcing = 1e-4,
                        .least = INFINITY,
                        .carriable = NAN,
-                       .watched = is_perfect(s) && s->problem_file->n_load > 0};
+                       .watched = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0};
     const fe_status status = solve_increment(s, to, record, &state);
     *ending = state.ending, record->carriable = state.carriable;
     return status;

@@ -188,6 +188,7 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
                             .von_mises_max = r->element_fields[FE_OUT_MISES_MAX],
                             .peeq = r->element_fields[FE_OUT_PEEQ],
                             .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
+                            .material = r->boundary->material_of,
                             .rank = r->element_rank}};
     const fe_status told = fe_ranks_first(s->comm, show, &w);
     if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);

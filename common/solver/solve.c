@@ -74,7 +74,8 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     double start = fe_seconds();
     s->mesh_nodes = r->mesh->n_node, s->mesh_elements = r->mesh->n_elem;
     s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
-    FE_TRY(fe_problem_open(r->mesh, share, fe_run_kind(r), &r->problem->material, s->device, &s->problem));
+    const fe_materials materials = fe_materials_of(r->problem, r->boundary);
+    FE_TRY(fe_problem_open_materials(r->mesh, share, fe_run_kind(r), &materials, s->device, &s->problem));
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));

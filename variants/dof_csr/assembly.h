@@ -24,7 +24,7 @@ FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
 #ifdef __CUDACC__
 FE_BODY int dof_csr_turns(int kind, int op)
 {
-    return FE_PRECISION != FE_MIXED && op == FE_JACVEC_ELASTIC && fe_corners(kind) == 8;
+    return FE_PRECISION != FE_MIXED && fe_is_elastic(op) && fe_corners(kind) == 8;
 }
 FE_BODY void dof_csr_read3(const fe_number *__restrict__ p, fe_index i, int axis, fe_real out[3])
 {

@@ -14,6 +14,7 @@ typedef struct element_color_order {
     const int *first[2];        /* [n_color + 1] places of each colour; host memory */
     const int *elem;            /* [ld] */
     const int *conn;            /* [n_corner][ld] */
+    const uint8_t *material_of; /* [ld] NULL where there is one material */
     uint8_t *flags;             /* [ld] of the trial state */
     fe_tangent_number *tangent; /* point array by place */
 } element_color_order;
@@ -41,10 +42,13 @@ static inline fe_status element_color_setup_from(fe_problem *p, void *in_double,
     return FE_OK;
 }
 
-/* The view with places instead of elements; states stay in the order of the elements. */
-static inline fe_view element_color_view(const fe_problem *p, const element_color_order *order)
+/* The view with places instead of elements; states stay in the order of the elements, and so do materials for
+ * the residual, which opens elements. */
+static inline fe_view element_color_view(const fe_problem *p, int is_residual,
+                                         const element_color_order *order)
 {
     fe_view m = p->view;
+    if (!is_residual) m.material_of = order->material_of;
     m.conn = order->conn, m.trial.flags = order->flags, m.tangent = (fe_stored_number *)order->tangent,
     m.full = NULL;
     return m;

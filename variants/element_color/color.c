@@ -156,6 +156,23 @@ static fe_status sort_elements(coloring *k, const fe_problem *p, int *elem, int 
     return FE_OK;
 }
 
+/* The materials of the sorted elements. */
+static fe_status sort_materials(const fe_problem *p, const int *elem, element_color_order *order)
+{
+    const size_t ld = (size_t)p->view.ld;
+    uint8_t *own = NULL, *sorted = NULL;
+    if (!p->view.materials) return FE_OK;
+    fe_status status = fe_allocate(ld, 1, "materials by colour", (void **)&own);
+    if (status == FE_OK) status = fe_allocate(ld, 1, "materials by colour", (void **)&sorted);
+    if (status == FE_OK) status = p->device->ops->memory.download(p->device, ld, p->view.material_of, own);
+    for (size_t i = 0; i < ld && status == FE_OK; i++) sorted[i] = own[elem[i]];
+    if (status == FE_OK)
+        status =
+            fe_device_upload(p->device, ld, 1, sorted, "materials by colour", (void **)&order->material_of);
+    free(own), free(sorted);
+    return status;
+}
+
 static fe_status build_order(coloring *k, const fe_problem *p, size_t tangent_bytes, int **elem, int **sorted,
                              element_color_order *order)
 {
@@ -173,6 +190,7 @@ static fe_status build_order(coloring *k, const fe_problem *p, size_t tangent_by
     FE_TRY(sort_elements(k, p, *elem, *sorted, order));
     FE_TRY(fe_device_upload(d, k->ld, sizeof **elem, *elem, "elements by colour", (void **)&order->elem));
     FE_TRY(fe_device_upload(d, n, sizeof **sorted, *sorted, "elements by colour", (void **)&order->conn));
+    FE_TRY(sort_materials(p, *elem, order));
     FE_TRY(fe_device_allocate(d, k->ld, sizeof *order->flags, "flags by colour", (void **)&order->flags));
     return fe_device_allocate(d, (size_t)FE_N_TANGENT * fe_points(p->kind) * k->ld, tangent_bytes,
                               "tangent by colour", (void **)&order->tangent);

@@ -115,7 +115,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
                         fe_number *y)
 {
     const element_color_order *order = (const element_color_order *)work;
-    const fe_view view = element_color_view(p, order);
+    const fe_view view = element_color_view(p, fe_is_residual(op), order);
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
         FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_color, view, order->elem, first, last,
@@ -128,7 +128,7 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
     const element_color_order *order = (const element_color_order *)work;
-    const fe_view view = element_color_view(p, order);
+    const fe_view view = element_color_view(p, 0, order);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];

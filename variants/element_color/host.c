@@ -21,7 +21,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
                         fe_number *y)
 {
     const element_color_order *order = work;
-    const fe_view m = element_color_view(p, order);
+    const fe_view m = element_color_view(p, fe_is_residual(op), order);
     const int threads = p->device->threads;
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
@@ -38,7 +38,7 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
     const element_color_order *order = work;
-    const fe_view m = element_color_view(p, order);
+    const fe_view m = element_color_view(p, 0, order);
     const int threads = p->device->threads;
     fe_number *d = blocks;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)

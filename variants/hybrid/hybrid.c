@@ -72,7 +72,7 @@ static fe_status choose(hybrid *h, fe_problem *p, const fe_number *displacement,
 {
     double best[N_USE] = {INFINITY, INFINITY, INFINITY};
     /* otherwise residual is refused whenever it is called */
-    const int has_law = fe_hardening_of(&p->view.material) == FE_LINEAR || fe_voce_has(FE_PRECISION, p->kind);
+    const int has_law = !p->has_voce || fe_voce_has(FE_PRECISION, p->kind);
     memset(all, FE_YIELDED | FE_SOFTENED, (size_t)p->view.ld);
     for (int use = 0; use < N_USE; use++) {
         if (use == RESIDUAL && !has_law) continue;

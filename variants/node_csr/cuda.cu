@@ -70,7 +70,7 @@ FE_BODY int4 list_entry(const int4 *list, int k, int n)
 }
 FE_BODY int list_flags(int op, const fe_view *m, int4 entry)
 {
-    if (op == FE_JACVEC_ELASTIC) return 0;
+    if (fe_is_elastic(op)) return 0;
     return fe_read_byte(fe_is_residual(op) ? m->committed.flags : m->trial.flags, entry.w >> 3);
 }
 
@@ -81,7 +81,7 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
 {
     const fe_element e = {at->entry.w >> 3, at->entry.w & 7, at->flags, at->flags};
     const int node[3] = {at->entry.x, at->entry.y, at->entry.z};
-    const bool numbers = fe_is_residual(op) || (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL);
+    const bool numbers = fe_is_residual(op) || (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL);
     const bool from = FE_PRECISION == FE_MIXED;
     fe_real x[8][3], u[8][3], number[FE_N_NUMBER], J[3][3], G[3][3], A[3][3], g[3], stress[6], force[3];
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
@@ -97,7 +97,7 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
     fe_gradient_at(FE_TET4, x, NULL, 0, 0, J);
     fe_gradient_at(FE_TET4, u, NULL, 0, 0, G);
     if (numbers)
-        fe_point_stress_of(FE_TET4, op, fe_weight(FE_TET4), &m->material, number, J, G, A, stress);
+        fe_point_stress_of(FE_TET4, op, fe_weight(FE_TET4), m, e.e, number, J, G, A, stress);
     else
         fe_point_stress(FE_TET4, op, fe_weight(FE_TET4), m, e, 0, J, G, A, stress);
     fe_corner_gradient(FE_TET4, A, 0, 0, g);
@@ -152,14 +152,11 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
     const fe_view *m = &p->view;
     const int last = m->n_node_interior;
     FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned, displacement);
-    if (op == FE_RESIDUAL)
-        FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_residual_lists, *m, *w, last, y);
-    else if (op == FE_JACVEC)
-        FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_jacvec_lists, *m, *w, last, y);
-    else if (op == FE_JACVEC_ELASTIC)
-        FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_jacvec_elastic_lists, *m, *w, last, y);
-    else {
-        FE_VOCE_tet4(FE_LAUNCH, p->device, last, BLOCK_SIZE, node_csr_residual_voce_lists, *m, *w, last, y);
+    switch (op) {
+#define LAUNCH(KIND, name, OP, operation)                                                                    \
+    case OP: FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_##operation##_lists, *m, *w, last, y); break;
+        FE_EACH_OPERATION(LAUNCH, FE_TET4, tet4)
+#undef LAUNCH
     }
     return FE_OK;
 }

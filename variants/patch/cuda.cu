@@ -41,7 +41,7 @@ FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_h
         FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
     fe_gradient_at(kind, x, NULL, 0, 0, J);
     fe_gradient_at(kind, u, NULL, 0, 0, G);
-    patch_point_stress(kind, op, fe_weight(kind), m, patch_fan_place(kind, p, slot, i), J, G, A, stress);
+    patch_point_stress(kind, op, fe_weight(kind), m, p->elem[PATCH_FAN * slot + i], patch_fan_place(kind, p, slot, i), J, G, A, stress);
     fe_point_force_start(P);
     fe_point_force(stress, A, P);
     fe_gradient_close(kind, P, 0, 0, NULL, y);
@@ -111,7 +111,7 @@ FE_BODY void patch_plane_forces(int op, const fe_view *m, const patch_here *p, i
             fe_point_stress(FE_HEX8, op, 1.0f, m, e, q + 4 * k, J, G, A, stress);
         } else {
             __pipeline_wait_prior(round == 0 && q < 2 ? 2 : 1); /* later copies may still be on their way */
-            patch_point_stress(FE_HEX8, op, 1.0f, m, at[q & 1], J, G, A, stress);
+            patch_point_stress(FE_HEX8, op, 1.0f, m, patch_material_of(op, p->elem[slot]), at[q & 1], J, G, A, stress);
             const int more = q < 2 ? slot : slot + PATCH_BLOCK_SIZE / 2, there = q < 2 || round + 1 < rounds;
             patch_fetch_point(FE_HEX8, op, m, there ? p->elem[more] : -1, (q + 2) % 4 + 4 * k, at[q & 1]);
         }
@@ -344,16 +344,14 @@ static void choose_kernels(int kind, patch_work *w)
 {
 #define CASE(KIND, name)                                                                                     \
     case KIND:                                                                                               \
-        w->kernel[FE_RESIDUAL] = patch_residual_##name;                                                      \
-        w->kernel[FE_JACVEC] = patch_jacvec_##name;                                                          \
-        w->kernel[FE_JACVEC_ELASTIC] = patch_jacvec_elastic_##name;                                          \
+        FE_EACH_OPERATION(TAKE, KIND, name)                                                                  \
         w->kernel[PATCH_DIAGONAL] = patch_diagonal_##name;                                                   \
-        FE_VOCE_##name(VOCE, name) break;
-#define VOCE(name) w->kernel[FE_RESIDUAL_VOCE] = patch_residual_voce_##name;
+        break;
+#define TAKE(KIND, name, OP, operation) w->kernel[OP] = patch_##operation##_##name;
     switch (kind) {
         FE_EACH_KIND(CASE)
     }
-#undef VOCE
+#undef TAKE
 #undef CASE
 }
 

@@ -147,7 +147,7 @@ FE_BODY void prefetch_slots(int kind, int op, const fe_view *m, const patch_plan
     const patch_form form = patch_form_of(kind);
     const int lines = plan->stride / LINE, to = (s + FE_LANES) * lines / form.slots;
     for (int i = s * lines / form.slots; i < to; i++) __builtin_prefetch(next + LINE * i, 0, 2);
-    if (op == FE_JACVEC_ELASTIC) return;
+    if (fe_is_elastic(op)) return;
     const uint8_t *flags = fe_is_residual(op) ? m->committed.flags : m->trial.flags;
     const int *elem = (const int *)(next + plan->elem) + s * form.together;
     const int bytes = fe_is_residual(op) ? sizeof(double) : sizeof(fe_tangent_number);

@@ -148,11 +148,26 @@ static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
 static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
               "threads look after all elements of a patch");
-enum { PATCH_ELASTIC = -2 }; /* in the place of an element that has none */
+/* In the place of an element that has none: this number, or for an operation on several materials this number
+ * minus the element's. */
+enum { PATCH_ELASTIC = -2 };
+FE_BODY int patch_without_numbers(int op, int e)
+{
+    return fe_is_several(op) ? PATCH_ELASTIC - e : PATCH_ELASTIC;
+}
+FE_BODY int patch_is_elastic(int op, int e)
+{
+    return fe_is_several(op) ? e <= PATCH_ELASTIC : e == PATCH_ELASTIC;
+}
+/* The element whose material a Hex8 has. */
+FE_BODY int patch_material_of(int op, int e)
+{
+    return fe_is_several(op) && e <= PATCH_ELASTIC ? PATCH_ELASTIC - e : e;
+}
 FE_BODY int patch_fetches(int kind, int op)
 {
     return (kind == FE_HEX8 || kind == FE_TET4) && ((fe_is_residual(op) && FE_PRECISION == FE_DOUBLE) ||
-                                                    (op == FE_JACVEC && FE_STORAGE != FE_STORAGE_FULL));
+                                                    (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL));
 }
 
 /* The entry of elem whose point data a thread fetches, or -1. Tet4: that of element number threadIdx + i
@@ -171,7 +186,7 @@ FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_he
         const int entry = patch_entry(kind, p, i);
         ahead[i] = entry < 0 ? -1 : p->elem[entry];
         if (ahead[i] >= 0 && !(flags[ahead[i]] & (fe_is_residual(op) ? FE_YIELDED : FE_SOFTENED)))
-            ahead[i] = PATCH_ELASTIC;
+            ahead[i] = patch_without_numbers(op, ahead[i]);
     }
 }
 
@@ -216,9 +231,9 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
         from += bytes * fe_point_index(kind, 0, q, e);
         FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
             patch_copy_once(to + c * row, from + (size_t)c * bytes * fe_point_stride(kind), bytes);
-    } else if (e == PATCH_ELASTIC) {
+    } else if (patch_is_elastic(op, e)) {
         FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++) {
-            const int one = op == FE_JACVEC && c == 0;
+            const int one = !fe_is_residual(op) && c == 0;
             if (bytes == sizeof(float))
                 *(float *)(to + c * row) = one;
             else
@@ -251,23 +266,25 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
 
 /* fe_point_stress of a point whose numbers are in shared memory, at `at`; those of an elastic one are there
  * too. */
-FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_view *m, const fe_scalar *at,
+FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_view *m, int e,
+                                const fe_scalar *at,
                                 fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
     const int row = patch_form_of(kind).row;
     fe_real strain[6], number[FE_N_NUMBER];
+    const fe_constants material = fe_material_at(fe_is_several(op), m, e);
     const fe_real inverse = fe_reciprocal(fe_cofactor(J, A));
     fe_symmetric_gradient(G, A, strain);
     if (fe_is_residual(op)) {
         fe_strain(inverse, strain);
         FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) number[c] = at[c * row];
-        fe_return_stress(fe_hardening_in(kind, op, &m->material), &m->material, weight, strain, number,
+        fe_return_stress(fe_hardening_in(kind, op, m, &material), &material, weight, strain, number,
                          stress);
     } else {
         const fe_tangent_number *tangent = (const fe_tangent_number *)at;
         const int apart = row * (int)(sizeof *at / sizeof *tangent);
         FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++) number[c] = tangent[c * apart];
-        fe_tangent_stress(&m->material, weight * inverse, number, strain, stress);
+        fe_tangent_stress(&material, weight * inverse, number, strain, stress);
     }
 }
 
