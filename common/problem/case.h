@@ -98,8 +98,8 @@ typedef struct fe_boundary {
 
 /* Evaluates supports and loads on a mesh. FE_BAD_INPUT: unknown group (lists the groups that exist),
  * expression that does not parse or is not finite at a node, load on a group of the wrong dimension, no
- * support at all, a connected part of the mesh that the supports let move as a rigid body; an element with no
- * material or two. */
+ * support at all, a connected part of the mesh, or a body on hinges, that the supports let move; an element
+ * with no material or two. */
 fe_status fe_boundary_apply(const fe_case *c, const fe_mesh *mesh, fe_boundary *b);
 void fe_boundary_close(fe_boundary *b);
 

@@ -21,10 +21,10 @@ typedef struct fe_mechanism {
     int n_node, example; /* its nodes, and one of them */
     fe_motion motion;
     fe_hinge hinge;
-    int n_body, n_loose;     /* bodies of the mesh, and those that could move alone */
-    int n_elem, elem, other; /* of the body that moves its elements and one of them; one of the other body */
-    int n_shared,
-        shared[FE_SAID_NODES]; /* nodes that alone join it to the rest or the other: the first ones */
+    int n_body, n_loose;       /* bodies of the mesh, and those that could move alone */
+    int n_elem, elem, other;   /* elements of the body that moves, one of them, and one of the other body */
+    int n_shared;              /* nodes that alone join it to the rest or to the other body, */
+    int shared[FE_SAID_NODES]; /* the first of them */
     int is_supported;          /* the body has supports of its own */
     int n_unknown;             /* bodies in a network of hinges that is too large to be examined; 0: none */
 } fe_mechanism;
