@@ -404,12 +404,13 @@ static void end_tells_what_was_asked_for(void **state)
     const char *axes[] = {"x", "y", "z"};
     double v[3];
     for (size_t i = 0; i < 3; i++) v[i] = result_probe(step, i);
-    snprintf(line, sizeof line, "  u of corner              %14.6e %14.6e %14.6e\n", v[0], v[1], v[2]);
+    snprintf(line, sizeof line, "  %-33s %14.6e %14.6e %14.6e\n", "u of corner", v[0], v[1], v[2]);
     assert_holds(text, line);
     for (size_t i = 0; i < 3; i++) v[i] = result_number(reaction, axes[i]);
-    snprintf(line, sizeof line, "  reaction of x0           %14.6e %14.6e %14.6e\n", v[0], v[1], v[2]);
+    snprintf(line, sizeof line, "  %-33s %14.6e %14.6e %14.6e\n", "reaction of x0", v[0], v[1], v[2]);
     assert_holds(text, line);
-    snprintf(line, sizeof line, "  largest von Mises stress %14.6e\n", result_number(step, "max_mises"));
+    snprintf(line, sizeof line, "  %-33s %14.6e\n", "largest von Mises stress",
+             result_number(step, "max_mises"));
     assert_holds(text, line);
     assert_holds(text, "after load step 3 of 3 (load 2.2), units mm, N, MPa:\n");
     assert_holds(text, "  all loads ");
