@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LINES = 20, NAME_WIDTH = 24 };
+enum { MOST_LINES = 20, NAME_WIDTH = 33 };
 
 /* A name from a file, which may hold anything. */
 static const char *shown(const char *name)
@@ -74,7 +74,7 @@ static void print_state(const fe_result *r, const fe_step_result *s)
     if (r->problem->units) printf(", units %s", shown(r->problem->units));
     printf(":\n  %-*s %14.6e\n", NAME_WIDTH, "largest displacement", s->max_abs_u);
     printf("  %-*s %14.6e\n", NAME_WIDTH, "largest von Mises stress", s->max_mises);
-    printf("  %-*s %14.6e\n", NAME_WIDTH, "largest plastic strain", s->max_peeq);
+    printf("  %-*s %14.6e\n", NAME_WIDTH, "largest equivalent plastic strain", s->max_peeq);
     if (r->boundary->n_probe || r->boundary->n_reaction)
         printf("  %-*s %14s %14s %14s\n", NAME_WIDTH, "", "x", "y", "z");
     print_probes(r, s);

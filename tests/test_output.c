@@ -8,6 +8,7 @@
 #include "tests/result.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -338,6 +339,32 @@ static void curve_goes_on(void **state)
     check_curve("new.csv", "c.r.json", 3);
 }
 
+/* Ends a run by a signal once it has shown a load step, and removes what a kill leaves. */
+static void end_after(const char *command, int signal_number, size_t step)
+{
+    int status;
+    unlink("out");
+    const pid_t child = child_start(command);
+    for (int i = 0; i < PATIENCE * 12000 && (access("out", R_OK) || child_steps_shown() < step); i++)
+        usleep(5000);
+    kill(child, signal_number);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    shell("rm -f long.*.tmp");
+}
+
+static void curve_survives_signals(void **state)
+{
+    (void)state;
+    child_write_long_problem("long.json", NULL);
+    end_after("solve long.json --threads 1 --result long.r.json --curve long.csv", SIGINT, 3);
+    check_curve("long.csv", "long.r.json", 0);
+    const size_t n = result_steps("long.r.json");
+    end_after("solve long.json --threads 1 --resume long.r.json --curve long.csv", SIGKILL, n + 3);
+    end_after("solve long.json --threads 1 --resume long.r.json --curve long.csv", SIGTERM, n + 6);
+    assert_true(result_steps("long.r.json") >= n + 6);
+    check_curve("long.csv", "long.r.json", 0);
+}
+
 static void curve_does_not_go_on_from_another(void **state)
 {
     (void)state;
@@ -404,12 +431,13 @@ static void end_tells_what_was_asked_for(void **state)
     const char *axes[] = {"x", "y", "z"};
     double v[3];
     for (size_t i = 0; i < 3; i++) v[i] = result_probe(step, i);
-    snprintf(line, sizeof line, "  u of corner              %14.6e %14.6e %14.6e\n", v[0], v[1], v[2]);
+    snprintf(line, sizeof line, "  %-33s %14.6e %14.6e %14.6e\n", "u of corner", v[0], v[1], v[2]);
     assert_holds(text, line);
     for (size_t i = 0; i < 3; i++) v[i] = result_number(reaction, axes[i]);
-    snprintf(line, sizeof line, "  reaction of x0           %14.6e %14.6e %14.6e\n", v[0], v[1], v[2]);
+    snprintf(line, sizeof line, "  %-33s %14.6e %14.6e %14.6e\n", "reaction of x0", v[0], v[1], v[2]);
     assert_holds(text, line);
-    snprintf(line, sizeof line, "  largest von Mises stress %14.6e\n", result_number(step, "max_mises"));
+    snprintf(line, sizeof line, "  %-33s %14.6e\n", "largest von Mises stress",
+             result_number(step, "max_mises"));
     assert_holds(text, line);
     assert_holds(text, "after load step 3 of 3 (load 2.2), units mm, N, MPa:\n");
     assert_holds(text, "  all loads ");
@@ -436,6 +464,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fields_keep_the_order_of_the_file),
         cmocka_unit_test(curve_has_the_numbers_of_the_result),
         cmocka_unit_test(curve_goes_on),
+        cmocka_unit_test(curve_survives_signals),
         cmocka_unit_test(curve_does_not_go_on_from_another),
         cmocka_unit_test(curve_replaces_nothing_else),
         cmocka_unit_test(curve_on_a_full_disk),

@@ -89,8 +89,8 @@ fe_status fe_solver_interrupted(const fe_solver *s);
 
 /* r = f_ext - f_int(displacement) over free components; internal holds f_int. */
 fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
-/* forces = f_int - f_ext of the accepted state on constrained components, 0 elsewhere. Uses trial and step.
- */
+/* forces = f_int - f_ext of the accepted state at constrained components, 0 elsewhere; in trial and step it
+ * leaves numbers of its own. */
 fe_status fe_solver_support_forces(fe_solver *s, double *forces);
 /* y = K(trial) direction with constrained rows zero: fe_operator's apply with a fe_solver context. */
 fe_status fe_solver_apply(void *context, double *direction, double *y);
