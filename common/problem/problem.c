@@ -137,14 +137,14 @@ void fe_problem_accept(fe_problem *p)
     p->view.elastic = 0; /* trial is an older state now */
 }
 
-fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
-                     double *totals, double *out)
+fe_status fe_summary(const fe_problem *p, const double *displacement, const double *before,
+                     const uint8_t *counted, double *partial, double *totals, double *out)
 {
 #if FE_HAVE_CUDA
     if (p->device->ops == &fe_backend_cuda)
-        return fe_summary_cuda(p, displacement, counted, partial, totals, out);
+        return fe_summary_cuda(p, displacement, before, counted, partial, totals, out);
 #endif
-    return fe_summary_host(p, displacement, counted, partial, totals, out);
+    return fe_summary_host(p, displacement, before, counted, partial, totals, out);
 }
 
 fe_status fe_problem_reset(fe_problem *p)

@@ -73,8 +73,8 @@ void fe_problem_accept(fe_problem *p);
 /* Both states become those of the undeformed material. */
 fe_status fe_problem_reset(fe_problem *p);
 /* fe_summary_host or _cuda by the problem's device. */
-fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
-                     double *totals, double *out);
+fe_status fe_summary(const fe_problem *p, const double *displacement, const double *before,
+                     const uint8_t *counted, double *partial, double *totals, double *out);
 
 #ifdef __cplusplus
 }
