@@ -11,6 +11,8 @@ enum {
     FE_SUM_PLASTIC_WORK, /* of this step: yield stress × (alpha - alpha committed) */
     FE_SUM_PEEQ,
     FE_SUM_PLASTIC_POINTS,
+    FE_SUM_FLOW,       /* of this increment: alpha - alpha committed, */
+    FE_SUM_FLOW_ERROR, /* and the estimated error of its plastic strain (fe_flow_error) */
     FE_N_SUM
 };
 enum { FE_MAX_PEEQ, FE_MAX_MISES, FE_MAX_GRADIENT, FE_N_MAX };
@@ -42,20 +44,23 @@ extern "C" {
  * (fe_problem_open_floats), that is written, too. */
 fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 
-/* Sums and extremes over elements with counted[e] set, from the displacement and the trial state, in a fixed
- * order: totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] and points [FE_N_OUT_POINT][point][ld] where not
- * NULL. partial: scratch of fe_summary_scratch(n_elem) doubles. All in backend memory. */
+/* Sums and extremes over elements with counted[e] set, from the displacement, that at which the increment
+ * began, and the trial state, in a fixed order: totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] and points
+ * [FE_N_OUT_POINT][point][ld] where not NULL. partial: scratch of fe_summary_scratch(n_elem) doubles. All in
+ * backend memory. */
 size_t fe_summary_scratch(int n_elem);
-fe_status fe_summary_host(const fe_problem *p, const double *displacement, const uint8_t *counted,
-                          double *partial, double *totals, double *out, double *points);
+fe_status fe_summary_host(const fe_problem *p, const double *displacement, const double *before,
+                          const uint8_t *counted, double *partial, double *totals, double *out,
+                          double *points);
 /* Stress [n_owned][6] at owned nodes, from such points: sum of N_a V stress over sum of N_a V, over all
  * points of all elements at the node, whose shape function in an element is N_a and V the volume of a point.
  * It is bounded by the points' own stresses. */
 fe_status fe_node_stress_host(const fe_problem *p, const double *points, double *stress);
 /* On the device; only in a build with CUDA. */
 fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
-fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
-                          double *partial, double *totals, double *out, double *points);
+fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const double *before,
+                          const uint8_t *counted, double *partial, double *totals, double *out,
+                          double *points);
 fe_status fe_node_stress_cuda(const fe_problem *p, const double *points, double *stress);
 
 #ifdef __cplusplus

@@ -18,14 +18,14 @@ FE_BODY void material_body(int kind, int op, fe_linearization mode, const fe_vie
                                                      &material, element, true, x, f);
 }
 
-#define MATERIAL(KIND, name, OP, material)                                                            \
+#define MATERIAL(KIND, name, OP, material)                                                                   \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         material##_##name(fe_view m, int elastic, const double *displacement)                                \
     {                                                                                                        \
         const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
         if (e < m.n_elem)                                                                                    \
-            material_body(KIND, OP, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, \
-                          &m, e, displacement);                                                              \
+            material_body(KIND, OP, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, &m, e, \
+                          displacement);                                                                     \
     }
 #define KERNEL(KIND, name)                                                                                   \
     MATERIAL(KIND, name, FE_RESIDUAL, material)                                                              \
@@ -78,18 +78,19 @@ FE_BODY void reduce(const double value[WIDTH], double *out)
     if (threadIdx.x < WIDTH) out[threadIdx.x] = shared[threadIdx.x][0];
 }
 
-FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displacement,
+FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displacement, const double *before,
                           const uint8_t *counted, double *partial, double *out, double *points)
 {
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
         fe_index node[8];
-        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_real x[8][3], f[8][3], b[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
         fe_element_read(kind, node, displacement, f);
-        fe_element_summary(kind, m, element, x, f, sum, largest, fields, points);
+        fe_element_read(kind, node, before, b);
+        fe_element_summary(kind, m, element, x, f, b, sum, largest, fields, points);
         if (out)
             for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e] = fields[c];
         if (counted[e]) {
@@ -102,11 +103,11 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
 
 #define KERNEL(KIND, name)                                                                                   \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        summary_##name(fe_view m, const double *displacement, const uint8_t *counted, double *partial,       \
-                       double *out, double *points)                                                          \
+        summary_##name(fe_view m, const double *displacement, const double *before, const uint8_t *counted,  \
+                       double *partial, double *out, double *points)                                         \
     {                                                                                                        \
-        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, counted, partial, out,    \
-                     points);                                                                                \
+        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, before, counted, partial, \
+                     out, points);                                                                           \
     }                                                                                                        \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         node_stress_##name(fe_view m, const double *points, double *stress)                                  \
@@ -128,11 +129,12 @@ __global__ void __launch_bounds__(BLOCK_SIZE) summary_total(int n, const double 
     reduce(total, totals);
 }
 
-extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
-                                     double *partial, double *totals, double *out, double *points)
+extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const double *before,
+                                     const uint8_t *counted, double *partial, double *totals, double *out,
+                                     double *points)
 {
     const int n = p->view.n_elem;
-    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, counted, partial, out, points);
+    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, before, counted, partial, out, points);
     FE_LAUNCH(p->device, BLOCK_SIZE, BLOCK_SIZE, summary_total, (int)fe_grid(n, BLOCK_SIZE), partial, totals);
     return FE_OK;
 }

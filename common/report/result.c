@@ -64,6 +64,11 @@ static void close_step(fe_step_result *s)
     free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->taken);
 }
 
+double fe_increment_error(const fe_step_result *step)
+{
+    return step->flow > 0.0 ? step->flow_error / step->flow : 0.0;
+}
+
 void fe_result_drop_step(fe_result *r) { close_step(&r->step[--r->n_step]); }
 
 void fe_result_fail_step(fe_result *r)
@@ -202,6 +207,7 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     put(w, o, "max_abs_u", number(s->max_abs_u));
     put(w, o, "norm_u", number(s->norm_u));
     put(w, o, "max_gradient", number(s->max_gradient));
+    put(w, o, "increment_error", number(fe_increment_error(s)));
     put(w, o, "small_strain", json_boolean(s->max_gradient <= fe_largest_gradient));
     put(w, o, "newton", newton_of(w, s));
     put(w, o, "seconds", seconds);

@@ -31,6 +31,9 @@ typedef struct fe_newton_record {
  * 5 % of a strain of 0.1. Beyond it a step is said to have left their range. */
 static const double fe_largest_gradient = 0.1;
 
+/* An increment whose estimated error is a larger share of the plastic strain that it adds is said. */
+static const double fe_largest_increment_error = 0.05;
+
 typedef struct fe_step_result {
     int step;                 /* 1-based */
     double *factor;           /* [n_path] */
@@ -39,6 +42,8 @@ typedef struct fe_step_result {
     double total_reaction[3]; /* of all supports, each component once: groups may share nodes */
     double max_peeq, max_mises, elastic_energy, plastic_work, int_peeq, max_abs_u, norm_u;
     double max_gradient; /* largest |grad u| of a point */
+    double flow,
+        flow_error; /* integrals: equivalent plastic strain that the step added, and its estimated error */
     int64_t plastic_gp;
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
@@ -79,6 +84,9 @@ typedef struct fe_result {
     fe_step_result *step;   /* [n_step] accepted steps behind them, */
     fe_step_result *failed; /* and the one behind them that was given up, NULL where none was */
 } fe_result;
+
+/* Estimated error of a step's plastic strain, as a share of what the step added to it. */
+double fe_increment_error(const fe_step_result *step);
 
 /* Appends a zeroed step with its arrays allocated (factor, probe, reaction); NULL when there is not enough
  * memory. */

@@ -124,7 +124,7 @@ static void keep_numbers(const fe_solver *s, fe_checkpoint *c)
     h->n_step = s->load_step;
     h->precondition_asked = s->options->precondition, h->precondition = s->precondition;
     h->scale = s->scale, h->largest_load = s->largest_load, h->compliance = s->compliance;
-    h->plastic_work = s->plastic_work, h->said_gradient = s->said_gradient;
+    h->plastic_work = s->plastic_work, h->said_gradient = s->said_gradient, h->said_error = s->said_error;
 }
 
 fe_status fe_solver_keep(fe_solver *s, fe_checkpoint *c)
@@ -176,7 +176,7 @@ static fe_status restore_numbers(fe_solver *s, const fe_checkpoint *c)
     const char *better = "";
     memcpy(s->factor, c->factor, bytes), memcpy(s->change, c->change, bytes);
     s->scale = h->scale, s->largest_load = h->largest_load, s->compliance = h->compliance;
-    s->plastic_work = h->plastic_work, s->said_gradient = h->said_gradient;
+    s->plastic_work = h->plastic_work, s->said_gradient = h->said_gradient, s->said_error = h->said_error;
     /* what had taken over stays, unless something else is asked for now */
     if (h->precondition_asked == s->options->precondition)
         while (better && s->precondition < h->precondition)

@@ -45,7 +45,8 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     enum { WIDTH = FE_N_SUM + FE_N_MAX };
     fe_device *d = s->device;
     double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields, s->points));
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->accepted, s->counted, s->partial, s->scalar, s->fields,
+                      s->points));
     FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
     FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
     FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
@@ -55,6 +56,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     record->max_gradient = totals[FE_N_SUM + FE_MAX_GRADIENT];
     record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
     record->plastic_work = s->plastic_work + totals[FE_SUM_PLASTIC_WORK];
+    record->flow += totals[FE_SUM_FLOW], record->flow_error += totals[FE_SUM_FLOW_ERROR];
     record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
     FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
     record->norm_u = sqrt(square);
@@ -149,7 +151,8 @@ static fe_status advance(fe_solver *s, const double *to, double *from, double *t
         for (int i = 0; i < n_path; i++)
             target[i] = next == WHOLE ? to[i] : from[i] + (to[i] - from[i]) * next / WHOLE;
         const fe_status status = fe_newton_step(s, target, record, ending);
-        const int again = *ending == FE_ENDING_LIMIT_LOAD || *ending == FE_ENDING_NOT_CONVERGED;
+        const int again = *ending == FE_ENDING_LIMIT_LOAD || *ending == FE_ENDING_NOT_CONVERGED ||
+                          (*ending == FE_ENDING_OUT_OF_REACH && p.limited);
         if (status != FE_OK && !(s->options->substep && again)) return status;
         if (*ending == FE_ENDING_LIMIT_LOAD) {
             const double found = (p.done + record->carriable * (next - p.done)) / WHOLE;
@@ -176,6 +179,18 @@ static void warn_of_strains(fe_solver *s, const fe_step_result *record)
             record->step, record->max_gradient, fe_largest_gradient);
 }
 
+/* Said of the first step whose plastic strain is far off, and where that has doubled since. */
+static void warn_of_turns(fe_solver *s, const fe_step_result *record)
+{
+    const double error = fe_increment_error(record);
+    if (s->comm->rank || error <= fmax(fe_largest_increment_error, 2.0 * s->said_error)) return;
+    s->said_error = error;
+    fprintf(stderr,
+            "solve: load step %d: the plastic flow turns within the increment, which is off by about %.2g of "
+            "the plastic strain that it adds: more load factors lead there more exactly\n",
+            record->step, error);
+}
+
 fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending)
 {
     double *factors = NULL;
@@ -186,6 +201,7 @@ fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *re
     if (status == FE_OK) status = summarize(s, record);
     if (status == FE_OK) status = read_probes(s, record);
     if (status == FE_OK) warn_of_strains(s, record);
+    if (status == FE_OK) warn_of_turns(s, record);
     s->plastic_work = record->plastic_work;
     return status;
 }

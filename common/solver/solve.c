@@ -106,7 +106,8 @@ static fe_status start_over(fe_solver *s, fe_run *r)
     FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->accepted));
     FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->increment));
     memset(s->factor, 0, bytes), memset(s->change, 0, bytes);
-    s->scale = s->reach = s->largest_load = s->plastic_work = s->compliance = s->said_gradient = 0.0;
+    s->scale = s->reach = s->largest_load = s->plastic_work = s->compliance = s->said_gradient =
+        s->said_error = 0.0;
     while (s->comm->rank == 0 && r->result->n_step) fe_result_drop_step(r->result);
     if (s->comm->rank == 0) r->n_shown = 0;
     return FE_OK;

@@ -69,7 +69,8 @@ typedef struct fe_solver {
 
     int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
     double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
-    double said_gradient;     /* the displacement gradient that was warned of last */
+    double said_gradient;     /* the displacement gradient that was warned of last, */
+    double said_error;        /* and the error of an increment */
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
     double setup_seconds[FE_N_SETUP];
