@@ -4,6 +4,7 @@
 #include "bench/options.h"
 #include "bench/whole.h"
 #include "common/backend/device.h"
+#include "common/ranks/launch.h"
 #include "common/report/machine.h"
 #include "common/report/version.h"
 #include "common/solver/elastic_rows.h"
@@ -455,17 +456,20 @@ int main(int argc, char **argv)
     arguments a = {.choice = {.element = FE_HEX8, .load = WHOLE_LINEAR}, .repetitions = 7};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
+    if (status == FE_OK && !a.done && !fe_launch_joins()) status = fe_mpi_refuse(0, 1);
     if (status == FE_OK && !a.done) {
         int rank = 0, size = 1;
         if (PetscInitializeNoArguments()) return 1;
         MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
         MPI_Comm_size(PETSC_COMM_WORLD, &size);
-        status = run(&a);
+        if (size == 1) status = fe_mpi_refuse(0, 1);
+        if (status == FE_OK) status = run(&a);
         const int alike = status == FE_OK || status == FE_BAD_INPUT; /* on all processes */
-        const int code = fe_exit_code(status, rank == 0 || !alike ? "peers" : NULL);
+        const int speaks = (rank == 0 || !alike) && fe_mpi_meet(status);
+        const int code = fe_exit_code(status, speaks ? "peers" : NULL);
         if (!alike && size > 1) MPI_Abort(PETSC_COMM_WORLD, code); /* others may wait */
         PetscFinalize();
         return code;
     }
-    return fe_exit_code(status, "peers");
+    return option_exit("peers", status);
 }

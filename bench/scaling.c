@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     fe_mpi mpi = {0};
     fe_program_begin();
     fe_status status = scaling_parse(argc, argv, &a);
-    const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
+    const fe_status opened = a.done ? FE_OK : fe_mpi_open(status == FE_OK ? a.ranks : 1, &mpi);
     if (status == FE_OK) status = opened;
     if (status == FE_OK && !a.done) status = run(&a, &mpi);
     const int code = option_exit("scaling", status);

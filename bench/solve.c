@@ -3,6 +3,7 @@
 #include "bench/options.h"
 #include "bench/output.h"
 #include "common/backend/device.h"
+#include "common/base/cores.h"
 #include "common/ranks/ranks.h"
 #include "common/report/version.h"
 #include "common/variant.h"
@@ -21,9 +22,10 @@ static const char help[] =
     "  --backend host|cuda       where it runs (host)\n"
     "  --ranks N                 partitions (1): threads of this process, with one GPU each on cuda; under\n"
     "                            mpirun or srun the processes that they start\n"
-    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks, fewer for "
-    "small\n"
-    "                            meshes)\n"
+    "  --threads N               OpenMP threads of each rank (cores / ranks, at most OMP_NUM_THREADS; where "
+    "that "
+    "is\n"
+    "                            not set, fewer for small meshes)\n"
     "  --transport KIND          between GPUs: auto (default): peer where NVLink joins all, else nccl; nccl; "
     "peer\n"
     "                            (they write into each other's memory; --ranks only)\n"
@@ -343,7 +345,7 @@ static fe_status keep_state(void *context, fe_checkpoint *state)
 static int threads_for(const fe_options *o, const fe_mesh *mesh)
 {
     enum { LEAST_ELEMENTS = 1000 };
-    if (o->threads || fe_host_threads()) return o->threads;
+    if (o->threads || fe_threads_asked()) return o->threads;
     const fe_ranks ranks = {.backend = &fe_backend_host, .n_rank = o->ranks, .mpi = o->mpi};
     const int most = fe_ranks_threads(&ranks), useful = mesh->n_elem / o->ranks / LEAST_ELEMENTS;
     return useful < 1 ? 1 : useful < most ? useful : most;
@@ -438,7 +440,7 @@ int main(int argc, char **argv)
     fe_mpi mpi = {0};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
-    const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
+    const fe_status opened = a.done ? FE_OK : fe_mpi_open(status == FE_OK ? a.ranks : 1, &mpi);
     if (status == FE_OK) status = opened;
     if (status == FE_OK && !a.done) status = set_ranks(&a, &mpi);
     if (status == FE_OK && !a.done) status = run(&a);

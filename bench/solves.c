@@ -49,7 +49,7 @@ enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
 typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *give_up;
-    int basis, precondition, ranks, threads, transport, repetitions, done;
+    int basis, precondition, ranks, asked, threads, transport, repetitions, done; /* asked: --ranks or 0 */
     double most_error;
     int n_variant, *variant;
 } arguments;
@@ -421,7 +421,10 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_ROWS: a->rows = text; return FE_OK;
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
-    case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
+    case OPT_RANKS:
+        FE_TRY(option_whole(flag, text, 1, 4096, &a->asked));
+        a->ranks = a->asked;
+        return FE_OK;
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_ERROR: return option_share(flag, text, &a->most_error);
@@ -465,6 +468,7 @@ int main(int argc, char **argv)
                    .most_error = 1e-6};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
+    if (status == FE_OK && !a.done) status = fe_mpi_refuse(a.asked, 0);
     if (status == FE_OK && !a.done) status = run(&a);
     const int code = option_exit("solves", status);
     free(a.variant);

@@ -415,7 +415,7 @@ static void rank_without_memory_is_named(void **state)
 static void build_without_mpi_refuses(void **state)
 {
     (void)state;
-    child_must(2, "env PMI_RANK=0 solve p.json --threads 1");
+    child_must(2, "env PMI_RANK=0 PMI_SIZE=2 solve p.json --threads 1");
     child_assert_said("without MPI", "solve", PARTS("but this build has no MPI"));
 }
 #endif
