@@ -9,7 +9,6 @@
 #include "common/report/version.h"
 #include "common/solver/elastic_rows.h"
 
-#include <errno.h>
 #include <petscksp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -380,12 +379,10 @@ static fe_status run(const arguments *a)
     MPI_Comm_rank(PETSC_COMM_WORLD, &b.rank);
     MPI_Comm_size(PETSC_COMM_WORLD, &b.size);
     int refused = 0;
-    if (a->rows && b.rank == 0) {
-        b.file = fopen(a->rows, "w");
-        refused = b.file ? 0 : errno;
-    }
+    if (a->rows && b.rank == 0) refused = fe_rows_open(a->rows, &b.file);
     MPI_Bcast(&refused, 1, MPI_INT, 0, PETSC_COMM_WORLD);
-    if (refused) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(refused));
+    if (refused)
+        return b.rank ? fe_fail((fe_status)refused, "%s: cannot be written", a->rows) : (fe_status)refused;
     if (b.file) whole_row_write_header(b.file);
     const fe_status status = run_problem(&b);
     const int unwritten = b.file && (ferror(b.file) | fclose(b.file));

@@ -358,6 +358,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     int done;
     writer w = {out, result};
     FE_TRY(output_spares_inputs(out, path));
+    if (first) FE_TRY(output_lock(out));
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);

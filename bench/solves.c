@@ -9,7 +9,6 @@
 #include "common/report/machine.h"
 #include "common/report/version.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,15 +365,9 @@ static fe_status run(const arguments *a)
     FE_TRY(fe_machine_find(0, &machine));
     FE_ALLOCATE(b, 1, "solves");
     b->arguments = a;
-    if (a->rows) {
-        b->rows = fopen(a->rows, "w");
-        if (!b->rows) {
-            free(b);
-            return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
-        }
-        whole_row_write_header(b->rows);
-    }
-    const fe_status status = run_variants(b, &machine);
+    fe_status status = a->rows ? fe_rows_open(a->rows, &b->rows) : FE_OK;
+    if (b->rows) whole_row_write_header(b->rows);
+    if (status == FE_OK) status = run_variants(b, &machine);
     const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
     close_bench(b);
     free(b);
