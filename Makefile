@@ -117,7 +117,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -145,6 +145,7 @@ help:
 	@echo 'make faults     solve and meshgen with each allocation, write, flush, rename and read failing once; KILLS=200 runs'
 	@echo '                that are killed and resumed'
 	@echo 'make faults-device  on a GPU: no device memory at each allocation, a lost device, NaN, NCCL that fails between two ranks, without and with peer memory'
+	@echo 'make test-slurm  a Slurm of two nodes on this machine, where Debian has it: srun, time limits, arrays, the job script'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install missing libraries (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
@@ -291,6 +292,10 @@ test:
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
 	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh $(TESTS))
+
+# Minutes, most of them to await a time limit: not among the tests.
+test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen
+	@FE_BUILD=$(BUILD) sh tests/run.sh tests/slurm.sh
 
 # Under a sanitizer the two longest programs run in one piece for each strategy. test_new_variant is left out: it makes
 # a build without one.

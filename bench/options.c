@@ -101,9 +101,8 @@ fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks)
     const fe_ranks process = {.n_rank = 1, .mpi = *mpi};
     omp_set_num_threads(fe_ranks_threads(&process)); /* of what comes before the ranks: the mesh */
     if (mpi->rank == 0 && fe_threads_asked() > fe_cores())
-        fe_note(
-            "OMP_NUM_THREADS=%s: this process may use %d cores and takes no more threads; --threads N does",
-            getenv("OMP_NUM_THREADS"), fe_cores());
+        fe_note("OMP_NUM_THREADS=%s: bounded by the cores that this process may use, %d; --threads N is not",
+                getenv("OMP_NUM_THREADS"), fe_cores());
     return FE_OK;
 }
 
