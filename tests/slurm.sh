@@ -106,8 +106,8 @@ has() { # RESULT KEY VALUE
     grep -q "^ *\"$2\": \"\{0,1\}$3\"\{0,1\},\{0,1\}\$" "$1" || { echo "$1: not $2 $3:"; grep "\"$2\"" "$1"; return 1; }
 }
 steps() { grep -cs '^   "step": ' "$1"; }
-await() { # COMMAND...: until it is true, for 90 seconds
-    for i in $(seq 900); do
+await() { # COMMAND...: until it is true, for two minutes or more
+    for i in $(seq 1200); do
         ! "$@" || return 0
         sleep 0.1
     done
@@ -186,6 +186,7 @@ check 'a run goes on with another number of ranks' resumed
 # A signal to the steps of a job is what --signal sends before its limit. Slurm lets a job that was requeued wait.
 job_state() { scontrol show job "$job" | sed -n 's/.*JobState=\([A-Z]*\).*/\1/p'; }
 is_state() { [ "$(job_state)" = "$1" ]; }
+begins() { scontrol update JobId="$job" StartTime=now 2>/dev/null; ! is_state PENDING; }
 is_waiting() { scontrol show job "$job" | grep -q 'Restarts=1' && is_state PENDING; }
 job_resumes() {
     job=$(SOLVE=solve RESULT=j.json sbatch --parsable -n 2 "$here/packaging/slurm/solve.sbatch" long.json --threads 1) || return 1
@@ -193,7 +194,7 @@ job_resumes() {
     scancel --signal=TERM "$job"
     await is_waiting || { cat ./*.log; return 1; }
     has j.json status interrupted || return 1
-    await scontrol update JobId="$job" StartTime=now
+    await begins || return 1
     await is_state COMPLETED || { cat ./*.log; return 1; }
     cat ./*.log
     has j.json status converged && [ "$(steps j.json)" -eq 400 ] && grep -q '^goes on after load step' ./*-"$job".log
