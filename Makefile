@@ -117,7 +117,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -145,6 +145,7 @@ help:
 	@echo 'make faults     solve and meshgen with each allocation, write, flush, rename and read failing once; KILLS=200 runs'
 	@echo '                that are killed and resumed'
 	@echo 'make faults-device  on a GPU: no device memory at each allocation, a lost device, NaN, NCCL that fails between two ranks, without and with peer memory'
+	@echo 'make test-slurm  a Slurm of two nodes on this machine, where Debian has it: srun, time limits, arrays, the job script'
 	@echo 'make format     clang-format on all sources'
 	@echo 'make deps       only install missing libraries (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
@@ -233,7 +234,7 @@ $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
-	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
@@ -289,10 +290,14 @@ deps:
 test:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory info
-	@$(MAKE) --no-print-directory -j"$$(nproc)" tests
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
 	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh $(TESTS))
+
+# Minutes, most of them to await a time limit: not among the tests.
+test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen
+	@FE_BUILD=$(BUILD) sh tests/run.sh tests/slurm.sh
 
 # Under a sanitizer the two longest programs run in one piece for each strategy. test_new_variant is left out: it makes
 # a build without one.
@@ -335,7 +340,7 @@ sanitize-threads:
 fuzz: folder := $(BUILD)/fuzz
 fuzz:
 	@command -v $(CLANG) >/dev/null || { echo 'fuzz: libFuzzer comes with clang, which was not found' >&2; exit 2; }
-	@$(MAKE) --no-print-directory -j"$$(nproc)" BUILD=$(folder) CC=$(CLANG) CXX=$(CLANG)++ CUDA=no OPT=-O1 \
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD=$(folder) CC=$(CLANG) CXX=$(CLANG)++ CUDA=no OPT=-O1 \
 	    SANITIZE=address,undefined CFLAGS=-fsanitize=fuzzer-no-link CXXFLAGS=-fsanitize=fuzzer-no-link \
 	    $(addprefix $(folder)/fuzz-,$(FUZZERS))
 	@for target in $(FUZZERS); do mkdir -p $(folder)/corpus/$$target; echo "fuzz: $$target"; \
@@ -347,24 +352,24 @@ fuzz:
 # Every allocation, write, flush, rename and read of a small solve and of meshgen fails once, then again every
 # allocation under the address sanitizer; runs are killed and resumed.
 KILLS ?= 200
-all_faults = n=$$(nproc); seq $$n | xargs -P $$n -I{} env FE_FAULT_STRIDE=$$n FE_FAULT_FIRST={} $(1)
+all_faults = n=$$(sh packaging/cores.sh); seq $$n | xargs -P $$n -I{} env FE_FAULT_STRIDE=$$n FE_FAULT_FIRST={} $(1)
 faults: tests
 	@$(call all_faults,$(BUILD)/tests/test_faults)
-	@$(MAKE) --no-print-directory -j"$$(nproc)" BUILD=$(BUILD)/sanitize $(SANITIZED) tests
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD=$(BUILD)/sanitize $(SANITIZED) tests
 	@$(call all_faults,$(BUILD)/sanitize/tests/test_faults 'memory_of_*')
 	@FE_KILLS=$(KILLS) $(BUILD)/tests/test_resume 'killed_*'
 
 # The budget of time begins here.
 bench:
 	@start=$$(date +%s); $(MAKE) --no-print-directory deps; \
-	$(MAKE) --no-print-directory -j"$$(nproc)" programs && \
+	$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs && \
 	    BENCH_START=$$start BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:
-	@$(MAKE) --no-print-directory -j"$$(nproc)" $(BUILD)/kernels
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \
-	    $(MAKE) --no-print-directory -j"$$(nproc)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
+	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
 	@BUILD='$(BUILD)' sh bench/storage.sh
 

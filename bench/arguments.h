@@ -44,7 +44,7 @@ inline const char help[] =
     "  --fe_pattern=PATTERN   which: clustered: in one slab; scattered: at random places; zones: a few "
     "connected\n"
     "                         zones, as in a part under load (clustered)\n"
-    "  --fe_threads=N         OpenMP threads of the host backend (OMP_NUM_THREADS, else all cores)\n"
+    "  --fe_threads=N         OpenMP threads of the host backend (all cores, at most OMP_NUM_THREADS)\n"
     "  --fe_energy=SECONDS    before any time is taken runs each operation for so long and reads the energy "
     "that\n"
     "                         the card (NVML) or the processors (RAPL) took; at most 60 (0: not measured)\n"

@@ -13,10 +13,7 @@ namespace
 
 using namespace bench;
 
-int threads_of(const arguments &a)
-{
-    return a.threads > 0 ? a.threads : fe_host_threads() ? fe_host_threads() : fe_host_cores();
-}
+int threads_of(const arguments &a) { return a.threads > 0 ? a.threads : fe_host_threads(); }
 
 fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
                     int hardening, int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)

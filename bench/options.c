@@ -1,9 +1,11 @@
 /* Values of command lines, and the end of a program of several ranks. */
 #include "bench/options.h"
+#include "common/base/cores.h"
 #include "common/ranks/ranks.h"
 #include "common/variant.h"
 
 #include <errno.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +98,11 @@ fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks)
     if (mpi->size && asked && asked != mpi->size)
         return fe_fail(FE_BAD_INPUT, "--ranks %d: %d processes were started, and each is a rank", asked,
                        mpi->size);
+    const fe_ranks process = {.n_rank = 1, .mpi = *mpi};
+    omp_set_num_threads(fe_ranks_threads(&process)); /* of what comes before the ranks: the mesh */
+    if (mpi->rank == 0 && fe_threads_asked() > fe_cores())
+        fe_note("OMP_NUM_THREADS=%s: bounded by the cores that this process may use, %d; --threads N is not",
+                getenv("OMP_NUM_THREADS"), fe_cores());
     return FE_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Result, fields and state of a run; see output.h. */
 #include "bench/output.h"
 #include "common/base/file.h"
+#include "common/base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,31 @@ static fe_status spare_outputs(const output *o)
     return fe_series_spares(o->fields, o->problem->name, o->problem->n_step, o->curve);
 }
 
+/* The place of a file that may not be there yet: its folder, symbolic links followed, and its name. */
+static void add_place(fe_hash *h, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    char *real = realpath(folder ? folder : ".", NULL);
+    if (real) fe_hash_add(h, strlen(real) + 1, real);
+    fe_hash_add(h, strlen(name) + 1, name);
+    free(folder), free(real);
+}
+
+/* Whose the series is: the result's; where there is none, that of the problem on this mesh. */
+static uint64_t run_of(const output *o, const char *mesh)
+{
+    fe_hash run = {0};
+    if (o->result)
+        add_place(&run, o->result);
+    else
+        add_place(&run, o->problem->file), add_place(&run, mesh);
+    return fe_hash_value(&run);
+}
+
 fe_status output_spares_inputs(output *o, const char *mesh)
 {
+    o->run = run_of(o, mesh);
     if (o->result && asprintf(&o->state, "%s.state", o->result) < 0) {
         o->state = NULL;
         return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", o->result);
@@ -43,6 +67,8 @@ fe_status output_spares_inputs(output *o, const char *mesh)
     FE_TRY(spare(o, mesh));
     return spare_outputs(o);
 }
+
+fe_status output_lock(output *o) { return o->result ? fe_lock_open(&o->lock, o->result) : FE_OK; }
 
 fe_status output_identify(output *o, int order, int tet_points, int *done)
 {
@@ -60,12 +86,28 @@ fe_status output_identify(output *o, int order, int tet_points, int *done)
     return fe_checkpoint_belongs(&o->from, o->state, &o->identity, o->problem, o->mesh);
 }
 
+/* Runs of one folder, at the same time or one after the other, do not replace each other's series. */
+static fe_status open_series(output *o)
+{
+    FE_TRY(fe_series_open(&o->series, o->fields, o->problem->name));
+    FE_TRY(fe_lock_open(&o->series_lock, o->series.list.name));
+    o->series.run = o->run;
+    return o->resumes ? FE_OK : fe_series_belongs(&o->series, o->run); /* the result may have moved */
+}
+
+/* Rows of earlier steps stay where the run goes on. */
+static fe_status open_curve(output *o, const fe_result *r)
+{
+    FE_TRY(fe_lock_open(&o->curve_lock, o->curve));
+    FE_TRY(fe_curve_open(&o->rows, o->curve));
+    return o->from.head.n_step ? fe_curve_resume(&o->rows, r, (int)o->from.head.n_step) : FE_OK;
+}
+
 fe_status output_open(output *o, const fe_result *r)
 {
     o->first_field = o->from.head.n_step ? (int)o->from.head.first_field : -1;
-    if (o->curve) FE_TRY(fe_curve_open(&o->rows, o->curve));
-    if (o->curve && o->from.head.n_step) FE_TRY(fe_curve_resume(&o->rows, r, (int)o->from.head.n_step));
-    if (o->fields) FE_TRY(fe_series_open(&o->series, o->fields, o->problem->name));
+    if (o->curve) FE_TRY(open_curve(o, r));
+    if (o->fields) FE_TRY(open_series(o));
     if (!o->result) return FE_OK;
     FE_TRY(fe_result_open(&o->file, o->result));
     fe_file_sweep(o->state);
@@ -139,6 +181,9 @@ void output_close(output *o)
     fe_result_file_close(&o->file);
     fe_series_close(&o->series);
     fe_curve_close(&o->rows);
+    fe_lock_close(&o->lock);
+    fe_lock_close(&o->series_lock);
+    fe_lock_close(&o->curve_lock);
     fe_checkpoint_close(&o->from);
     free(o->state);
     *o = (output){0};

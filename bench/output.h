@@ -4,6 +4,7 @@
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H
 
+#include "common/base/lock.h"
 #include "common/report/curve.h"
 #include "common/solver/solve.h"
 
@@ -15,7 +16,9 @@ typedef struct output {
     fe_mesh *mesh;
 
     fe_identity identity;
-    char *state;        /* path, beside the result's; NULL where there is no result */
+    uint64_t run; /* which result, or else problem and mesh */
+    char *state;  /* path, beside the result's; NULL where there is no result */
+    fe_lock lock, series_lock, curve_lock;
     fe_checkpoint from; /* what the run goes on from; n_step 0: the beginning */
     int first_field;    /* of the series, -1: there is none */
     fe_result_file file;
@@ -23,12 +26,16 @@ typedef struct output {
     fe_curve rows; /* of the curve */
 } output;
 
+/* Locks the result, before anything of it is read. FE_BAD_INPUT where another run writes it. Only the first
+ * process of a run calls this. */
+fe_status output_lock(output *o);
 /* FE_BAD_INPUT where output would replace what it is computed from: the problem, or the mesh of this path. */
 fe_status output_spares_inputs(output *o, const char *mesh);
 /* With the mesh as it was read: what the run is a run of, and the state that it goes on from. *done: the
  * result is there, and complete. */
 fe_status output_identify(output *o, int order, int tet_points, int *done);
-/* Opens the files; nothing is written yet. r: with problem, mesh and boundary. */
+/* Opens the files; nothing is written yet. r: with problem, mesh and boundary. FE_BAD_INPUT where a series of
+ * this name is another run's. */
 fe_status output_open(output *o, const fe_result *r);
 /* Before the first step, from where on an older result is replaced: fields are those of the undeformed mesh.
  */

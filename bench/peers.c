@@ -4,11 +4,11 @@
 #include "bench/options.h"
 #include "bench/whole.h"
 #include "common/backend/device.h"
+#include "common/ranks/launch.h"
 #include "common/report/machine.h"
 #include "common/report/version.h"
 #include "common/solver/elastic_rows.h"
 
-#include <errno.h>
 #include <petscksp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,12 +379,10 @@ static fe_status run(const arguments *a)
     MPI_Comm_rank(PETSC_COMM_WORLD, &b.rank);
     MPI_Comm_size(PETSC_COMM_WORLD, &b.size);
     int refused = 0;
-    if (a->rows && b.rank == 0) {
-        b.file = fopen(a->rows, "w");
-        refused = b.file ? 0 : errno;
-    }
+    if (a->rows && b.rank == 0) refused = fe_rows_open(a->rows, &b.file);
     MPI_Bcast(&refused, 1, MPI_INT, 0, PETSC_COMM_WORLD);
-    if (refused) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(refused));
+    if (refused)
+        return b.rank ? fe_fail((fe_status)refused, "%s: cannot be written", a->rows) : (fe_status)refused;
     if (b.file) whole_row_write_header(b.file);
     const fe_status status = run_problem(&b);
     const int unwritten = b.file && (ferror(b.file) | fclose(b.file));
@@ -455,17 +453,20 @@ int main(int argc, char **argv)
     arguments a = {.choice = {.element = FE_HEX8, .load = WHOLE_LINEAR}, .repetitions = 7};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
+    if (status == FE_OK && !a.done && !fe_launch_joins()) status = fe_mpi_refuse(0, 1);
     if (status == FE_OK && !a.done) {
         int rank = 0, size = 1;
         if (PetscInitializeNoArguments()) return 1;
         MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
         MPI_Comm_size(PETSC_COMM_WORLD, &size);
-        status = run(&a);
+        if (size == 1) status = fe_mpi_refuse(0, 1);
+        if (status == FE_OK) status = run(&a);
         const int alike = status == FE_OK || status == FE_BAD_INPUT; /* on all processes */
-        const int code = fe_exit_code(status, rank == 0 || !alike ? "peers" : NULL);
+        const int speaks = (rank == 0 || !alike) && fe_mpi_meet(status);
+        const int code = fe_exit_code(status, speaks ? "peers" : NULL);
         if (!alike && size > 1) MPI_Abort(PETSC_COMM_WORLD, code); /* others may wait */
         PetscFinalize();
         return code;
     }
-    return fe_exit_code(status, "peers");
+    return option_exit("peers", status);
 }

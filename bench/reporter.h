@@ -73,7 +73,8 @@ class reporter : public benchmark::BenchmarkReporter
         if (!table) others.push_back(own_format(a.format));
         if (a.out.empty()) return;
         out.open(a.out);
-        if (!out) refuse(a.out);
+        if (!out && unopened == FE_OK)
+            unopened = FE_BAD_INPUT, why = a.out + ": cannot be written: " + std::strerror(errno);
         others.emplace_back(a.out_format == "json"
                                 ? (BenchmarkReporter *)new benchmark::JSONReporter
                                 : new benchmark::ConsoleReporter(benchmark::ConsoleReporter::OO_None));
@@ -139,9 +140,7 @@ class reporter : public benchmark::BenchmarkReporter
     /* Of the files: FE_BAD_INPUT where one could not be opened, FE_FAILED where writing failed. */
     fe_status status() const
     {
-        if (!unopened.empty())
-            return fe_fail(FE_BAD_INPUT, "%s: cannot be written: %s", unopened.c_str(),
-                           std::strerror(reason));
+        if (unopened != FE_OK) return fe_fail(unopened, "%s", why.c_str());
         if (reason || (out.is_open() && !out.good()))
             return fe_fail(FE_FAILED, "a file of rows, samples or results is incomplete: %s",
                            std::strerror(reason ? reason : EIO));
@@ -165,16 +164,10 @@ class reporter : public benchmark::BenchmarkReporter
     FILE *open(const std::string &path)
     {
         if (path.empty()) return nullptr;
-        FILE *file = std::fopen(path.c_str(), "w");
-        if (!file) refuse(path);
+        FILE *file = nullptr;
+        const fe_status status = fe_rows_open(path.c_str(), &file);
+        if (status != FE_OK && unopened == FE_OK) unopened = status, why = fe_message();
         return file;
-    }
-
-    void refuse(const std::string &path)
-    {
-        if (!unopened.empty()) return;
-        unopened = path;
-        reason = errno;
     }
 
     void print(const point &p, const fe_row &row)
@@ -193,8 +186,9 @@ class reporter : public benchmark::BenchmarkReporter
     FILE *rows = nullptr, *samples = nullptr;
     std::ofstream out;
     std::vector<std::unique_ptr<BenchmarkReporter>> others;
-    std::string unopened; /* first file that cannot be written */
-    int reason = 0;       /* errno of the first failure */
+    fe_status unopened = FE_OK; /* of the first file that cannot be written, and why */
+    std::string why;
+    int reason = 0; /* errno of the first failure */
     bool table = true, started = false;
 };
 

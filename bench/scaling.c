@@ -7,7 +7,6 @@
 #include "common/report/row.h"
 #include "common/variant.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +69,7 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
     FE_TRY(fe_machine_find(mpi->size > 0, &machine));
     t.machine = machine.slug;
     if (a->rows && mpi->rank == 0) {
-        t.rows = fopen(a->rows, "w");
-        if (!t.rows) return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
+        FE_TRY(fe_rows_open(a->rows, &t.rows));
         fe_row_write_header(t.rows);
     }
     fe_status status = bench_mesh_open(a->mesh, a->refine, (fe_order)a->order, &t.mesh);
@@ -97,7 +95,7 @@ int main(int argc, char **argv)
     fe_mpi mpi = {0};
     fe_program_begin();
     fe_status status = scaling_parse(argc, argv, &a);
-    const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
+    const fe_status opened = a.done ? FE_OK : fe_mpi_open(status == FE_OK ? a.ranks : 1, &mpi);
     if (status == FE_OK) status = opened;
     if (status == FE_OK && !a.done) status = run(&a, &mpi);
     const int code = option_exit("scaling", status);

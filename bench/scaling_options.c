@@ -15,7 +15,7 @@ static const char help[] =
     "\n"
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 (1)\n"
-    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks)\n"
+    "  --threads N               OpenMP threads of each rank (cores / ranks, at most OMP_NUM_THREADS)\n"
     "  --transport KIND          between GPUs: auto (default): peer where NVLink joins all, else nccl; nccl; "
     "peer\n"
     "                            (they write into each other's memory; --ranks only)\n"

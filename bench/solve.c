@@ -4,6 +4,7 @@
 #include "bench/options.h"
 #include "bench/output.h"
 #include "common/backend/device.h"
+#include "common/base/cores.h"
 #include "common/ranks/ranks.h"
 #include "common/report/locking.h"
 #include "common/report/version.h"
@@ -23,9 +24,9 @@ static const char help[] =
     "  --backend host|cuda       where it runs (host)\n"
     "  --ranks N                 partitions (1): threads of this process, with one GPU each on cuda; under\n"
     "                            mpirun or srun the processes that they start\n"
-    "  --threads N               OpenMP threads of each rank (OMP_NUM_THREADS, else cores / ranks, fewer for "
-    "small\n"
-    "                            meshes)\n"
+    "  --threads N               OpenMP threads of each rank (cores / ranks, at most OMP_NUM_THREADS, fewer "
+    "for\n"
+    "                            small meshes where that is not set)\n"
     "  --transport KIND          between GPUs: auto (default): peer where NVLink joins all, else nccl; nccl; "
     "peer\n"
     "                            (they write into each other's memory; --ranks only)\n"
@@ -387,7 +388,7 @@ static fe_status keep_state(void *context, fe_checkpoint *state)
 static int threads_for(const fe_options *o, const fe_mesh *mesh)
 {
     enum { LEAST_ELEMENTS = 1000 };
-    if (o->threads || fe_host_threads()) return o->threads;
+    if (o->threads || fe_threads_asked()) return o->threads;
     const fe_ranks ranks = {.backend = &fe_backend_host, .n_rank = o->ranks, .mpi = o->mpi};
     const int most = fe_ranks_threads(&ranks), useful = mesh->n_elem / o->ranks / LEAST_ELEMENTS;
     return useful < 1 ? 1 : useful < most ? useful : most;
@@ -415,6 +416,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     int done;
     writer w = {out, result, a->options.tet_points, 0};
     FE_TRY(output_spares_inputs(out, path));
+    if (first) FE_TRY(output_lock(out));
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
@@ -497,7 +499,7 @@ int main(int argc, char **argv)
     fe_mpi mpi = {0};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
-    const fe_status opened = a.done ? FE_OK : fe_mpi_open(&mpi);
+    const fe_status opened = a.done ? FE_OK : fe_mpi_open(status == FE_OK ? a.ranks : 1, &mpi);
     if (status == FE_OK) status = opened;
     if (status == FE_OK && !a.done) status = set_ranks(&a, &mpi);
     if (status == FE_OK && !a.done) status = run(&a);

@@ -9,7 +9,6 @@
 #include "common/report/machine.h"
 #include "common/report/version.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +48,7 @@ enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
 typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *give_up;
-    int basis, precondition, ranks, threads, transport, repetitions, done;
+    int basis, precondition, ranks, asked, threads, transport, repetitions, done; /* asked: --ranks or 0 */
     double most_error;
     int n_variant, *variant;
 } arguments;
@@ -366,15 +365,9 @@ static fe_status run(const arguments *a)
     FE_TRY(fe_machine_find(0, &machine));
     FE_ALLOCATE(b, 1, "solves");
     b->arguments = a;
-    if (a->rows) {
-        b->rows = fopen(a->rows, "w");
-        if (!b->rows) {
-            free(b);
-            return fe_fail(FE_BAD_INPUT, "%s: %s", a->rows, strerror(errno));
-        }
-        whole_row_write_header(b->rows);
-    }
-    const fe_status status = run_variants(b, &machine);
+    fe_status status = a->rows ? fe_rows_open(a->rows, &b->rows) : FE_OK;
+    if (b->rows) whole_row_write_header(b->rows);
+    if (status == FE_OK) status = run_variants(b, &machine);
     const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
     close_bench(b);
     free(b);
@@ -421,7 +414,10 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_ROWS: a->rows = text; return FE_OK;
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
-    case OPT_RANKS: return option_whole(flag, text, 1, 4096, &a->ranks);
+    case OPT_RANKS:
+        FE_TRY(option_whole(flag, text, 1, 4096, &a->asked));
+        a->ranks = a->asked;
+        return FE_OK;
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_ERROR: return option_share(flag, text, &a->most_error);
@@ -465,6 +461,7 @@ int main(int argc, char **argv)
                    .most_error = 1e-6};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
+    if (status == FE_OK && !a.done) status = fe_mpi_refuse(a.asked, 0);
     if (status == FE_OK && !a.done) status = run(&a);
     const int code = option_exit("solves", status);
     free(a.variant);

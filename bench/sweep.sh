@@ -80,7 +80,7 @@ case " $BACKENDS " in *" cuda "*) first_backend=cuda BUDGET=${BUDGET:-10} ;; *) 
 case $BUDGET in '' | *[!0-9]*) fail "BUDGET=$BUDGET: is not a whole number of minutes" ;; esac
 
 # --- solves and ranks: with which strategies, of what, on how many -----------------------------------------------
-cores=$(nproc 2>/dev/null || echo 1)
+cores=$(sh packaging/cores.sh)
 few= n_few=0
 for variant in ${VARIANTS:-element_atomic node_csr two_phase patch assembled_bsr}; do # not element_only, which is no strategy
     if "$KERNELS" --fe_list | grep -q "^$variant "; then few=$few${few:+,}$variant n_few=$((n_few + 1)); fi

@@ -40,7 +40,7 @@ build() { # BUILD TARGET... [VARIABLE=VALUE...]
     folder=$1
     shift
     MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/--jobserver[^ ]*//g; s/-j[0-9]*//g; s/\(^\| \)--( |$)//') MPICC= \
-        seeing make --no-print-directory -j"$(nproc)" BUILD="$folder" "$@" >"$work/log" 2>&1
+        seeing make --no-print-directory -j"$(sh packaging/cores.sh)" BUILD="$folder" "$@" >"$work/log" 2>&1
 }
 programs="meshgen scaling solve solves kernels" # and peers, where there is PETSc
 # built FOLDER PROGRAM...: these are there and say their version; no others are

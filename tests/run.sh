@@ -49,12 +49,13 @@ if [ "$1" = --one ]; then
 fi
 
 rm -f "$logs"/*.sum
-jobs=$(($(nproc) / 4))
-[ "$jobs" -ge 2 ] || jobs=$(($(nproc) < 2 ? 1 : 2))
+cores=$(sh "${0%/*}/../packaging/cores.sh")
+jobs=$((cores / 4))
+[ "$jobs" -ge 2 ] || jobs=$((cores < 2 ? 1 : 2))
 jobs=${TEST_JOBS:-$jobs}
 # They share the cores, with two threads at least. (Where 18 programs took all of 32 cores each, one that lasts 6 s with
 # two threads lasted more than 400.)
-threads=$(($(nproc) / jobs))
+threads=$((cores / jobs))
 [ $threads -ge 2 ] || threads=2
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$threads}"
 printf '%s\n' "$@" | xargs -I{} -P "$jobs" sh "$0" --one {}

@@ -346,8 +346,8 @@ static void threads_are_those_asked_for(void **state)
         const char *command;
         int threads;
     } runs[] = {
-        {"env OMP_NUM_THREADS=3 solve p.json --result t.json", 3},
-        {"env OMP_NUM_THREADS=3,2 solve p.json --ranks 2 --result t.json", 3},
+        {"env OMP_NUM_THREADS=1 solve p.json --threads 3 --result t.json", 3},
+        {"env OMP_NUM_THREADS=1,2 solve p.json --ranks 2 --result t.json", 1},
         {"env OMP_NUM_THREADS=3 solve p.json --threads 2 --result t.json", 2},
         {"env -u OMP_NUM_THREADS solve p.json --result t.json", 1}, /* 8 elements are no work for two */
     };

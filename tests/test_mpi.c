@@ -310,8 +310,9 @@ static size_t start_steady(void)
     return wait_for_steps();
 }
 
-/* Open MPI 4 kills ranks 3 s after it has passed the signal on. Open MPI 5 leaves them a quarter of a second,
- * in which a busy machine may not come to the end, and no longer passes on what they say. */
+/* The launcher's code is its own: Open MPI 4's is 1. It kills ranks 3 s after it has passed the signal on.
+ * Open MPI 5 leaves them a quarter of a second, in which a busy machine may not come to the end, and no
+ * longer passes on what they say. */
 static void interruption_ends_all(void **state)
 {
     (void)state;
@@ -336,7 +337,9 @@ static void interrupted_ranks_say_so_once(void **state)
     pid_t rank[3];
     for (int r = 0; r < 3; r++) assert_true((rank[r] = find_process(r)) > 0);
     for (int r = 0; r < 3; r++) kill(rank[r], SIGTERM);
-    assert_int_not_equal(finish(10), 0);
+    const int code = finish(10);
+    if (!launcher_drops_output()) assert_int_equal(code, 130);
+    assert_int_not_equal(code, 0);
     assert_said_once("interrupted in load step ");
     check_kept("interrupted", n);
     assert_true(child_steps_shown() >= n);
@@ -415,7 +418,7 @@ static void rank_without_memory_is_named(void **state)
 static void build_without_mpi_refuses(void **state)
 {
     (void)state;
-    child_must(2, "env PMI_RANK=0 solve p.json --threads 1");
+    child_must(2, "env PMI_RANK=0 PMI_SIZE=2 solve p.json --threads 1");
     child_assert_said("without MPI", "solve", PARTS("but this build has no MPI"));
 }
 #endif

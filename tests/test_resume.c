@@ -13,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* All files are the same, except the line of a series that tells which result it belongs to. */
+#define SAME_SERIES "diff -r -I '<!-- run' whole k"
+
 /* Some ten load steps with yielding, unloading, reversal, and increments that continue the one before. */
 static const char factors[] = "1, 1.4, 1.8, 2.2, 1.9, 1.6, 0.8, -0.8, -2.2, -2.3, -2.4, 1.2";
 enum { N_STEP = 12 };
@@ -179,7 +182,7 @@ static void kill_and_resume(const manner *m, kills *k, double seconds)
     if (m->tolerance > 0)
         result_assert_close(m->name, result, reference, m->tolerance);
     else
-        result_assert_same(result, reference), child_must(0, "diff -r whole k");
+        result_assert_same(result, reference), child_must(0, SAME_SERIES);
     json_decref(result), json_decref(reference);
     k->runs++;
 }
@@ -321,7 +324,7 @@ static void older_states_cut_results_back(void **state)
     json_t *result = result_load_checked("k.json", "converged", N_STEP),
            *reference = result_load("whole.json");
     result_assert_same(result, reference);
-    child_must(0, "diff -r whole k");
+    child_must(0, SAME_SERIES);
     json_decref(result), json_decref(reference);
 
     forget();

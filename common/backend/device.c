@@ -1,8 +1,8 @@
 /* Backends by name, and memory that is released with its device. */
 #include "common/backend/device.h"
+#include "common/base/cores.h"
 #include "have/cuda.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,16 +27,11 @@ fe_status fe_backend_find(const char *name, const fe_backend **backend)
 int fe_cuda_devices(void) { return 0; }
 #endif
 
-int fe_host_cores(void) { return omp_get_num_procs(); }
+int fe_host_cores(void) { return fe_cores(); }
 
-int fe_host_threads(void)
-{
-    const char *text = getenv("OMP_NUM_THREADS"); /* a list is of nested levels; the first counts here */
-    const long asked = text ? strtol(text, NULL, 10) : 0;
-    return asked > 0 && asked <= 4096 ? (int)asked : 0;
-}
+int fe_host_threads(void) { return fe_threads_of(fe_host_cores()); }
 
-int fe_device_host_threads(const fe_device *d) { return d->threads > 0 ? d->threads : fe_host_cores(); }
+int fe_device_host_threads(const fe_device *d) { return d->threads > 0 ? d->threads : fe_host_threads(); }
 
 static fe_status allocate(fe_device *d, fe_status (*from)(fe_device *, size_t, void **), size_t count,
                           size_t size, const char *what, void **memory)

@@ -213,12 +213,13 @@ extern const fe_backend fe_backend_cuda; /* only in a build with CUDA */
 fe_status fe_backend_find(const char *name, const fe_backend **backend);
 /* GPUs found; 0 in a build without CUDA. */
 int fe_cuda_devices(void);
-/* Cores that this process may run on, even where OMP_PROC_BIND binds the calling thread to one. */
+/* Cores that this process may use (common/base/cores.h), even where OMP_PROC_BIND binds the calling thread to
+ * one. */
 int fe_host_cores(void);
-/* Threads that OMP_NUM_THREADS asks for, 0: it does not. */
+/* Threads that it may use: no more than OpenMP allows. */
 int fe_host_threads(void);
 
-/* Threads of work in host memory for a device: its own, or all cores where it is no host. */
+/* Threads of work in host memory for a device: its own, or all that there may be. */
 int fe_device_host_threads(const fe_device *d);
 
 /* Zeroed resident memory, released with the device. FE_OUT_OF_MEMORY names `what` and the bytes. */

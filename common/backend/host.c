@@ -29,7 +29,7 @@ static fe_status host_open(int ordinal, int threads, fe_device **out)
     *out = NULL;
     FE_ALLOCATE(d, 1, "device");
     d->base.ops = &fe_backend_host;
-    d->base.threads = threads > 0 ? threads : fe_host_threads() ? fe_host_threads() : fe_host_cores();
+    d->base.threads = threads > 0 ? threads : fe_host_threads();
     processor_name(d->base.name, sizeof d->base.name);
     d->phase = FE_PHASE_OTHER, d->since = fe_seconds();
     openblas_set_num_threads(1); /* blocks are shared among OpenMP threads here */

@@ -1,9 +1,11 @@
 /* Messages, checked allocation, the steady clock and interruption. */
 #include "common/base/fe.h"
+#include "common/base/cores.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <omp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -121,19 +123,28 @@ fe_status fe_allocate(size_t count, size_t size, const char *what, void **out)
     return FE_OK;
 }
 
-double fe_seconds(void)
+static int64_t nanoseconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+double fe_seconds(void) { return 1e-9 * (double)nanoseconds(); }
 
 static atomic_int interrupted; /* the handler writes it, every rank's thread reads it */
 
+/* Launchers and Slurm pass one signal on by several ways, milliseconds apart: what comes within a second is
+ * the same. A later one ends the process at once. */
 static void on_signal(int number)
 {
-    (void)number;
+    static _Atomic int64_t first;
+    const int64_t second = 1000000000, now = nanoseconds();
+    int64_t begun = 0;
     interrupted = 1;
+    if (atomic_compare_exchange_strong(&first, &begun, now) || now - begun < second) return;
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 int fe_interrupted(void) { return interrupted; }
@@ -147,6 +158,8 @@ void fe_program_begin(void)
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
+    /* A number that OMP_NUM_THREADS asks for is bounded: libgomp crashes for some ten thousand threads. */
+    omp_set_num_threads(fe_threads_of(fe_cores()));
     /* A help text is written in one piece at the end, where a full disk is noticed with its reason. */
     static char text[1 << 16];
     if (!isatty(STDOUT_FILENO)) setvbuf(stdout, text, _IOFBF, sizeof text);
@@ -156,7 +169,6 @@ void fe_catch_interrupts(void)
 {
     struct sigaction action = {0};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESETHAND; /* a second signal ends the process at once */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }

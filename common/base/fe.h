@@ -64,7 +64,8 @@ double fe_seconds(void);
 /* First call of every main: a limit on the size of files becomes an error of write, not a signal. */
 void fe_program_begin(void);
 
-/* Set by SIGINT or SIGTERM once fe_catch_interrupts was called; long loops look at it. */
+/* Set by SIGINT or SIGTERM once fe_catch_interrupts was called; long loops look at it. One that comes more
+ * than a second after the first ends the process at once. */
 int fe_interrupted(void);
 void fe_catch_interrupts(void);
 

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -233,11 +234,32 @@ static fe_status write_step(const fe_series *s, int step, const fe_mesh *mesh, c
 
 static const char LIST_END[] = "</Collection>\n</VTKFile>\n";
 
+/* The list's second line tells which run it is of. */
+static const char RUN_LINE[] = "<!-- run %016" PRIx64 " -->\n";
+
+fe_status fe_series_belongs(const fe_series *s, uint64_t run)
+{
+    char line[64];
+    uint64_t there = 0;
+    FILE *list = fopen(s->list.path, "re");
+    for (int i = 0; list && i < 2 && fgets(line, sizeof line, list); i++)
+        if (sscanf(line, "<!-- run %" SCNx64, &there) == 1) break;
+    if (list) fclose(list);
+    return !there || there == run
+               ? FE_OK
+               : fe_fail(FE_BAD_INPUT,
+                         "%s: is the series of another run (with another result file, or of another problem "
+                         "or mesh): name another folder, or remove it",
+                         s->list.name);
+}
+
 /* The list's entry of a step, behind its head where it is the first, to be freed. */
 static fe_status entry_of(const fe_series *s, int step, double time, char **entry)
 {
-    static const char head[] = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
-                               "byte_order=\"LittleEndian\">\n<Collection>\n";
+    char head[256] = "<?xml version=\"1.0\"?>\n";
+    const size_t n = strlen(head);
+    if (s->run) snprintf(head + n, sizeof head - n, RUN_LINE, s->run);
+    strcat(head, "<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n<Collection>\n");
     if (asprintf(entry, "%s<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%04d.vtu\"/>\n",
                  s->list.n_body ? "" : head, time, s->name, step) >= 0)
         return FE_OK;

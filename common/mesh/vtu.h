@@ -32,11 +32,14 @@ fe_status fe_series_spares(const char *directory, const char *name, int n_step, 
 typedef struct fe_series {
     char *directory, *name;
     int n;
-    double time; /* of the last step */
+    double time;  /* of the last step */
+    uint64_t run; /* which run it is of, set before the first step; it stands in the list. 0: nobody's */
     fe_growing list;
 } fe_series;
 
 fe_status fe_series_open(fe_series *s, const char *directory, const char *name);
+/* FE_BAD_INPUT where the list of another run is there. */
+fe_status fe_series_belongs(const fe_series *s, uint64_t run);
 /* Writes one .vtu and then the .pvd, each complete when it appears under its name. */
 fe_status fe_series_write(fe_series *s, const fe_mesh *mesh, const fe_fields *f);
 /* After it was opened: the list gets the steps `first` to `last` of an earlier run, at their numbers as

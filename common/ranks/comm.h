@@ -87,11 +87,15 @@ void fe_team_leave(fe_team *team);
 fe_status fe_team_failure(fe_team *team, size_t size, char *message);
 
 /* Ranks as processes: those that mpirun or srun started. fe_mpi_open joins them where there are any (and this
- * build has MPI); sizes are 0 otherwise. local: among the ranks of this host. */
+ * build has MPI); sizes are 0 otherwise. local: among the ranks of this host; cores: this rank's own, with
+ * its part of those that others may use, too. FE_BAD_INPUT where several were started that MPI does not join,
+ * unless `ranks`, those asked for (0: none), is 1. */
 typedef struct fe_mpi {
-    int rank, size, local_rank, local_size;
+    int rank, size, local_rank, local_size, cores;
 } fe_mpi;
-fe_status fe_mpi_open(fe_mpi *mpi);
+fe_status fe_mpi_open(int ranks, fe_mpi *mpi);
+/* The refusal alone; joins: whether MPI could join the processes of this program. */
+fe_status fe_mpi_refuse(int ranks, int joins);
 /* Called at the end of a program, before it prints an error: after a failure it tells the other ranks and
  * gives them some seconds to arrive here, too. Returns 1 if this rank should print: rank 0 prints for all
  * that arrived. */

@@ -1,16 +1,28 @@
 /* Ranks as processes of MPI, host memory. All waits poll, so that a failure elsewhere, or a rank that no
  * longer answers, ends them. Small control messages on a separate communicator report this. */
+#include "common/base/cores.h"
 #include "common/ranks/comm.h"
+#include "common/ranks/launch.h"
 #include "common/ranks/ranks.h"
 #include "have/mpi.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Launchers leave one of these; without one, MPI would start a daemon for nothing. */
-static int launched(void)
+/* Whether this process was refused as one of several that MPI does not join: the first of them says so. */
+static int refused;
+static int speaks(void) { return !refused || fe_launch_rank() == 0; }
+
+fe_status fe_mpi_refuse(int ranks, int joins)
 {
-    return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
+    const fe_status status =
+        fe_launch_refuse(ranks,
+                         !joins         ? "this program is one"
+                         : !FE_HAVE_MPI ? "this build has no MPI (mpicc was not found by make)"
+                                        : "MPI does not join them",
+                         joins && FE_HAVE_MPI);
+    refused = status != FE_OK;
+    return status;
 }
 
 #if FE_HAVE_MPI
@@ -282,12 +294,26 @@ fe_status fe_comm_mpi(const fe_mpi *mpi, fe_comm **out)
     return FE_OK;
 }
 
-fe_status fe_mpi_open(fe_mpi *mpi)
+/* Cores of this rank, as far as OpenMP does not ask for less. */
+static fe_status share_cores(MPI_Comm host, fe_mpi *mpi)
+{
+    cpu_set_t own, *set = NULL;
+    FE_ALLOCATE(set, mpi->local_size, "cores of ranks");
+    int known = fe_cores_set(&own);
+    const int error = MPI_Allgather(&own, sizeof own, MPI_BYTE, set, sizeof own, MPI_BYTE, host);
+    mpi->cores =
+        known ? fe_cores_shared(mpi->local_size, set, mpi->local_rank) : fe_cores() / mpi->local_size;
+    free(set);
+    MPI_TRY(error);
+    return FE_OK;
+}
+
+fe_status fe_mpi_open(int ranks, fe_mpi *mpi)
 {
     int provided;
     MPI_Comm host;
     *mpi = (fe_mpi){0};
-    if (!launched()) return FE_OK;
+    if (!fe_launch_joins()) return fe_mpi_refuse(ranks, 1);
     MPI_TRY(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
     MPI_TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MPI_TRY(MPI_Comm_dup(MPI_COMM_WORLD, &world.data));
@@ -297,17 +323,18 @@ fe_status fe_mpi_open(fe_mpi *mpi)
     MPI_TRY(MPI_Comm_split_type(world.data, MPI_COMM_TYPE_SHARED, mpi->rank, MPI_INFO_NULL, &host));
     MPI_TRY(MPI_Comm_rank(host, &mpi->local_rank));
     MPI_TRY(MPI_Comm_size(host, &mpi->local_size));
+    FE_TRY(share_cores(host, mpi));
     MPI_TRY(MPI_Comm_free(&host));
     world.rank = mpi->rank, world.size = mpi->size, world.open = 1;
     FE_ALLOCATE(world.answered, world.size, "ranks");
-    return FE_OK;
+    return mpi->size == 1 ? fe_mpi_refuse(ranks, 1) : FE_OK;
 }
 
 int fe_mpi_meet(fe_status status)
 {
     MPI_Request request;
     int met = 0;
-    if (!world.open) return 1;
+    if (!world.open || refused) return speaks();
     if (status != FE_OK) abort_all(NULL, status, fe_message());
     world.leaving = world.stranded || fe_ranks_stranded();
     if (MPI_Iallreduce(MPI_IN_PLACE, &world.leaving, 1, MPI_INT, MPI_MAX, world.control, &request) !=
@@ -350,19 +377,16 @@ void fe_mpi_close(int exit_code)
 }
 
 #else
-fe_status fe_mpi_open(fe_mpi *mpi)
+fe_status fe_mpi_open(int ranks, fe_mpi *mpi)
 {
     *mpi = (fe_mpi){0};
-    return launched() ? fe_fail(FE_BAD_INPUT,
-                                "started as one of several processes, but this build has no MPI (mpicc "
-                                "was not found by make); --ranks N runs ranks as threads")
-                      : FE_OK;
+    return fe_mpi_refuse(ranks, 1);
 }
 
 int fe_mpi_meet(fe_status status)
 {
     (void)status;
-    return 1;
+    return speaks();
 }
 
 void fe_mpi_close(int exit_code) { (void)exit_code; }

@@ -1,8 +1,11 @@
 /* Starts ranks and collects their failures. */
 #include "common/ranks/ranks.h"
+#include "common/base/cores.h"
 #include "have/nccl.h"
 
+#include <limits.h>
 #include <math.h>
+#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,13 +72,13 @@ fe_status fe_ranks_check(const fe_ranks *l)
     return FE_OK;
 }
 
-/* A launcher may have bound each process to cores of its own. */
+/* A launcher may have bound each process to cores of its own; quotas are of all processes of a machine. */
 int fe_ranks_threads(const fe_ranks *l)
 {
-    if (l->threads > 0 || fe_host_threads()) return l->threads > 0 ? l->threads : fe_host_threads();
-    const int cores = fe_host_cores(), bound = cores < (int)sysconf(_SC_NPROCESSORS_ONLN);
-    const int sharing = !l->mpi.size ? l->n_rank : bound ? 1 : l->mpi.local_size;
-    return cores / sharing > 0 ? cores / sharing : 1;
+    if (l->threads > 0) return l->threads;
+    if (!l->mpi.size) return fe_threads_of(fe_host_cores() / l->n_rank);
+    const int here = fe_cores_here(INT_MAX) / l->mpi.local_size;
+    return fe_threads_of(fe_cores_of_task(here < l->mpi.cores ? here : l->mpi.cores));
 }
 
 /* *comm is always the communicator to abort and to close, even after a failure. */
@@ -83,6 +86,7 @@ static fe_status open_rank(const running_rank *r, fe_comm **comm, fe_device **de
 {
     const fe_ranks *l = &r->run;
     const int place = l->mpi.size ? l->mpi.local_rank : r->rank;
+    omp_set_num_threads(fe_ranks_threads(l)); /* of this thread's loops, on whichever backend */
     if (l->mpi.size)
         FE_TRY(fe_comm_mpi(&l->mpi, comm));
     else

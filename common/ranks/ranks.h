@@ -24,7 +24,8 @@ typedef struct fe_ranks {
     int abandoned; /* out: a thread hangs, or MPI may still use a context; the program should end */
 } fe_ranks;
 
-/* OpenMP threads of a rank: those asked for, else OMP_NUM_THREADS, else the cores shared among the ranks. */
+/* OpenMP threads of a rank: those asked for, else its share of the cores, no more than OpenMP allows
+ * (common/base/cores.h). */
 int fe_ranks_threads(const fe_ranks *r);
 
 /* The transport that is taken. */

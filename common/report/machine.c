@@ -1,6 +1,7 @@
 /* Machine record: read from the system, kept as "key,value" lines. */
 #include "common/report/machine.h"
 #include "common/backend/device.h"
+#include "common/base/cores.h"
 #include "common/base/file.h"
 #include "common/report/version.h"
 #include "have/cuda.h"
@@ -70,7 +71,7 @@ static int unbound_cores(void)
 
 fe_status fe_machine_find(int launched, fe_machine *m)
 {
-    const int cores = launched ? unbound_cores() : fe_host_cores();
+    const int cores = launched ? fe_cores_here(unbound_cores()) : fe_host_cores();
     *m = (fe_machine){.cores = cores, .host_threads = cores};
     m->memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     FE_TRY(device_name(&fe_backend_host, sizeof m->cpu, m->cpu));

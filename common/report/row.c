@@ -1,9 +1,15 @@
 /* Rows of results, and medians with their intervals. */
 #include "common/report/row.h"
+#include "common/base/file.h"
+#include "common/base/lock.h"
 #include "common/report/version.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int ascending(const void *left, const void *right)
 {
@@ -31,6 +37,28 @@ fe_statistics fe_statistics_of(int n, double *x)
     const int k = n < 1000 ? samples_outside(n) : (int)(0.5 * n - 0.98 * sqrt((double)n));
     const double median = n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
     return (fe_statistics){n, median, x[k], x[n - 1 - k], x[0]};
+}
+
+static fe_status claim(int file, const char *path)
+{
+    struct stat info;
+    FE_TRY(fe_lock_file(file, path));
+    if (!fstat(file, &info) && S_ISREG(info.st_mode) && ftruncate(file, 0))
+        return fe_file_refuse(path, errno);
+    return FE_OK;
+}
+
+/* The buffer holds more than a row, so that fflush hands it on in one piece; O_APPEND keeps it in one. */
+fe_status fe_rows_open(const char *path, FILE **rows)
+{
+    *rows = NULL;
+    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) return fe_file_refuse(path, errno);
+    fe_status status = claim(file, path);
+    if (status == FE_OK && !(*rows = fdopen(file, "a"))) status = fe_file_refuse(path, errno);
+    if (*rows) setvbuf(*rows, NULL, _IOFBF, 1 << 16);
+    if (status != FE_OK) close(file);
+    return status;
 }
 
 void fe_row_write_header(FILE *file)

@@ -51,6 +51,9 @@ typedef struct fe_row {
     const char *status; /* ok, check_failed, out_of_memory, failed, killed */
 } fe_row;
 
+/* Opens a file of rows, which replace those that are there. FE_BAD_INPUT where another run writes it, whose
+ * rows stay. Lines are appended whole. */
+fe_status fe_rows_open(const char *path, FILE **rows);
 void fe_row_write_header(FILE *file);
 /* A row whose status is not ok holds no times, and one whose case was never resident (bytes 0) no sizes. It
  * stands in the file when this returns, so a run that is killed keeps it. 0, or EOF where it could not be

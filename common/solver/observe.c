@@ -2,6 +2,7 @@
 #include "common/ranks/ranks.h"
 #include "common/solver/run.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,7 @@ typedef struct showing {
     fe_run *run;
     const fe_step_result *record;
     fe_fields fields;
+    int threads;
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
 } showing;
@@ -148,6 +150,7 @@ static void *show(void *argument)
 {
     showing *w = argument;
     const fe_observer *o = w->run->observer;
+    omp_set_num_threads(w->threads);
     pthread_mutex_lock(&w->run->showing);
     w->status = o->step(o->context, w->record, o->wants_fields ? &w->fields : NULL);
     if (w->status == FE_OK) { /* the observer has it, though not all that follows may be written */
@@ -175,6 +178,7 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
     FE_TRY(s->comm->ops->barrier(s->comm));
     showing w = {.run = r,
                  .record = record,
+                 .threads = fe_device_host_threads(s->device),
                  .fields = {.time = record ? record->step : 0.0,
                             .displacement = r->displacement,
                             .reaction_force = r->reaction_force,

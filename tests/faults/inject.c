@@ -6,7 +6,7 @@
  *
  * Calls before main do not count: libraries set themselves up then, and CUDA's runtime crashes without
  * memory. Kinds: memory (malloc and its relatives), write (also fwrite, fflush and fclose of streams), sync,
- * rename, read (half of what was asked for, which is allowed to happen). FE_FAULT_COUNT=FILE: there the
+ * rename, lock, read (half of what was asked for, which is allowed to happen). FE_FAULT_COUNT=FILE: there the
  * number of calls is written when the program ends. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -107,6 +107,13 @@ ssize_t pwrite(int file, const void *bytes, size_t n, off_t at)
     REAL(ssize_t, pwrite, int, const void *, size_t, off_t);
     if (fails("write")) return errno = ENOSPC, -1;
     return real(file, bytes, n, at);
+}
+
+int flock(int file, int operation)
+{
+    REAL(int, flock, int, int);
+    if (fails("lock")) return errno = ENOLCK, -1;
+    return real(file, operation);
 }
 
 /* The address sanitizer asks for this when a thread begins, and cannot go on without an answer. */

@@ -38,7 +38,7 @@ static fe_status size_slices(draft *k, int n_owned)
 
 static void fill_slices(draft *k, const fe_view *m)
 {
-#pragma omp parallel for schedule(static) num_threads(fe_host_cores())
+#pragma omp parallel for schedule(static)
     for (int row = 0; row < m->n_owned; row++)
         for (int i = k->first[row]; i < k->first[row + 1]; i++) {
             const int e = k->corner[i] >> 3, a = k->corner[i] & 7;
@@ -80,7 +80,7 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     fill_slices(k, m);
     w->n = (n + 15) / 16 * 16;
     FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
-#pragma omp parallel for schedule(static) num_threads(fe_host_cores())
+#pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
     FE_TRY(fe_device_upload(d, (size_t)k->n_slice + 1, sizeof *k->slice, k->slice, "node_csr: lists",
