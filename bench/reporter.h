@@ -15,15 +15,6 @@
 namespace bench
 {
 
-/* Text without the characters that end a CSV field. */
-inline std::string plain(const char *text)
-{
-    std::string s = text;
-    for (char &c : s)
-        if (c == ',' || c == '"' || c == '\n') c = ' ';
-    return s;
-}
-
 /* What is known of a point besides its times. device has to live as long as the row. */
 inline fe_row row_of(const point &p, const fe_machine &m, const std::string &device)
 {
@@ -65,15 +56,14 @@ class reporter : public benchmark::BenchmarkReporter
   public:
     reporter(const arguments &a, const fe_machine &m) : machine(m)
     {
-        rows = open(a.rows);
-        samples = open(a.samples);
-        if (rows) fe_row_write_header(rows);
-        if (samples) fe_row_write_samples_header(samples);
+        rows = open(a.rows, FE_ROW_COLUMNS);
+        samples = open(a.samples, FE_SAMPLE_COLUMNS);
         table = a.format.empty();
         if (!table) others.push_back(own_format(a.format));
         if (a.out.empty()) return;
         out.open(a.out);
-        if (!out) refuse(a.out);
+        if (!out && unopened == FE_OK)
+            unopened = FE_BAD_INPUT, why = a.out + ": cannot be written: " + std::strerror(errno);
         others.emplace_back(a.out_format == "json"
                                 ? (BenchmarkReporter *)new benchmark::JSONReporter
                                 : new benchmark::ConsoleReporter(benchmark::ConsoleReporter::OO_None));
@@ -110,7 +100,7 @@ class reporter : public benchmark::BenchmarkReporter
     {
         const group &g = *p.of;
         const bench_case &c = g.of(p);
-        const std::string device = plain(c.device ? c.device->name : "");
+        const std::string device = c.device ? c.device->name : "";
         fe_row row = row_of(p, machine, device);
         std::vector<double> seconds;
         for (const Run &r : runs)
@@ -139,9 +129,7 @@ class reporter : public benchmark::BenchmarkReporter
     /* Of the files: FE_BAD_INPUT where one could not be opened, FE_FAILED where writing failed. */
     fe_status status() const
     {
-        if (!unopened.empty())
-            return fe_fail(FE_BAD_INPUT, "%s: cannot be written: %s", unopened.c_str(),
-                           std::strerror(reason));
+        if (unopened != FE_OK) return fe_fail(unopened, "%s", why.c_str());
         if (reason || (out.is_open() && !out.good()))
             return fe_fail(FE_FAILED, "a file of rows, samples or results is incomplete: %s",
                            std::strerror(reason ? reason : EIO));
@@ -162,19 +150,13 @@ class reporter : public benchmark::BenchmarkReporter
         return std::make_unique<benchmark::ConsoleReporter>();
     }
 
-    FILE *open(const std::string &path)
+    FILE *open(const std::string &path, const char *columns)
     {
         if (path.empty()) return nullptr;
-        FILE *file = std::fopen(path.c_str(), "w");
-        if (!file) refuse(path);
+        FILE *file = nullptr;
+        const fe_status status = fe_rows_open(path.c_str(), columns, &file);
+        if (status != FE_OK && unopened == FE_OK) unopened = status, why = fe_message();
         return file;
-    }
-
-    void refuse(const std::string &path)
-    {
-        if (!unopened.empty()) return;
-        unopened = path;
-        reason = errno;
     }
 
     void print(const point &p, const fe_row &row)
@@ -193,8 +175,9 @@ class reporter : public benchmark::BenchmarkReporter
     FILE *rows = nullptr, *samples = nullptr;
     std::ofstream out;
     std::vector<std::unique_ptr<BenchmarkReporter>> others;
-    std::string unopened; /* first file that cannot be written */
-    int reason = 0;       /* errno of the first failure */
+    fe_status unopened = FE_OK; /* of the first file that cannot be written, and why */
+    std::string why;
+    int reason = 0; /* errno of the first failure */
     bool table = true, started = false;
 };
 
