@@ -147,6 +147,8 @@ file == "box405.log" {
 file ~ /^bracket-/ { # a result of solve: one key a line
     text = $0
     if (text ~ /"step":/) { gsub(/[^0-9]/, "", text); bracket_step = text + 0 }
+    if (text ~ /"tip": \[/) bracket_at = FNR + 2 # its y
+    if (FNR == bracket_at) bracket_tip[run, file, bracket_step] = text + 0
     if (text ~ /"max_peeq":/) { gsub(/[^0-9.e+-]/, " ", text); split(text, w, " "); bracket_peeq[run, file, bracket_step] = w[split(text, w, " ")] }
     if (text ~ /"iterations":/) { gsub(/[^0-9]/, "", text); bracket_newton[run, file] += text }
     if (text ~ /"krylov_iterations":/) { gsub(/[^0-9]/, "", text); bracket_krylov[run, file] += text }
@@ -641,10 +643,12 @@ function peers(    r, i, j, w, at) {
 function bracket(    r, f, k) {
     for (r = 1; r <= n_run; r++) {
         if (!((r, "bracket") in has_word)) continue
-        out("| mesh | run | largest equivalent plastic strain, step 7 | step 8 | Newton iterations | Krylov iterations |"); out("|---|---|---:|---:|---:|---:|")
+        out("| mesh | run | largest equivalent plastic strain, step 7 | step 8 | `tip`: u_y, step 7, mm | step 8 | Newton iterations | Krylov iterations |")
+        out("|---|---|---:|---:|---:|---:|---:|---:|")
         for (k = 1; k <= 2; k++) {
             f = "bracket-" elements[k] ".json"
             out("| " title(elements[k]) " | [" short(r) ", " commit[r] "](" up folder[r] "/" f ") | " sprintf("%.4f", bracket_peeq[r, f, 7]) " | " sprintf("%.4f", bracket_peeq[r, f, 8]) \
+                " | " sprintf("%.3f | %.3f", bracket_tip[r, f, 7], bracket_tip[r, f, 8]) \
                 " | " bracket_newton[r, f] " | " bracket_krylov[r, f] " |")
         }
         return

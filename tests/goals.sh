@@ -40,6 +40,10 @@ check 'make -n with other libraries' leaves -n CPPFLAGS=-DOTHER
 other_flags() { ! run -q "$object" OPT=-O0 && unchanged; }
 check 'other flags are to be built' other_flags
 
+# What a document tells to build with other flags leaves the programs of build/ as they are.
+own_folders() { ! grep -n '^make .*\(OPT\|ARCH\|SANITIZE\|STORAGE\|CC\|FLAGS\)=' README.md docs/*.md | grep -v BUILD=; }
+check 'documents: a build with other flags has a folder of its own' own_folders
+
 # --- the commit ---------------------------------------------------------------------------------------------
 distrusted() { GIT_TEST_ASSUME_DIFFERENT_OWNER=1 run "$@" 2>&1; }
 said() { distrusted info | grep '^commit .*safe.directory' && distrusted "$work/build/commit" | grep '^warning: .*safe.directory'; }
