@@ -33,27 +33,37 @@ CUDA_ARCHS ?=
 NCCL_HOME ?=
 export CC CXX NVCC MPICC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME CPPFLAGS CFLAGS CXXFLAGS LDFLAGS
 
-# text FILE,TEXT: writes TEXT to FILE only if it has changed, so that the date of FILE is that of the last change.
-text = $(shell mkdir -p '$(dir $(1))'; printf '%s\n' '$(subst ','\'',$(2))' >'$(1).new'; \
-    cmp -s '$(1).new' '$(1)' && rm '$(1).new' || mv '$(1).new' '$(1)')
+# holds FILE,TEXT: FORCE where a file does not hold a text, as a prerequisite of the rule that writes it. So a file is as
+# old as the last change of its text, and only a goal that needs the file writes it.
+quoted = '$(subst ','\'',$(1))'
+holds = $(shell printf '%s\n' $(call quoted,$(2)) | cmp -s - '$(1)' || echo FORCE)
+write = @mkdir -p $(@D) && printf '%s\n' $(call quoted,$(1)) >$@
 SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
     /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
+TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | $(NCCL_HOME) | $(NVCC_CCBIN) | \
+    $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | $(PKG_CONFIG_PATH) | $(PATH) | \
+    $(shell stat -c %Y $(SEARCHED) 2>/dev/null)
+# make writes what it includes even with -n and -q: then, what is found for other settings goes into a folder of its own.
+DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
+OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
+FOUND := $(BUILD)$(if $(OTHER),/dry)
 ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
-$(call text,$(BUILD)/toolchain,$(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | \
-    $(NCCL_HOME) | $(NVCC_CCBIN) | $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | \
-    $(PKG_CONFIG_PATH) | $(PATH) | $(shell stat -c %Y $(SEARCHED) 2>/dev/null))
-ifeq ($(filter info,$(MAKECMDGOALS))$(MAKE_RESTARTS),info)
-$(shell touch '$(BUILD)/toolchain')
+include $(FOUND)/config.mk
 endif
-include $(BUILD)/config.mk
-endif
-$(BUILD)/config.mk: packaging/detect.sh $(BUILD)/toolchain
-	@sh packaging/detect.sh '$(BUILD)'
+$(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
+	@sh packaging/detect.sh '$(FOUND)'
+$(FOUND)/toolchain: $(call holds,$(FOUND)/toolchain,$(TOOLCHAIN)) \
+    $(and $(filter info,$(MAKECMDGOALS)),$(if $(DRY)$(MAKE_RESTARTS),,FORCE))
+	$(call write,$(TOOLCHAIN))
 
 HAVE_CORE := $(and $(HAVE_COMPILER),$(HAVE_BLAS))
 HAVE_PROGRAMS := $(and $(HAVE_JSON),$(HAVE_EXPRESSION),$(HAVE_ZLIB))
 HAVE_TESTS := $(and $(HAVE_CORE),$(HAVE_PROGRAMS),$(HAVE_CMOCKA))
 COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+# Why git does not tell it; a folder of another user, as in a container, is told how to mend.
+COMMIT_NOTE = $(if $(filter unknown,$(COMMIT)),$(shell LC_ALL=C git describe --always 2>&1 | sed -n '1{ \
+    s|.*dubious ownership.*|git does not trust the owner of this folder: git config --global --add safe.directory $(CURDIR)|; \
+    s|.*unsafe repository.*|git does not trust the owner of this folder: git config --global --add safe.directory $(CURDIR)|; p; }'))
 
 # --- flags: ours, then those of the environment -------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers \
@@ -117,7 +127,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs
+.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -174,15 +184,18 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
+	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
 # Flags in force: objects depend on this file, which changes only when they do. Libraries are not
 # among them: files that use one include have/*.h.
 FLAGS_FILE := $(BUILD)/flags
-ifneq ($(wildcard $(BUILD)/config.mk),)
-$(call text,$(FLAGS_FILE),$(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(NVCC_CCBIN) | $(CUDA_FLAGS))
-$(call text,$(BUILD)/commit,$(COMMIT))
-endif
+FLAGS := $(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(NVCC_CCBIN) | $(CUDA_FLAGS)
+$(FLAGS_FILE): $(call holds,$(FLAGS_FILE),$(FLAGS))
+	$(call write,$(FLAGS))
+$(BUILD)/commit: $(call holds,$(BUILD)/commit,$(COMMIT))
+	$(call write,$(COMMIT))
+	@$(if $(COMMIT_NOTE),echo $(call quoted,warning: results of this build do not know their commit: $(COMMIT_NOTE)) >&2)
 
 # V=1 shows the commands.
 V ?=
@@ -293,7 +306,7 @@ test:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
-	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh $(TESTS))
+	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh $(TESTS))
 
 # Minutes, most of them to await a time limit: not among the tests.
 test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen
@@ -309,15 +322,14 @@ PIECES = $(WHOLE) '$(BUILD)/tests/test_assembly scenes' $(foreach s,$(STRATEGIES
 # Host tests under the sanitizers in a build of their own; on a GPU also compute-sanitizer over whole solves and over
 # operations.
 SANITIZED := CUDA=no SANITIZE=address,undefined OPT=-O1
+SEES_GPU := command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1
 sanitize: export LIMIT ?= 1200
 sanitize:
 	-@$(MAKE) --no-print-directory deps WITH_TESTS=1
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize $(SANITIZED) run-tests
-	@if command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; then \
-	    $(MAKE) --no-print-directory sanitize-device tests && \
-	    for tool in memcheck racecheck; do \
-	        compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done; \
-	else echo 'compute-sanitizer: skipped, no GPU'; fi
+	@if $(SEES_GPU); then $(MAKE) --no-print-directory sanitize-device tests; else echo 'compute-sanitizer: skipped, no GPU'; fi
+	@for tool in $$(if $(SEES_GPU); then echo memcheck racecheck; fi); do \
+	    compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done
 
 # Whole solves on a GPU, each strategy under all four tools, in minutes.
 sanitize-device: $(BUILD)/solve $(BUILD)/meshgen
@@ -359,11 +371,13 @@ faults: tests
 	@$(call all_faults,$(BUILD)/sanitize/tests/test_faults 'memory_of_*')
 	@FE_KILLS=$(KILLS) $(BUILD)/tests/test_resume 'killed_*'
 
+# A line of a recipe with $(MAKE) runs even with -n: it holds nothing else that does something.
 # The budget of time begins here.
+bench: export BENCH_START := $(shell date +%s)
 bench:
-	@start=$$(date +%s); $(MAKE) --no-print-directory deps; \
-	$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs && \
-	    BENCH_START=$$start BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
+	-@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
+	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:

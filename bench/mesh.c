@@ -100,6 +100,4 @@ void bench_mesh_name(const bench_mesh *m, int n_dof, size_t size, char *name)
         snprintf(name, size, "irregular");
     else
         snprintf(name, size, "box%dx%dx%d-distorted", cells[0], cells[1], cells[2]);
-    for (char *at = name; *at; at++)
-        if (strchr(",\"\n", *at)) *at = ' ';
 }

@@ -25,7 +25,7 @@ static const char help_text[] =
     "  --element tet4|hex8       of the cube (hex8)\n"
     "  --precondition KIND       gamg (default), boomeramg\n"
     "  --repetitions N           samples (7)\n"
-    "  --rows FILE.csv           result rows: results/README.md defines them\n"
+    "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --give-up STATUS          run nothing: write a row with this status, as a sweep does after a crash\n"
     "  --help --version\n"
     "\n"
@@ -379,11 +379,10 @@ static fe_status run(const arguments *a)
     MPI_Comm_rank(PETSC_COMM_WORLD, &b.rank);
     MPI_Comm_size(PETSC_COMM_WORLD, &b.size);
     int refused = 0;
-    if (a->rows && b.rank == 0) refused = fe_rows_open(a->rows, &b.file);
+    if (a->rows && b.rank == 0) refused = fe_rows_open(a->rows, WHOLE_COLUMNS, &b.file);
     MPI_Bcast(&refused, 1, MPI_INT, 0, PETSC_COMM_WORLD);
-    if (refused)
-        return b.rank ? fe_fail((fe_status)refused, "%s: cannot be written", a->rows) : (fe_status)refused;
-    if (b.file) whole_row_write_header(b.file);
+    if (refused && b.rank > 0) fe_fail((fe_status)refused, "%s: cannot be written", a->rows);
+    if (refused) return (fe_status)refused;
     const fe_status status = run_problem(&b);
     const int unwritten = b.file && (ferror(b.file) | fclose(b.file));
     MatDestroy(&b.A), VecDestroy(&b.b), VecDestroy(&b.x);

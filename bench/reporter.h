@@ -15,15 +15,6 @@
 namespace bench
 {
 
-/* Text without the characters that end a CSV field. */
-inline std::string plain(const char *text)
-{
-    std::string s = text;
-    for (char &c : s)
-        if (c == ',' || c == '"' || c == '\n') c = ' ';
-    return s;
-}
-
 /* What is known of a point besides its times. device has to live as long as the row. */
 inline fe_row row_of(const point &p, const fe_machine &m, const std::string &device)
 {
@@ -65,10 +56,8 @@ class reporter : public benchmark::BenchmarkReporter
   public:
     reporter(const arguments &a, const fe_machine &m) : machine(m)
     {
-        rows = open(a.rows);
-        samples = open(a.samples);
-        if (rows) fe_row_write_header(rows);
-        if (samples) fe_row_write_samples_header(samples);
+        rows = open(a.rows, FE_ROW_COLUMNS);
+        samples = open(a.samples, FE_SAMPLE_COLUMNS);
         table = a.format.empty();
         if (!table) others.push_back(own_format(a.format));
         if (a.out.empty()) return;
@@ -111,7 +100,7 @@ class reporter : public benchmark::BenchmarkReporter
     {
         const group &g = *p.of;
         const bench_case &c = g.of(p);
-        const std::string device = plain(c.device ? c.device->name : "");
+        const std::string device = c.device ? c.device->name : "";
         fe_row row = row_of(p, machine, device);
         std::vector<double> seconds;
         for (const Run &r : runs)
@@ -161,11 +150,11 @@ class reporter : public benchmark::BenchmarkReporter
         return std::make_unique<benchmark::ConsoleReporter>();
     }
 
-    FILE *open(const std::string &path)
+    FILE *open(const std::string &path, const char *columns)
     {
         if (path.empty()) return nullptr;
         FILE *file = nullptr;
-        const fe_status status = fe_rows_open(path.c_str(), &file);
+        const fe_status status = fe_rows_open(path.c_str(), columns, &file);
         if (status != FE_OK && unopened == FE_OK) unopened = status, why = fe_message();
         return file;
     }

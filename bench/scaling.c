@@ -68,10 +68,7 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
     FE_TRY(fe_ranks_check(&ranks));
     FE_TRY(fe_machine_find(mpi->size > 0, &machine));
     t.machine = machine.slug;
-    if (a->rows && mpi->rank == 0) {
-        FE_TRY(fe_rows_open(a->rows, &t.rows));
-        fe_row_write_header(t.rows);
-    }
+    if (a->rows && mpi->rank == 0) { FE_TRY(fe_rows_open(a->rows, FE_ROW_COLUMNS, &t.rows)); }
     fe_status status = bench_mesh_open(a->mesh, a->refine, (fe_order)a->order, &t.mesh);
     if (status == FE_OK && a->weak && (t.mesh.shape == BENCH_FILE || t.mesh.shape == BENCH_IRREGULAR))
         status = fe_fail(FE_BAD_INPUT, "--weak: is for boxes");

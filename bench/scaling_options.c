@@ -33,7 +33,7 @@ static const char help[] =
     "  --restart M               basis length of GMRES, whose first M iterations are timed (30)\n"
     "  --repetitions N           samples of each operation (15)\n"
     "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
-    "  --rows FILE.csv           result rows: results/README.md defines them\n"
+    "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
     "  --capacity                print two lines, for scripts: host and the cores that ranks may run on,\n"
     "                            cuda and the GPUs found\n"

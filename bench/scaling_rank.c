@@ -252,12 +252,6 @@ static fe_status run_variant(bench *b, const fe_variant *v)
 
 /* --- one case ---------------------------------------------------------------------------------------- */
 
-static void plain(char *text)
-{
-    for (; *text; text++)
-        if (strchr(",\"\n", *text)) *text = ' ';
-}
-
 static fe_status describe(bench *b, const bench_box *box)
 {
     const scaling_arguments *a = b->task->arguments;
@@ -277,7 +271,6 @@ static fe_status describe(bench *b, const bench_box *box)
     snprintf(b->mesh, sizeof b->mesh, "%s-%dx%dx%d-%s-%s", a->weak ? "weak" : "strong", box->grid[0],
              box->grid[1], box->grid[2], b->comm->ops->name, name);
     snprintf(b->device_name, sizeof b->device_name, "%s", b->device->name);
-    plain(b->device_name);
     b->row = (fe_row){.machine = b->task->machine,
                       .backend = b->device->ops->name,
                       .device = b->device_name,

@@ -35,7 +35,7 @@ static const char help[] =
     "  --error E                 largest error of an answer that counts: |change of a displacement| / "
     "largest\n"
     "                            displacement (1e-6)\n"
-    "  --rows FILE.csv           result rows: results/README.md defines them\n"
+    "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
     "  --help --version\n"
     "\n"
@@ -279,7 +279,6 @@ static fe_status run_variant(bench *b, int variant)
     const arguments *a = b->arguments;
     fe_options o = options_of(a, variant);
     fe_result result = {0};
-    FE_TRY(find_reference(b, variant));
     collector *c = NULL;
     FE_ALLOCATE(c, 1, "samples");
     c->b = b;
@@ -345,6 +344,7 @@ static void close_bench(bench *b)
 static fe_status run_variants(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
+    fe_status status = FE_OK; /* of the reference: without it, no strategy can be checked */
     FE_TRY(open_bench(b, machine));
     printf("%s, %s, %d ranks: %d nodes, %d elements\n%-18s %-20s %12s %22s\n", b->whole.name,
            b->row.row.element, a->ranks, b->whole.mesh.n_node, b->whole.mesh.n_elem, "variant", "operation",
@@ -352,9 +352,14 @@ static fe_status run_variants(bench *b, const fe_machine *machine)
     for (int i = 0; i < a->n_variant; i++) {
         if (!is_there(b, a->variant[i])) continue;
         b->row.row.variant = fe_variant_at(a->variant[i])->name;
-        FE_TRY(a->give_up ? give_up(b, NULL, a->give_up) : run_variant(b, a->variant[i]));
+        if (status == FE_OK && !a->give_up) status = find_reference(b, a->variant[i]);
+        if (status == FE_INTERRUPTED) return status;
+        if (status != FE_OK) b->row.newton_iterations = -1, b->row.row.bytes = 0.0, b->row.row.error = NAN;
+        FE_TRY(a->give_up        ? give_up(b, NULL, a->give_up)
+               : status != FE_OK ? give_up(b, NULL, status_of(status))
+                                 : run_variant(b, a->variant[i]));
     }
-    return FE_OK;
+    return status;
 }
 
 static fe_status run(const arguments *a)
@@ -365,8 +370,7 @@ static fe_status run(const arguments *a)
     FE_TRY(fe_machine_find(0, &machine));
     FE_ALLOCATE(b, 1, "solves");
     b->arguments = a;
-    fe_status status = a->rows ? fe_rows_open(a->rows, &b->rows) : FE_OK;
-    if (b->rows) whole_row_write_header(b->rows);
+    fe_status status = a->rows ? fe_rows_open(a->rows, WHOLE_COLUMNS, &b->rows) : FE_OK;
     if (status == FE_OK) status = run_variants(b, &machine);
     const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
     close_bench(b);

@@ -19,7 +19,7 @@ commit=$("$BUILD/kernels" --version | sed -n 's/^febench //p')
 folder=$RESULTS/$("$BUILD/kernels" --fe_slug)/$(date +%Y-%m-%d)-$commit
 mkdir -p "$folder"
 rows=$folder/storage.part
-rm -f "$rows"
+rm -f "$rows" "$rows.one"
 for storage in GROUPS FLOATS FULL RECORDS ARRAYS; do
     kernels=$BUILD/storage/$storage/kernels
     [ $storage != GROUPS ] || kernels=$BUILD/kernels

@@ -370,6 +370,7 @@ mesh_flags() {
 measure() {
     rows=$1 launch=
     shift
+    rm -f "$rows" "$at.samples.part" # of an attempt that was killed: rows are added
     case $program in
     kernels)
         case $special in

@@ -11,7 +11,7 @@ for folder in "$@"; do
         name=${table%:*} rows=$folder/${table#*:}.csv
         [ -f "$rows" ] || continue
         # written elsewhere and moved: a table is the old one or the new one
-        awk -f results/break_even.awk -f results/scaling_case.awk -f "bench/$name.awk" "$rows" >"$work/$name.md" &&
+        awk -f results/csv.awk -f results/break_even.awk -f results/scaling_case.awk -f "bench/$name.awk" "$rows" >"$work/$name.md" &&
             mv "$work/$name.md" "$folder/$name.md" || exit 1
     done
 done

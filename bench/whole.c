@@ -80,8 +80,6 @@ double whole_error(size_t n, const double *u, const double *reference)
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row)
 {
     snprintf(row->device, sizeof row->device, "%s", device);
-    for (char *at = row->device; *at; at++)
-        if (strchr(",\"\n", *at)) *at = ' ';
     row->newton_iterations = -1;
     const fe_j2 material = fe_j2_of(p->problem.material);
     row->row = (fe_row){.machine = machine,
@@ -100,12 +98,6 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
                         .deterministic = -1,
                         .hardening = fe_hardening_names[fe_hardening_of(&material)],
                         .status = "ok"};
-}
-
-void whole_row_write_header(FILE *file)
-{
-    fputs("krylov,precondition,newton_iterations,krylov_iterations,", file);
-    fe_row_write_header(file);
 }
 
 void whole_row_write(FILE *file, whole_row *r, const char *operation, int n, double *seconds)

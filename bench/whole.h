@@ -37,6 +37,7 @@ void whole_close(whole_problem *p);
 double whole_error(size_t n, const double *u, const double *reference);
 
 /* What rows of solves have in front of the columns of fe_row; iterations below 0: not known. */
+#define WHOLE_COLUMNS "krylov,precondition,newton_iterations,krylov_iterations," FE_ROW_COLUMNS
 typedef struct whole_row {
     const char *krylov, *precondition;
     int newton_iterations;
@@ -47,7 +48,6 @@ typedef struct whole_row {
 
 /* A row of the problem, with nothing measured. */
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row);
-void whole_row_write_header(FILE *file);
 /* Writes the row with n samples of an operation, sorted here, to the file (NULL: none) and to stdout, or what
  * became of it to stderr. */
 void whole_row_write(FILE *file, whole_row *row, const char *operation, int n, double *seconds);

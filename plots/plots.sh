@@ -33,13 +33,13 @@ for folder in "$@"; do
         draw "$folder" orthogonality host
     fi
     if [ -f "$folder/kernels.csv" ]; then
-        awk -f plots/crossover.awk "$folder/machine.csv" "$folder/kernels.csv" >"$work/data.gp"
+        awk -f results/csv.awk -f plots/crossover.awk "$folder/machine.csv" "$folder/kernels.csv" >"$work/data.gp"
         [ ! -s "$work/data.gp" ] || draw "$folder" crossover both throughput # where host and GPU have rows
     fi
     for backend in host cuda; do
         : >"$work/data.gp"
         [ ! -f "$folder/kernels.csv" ] || # rows of several ranks may stand alone
-            awk -v backend=$backend -f plots/figures.awk variants/variants.def "$folder/machine.csv" "$folder/kernels.csv" \
+            awk -v backend=$backend -f results/csv.awk -f plots/figures.awk variants/variants.def "$folder/machine.csv" "$folder/kernels.csv" \
                 >"$work/data.gp"
         if [ -s "$work/data.gp" ]; then
             figures="throughput operations ceiling"
@@ -48,21 +48,21 @@ for folder in "$@"; do
         fi
         for figure in meshes precisions; do # where there are several
             [ -f "$folder/kernels.csv" ] || continue
-            awk -v backend=$backend -v what=$figure -f plots/groups.awk variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
+            awk -v backend=$backend -v what=$figure -f results/csv.awk -f plots/groups.awk variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
             [ ! -s "$work/data.gp" ] || draw "$folder" $figure $backend groups
         done
         for reference in element_atomic assembled_bsr; do
             [ -f "$folder/kernels.csv" ] || continue
-            awk -v backend=$backend -v reference=$reference -f results/break_even.awk -f plots/break_even.awk \
+            awk -v backend=$backend -v reference=$reference -f results/csv.awk -f results/break_even.awk -f plots/break_even.awk \
                 variants/variants.def "$folder/kernels.csv" >"$work/data.gp"
             [ ! -s "$work/data.gp" ] || draw "$folder" "break-even-$reference" $backend throughput # where a set-up is repaid
         done
         if [ -f "$folder/solves.csv" ]; then
-            awk -v backend=$backend -f plots/breakdown.awk variants/variants.def "$folder/solves.csv" >"$work/data.gp"
+            awk -v backend=$backend -f results/csv.awk -f plots/breakdown.awk variants/variants.def "$folder/solves.csv" >"$work/data.gp"
             [ ! -s "$work/data.gp" ] || draw "$folder" breakdown $backend
         fi
         [ -f "$folder/scaling.csv" ] || continue
-        awk -v backend=$backend -f results/scaling_case.awk -f plots/scaling.awk variants/variants.def \
+        awk -v backend=$backend -f results/csv.awk -f results/scaling_case.awk -f plots/scaling.awk variants/variants.def \
             "$folder/scaling.csv" >"$work/data.gp"
         [ ! -s "$work/data.gp" ] || draw "$folder" scaling $backend # where there are several numbers of ranks
     done

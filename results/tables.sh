@@ -71,7 +71,7 @@ for document in $(grep -lE '<!-- rows:|<!--n:' README.md docs/*.md results/READM
     tests/*/*.md 2>/dev/null); do
     up=$(echo "$document" | sed 's,[^/]*$,,; s,[^/]*/,../,g')
     # shellcheck disable=SC2086
-    awk -v document="$document" -v up="$up" -v check="$check" -f results/break_even.awk -f results/scaling_case.awk -f results/tables.awk \
+    awk -v document="$document" -v up="$up" -v check="$check" -f results/csv.awk -f results/break_even.awk -f results/scaling_case.awk -f results/tables.awk \
         run=0 file=variants variants/variants.def file=current results/current.csv $inputs \
         run=0 file=document "$document" >"$work/new" || status=1
     [ -z "$check" ] || continue

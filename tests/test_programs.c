@@ -41,6 +41,7 @@ static void test_cases_pass_the_check(void **state)
     skip_without("kernels", "meshes and plastic elements");
     snprintf(path, sizeof path, "%s/cases.csv", test_folder);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        remove(path);
         free(read_success(
             "%s/kernels --fe_backend=host --fe_threads=1 --fe_variants=element_atomic,patch %s %s "
             "--fe_rows='%s' --benchmark_repetitions=1 --benchmark_min_time=0.0001 2>&1",

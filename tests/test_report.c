@@ -56,7 +56,7 @@ static void split(cells *c, int (*write)(FILE *, const fe_row *), const fe_row *
     if (write)
         write(file, row);
     else
-        fe_row_write_header(file);
+        fputs(FE_ROW_COLUMNS "\n", file);
     fclose(file);
     c->text[strcspn(c->text, "\n")] = 0;
     char *rest = c->text;
@@ -154,7 +154,7 @@ static void test_samples_stand_in_their_order(void **state)
     const double seconds[3] = {3e-3, 1e-3, 2e-3};
     FILE *file = fmemopen(text, sizeof text, "w");
     assert_non_null(file);
-    fe_row_write_samples_header(file);
+    fputs(FE_SAMPLE_COLUMNS "\n", file);
     fe_row_write_samples(file, &row, 3, seconds);
     fclose(file);
     assert_string_equal(text,
@@ -162,6 +162,79 @@ static void test_samples_stand_in_their_order(void **state)
                         "precision,hardening,calls,seconds\n"
                         "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,linear,7,3.00000e-03 "
                         "1.00000e-03 2.00000e-03\n");
+}
+
+/* Takes the first field of RFC 4180 off a line. */
+static char *next_field(char **line)
+{
+    char *field = *line, *to = *line, *at = *line;
+    const int quoted = *at == '"';
+    for (at += quoted; *at && (quoted ? *at != '"' || at[1] == '"' : !strchr(",\n", *at)); *to++ = *at++)
+        if (quoted && *at == '"') at++;
+    at += quoted;
+    if (*at != ',' && *at != '\n') fail_msg("no comma behind a field: %s", at);
+    *line = at + 1, *to = 0;
+    return field;
+}
+
+/* Whatever a mesh, a machine or a device is called: a line of as many fields, with the name in its place. */
+static void test_names_are_one_field(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *read;
+    } names[] = {{"mesh, mit Komma", NULL}, {"a \"b\"", NULL}, {"\"", NULL},    {",", NULL},
+                 {"\",\"", NULL},           {"", NULL},        {"a\nb", "a b"}, {"a,\r\nb", "a,  b"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *expected = names[i].read ? names[i].read : names[i].name;
+        fe_row row = some_row();
+        row.mesh = row.machine = row.device = names[i].name;
+        char text[2000], header[] = FE_ROW_COLUMNS "\n", *columns = header, *line = text;
+        FILE *file = fmemopen(text, sizeof text, "w");
+        assert_non_null(file);
+        fe_row_write(file, &row);
+        fclose(file);
+        assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+        while (*columns) {
+            const char *column = next_field(&columns), *field = next_field(&line);
+            const int is_name =
+                !strcmp(column, "case") || !strcmp(column, "machine") || !strcmp(column, "device");
+            if (is_name) assert_string_equal(field, expected);
+            if (!strcmp(column, "status")) assert_string_equal(field, "ok");
+        }
+        assert_int_equal(*line, 0);
+    }
+}
+
+/* Rows are added to those that a file holds; a file of something else stays as it is. */
+static void test_rows_are_added(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after; /* NULL: refused */
+    } files[] = {{"", "a,b\nnew\n"},
+                 {"a,b\n", "a,b\nnew\n"},
+                 {"a,b\n1,2\n", "a,b\n1,2\nnew\n"},
+                 {"a,b\n1,", "a,b\n1,\nnew\n"}, /* its writer was killed */
+                 {"a,b,c\n1,2,3\n", NULL},
+                 {"a\n1\n", NULL},
+                 {"a,b", NULL},
+                 {"\n", NULL}};
+    char path[FOLDER_LENGTH + 16];
+    snprintf(path, sizeof path, "%s/added.csv", test_folder);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        FILE *rows;
+        write_file(path, "%s", files[i].before);
+        const fe_status status = fe_rows_open(path, "a,b", &rows);
+        assert_int_equal(status, files[i].after ? FE_OK : FE_BAD_INPUT);
+        if (status == FE_OK)
+            fputs("new\n", rows), fclose(rows);
+        else
+            assert_message("added.csv: its first line is not that of the rows to be added");
+        char *text = read_file(path, NULL);
+        assert_string_equal(text, files[i].after ? files[i].after : files[i].before);
+        free(text);
+    }
 }
 
 /* --- energy ------------------------------------------------------------------------------------------ */
@@ -321,6 +394,8 @@ int main(void)
         cmocka_unit_test(test_failed_row_holds_no_times),
         cmocka_unit_test(test_row_without_a_model_has_none_of_its_numbers),
         cmocka_unit_test(test_samples_stand_in_their_order),
+        cmocka_unit_test(test_names_are_one_field),
+        cmocka_unit_test(test_rows_are_added),
         cmocka_unit_test(test_energy_is_that_of_packages_and_their_memory),
         cmocka_unit_test(test_lack_of_counters_is_named),
         cmocka_unit_test(test_slug),

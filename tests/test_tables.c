@@ -35,7 +35,9 @@ static int copy_tree(void **state)
     char text[2000];
     snprintf(folder, sizeof folder, "%s/febench-tables-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(folder)) return 1;
-    return run(text, "cp -r README.md docs results variants '%s' 2>&1", folder);
+    /* What is written for a strategy without rows is then written. */
+    return run(text, "cp -r README.md docs results variants '%s' && sh '%s/results/tables.sh' 2>&1", folder,
+               folder);
 }
 
 static int remove_tree(void **state)
@@ -55,6 +57,38 @@ static void test_numbers_of_the_documents_are_those_of_rows(void **state)
     (void)state;
     char text[2000];
     if (run(text, "sh results/tables.sh --check 2>&1")) fail_msg("%s", text);
+}
+
+/* A strategy that was added and has no rows yet changes nothing, with a line in the README's table and
+ * without; one that has rows needs its line. */
+static void test_a_new_strategy_needs_no_rows(void **state)
+{
+    (void)state;
+    char text[2000];
+    assert_int_equal(
+        run(text,
+            "cd '%s' && cp README.md README.old && cp -r variants/element_atomic variants/new && "
+            "sed -i s/element_atomic/new/g variants/new/* && echo 'FE_VARIANT(new)' >>variants/variants.def",
+            folder),
+        0);
+    if (run(text, "sh '%s/results/tables.sh' --check 2>&1", folder)) fail_msg("%s", text);
+    assert_int_equal(
+        run(text, "cd '%s' && sed -i '/^| .`patch`/{p; s/`patch`/`new`/; s/[0-9].*/ | | | |/}' README.md",
+            folder),
+        0);
+    if (run(text, "grep '^| .`new`' '%s/README.md' && sh '%s/results/tables.sh' --check 2>&1", folder,
+            folder))
+        fail_msg("%s", text);
+    assert_int_equal(run(text,
+                         "cd '%s' && sed -i '/^| .`patch`/d' README.md && sh results/tables.sh --check 2>&1",
+                         folder),
+                     1);
+    assert_says(text, "README.md: the table of strategies has no line of patch");
+    assert_int_equal(run(text,
+                         "cd '%s' && mv README.old README.md && rm -r variants/new && sed -i '/(new)/d' "
+                         "variants/variants.def",
+                         folder),
+                     0);
 }
 
 /* Tables in the folders of runs, from copies of their rows. */
@@ -316,6 +350,7 @@ static void test_set_ups_are_repaid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
+                                       cmocka_unit_test(test_a_new_strategy_needs_no_rows),
                                        cmocka_unit_test(test_tables_of_runs_are_those_of_rows),
                                        cmocka_unit_test(test_changed_number_is_named_and_mended),
                                        cmocka_unit_test(test_all_meshes_and_precisions_are_shown),

@@ -12,14 +12,29 @@ static FILE *open_rows(void)
     snprintf(path, sizeof path, "%s/kernels.csv", test_folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fe_row_write_header(file);
+    fputs(FE_ROW_COLUMNS "\n", file);
     return file;
 }
 static char *table_of(FILE *rows)
 {
     fclose(rows);
-    return read_success("LC_ALL=C awk -f results/break_even.awk -f bench/table.awk '%s/kernels.csv' 2>&1",
-                        test_folder);
+    return read_success(
+        "LC_ALL=C awk -f results/csv.awk -f results/break_even.awk -f bench/table.awk '%s/kernels.csv' 2>&1",
+        test_folder);
+}
+
+/* A comma or a quote in a name shifts nothing: awk reads it as a semicolon. */
+static void test_names_shift_no_columns(void **state)
+{
+    (void)state;
+    FILE *file = open_rows();
+    fe_row row = some_row();
+    row.mesh = "mesh, \"mit\" Komma";
+    fe_row_write(file, &row);
+    char *table = table_of(file);
+    assert_holds(table, "## tet4 on host, mesh; \"mit\" Komma, 1000 DoF: MDoF/s");
+    assert_holds(table, "| `v` |  |  |  | 0.200 (0.125–0.500) |");
+    free(table);
 }
 
 /* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b is
@@ -204,7 +219,7 @@ static FILE *open_scaling(char path[FOLDER_LENGTH + 16])
     snprintf(path, FOLDER_LENGTH + 16, "%s/scaling.csv", test_folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fe_row_write_header(file);
+    fputs(FE_ROW_COLUMNS "\n", file);
     return file;
 }
 
@@ -333,6 +348,7 @@ static void test_scaling_refuses_two_transports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_shift_no_columns),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
         cmocka_unit_test(test_table_compares_precisions),
         cmocka_unit_test(test_table_compares_laws),

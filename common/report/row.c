@@ -5,11 +5,9 @@
 #include "common/report/version.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static int ascending(const void *left, const void *right)
 {
@@ -39,42 +37,68 @@ fe_statistics fe_statistics_of(int n, double *x)
     return (fe_statistics){n, median, x[k], x[n - 1 - k], x[0]};
 }
 
-static fe_status claim(int file, const char *path)
+static int has_first_line(FILE *file, const char *line)
+{
+    int c;
+    rewind(file);
+    while ((c = getc(file)) == (unsigned char)*line && *line) line++;
+    return !*line && c == '\n';
+}
+
+/* Behind what is there; a last line that was cut off ends here. */
+static fe_status find_end(FILE *file, const char *path, const char *columns)
 {
     struct stat info;
-    FE_TRY(fe_lock_file(file, path));
-    if (!fstat(file, &info) && S_ISREG(info.st_mode) && ftruncate(file, 0))
-        return fe_file_refuse(path, errno);
+    if (fstat(fileno(file), &info)) return fe_file_refuse(path, errno);
+    if (!S_ISREG(info.st_mode) || info.st_size == 0) return fprintf(file, "%s\n", columns), FE_OK;
+    if (!has_first_line(file, columns))
+        return fe_fail(FE_BAD_INPUT,
+                       "%s: its first line is not that of the rows to be added; name another file", path);
+    const int cut = fseek(file, -1, SEEK_END) || getc(file) != '\n';
+    if (fseek(file, 0, SEEK_END)) return fe_file_refuse(path, errno);
+    if (cut) fputc('\n', file);
     return FE_OK;
 }
 
-/* The buffer holds more than a row, so that fflush hands it on in one piece; O_APPEND keeps it in one. */
-fe_status fe_rows_open(const char *path, FILE **rows)
+/* The buffer holds more than a row, so that fflush hands it on in one piece; a file to append to keeps it in
+ * one. */
+fe_status fe_rows_open(const char *path, const char *columns, FILE **rows)
 {
+    struct stat info;
+    const int is_file = stat(path, &info) || S_ISREG(info.st_mode); /* what is not may not be readable */
+    FILE *file = fopen(path, is_file ? "a+e" : "we");
     *rows = NULL;
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return fe_file_refuse(path, errno);
-    fe_status status = claim(file, path);
-    if (status == FE_OK && !(*rows = fdopen(file, "a"))) status = fe_file_refuse(path, errno);
-    if (*rows) setvbuf(*rows, NULL, _IOFBF, 1 << 16);
-    if (status != FE_OK) close(file);
+    if (!file) return fe_file_refuse(path, errno);
+    setvbuf(file, NULL, _IOFBF, 1 << 16);
+    fe_status status = is_file ? fe_lock_file(fileno(file), path) : FE_OK;
+    if (status == FE_OK) status = find_end(file, path, columns);
+    if (status == FE_OK)
+        *rows = file;
+    else
+        fclose(file);
     return status;
 }
 
-void fe_row_write_header(FILE *file)
+/* A field and the comma behind it, by RFC 4180: quoted where it has to be. A row stays one line: what would
+ * end it becomes a blank. */
+static void write_text(FILE *file, const char *text)
 {
-    fputs("schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,"
-          "plastic_pattern,n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,"
-          "dof_per_s,gb_per_s,gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,"
-          "plastic_measured,error,orthogonality_loss,deterministic,nj_per_dof,numbering,precision,hardening,"
-          "status\n",
-          file);
+    const int quoted = strpbrk(text, ",\"") != NULL;
+    if (quoted) fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', file);
+        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, file);
+    }
+    fputs(quoted ? "\"," : ",", file);
 }
 
 int fe_row_write(FILE *file, const fe_row *r)
 {
-    fprintf(file, "%d,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,", FE_ROW_SCHEMA, fe_commit(), r->machine, r->backend,
-            r->device, r->ranks, r->threads, r->variant, r->element, r->mesh, r->order);
+    fprintf(file, "%d,%s,", FE_ROW_SCHEMA, fe_commit());
+    write_text(file, r->machine), write_text(file, r->backend), write_text(file, r->device);
+    fprintf(file, "%d,%d,%s,%s,", r->ranks, r->threads, r->variant, r->element);
+    write_text(file, r->mesh);
+    fprintf(file, "%s,", r->order);
     if (!isnan(r->plastic)) fprintf(file, "%g", r->plastic);
     fprintf(file, ",%s,%lld,%lld,%s,", r->plastic_pattern, (long long)r->n_elem, (long long)r->n_dof,
             r->operation);
@@ -113,19 +137,13 @@ int fe_row_write(FILE *file, const fe_row *r)
     return fflush(file);
 }
 
-void fe_row_write_samples_header(FILE *file)
-{
-    fputs("backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,precision,"
-          "hardening,calls,seconds\n",
-          file);
-}
-
 void fe_row_write_samples(FILE *file, const fe_row *r, int n, const double *seconds)
 {
-    fprintf(file, "%s,%d,%s,%s,%s,%s,%g,%s,%lld,%s,%s,%s,%lld,", r->backend, r->threads, r->variant,
-            r->element, r->mesh, r->order, r->plastic, r->plastic_pattern, (long long)r->n_dof, r->operation,
-            r->precision ? r->precision : "double", r->hardening ? r->hardening : "linear",
-            (long long)r->calls);
+    fprintf(file, "%s,%d,%s,%s,", r->backend, r->threads, r->variant, r->element);
+    write_text(file, r->mesh);
+    fprintf(file, "%s,%g,%s,%lld,%s,%s,%s,%lld,", r->order, r->plastic, r->plastic_pattern,
+            (long long)r->n_dof, r->operation, r->precision ? r->precision : "double",
+            r->hardening ? r->hardening : "linear", (long long)r->calls);
     for (int i = 0; i < n; i++) fprintf(file, "%s%.5e", i ? " " : "", seconds[i]);
     fputc('\n', file);
 }

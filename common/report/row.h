@@ -1,6 +1,6 @@
 /* One result row: the schema that all benchmarks share, and the statistics of its samples.
  *
- * results/README.md defines every column. Rows are CSV; text fields hold no comma and no quote. */
+ * results/README.md defines every column. Rows are CSV by RFC 4180, one line each. */
 #ifndef FE_ROW_H
 #define FE_ROW_H
 
@@ -12,6 +12,14 @@ extern "C" {
 #endif
 
 enum { FE_ROW_SCHEMA = 5 };
+#define FE_ROW_COLUMNS                                                                                       \
+    "schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,plastic_pattern," \
+    "n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,dof_per_s,gb_per_s,"     \
+    "gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,plastic_measured,error,"            \
+    "orthogonality_loss,deterministic,nj_per_dof,numbering,precision,hardening,status"
+#define FE_SAMPLE_COLUMNS                                                                                    \
+    "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,precision,"          \
+    "hardening,calls,seconds"
 /* Rows with a larger share of their ceiling are marked: ceilings are medians, which vary by two per cent. */
 #define FE_ROW_ABOVE 1.02
 
@@ -51,17 +59,16 @@ typedef struct fe_row {
     const char *status; /* ok, check_failed, out_of_memory, failed, killed */
 } fe_row;
 
-/* Opens a file of rows, which replace those that are there. FE_BAD_INPUT where another run writes it, whose
- * rows stay. Lines are appended whole. */
-fe_status fe_rows_open(const char *path, FILE **rows);
-void fe_row_write_header(FILE *file);
+/* Opens a file to add rows to, behind those that it holds; a new one begins with the names of the columns.
+ * FE_BAD_INPUT where it begins with another line, or another run writes it; then it stays as it is. Lines are
+ * appended whole. */
+fe_status fe_rows_open(const char *path, const char *columns, FILE **rows);
 /* A row whose status is not ok holds no times, and one whose case was never resident (bytes 0) no sizes. It
  * stands in the file when this returns, so a run that is killed keeps it. 0, or EOF where it could not be
  * written, with errno. */
 int fe_row_write(FILE *file, const fe_row *row);
 
 /* The n samples behind a row, in the order in which they were taken: one line, seconds between blanks. */
-void fe_row_write_samples_header(FILE *file);
 void fe_row_write_samples(FILE *file, const fe_row *row, int n, const double *seconds);
 
 #ifdef __cplusplus

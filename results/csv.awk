@@ -1,0 +1,10 @@
+# Rows of CSV by RFC 4180, for programs with FS = "," that are loaded behind this file: quotes are taken off, and a comma
+# within them becomes a semicolon, since awk splits at every comma.
+FILENAME ~ /\.csv$/ && /"/ {
+    n_quoted = split($0, quoted, "\""); csv_line = ""
+    for (csv_i = 1; csv_i <= n_quoted; csv_i++) {
+        if (csv_i % 2 == 0) gsub(/,/, ";", quoted[csv_i]) # within quotes
+        csv_line = csv_line (csv_i % 2 && csv_i > 1 && csv_i < n_quoted && quoted[csv_i] == "" ? "\"" : quoted[csv_i])
+    }
+    $0 = csv_line
+}
