@@ -28,6 +28,23 @@ static oracle_material draw_material(double E)
     return m;
 }
 
+/* Stiffnesses within a factor of ten thousand; "elastic" is a key of the whole problem, so all yield or none.
+ */
+static void draw_materials(random_problem *p, double E)
+{
+    p->material[0] = draw_material(E);
+    for (int m = 1; m < p->n_material; m++) do
+            p->material[m] = draw_material(E * power(-2, 2));
+        while (isfinite(p->material[m].sigma_y) != isfinite(p->material[0].sigma_y));
+}
+
+int hardens_by_voce(const random_problem *p)
+{
+    int does = 0;
+    for (int m = 0; m < p->n_material; m++) does |= p->material[m].delta > 0;
+    return does;
+}
+
 /* --- mesh -------------------------------------------------------------------------------------------- */
 
 static int is_side_of(const fe_mesh *mesh, const int *facet)
@@ -103,6 +120,24 @@ static void add_points(fe_mesh *mesh, int n)
     mesh->n_group++;
 }
 
+/* Volumes of about the same number of elements, in no order; every material has one element at least. */
+static void add_volumes(random_problem *p)
+{
+    const int n = p->mesh.n_elem;
+    for (int e = 0; e < n; e++) p->elem_material[e] = e < p->n_material ? e : whole(p->n_material);
+    for (int m = 0; m < p->n_material && p->n_material > 1; m++) {
+        char name[32];
+        fe_group *g = &p->mesh.group[p->mesh.n_group++];
+        int count = 0;
+        for (int e = 0; e < n; e++) count += p->elem_material[e] == m;
+        snprintf(name, sizeof name, "volume %d", m);
+        must(fe_group_open(g, name, 3, 80 + m, (size_t)count));
+        for (int e = 0, k = 0; e < n; e++)
+            if (p->elem_material[e] == m) g->facet[k++] = e;
+        p->c_volume[m] = g->name;
+    }
+}
+
 static void draw_mesh(random_problem *p, double length)
 {
     const int kind = chance(0.5) ? FE_HEX8 : FE_TET4, most = kind == FE_HEX8 ? 3 : 2;
@@ -119,7 +154,8 @@ static void draw_mesh(random_problem *p, double length)
         free(is_kept);
     }
     if (chance(0.3)) must(fe_mesh_reorder(&p->mesh, FE_ORDER_RANDOM, p->seed));
-    p->mesh.group = realloc(p->mesh.group, (size_t)(p->mesh.n_group + MOST_SUPPORTS) * sizeof *p->mesh.group);
+    p->mesh.group = realloc(p->mesh.group, (size_t)(p->mesh.n_group + MOST_SUPPORTS + MOST_MATERIALS) *
+                                               sizeof *p->mesh.group);
     assert_non_null(p->mesh.group);
     p->elem_material = zeros((size_t)p->mesh.n_elem, sizeof(int));
 }
@@ -190,12 +226,17 @@ static void draw_paths(random_problem *p)
 static void make_case(random_problem *p)
 {
     static char *const names[N_PATHS] = {"load", "hold"};
-    const oracle_material *m = &p->material[0];
+    for (int i = 0; i < p->n_material; i++) {
+        const oracle_material *m = &p->material[i];
+        p->c_material[i] = (fe_material){m->E, m->nu, m->sigma_y, m->H, m->sigma_inf, m->delta};
+    }
     p->c = (fe_case){.file = "random.json",
                      .name = "random",
                      .units = "",
-                     .elastic = !isfinite(m->sigma_y),
-                     .material = {m->E, m->nu, m->sigma_y, m->H, m->sigma_inf, m->delta},
+                     .elastic = !isfinite(p->material[0].sigma_y),
+                     .n_material = p->n_material,
+                     .material = p->c_material,
+                     .volume = p->n_material > 1 ? p->c_volume : NULL,
                      .n_support = p->n_support,
                      .n_load = p->n_load,
                      .n_path = N_PATHS,
@@ -212,10 +253,11 @@ static void make_case(random_problem *p)
     for (int l = 0; l < p->n_load; l++) {
         const random_load *from = &p->load[l];
         p->c_load[l] = (fe_load){.group = p->mesh.group[from->group].name,
-                                 .is_pressure = from->is_pressure,
-                                 .pressure = from->pressure,
+                                 .kind = from->is_pressure ? FE_LOAD_PRESSURE : FE_LOAD_TRACTION,
+                                 .entry = l,
                                  .path = from->path};
-        memcpy(p->c_load[l].traction, from->traction, sizeof from->traction);
+        memcpy(p->c_load[l].value, from->traction, sizeof from->traction);
+        if (from->is_pressure) p->c_load[l].value[0] = from->pressure;
     }
 }
 
@@ -293,9 +335,11 @@ void random_problem_open(random_problem *p, uint64_t seed)
     random_state = fe_mix(seed);
     const double length = power(-3, 3);
     draw_mesh(p, length);
-    p->n_material = MOST_MATERIALS;
+    p->n_material =
+        chance(0.4) ? 1 + whole(p->mesh.n_elem < MOST_MATERIALS ? p->mesh.n_elem : MOST_MATERIALS) : 1;
     const double E = power(0, 6);
-    for (int m = 0; m < p->n_material; m++) p->material[m] = draw_material(E);
+    draw_materials(p, E);
+    add_volumes(p);
     const int n_support = 1 + whole(MOST_SUPPORTS - 1), n_load = whole(MOST_LOADS + 1);
     for (int s = 0; s < n_support || !p->n_support; s++) draw_support(p, length);
     for (int l = 0; l < n_load; l++) draw_load(p);
@@ -307,8 +351,9 @@ void random_problem_open(random_problem *p, uint64_t seed)
     fix_nodes(p);
     load_nodes(p);
     const oracle_material *m = &p->material[0];
-    snprintf(p->said, sizeof p->said, "%d %s, nu %.4g, H/E %.2g, delta %.3g, sigma_y/E %.2g, %d steps",
-             p->mesh.n_elem, fe_kind_name(p->mesh.kind), m->nu, m->H / m->E, m->delta, m->sigma_y / m->E,
+    snprintf(p->said, sizeof p->said,
+             "%d %s, %d materials, nu %.4g, H/E %.2g, delta %.3g, sigma_y/E %.2g, %d steps", p->mesh.n_elem,
+             fe_kind_name(p->mesh.kind), p->n_material, m->nu, m->H / m->E, m->delta, m->sigma_y / m->E,
              p->n_step);
 }
 

@@ -5,7 +5,7 @@
 #include "common/problem/case.h"
 #include "tests/plain.h"
 
-enum { MOST_MATERIALS = 1, MOST_SUPPORTS = 5, MOST_LOADS = 2, MOST_STEPS = 5, N_PATHS = 2 };
+enum { MOST_MATERIALS = 3, MOST_SUPPORTS = 5, MOST_LOADS = 2, MOST_STEPS = 5, N_PATHS = 2 };
 
 /* What is prescribed on a group: components and, for each, the plane value = a + b x + c y + d z. */
 typedef struct random_support {
@@ -34,15 +34,19 @@ typedef struct random_problem {
     fe_support c_support[MOST_SUPPORTS];
     fe_load c_load[MOST_LOADS];
     fe_path c_path[N_PATHS];
-    unsigned char *is_fixed; /* [n_node][3] */
-    double *value;           /* [n_node][3] at factor 1 */
-    int *value_path;         /* [n_node][3] */
-    double *force[N_PATHS];  /* [n_node][3] at factor 1 */
+    fe_material c_material[MOST_MATERIALS];
+    char *c_volume[MOST_MATERIALS]; /* names of groups of the mesh */
+    unsigned char *is_fixed;        /* [n_node][3] */
+    double *value;                  /* [n_node][3] at factor 1 */
+    int *value_path;                /* [n_node][3] */
+    double *force[N_PATHS];         /* [n_node][3] at factor 1 */
 } random_problem;
 
 /* The problem of a seed. */
 void random_problem_open(random_problem *p, uint64_t seed);
 void random_problem_close(random_problem *p);
+/* One of its materials does. */
+int hardens_by_voce(const random_problem *p);
 /* Displacements and loads [n_node][3] at the end of a step. */
 void random_problem_at(const random_problem *p, int step, double *value, double *load);
 
