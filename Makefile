@@ -59,7 +59,7 @@ COMMIT := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psabi -Wno-missing-field-initializers \
     -Werror=undef
 LIBRARY_INCLUDES := $(sort $(BLAS_FLAGS) $(JSON_FLAGS) $(EXPRESSION_FLAGS) $(ZLIB_FLAGS) $(METIS_FLAGS) \
-    $(CMOCKA_FLAGS) $(BENCHMARK_FLAGS) $(CUDA_FLAGS) $(NCCL_FLAGS))
+    $(SUPERLU_FLAGS) $(CMOCKA_FLAGS) $(BENCHMARK_FLAGS) $(CUDA_FLAGS) $(NCCL_FLAGS))
 INCLUDES := -I. -I$(BUILD) $(patsubst -I%,-isystem %,$(LIBRARY_INCLUDES))
 DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(CPPFLAGS)
 # gcc searches long for aliases and for loads to share in unrolled bodies, and finds little: a fifth of its time.
@@ -78,7 +78,7 @@ endif
 NVCC_FLAGS := -std=c++17 $(CXX_OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS := $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
+LIBS := $(SUPERLU_LIBS) $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
     $(COMPILER_LIBS) -lpthread -lm
 ifneq ($(findstring thread,$(SANITIZE)),)
 LIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
@@ -165,6 +165,7 @@ info:
 	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,PETSc,PETSC,PETSc and hypre are left out of the sweep; apt-get install libpetsc-real-dev)
+	$(call report,SuperLU,SUPERLU,systems that no iteration solves are given up; apt-get install libsuperlu-dev)
 	$(call report,METIS,METIS,--partition metis is left out; apt-get install libmetis-dev)
 	$(call report,jansson,JSON,programs that solve and the tests are left out; apt-get install libjansson-dev)
 	$(call report,muParser,EXPRESSION,programs that solve and the tests are left out; apt-get install g++ libmuparser-dev)
@@ -275,7 +276,8 @@ tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(FAULTY_SOLVE))
 
 # Debian packages of what was not found.
 DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapacke-dev) $(if $(HAVE_JSON),,libjansson-dev) \
-    $(if $(HAVE_EXPRESSION),,g++ libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_METIS),,libmetis-dev) \
+    $(if $(HAVE_EXPRESSION),,g++ libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_SUPERLU),,libsuperlu-dev) \
+    $(if $(HAVE_METIS),,libmetis-dev) \
     $(if $(HAVE_MPI),,libopenmpi-dev openmpi-bin) $(if $(HAVE_BENCHMARK),,g++ libbenchmark-dev) \
     $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) \
     $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9))

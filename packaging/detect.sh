@@ -158,6 +158,28 @@ EOF
     choose c "$(package zlib '|-lz')"
 }
 
+superlu() { # sequential SuperLU, 5 or newer
+    library=SUPERLU
+    cat >"$work/SUPERLU.c" <<'EOF'
+#include <slu_ddefs.h>
+#include <stdio.h>
+int main(void)
+{
+    GlobalLU_t shared;
+    superlu_options_t options;
+    set_default_options(&options);
+    options.SymmetricMode = YES;
+#ifdef SUPERLU_MAJOR_VERSION
+    printf("SuperLU %d.%d.%d\n", SUPERLU_MAJOR_VERSION, SUPERLU_MINOR_VERSION, SUPERLU_PATCH_VERSION);
+#else
+    puts("SuperLU");
+#endif
+    return sizeof shared == 0 || sp_ienv(1) < 1;
+}
+EOF
+    choose c "$(package superlu '-I/usr/include/superlu|-lsuperlu')" '-I/usr/include/superlu|-lsuperlu' '|-lsuperlu'
+}
+
 metis() {
     library=METIS
     cat >"$work/METIS.c" <<'EOF'
@@ -400,11 +422,11 @@ gnuplot_terminals() {
     fi
 }
 
-for find in compiler blas json expression zlib metis cmocka benchmark mpi petsc gnuplot_terminals; do $find & done
+for find in compiler blas json expression zlib superlu metis cmocka benchmark mpi petsc gnuplot_terminals; do $find & done
 { cuda; beside_cuda; } &
 wait
 
-libraries="COMPILER BLAS JSON EXPRESSION ZLIB METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT CUDA CUSPARSE NCCL"
+libraries="COMPILER BLAS JSON EXPRESSION ZLIB SUPERLU METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT CUDA CUSPARSE NCCL"
 for library in $libraries; do
     cat "$work/$library.mk"
     name=$(echo $library | tr A-Z a-z) have=$(grep -c "^HAVE_$library := yes" "$work/$library.mk")

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/backend/block_exact.h"
 #include "common/solver/multigrid_ranks.h"
 #include "tests/comparison.h"
 #include "tests/hierarchy.h"
@@ -210,21 +211,31 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
     return compare_matrices("Galerkin matrices", host, &next[0], device, &next[1]);
 }
 
+/* Entry by entry, in whichever precision they are kept, and the condition numbers, which choose it. */
 static fe_status compare_inverses(fe_setup k[2])
 {
-    float *dense[2], *host[2], size = 0.0f;
-    double error = 0.0;
+    fe_dense dense[2];
+    char *host[2];
+    double error = 0.0, size = 0.0, condition[2];
     int singular[2] = {0, 0};
     const size_t n = 6 * (size_t)k[0].n;
     for (int s = 0; s < 2; s++) {
-        FE_TRY(k[s].steps->keep_dense(&k[s], &dense[s], &singular[s]));
-        FE_ALLOCATE(host[s], n * n + 1, "test");
-        FE_TRY(k[s].d->ops->memory.download(k[s].d, n * n * sizeof *host[s], dense[s], host[s]));
+        FE_TRY(k[s].steps->keep_dense(&k[s], &dense[s], &condition[s], &singular[s]));
+        FE_ALLOCATE(host[s], n * n * sizeof(double), "test");
+        const void *kept = dense[s].exact ? (const void *)dense[s].exact : dense[s].single;
+        const size_t bytes = n * n * (dense[s].exact ? sizeof(double) : sizeof(float));
+        FE_TRY(k[s].d->ops->memory.download(k[s].d, bytes, kept, host[s]));
+        *(dense[s].exact ? (void **)&dense[s].exact : (void **)&dense[s].single) = host[s];
     }
     FE_TRY(compare_counts("singular", k[0].level, singular[0], singular[1]));
-    for (size_t i = 0; i < n * n; i++)
-        error = larger(error, fabs(host[1][i] - host[0][i])), size = fmaxf(size, fabsf(host[0][i]));
+    for (int i = 0; i < (int)n; i++)
+        for (int j = 0; j < (int)n; j++) {
+            const double one = fe_dense_entry(&dense[0], i, j), other = fe_dense_entry(&dense[1], i, j);
+            error = larger(error, fabs(one - other)), size = larger(size, fabs(one));
+        }
     free(host[0]), free(host[1]);
+    if (!(fabs(condition[1] - condition[0]) <= 1e-3 * condition[0]))
+        return fe_fail(FE_FAILED, "condition numbers %.6e and %.6e", condition[0], condition[1]);
     return error <= 1e-6 * size
                ? FE_OK
                : fe_fail(FE_FAILED, "dense inverses differ by %.2e of the largest", error / size);

@@ -1,4 +1,5 @@
 /* A cycle's operations on coarser levels, on the device, and the table of all. */
+#include "common/backend/block_exact.h"
 #include "common/backend/block_rows.h"
 
 /* r = b - A x of a row, then D^-1 r. */
@@ -76,20 +77,21 @@ static fe_status launch_product(fe_device *d, const fe_block_matrix *A, const fl
     return FE_OK;
 }
 
-/* A warp a row. */
+/* A warp per row; sums in the matrix's precision. */
+template <typename number>
 __global__ void __launch_bounds__(THREADS)
-    block_dense(int n, const float *__restrict__ M, const float *x, float *y)
+    block_dense(int n, const number *__restrict__ M, const float *x, float *y)
 {
     const int i = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (i >= n) return;
-    float sum = 0.0f;
+    number sum = 0;
     fe_let_next_start();
     fe_wait_for_earlier();
 #pragma unroll 4
     for (int j = lane; j < n; j += 32) sum += M[(size_t)i * n + j] * x[j];
 #pragma unroll
     for (int half = 16; half > 0; half /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, half);
-    if (lane == 0) y[i] = sum;
+    if (lane == 0) y[i] = (float)sum;
 }
 
 __global__ void block_widen(size_t n, const float *x, double *y)
@@ -138,9 +140,13 @@ static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float
     return launch_product<ADD_PRODUCT>(d, M, NULL, x, y, 1);
 }
 
-static fe_status dense(fe_device *d, int n, const float *M, const float *x, float *y)
+static fe_status dense(fe_device *d, const fe_dense *M, const float *x, float *y)
 {
-    FE_LAUNCH_CHAINED(d, 1, 32 * (size_t)n, THREADS, block_dense, n, M, x, y);
+    const size_t threads = 32 * (size_t)M->n;
+    if (M->exact)
+        FE_LAUNCH_CHAINED(d, 1, threads, THREADS, block_dense<double>, M->n, M->exact, x, y);
+    else
+        FE_LAUNCH_CHAINED(d, 1, threads, THREADS, block_dense<float>, M->n, M->single, x, y);
     return FE_OK;
 }
 
@@ -175,6 +181,9 @@ extern "C" const fe_block_ops fe_block_ops_cuda = {
     .product = product,
     .add_product = add_product,
     .dense = dense,
+    .exact_product = fe_cuda_exact_product,
+    .exact_inverse = fe_cuda_exact_inverse,
+    .exact_dense = fe_cuda_exact_dense,
     .widen = widen,
     .narrow = narrow,
     .noise = noise,

@@ -37,6 +37,20 @@ typedef struct fe_block_matrix {
     const int16_t *value; /* [first[n_row]][FE_BLOCK_STRIDE]: numbers of a block by rows, then its scale */
 } fe_block_matrix;
 
+/* A dense symmetric matrix M [n][n]: in single precision, or in double where rounding to single precision
+ * would make an inverse that is not positive (FE_SINGLE_CONDITION). The other pointer is NULL. */
+typedef struct fe_dense {
+    int n;
+    float *single;
+    double *exact;
+} fe_dense;
+
+/* An inverse is stored in single precision where the condition number of its matrix (1-norm) is at most this.
+ * Rounding n² numbers shifts eigenvalues by about 6e-8 / sqrt(n) of the largest, and the smallest one has to
+ * stay positive. Measured: bars of 100 : 1, with 8e8, still converge in floats, those of 150 : 1, with 3e9,
+ * do not. */
+#define FE_SINGLE_CONDITION 1e7
+
 /* Numbers of 16 bits from one block of n = 18 or 36 entries to the next, so that a device reads blocks by
  * pieces of 8 and 16 bytes. */
 #define FE_BLOCK_STRIDE(n) ((n) == 18 ? 20 : 40)
@@ -88,8 +102,13 @@ typedef struct fe_block_ops {
                                  const fe_first_sweep *first, float *coarse);
     fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y);     /* y = M x */
     fe_status (*add_product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y += M x */
-    fe_status (*dense)(fe_device *d, int n, const float *M, const float *x,
-                       float *y); /* y = M x, M [n][n] symmetric */
+    fe_status (*dense)(fe_device *d, const fe_dense *M, const float *x, float *y);              /* y = M x */
+    /* with vectors in double precision: block_exact.h */
+    fe_status (*exact_product)(fe_device *d, const fe_block_matrix *M, int n_x, const double *x, int n_y,
+                               double *y);
+    fe_status (*exact_inverse)(fe_device *d, int size, int rows, const float *inverse, int n, const double *x,
+                               double *y);
+    fe_status (*exact_dense)(fe_device *d, const fe_dense *M, int n, const double *x, double *y);
     /* between vectors of floats and of doubles */
     fe_status (*widen)(fe_device *d, size_t n, const float *x, double *y);
     fe_status (*narrow)(fe_device *d, size_t n, const double *x, float *y);

@@ -1,5 +1,5 @@
 /* Block matrices on the host: a thread owns block rows. */
-#include "common/backend/block_matrix.h"
+#include "common/backend/block_exact.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -243,10 +243,22 @@ static fe_status add_product(fe_device *d, const fe_block_matrix *M, const float
     return FE_OK;
 }
 
-static fe_status dense(fe_device *d, int n, const float *M, const float *x, float *y)
+/* In double precision row i of M. */
+static double exact_row(const fe_dense *M, int i, const float *x)
 {
+    const double *row = M->exact + (size_t)i * (size_t)M->n;
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int j = 0; j < M->n; j++) sum += row[j] * (double)x[j];
+    return sum;
+}
+
+static fe_status dense(fe_device *d, const fe_dense *M, const float *x, float *y)
+{
+    const int n = M->n;
 #pragma omp parallel for schedule(static) num_threads(d->threads)
-    for (int i = 0; i < n; i++) y[i] = cblas_sdot(n, M + (size_t)i * n, 1, x, 1);
+    for (int i = 0; i < n; i++)
+        y[i] = M->exact ? (float)exact_row(M, i, x) : cblas_sdot(n, M->single + (size_t)i * n, 1, x, 1);
     return FE_OK;
 }
 
@@ -284,6 +296,9 @@ const fe_block_ops fe_block_ops_host = {
     .product = product,
     .add_product = add_product,
     .dense = dense,
+    .exact_product = fe_host_exact_product,
+    .exact_inverse = fe_host_exact_inverse,
+    .exact_dense = fe_host_exact_dense,
     .widen = widen,
     .narrow = narrow,
     .noise = noise,

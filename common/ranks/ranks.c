@@ -116,6 +116,24 @@ static void *rank_main(void *argument)
     return NULL;
 }
 
+fe_status fe_ranks_first(fe_comm *comm, void *(*body)(void *), void *argument)
+{
+    const int first = comm->rank == 0;
+    const double often = fe_comm_timeout < 4.0 ? 0.25 * fe_comm_timeout : 1.0;
+    int busy = 1;
+    fe_status status = FE_OK;
+    pthread_t thread;
+    if (comm->size == 1) return body(argument), FE_OK;
+    if (first && pthread_create(&thread, NULL, body, argument))
+        return fe_fail(FE_FAILED, "no thread for the work of rank 0");
+    while (busy && status == FE_OK) {
+        if (first) busy = !fe_join_within(thread, often);
+        status = comm->ops->broadcast(comm, sizeof busy, &busy);
+    }
+    if (first && busy) pthread_join(thread, NULL);
+    return status;
+}
+
 int fe_join_within(pthread_t thread, double seconds)
 {
     struct timespec end;

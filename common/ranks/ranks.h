@@ -42,6 +42,10 @@ fe_status fe_ranks_run(fe_ranks *r, fe_rank_body body, void *context);
 /* Waits at most so long for a thread to end. Returns whether it did. */
 int fe_join_within(pthread_t thread, double seconds);
 
+/* body(argument) on rank 0 alone, which may take its time: a silent rank counts as hung, so rank 0 works in a
+ * thread of its own and tells the others again and again that it still does. All ranks call it. */
+fe_status fe_ranks_first(fe_comm *comm, void *(*body)(void *), void *argument);
+
 /* Whether any run of ranks was abandoned: the program then has to end by _exit, because abandoned threads may
  * use any of its memory. */
 int fe_ranks_stranded(void);

@@ -5,6 +5,7 @@
 #include "have/metis.h"
 #include "have/mpi.h"
 #include "have/nccl.h"
+#include "have/superlu.h"
 
 #include <stdio.h>
 
@@ -52,8 +53,8 @@ const char *fe_version_text(void)
     static char text[512];
     snprintf(text, sizeof text,
              "febench %s\ncompiler: gcc %s (%s)\nSIMD: %d doubles per vector\nCUDA: %s\nNCCL: %s\nMPI: %s\n"
-             "METIS: %s\n",
+             "METIS: %s\nSuperLU: %s\n",
              FE_COMMIT, __VERSION__, FE_FLAGS, fe_simd_lanes(), FE_NVCC, NCCL, MPI,
-             FE_HAVE_METIS ? "yes" : "no");
+             FE_HAVE_METIS ? "yes" : "no", FE_HAVE_SUPERLU ? "yes" : "no");
     return text;
 }

@@ -173,13 +173,14 @@ static fe_status restore_numbers(fe_solver *s, const fe_checkpoint *c)
 {
     const fe_checkpoint_head *h = &c->head;
     const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
-    int better;
+    const char *better = "";
     memcpy(s->factor, c->factor, bytes), memcpy(s->change, c->change, bytes);
     s->scale = h->scale, s->largest_load = h->largest_load, s->compliance = h->compliance;
     s->plastic_work = h->plastic_work, s->said_gradient = h->said_gradient;
-    /* multigrid that had taken over stays, unless something else is asked for now */
-    if (h->precondition == FE_PRECONDITION_MULTIGRID && h->precondition_asked == s->options->precondition)
-        FE_TRY(fe_solver_better_preconditioner(s, &better));
+    /* what had taken over stays, unless something else is asked for now */
+    if (h->precondition_asked == s->options->precondition)
+        while (better && s->precondition < h->precondition)
+            FE_TRY(fe_solver_better_preconditioner(s, &better));
     return FE_OK;
 }
 

@@ -107,7 +107,7 @@ fe_status fe_multigrid_level_inverse(fe_multigrid *m, int level, const float *x,
 
 /* The level's first sweep follows from its right-hand side alone, so the restriction makes it as well: unless
  * ranks have to add up their parts before, or the level has no sweeps. */
-static int has_first_sweep(const fe_coarse_level *l) { return !l->dense && !l->gathered; }
+static int has_first_sweep(const fe_coarse_level *l) { return !l->dense.n && !l->gathered; }
 static const fe_first_sweep *first_sweep(const fe_coarse_level *l, fe_first_sweep *room)
 {
     *room = (fe_first_sweep){l->inverse, l->sweep[0], l->direction, l->x};
@@ -137,7 +137,7 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     float *from = l->x, *to = l->y, *coarse;
     *x = l->x;
     FE_TRY(coarse_phase(m, level_phase(at)));
-    if (l->dense) return ops->dense(d, 6 * l->n, l->dense, l->b, l->x);
+    if (l->dense.n) return ops->dense(d, &l->dense, l->b, l->x);
     if (!has_first_sweep(l)) FE_TRY(sweep_coarse(m, l, 0, NULL, from));
     FE_TRY(sweeps(m, l, 1, &from, &to));
     if (at + 1 < m->n_coarse) {

@@ -20,7 +20,8 @@ enum { FE_MOST_LEVELS = 12, FE_MOST_SWEEPS = 8 };
 
 /* A coarser level. */
 typedef struct fe_coarse_level {
-    int n;    /* aggregates, of this rank if they are shared */
+    int n;       /* aggregates, of this rank if they are shared */
+    int n_local; /* and ghosts */
     int halo; /* FE_HALO_LEVEL and on, whose ghosts x, y and r have, too; 0: every rank has the whole level */
     fe_block_matrix A;                /* [n] rows */
     fe_block_matrix P;                /* from here to the finer level's nodes on this rank */
@@ -28,9 +29,14 @@ typedef struct fe_coarse_level {
     float *inverse;                   /* [n][6][6] of diagonal blocks */
     fe_sweep sweep[FE_MOST_SWEEPS];   /* [degree] */
     float *b, *x, *y, *r, *direction; /* [n][6]; y: sweeps go from x to y and back */
-    float *dense;                     /* [6 n][6 n] inverse, coarsest level only */
+    fe_dense dense;                   /* [6 n][6 n] inverse, coarsest level only */
     double *gathered;                 /* [n][6] of a whole level below a shared one: its b, to sum up */
 } fe_coarse_level;
+
+/* Vectors of a level in double precision (block_exact.h), for the cycle in that. */
+typedef struct fe_exact_vectors {
+    double *b, *x, *r, *y, *direction;
+} fe_exact_vectors;
 
 /* What set-up found, for users and tests. */
 typedef struct fe_multigrid_report {
@@ -42,6 +48,7 @@ typedef struct fe_multigrid_report {
     size_t bytes;                   /* resident */
     double seconds;                 /* of set-up without the product's, from where all ranks begin */
     int singular;                   /* the coarsest matrix has a null space: a part is free to move */
+    double condition;               /* of the coarsest matrix, 1-norm; 0: there is no coarser level */
 } fe_multigrid_report;
 
 typedef struct fe_multigrid {
@@ -61,6 +68,8 @@ typedef struct fe_multigrid {
     float *product;       /* [n_local][3], owned rows zero between products if the strategy adds to them */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];
+    fe_exact_vectors
+        exact[FE_MOST_LEVELS + 1]; /* from the finest level on; NULL until fe_multigrid_open_exact */
     fe_multigrid_report report;
 } fe_multigrid;
 
@@ -79,6 +88,10 @@ fe_status fe_multigrid_apply(void *context, double *r, double *z);
 /* Its first step by itself, and the rest, which does not read r. */
 fe_fine_start fe_multigrid_start(const fe_multigrid *m);
 fe_status fe_multigrid_rest(void *context, double *r, double *z);
+/* The cycle in double precision, with the same hierarchy: for systems where rounding makes the other one lose
+ * its positivity. It takes longer. */
+fe_status fe_multigrid_open_exact(fe_multigrid *m);
+fe_status fe_multigrid_apply_exact(void *context, double *r, double *z);
 /* y = A x and y = D^-1 x of level 0, the finest, or a coarser one, as the cycle has them. y of the finest
  * level's product is zero before; x's ghosts are refreshed. exchanged [n_local][3]: scratch for that on the
  * finest level, where there are several ranks. */

@@ -113,7 +113,8 @@ static fe_status step_down(fe_setup *k)
     fe_ranks_close(k);
     k->steps->descend(k, &next);
     FE_TRY(status);
-    FE_TRY(level_vectors(k->d, k->A.n_column, l));
+    l->n_local = k->A.n_column;
+    FE_TRY(level_vectors(k->d, l->n_local, l));
     if (gathers)
         FE_TRY(fe_device_allocate(k->d, 6 * (size_t)l->n, sizeof *l->gathered, "multigrid vector",
                                   (void **)&l->gathered));
@@ -158,7 +159,8 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
         FE_TRY(step_down(k));
         count[1] += entries(k);
         if (!k->shared && k->n <= MOST_DENSE) {
-            FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.singular));
+            FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.condition,
+                                        &m->report.singular));
             break;
         }
         FE_TRY(finish_level(k));
@@ -169,40 +171,71 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
     return FE_OK;
 }
 
-fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular)
+/* The largest sum of absolute values of a row: the 1-norm of a symmetric matrix. */
+static double norm_of(int n, const double *M)
 {
-    double *vectors = NULL, *values = NULL, largest = 0.0;
+    double norm = 0.0;
+    for (int i = 0; i < n; i++) norm = fmax(norm, cblas_dasum(n, M + (size_t)i * (size_t)n, 1));
+    return norm;
+}
+
+/* Eigenvalues below this share of the largest are zero but for rounding: of boxes of up to 24³ cells that are
+ * free to move they are below 1e-14 of it, of a bar of 1000 : 1 the smallest one is above 1e-12. */
+#define ZERO_EIGENVALUE 1e-13
+
+/* The inverse on the range of A [n][n], which is overwritten, by its eigenvectors. work [n][n]. */
+static int invert_range(int n, double *A, double *work, double *M, double *condition, int *singular)
+{
+    double *const values = work + (size_t)n * (size_t)n, least = INFINITY;
+    const int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, A, n, values);
+    if (info != 0) return info;
+    const double largest = values[n - 1];
+    for (int j = 0; j < n; j++) {
+        const int zero = !(values[j] > ZERO_EIGENVALUE * largest);
+        *singular |= zero;
+        least = zero ? least : fmin(least, values[j]);
+        for (int i = 0; i < n; i++) {
+            const size_t at = (size_t)j * (size_t)n + (size_t)i;
+            work[at] = zero ? 0.0 : A[at] / values[j];
+        }
+    }
+    *condition = largest / least;
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, n, n, 1.0, work, n, A, n, 0.0, M, n);
+    return 0;
+}
+
+fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, double *condition, int *singular)
+{
+    double *copy = NULL;
     const size_t square = (size_t)n * (size_t)n;
-    FE_ALLOCATE(vectors, 2 * square + 1, "coarsest matrix");
-    memcpy(vectors, M, square * sizeof *M);
-    for (int i = 0; i < n; i++) largest = fmax(largest, M[(size_t)i * (size_t)(n + 1)]);
+    FE_ALLOCATE(copy, 2 * square + (size_t)n, "coarsest matrix");
+    memcpy(copy, M, square * sizeof *M);
+    const double norm = norm_of(n, M);
     int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, M, n);
     for (int i = 0; i < n && info == 0; i++) { /* pivots; those of an absent unknown are one */
         const double pivot = M[(size_t)i * (size_t)(n + 1)];
-        if (!absent[i] && !(pivot * pivot > 1e-12 * vectors[(size_t)i * (size_t)(n + 1)])) info = 1;
+        if (!absent[i] && !(pivot * pivot > 1e-12 * copy[(size_t)i * (size_t)(n + 1)])) info = 1;
     }
     if (info == 0) info = LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, M, n);
-    if (info != 0) { /* by eigenvectors */
-        *singular = 1;
-        if (fe_allocate((size_t)n, sizeof *values, "coarsest matrix", (void **)&values) != FE_OK) {
-            free(vectors);
-            return FE_OUT_OF_MEMORY;
-        }
-        info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, vectors, n, values);
-        double *scaled = vectors + square;
-        for (int j = 0; j < n; j++)
-            for (int i = 0; i < n; i++) {
-                const size_t at = (size_t)j * (size_t)n + (size_t)i;
-                scaled[at] = values[j] > 1e-10 * largest ? vectors[at] / values[j] : 0.0;
-            }
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, n, n, 1.0, scaled, n, vectors, n, 0.0, M, n);
-        free(values);
-    }
-    free(vectors);
+    const int by_range = info != 0;
+    if (by_range) info = invert_range(n, copy, copy + square, M, condition, singular);
+    free(copy);
     for (int j = 0; j < n; j++) /* the upper half as the lower one */
         for (int i = j + 1; i < n; i++)
             M[(size_t)i * (size_t)n + (size_t)j] = M[(size_t)j * (size_t)n + (size_t)i];
+    if (!by_range) *condition = norm * norm_of(n, M);
     return info == 0 ? FE_OK : fe_fail(FE_FAILED, "LAPACK returned %d on the coarsest matrix", info);
+}
+
+fe_status fe_dense_open(fe_device *d, int n, double condition, fe_dense *kept)
+{
+    const int exact = !(condition <= FE_SINGLE_CONDITION);
+    const size_t square = (size_t)n * (size_t)n;
+    *kept = (fe_dense){.n = n};
+    return exact
+               ? fe_device_allocate(d, square, sizeof *kept->exact, "coarsest matrix", (void **)&kept->exact)
+               : fe_device_allocate(d, square, sizeof *kept->single, "coarsest matrix",
+                                    (void **)&kept->single);
 }
 
 /* --- opening ----------------------------------------------------------------------------------------- */
@@ -243,15 +276,22 @@ static void release(fe_multigrid *m)
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];
         const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
-        void *own[] = {l->inverse, l->b, l->x, l->y, l->r, l->direction, l->dense, l->gathered};
+        void *own[] = {l->inverse,      l->b,           l->x,       l->y, l->r, l->direction,
+                       l->dense.single, l->dense.exact, l->gathered};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
                              (void *)matrices[i]->value};
             for (int j = 0; j < 3; j++)
                 if (parts[j]) give(m->device, parts[j]);
         }
-        for (int i = 0; i < 8; i++)
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (own[i]) give(m->device, own[i]);
+    }
+    for (int at = 0; at <= FE_MOST_LEVELS; at++) {
+        void *exact[] = {m->exact[at].b, m->exact[at].x, m->exact[at].r, m->exact[at].y,
+                         m->exact[at].direction};
+        for (int i = 0; i < 5; i++)
+            if (exact[i]) give(m->device, exact[i]);
     }
 }
 

@@ -113,9 +113,10 @@ struct fe_setup_steps {
     fe_status (*keep_transfers)(fe_setup *k, fe_block_matrix *P, fe_block_matrix *R);
     fe_status (*keep_inverse)(fe_setup *k, float **kept);
     fe_status (*keep_six)(fe_setup *k, float **kept, double *beyond);
-    /* Inverse of A, [6 n][6 n], in single precision. Where A has a null space, of a part that nothing holds,
-     * `singular` becomes 1 and it is that of its range. */
-    fe_status (*keep_dense)(fe_setup *k, float **kept, int *singular);
+    /* Inverse of A, [6 n][6 n], and A's condition number; in double precision where single would spoil it.
+     * Where A has a null space, of a part that nothing holds, `singular` becomes 1 and both are those of its
+     * range. */
+    fe_status (*keep_dense)(fe_setup *k, fe_dense *kept, double *condition, int *singular);
     const fe_rank_steps *ranks; /* multigrid_ghosts.h */
 };
 
@@ -129,7 +130,9 @@ fe_status fe_setup_open_kept(fe_device *d, const fe_sparse *A, fe_block_matrix *
 
 /* M [n][n] in host memory becomes its inverse, of a symmetric matrix; see keep_dense. absent [n]: unknowns
  * that have a row of the identity. */
-fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, int *singular);
+fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, double *condition, int *singular);
+/* Room for it as the condition number asks. */
+fe_status fe_dense_open(fe_device *d, int n, double condition, fe_dense *kept);
 
 /* k->lambda: upper bound of the largest eigenvalue of the level's D^-1 A as the cycle has it, 1.05 times that
  * of 12 Lanczos steps from a fixed start. They need what the cycle has of the level, whose vectors are

@@ -315,14 +315,19 @@ static fe_status close_kept(const fe_setup *k, size_t n, size_t size, void *kept
     return status;
 }
 
-static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **kept)
+static fe_status send_floats(const fe_setup *k, size_t n, const double *x, const char *what, float *kept)
 {
     float *here;
-    FE_TRY(fe_device_allocate(k->d, n, sizeof *here, what, (void **)kept));
-    FE_TRY(open_here(k, n, sizeof *here, what, *kept, (void **)&here));
+    FE_TRY(open_here(k, n, sizeof *here, what, kept, (void **)&here));
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++) here[i] = (float)x[i];
-    return close_kept(k, n, sizeof *here, *kept, here);
+    return close_kept(k, n, sizeof *here, kept, here);
+}
+
+static fe_status keep_floats(const fe_setup *k, size_t n, const double *x, const char *what, float **kept)
+{
+    FE_TRY(fe_device_allocate(k->d, n, sizeof **kept, what, (void **)kept));
+    return send_floats(k, n, x, what, *kept);
 }
 
 static fe_status keep(const fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
@@ -374,7 +379,15 @@ static fe_status keep_six(fe_setup *k, float **kept, double *beyond)
     return status;
 }
 
-static fe_status keep_dense(fe_setup *k, float **kept, int *singular)
+/* Sends M [n][n], or its numbers rounded. */
+static fe_status send_dense(const fe_setup *k, const double *M, fe_dense *kept)
+{
+    const size_t square = (size_t)kept->n * (size_t)kept->n;
+    return kept->exact ? k->d->ops->memory.upload(k->d, square * sizeof *M, M, kept->exact)
+                       : send_floats(k, square, M, "coarsest matrix", kept->single);
+}
+
+static fe_status keep_dense(fe_setup *k, fe_dense *kept, double *condition, int *singular)
 {
     const size_t n = 6 * (size_t)k->n;
     double *M = NULL;
@@ -384,8 +397,9 @@ static fe_status keep_dense(fe_setup *k, float **kept, int *singular)
             for (int c = 0; c < 36; c++)
                 M[(6 * (size_t)i + (size_t)(c / 6)) * n + 6 * (size_t)k->A.column[p] + (size_t)(c % 6)] =
                     fe_sparse_block(&k->A, p)[c];
-    fe_status status = fe_dense_invert((int)n, k->absent, M, singular);
-    if (status == FE_OK) status = keep_floats(k, n * n, M, "coarsest matrix", kept);
+    fe_status status = fe_dense_invert((int)n, k->absent, M, condition, singular);
+    if (status == FE_OK) status = fe_dense_open(k->d, (int)n, *condition, kept);
+    if (status == FE_OK) status = send_dense(k, M, kept);
     free(M);
     return status;
 }

@@ -421,13 +421,26 @@ __global__ void __launch_bounds__(THREADS) spread(fe_sparse A, double *M)
 }
 
 /* Rounding leaves the inverse unsymmetric by some of its last digits. */
-__global__ void keep_symmetric(int n, const double *M, float *kept)
+template <typename number> __global__ void keep_symmetric(int n, const double *M, number *kept)
 {
     const size_t t = blockIdx.x * (size_t)THREADS + threadIdx.x;
-    if (t < (size_t)n * n) kept[t] = (float)(0.5 * (M[t] + M[t % n * n + t / n]));
+    if (t < (size_t)n * n) kept[t] = (number)(0.5 * (M[t] + M[t % n * n + t / n]));
 }
 
-static fe_status invert_on_host(fe_setup *k, int n, double *M, int *singular)
+/* The largest sum of absolute values of a row, a warp per row. Numbers that are not negative are in the order
+ * of their bits. */
+__global__ void __launch_bounds__(THREADS) largest_row(int n, const double *M, unsigned long long *largest)
+{
+    const int i = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+    double sum = 0.0;
+    if (i >= n) return;
+    for (int j = lane; j < n; j += WARP) sum += fabs(M[(size_t)i * n + j]);
+#pragma unroll
+    for (int apart = WARP / 2; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    if (lane == 0) atomicMax(largest, (unsigned long long)__double_as_longlong(sum));
+}
+
+static fe_status invert_on_host(fe_setup *k, int n, double *M, double *condition, int *singular)
 {
     fe_device *d = k->d;
     double *host = NULL;
@@ -437,30 +450,56 @@ static fe_status invert_on_host(fe_setup *k, int n, double *M, int *singular)
     fe_status status = fe_allocate((size_t)n, 1, "coarsest matrix", (void **)&absent);
     if (status == FE_OK) status = d->ops->memory.download(d, (size_t)n, k->absent, absent);
     if (status == FE_OK) status = d->ops->memory.download(d, bytes, M, host);
-    if (status == FE_OK) status = fe_dense_invert(n, absent, host, singular);
+    if (status == FE_OK) status = fe_dense_invert(n, absent, host, condition, singular);
     if (status == FE_OK) status = d->ops->memory.upload(d, bytes, host, M);
     free(host), free(absent);
     return status;
 }
 
-static fe_status keep_dense(fe_setup *k, float **kept, int *singular)
+static fe_status norm_of(fe_setup *k, int n, const double *M, double *norm)
+{
+    FE_TRY(k->d->ops->memory.zero(k->d, sizeof *norm, norm));
+    FE_LAUNCH(k->d, (size_t)n * WARP, THREADS, largest_row, n, M, (unsigned long long *)norm);
+    return FE_OK;
+}
+
+/* M becomes the inverse of A. Where elimination finds a poor pivot, the host does it. */
+static fe_status invert(fe_setup *k, int n, double *M, double *condition, int *singular)
+{
+    fe_device *d = k->d;
+    const size_t square = (size_t)n * (size_t)n;
+    double *work, *norms, host[2];
+    int poor = 0;
+    FE_TRY(fe_scratch_take(scratch(k), fe_cuda_invert_size(n), &work));
+    FE_TRY(fe_scratch_take(scratch(k), 2, &norms));
+    FE_TRY(d->ops->memory.zero(d, square * sizeof *M, M));
+    FE_LAUNCH(d, (size_t)k->A.n_row * WARP, THREADS, spread, k->A, M);
+    FE_TRY(norm_of(k, n, M, norms));
+    FE_TRY(fe_cuda_invert(d, n, M, work, &poor));
+    if (poor) {
+        FE_TRY(d->ops->memory.zero(d, square * sizeof *M, M));
+        FE_LAUNCH(d, (size_t)k->A.n_row * WARP, THREADS, spread, k->A, M);
+        return invert_on_host(k, n, M, condition, singular);
+    }
+    FE_TRY(norm_of(k, n, M, norms + 1));
+    FE_TRY(d->ops->memory.download(d, sizeof host, norms, host));
+    *condition = host[0] * host[1];
+    return FE_OK;
+}
+
+static fe_status keep_dense(fe_setup *k, fe_dense *kept, double *condition, int *singular)
 {
     fe_device *d = k->d;
     const int n = 6 * k->n;
     const size_t square = (size_t)n * (size_t)n;
-    double *M, *work;
-    int poor = 0;
+    double *M;
     FE_TRY(fe_scratch_take(scratch(k), square, &M));
-    FE_TRY(fe_scratch_take(scratch(k), fe_cuda_invert_size(n), &work));
-    for (int attempt = 0; attempt < 2; attempt++) {
-        FE_TRY(d->ops->memory.zero(d, square * sizeof *M, M));
-        FE_LAUNCH(d, (size_t)k->A.n_row * WARP, THREADS, spread, k->A, M);
-        if (attempt == 0) FE_TRY(fe_cuda_invert(d, n, M, work, &poor));
-        if (!poor) break;
-        if (attempt == 1) FE_TRY(invert_on_host(k, n, M, singular));
-    }
-    FE_TRY(fe_device_allocate(d, square, sizeof **kept, "coarsest matrix", (void **)kept));
-    FE_LAUNCH(d, square, THREADS, keep_symmetric, n, M, *kept);
+    FE_TRY(invert(k, n, M, condition, singular));
+    FE_TRY(fe_dense_open(d, n, *condition, kept));
+    if (kept->exact)
+        FE_LAUNCH(d, square, THREADS, keep_symmetric<double>, n, M, kept->exact);
+    else
+        FE_LAUNCH(d, square, THREADS, keep_symmetric<float>, n, M, kept->single);
     return FE_OK;
 }
 

@@ -180,14 +180,14 @@ static fe_status find_direction(fe_solver *s, fe_step_result *record, fe_newton 
 {
     const double forcing = forcing_term(s, state);
     const char *why;
-    int better;
+    const char *better;
     s->jacobian = s->options->jacobian;
     FE_TRY(look(s, record, state, forcing, &why));
     while (why) {
         FE_TRY(fe_solver_better_preconditioner(s, &better));
         if (s->jacobian == FE_JACOBIAN_ELASTIC && !better)
             return fe_newton_no_direction(s, record, state, why);
-        fe_newton_say_again(s, record, &state->linear, why, better ? "multigrid" : "the elastic Jacobian");
+        fe_newton_say_again(s, record, &state->linear, why, better ? better : "the elastic Jacobian");
         if (!better) s->jacobian = FE_JACOBIAN_ELASTIC;
         FE_TRY(look(s, record, state, forcing, &why));
     }

@@ -82,7 +82,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     double norm = state->norm;
     if (move) FE_TRY(elastic_load(s, state, move, &norm));
     for (;;) {
-        int better;
+        const char *better;
         s->scale = fmax(s->scale, state->previous);
         if (!isfinite(norm)) return fe_newton_not_finite(record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
@@ -97,7 +97,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
         if (!why) break;
         FE_TRY(fe_solver_better_preconditioner(s, &better));
         if (!better) return fe_newton_no_direction(s, record, state, why);
-        fe_newton_say_again(s, record, linear, why, "multigrid");
+        fe_newton_say_again(s, record, linear, why, better);
         FE_TRY(elastic_load(s, state, move, &norm));
     }
     fe_newton_say_reduced(s, record, linear);

@@ -119,24 +119,6 @@ static void *show(void *argument)
     return NULL;
 }
 
-/* A silent rank counts as hung, but output may take its time: rank 0 writes in a thread of its own and tells
- * the others again and again whether it still does. */
-static fe_status show_beside(fe_comm *comm, showing *w)
-{
-    const int first = comm->rank == 0;
-    const double often = fe_comm_timeout < 4.0 ? 0.25 * fe_comm_timeout : 1.0;
-    int busy = 1;
-    fe_status status = FE_OK;
-    pthread_t thread;
-    if (first && pthread_create(&thread, NULL, show, w)) return fe_fail(FE_FAILED, "no thread for output");
-    while (busy && status == FE_OK) {
-        if (first) busy = !fe_join_within(thread, often);
-        status = comm->ops->broadcast(comm, sizeof busy, &busy);
-    }
-    if (first && busy) pthread_join(thread, NULL);
-    return status;
-}
-
 /* Everyone's fields are in place; rank 0 shows them. */
 fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
 {
@@ -163,11 +145,7 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
                             .peeq_max = r->element_fields[FE_OUT_PEEQ_MAX],
                             .material = r->boundary->material_of,
                             .rank = r->element_rank}};
-    fe_status told = FE_OK;
-    if (s->comm->size > 1)
-        told = show_beside(s->comm, &w);
-    else
-        show(&w);
+    const fe_status told = fe_ranks_first(s->comm, show, &w);
     if (w.status != FE_OK) return fe_fail(w.status, "%s", w.message);
     FE_TRY(told);
     return s->comm->ops->barrier(s->comm);

@@ -136,29 +136,29 @@ static void print_hierarchy(const fe_multigrid *m)
         else
             fprintf(stderr, ", dense inverse\n");
     }
-    fprintf(
-        stderr,
-        "  multigrid: aggregates of %d to %d nodes, %d sweeps before and after, complexity %.3f, %.1f MB, "
-        "set up in %.3f s%s\n",
-        r->smallest, r->largest, r->degree, r->complexity, 1e-6 * (double)r->bytes, r->seconds,
-        r->singular ? "; a part is free to move" : "");
+    fprintf(stderr,
+            "  multigrid: aggregates of %d to %d nodes, %d sweeps before and after, complexity %.3f, "
+            "condition of the "
+            "coarsest matrix %.1e, %.1f MB, set up in %.3f s%s\n",
+            r->smallest, r->largest, r->degree, r->complexity, r->condition, 1e-6 * (double)r->bytes,
+            r->seconds, r->singular ? "; a part is free to move" : "");
 }
 
 /* From this size on, set-up pays: brackets of 1400 to 1700 nodes take a fourth of the total time, boxes of
  * 700 nodes the same time. */
 enum { WORTH_MULTIGRID = 1000 };
-const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto", "none", "block-jacobi", "chebyshev",
-                                                              "multigrid"};
+const char *const fe_precondition_names[FE_N_PRECONDITION] = {"auto",      "none",      "block-jacobi",
+                                                              "chebyshev", "multigrid", "direct"};
 int fe_precondition_of(const fe_options *o, int n_node)
 {
     if (o->precondition != FE_PRECONDITION_AUTO) return o->precondition;
     return n_node >= WORTH_MULTIGRID ? FE_PRECONDITION_MULTIGRID : FE_PRECONDITION_BLOCK_JACOBI;
 }
 
-static fe_status open_multigrid(fe_solver *s)
+static fe_status open_multigrid(fe_solver *s, int coarser)
 {
-    FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed,
-                             s->precondition == FE_PRECONDITION_MULTIGRID, &s->multigrid));
+    FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed, coarser,
+                             &s->multigrid));
     s->multigrid.tells_levels = s->options->tells_levels;
     if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->multigrid);
     return FE_OK;
@@ -166,17 +166,41 @@ static fe_status open_multigrid(fe_solver *s)
 
 fe_status fe_solver_open_preconditioner(fe_solver *s)
 {
+    int fits;
     s->precondition = fe_precondition_of(s->options, s->mesh_nodes);
-    return s->precondition < FE_PRECONDITION_CHEBYSHEV ? FE_OK : open_multigrid(s);
+    if (fe_uses_hierarchy(s->precondition))
+        return open_multigrid(s, s->precondition == FE_PRECONDITION_MULTIGRID);
+    if (s->precondition != FE_PRECONDITION_DIRECT) return FE_OK;
+    FE_TRY(fe_direct_open(s, &fits));
+    return fits ? FE_OK : fe_fail(FE_FAILED, "--precondition direct: not possible here");
 }
 
-fe_status fe_solver_better_preconditioner(fe_solver *s, int *better)
+/* Recordings contain the one before, and a direct solver waits for the host. */
+static fe_status take_over(fe_solver *s, int precondition, const char *name, const char **better)
 {
-    *better = s->precondition != FE_PRECONDITION_MULTIGRID;
-    if (!*better) return FE_OK;
-    s->precondition = FE_PRECONDITION_MULTIGRID;
-    FE_TRY(open_multigrid(s));
-    return fe_krylov_record(&s->krylov, s->records); /* recordings contain the other one */
+    s->precondition = precondition;
+    *better = name;
+    return fe_krylov_record(&s->krylov, s->records && precondition != FE_PRECONDITION_DIRECT);
+}
+
+fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better)
+{
+    int fits = 0;
+    *better = NULL;
+    if (s->precondition < FE_PRECONDITION_MULTIGRID) {
+        FE_TRY(open_multigrid(s, 1));
+        return take_over(s, FE_PRECONDITION_MULTIGRID, "multigrid", better);
+    }
+    if (s->precondition == FE_PRECONDITION_MULTIGRID && !s->exact) {
+        FE_TRY(fe_multigrid_open_exact(&s->multigrid));
+        s->exact = 1;
+        return take_over(s, FE_PRECONDITION_MULTIGRID, "multigrid in double precision", better);
+    }
+    if (s->precondition == FE_PRECONDITION_MULTIGRID && !s->refused_direct) {
+        FE_TRY(fe_direct_open(s, &fits));
+        s->refused_direct = !fits;
+    }
+    return fits ? take_over(s, FE_PRECONDITION_DIRECT, "a sparse direct solver", better) : FE_OK;
 }
 
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
@@ -187,13 +211,17 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
                            .held = s->held,
                            .version = version(s),
                            .poll = poll},
-                      jacobi = {.apply = apply_blocks, .context = s};
+                      jacobi = {.apply = apply_blocks, .context = s},
+                      direct = {.apply = fe_direct_apply, .context = s};
     const fe_fine_start start =
-        s->precondition < FE_PRECONDITION_CHEBYSHEV ? (fe_fine_start){0} : fe_multigrid_start(&s->multigrid);
+        fe_uses_hierarchy(s->precondition) ? fe_multigrid_start(&s->multigrid) : (fe_fine_start){0};
+    const fe_operator exact = {.apply = fe_multigrid_apply_exact, .context = &s->multigrid};
     const fe_operator frozen = {
         .apply = fe_multigrid_apply, .context = &s->multigrid, .start = &start, .rest = fe_multigrid_rest};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
                                       : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
+                                      : s->precondition == FE_PRECONDITION_DIRECT       ? &direct
+                                      : s->exact                                        ? &exact
                                                                                         : &frozen;
     if (precondition == &jacobi) FE_TRY(build_blocks(s));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));

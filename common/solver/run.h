@@ -25,6 +25,7 @@ typedef struct fe_run {
     fe_ending ending;        /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
+    fe_direct direct; /* where a rank needed it */
     double *displacement, *reaction_force, *element_fields[FE_N_OUT], *tensors[2];
     int *element_rank;  /* lowest owner of a corner */
     fe_checkpoint kept; /* where the observer wants it */

@@ -83,7 +83,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
                           o->orthogonalization, o->basis, &s->krylov));
     s->krylov.measures = o->measure_orthogonality;
     s->records = o->graphs != FE_GRAPHS_OFF;
-    FE_TRY(fe_krylov_record(&s->krylov, s->records));
+    FE_TRY(fe_krylov_record(&s->krylov, s->records && s->precondition != FE_PRECONDITION_DIRECT));
     return fe_anderson_open(s, o->anderson);
 }
 
@@ -134,6 +134,7 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
         }
+        if (s->comm->rank == 0) into->precondition = fe_precondition_names[s->precondition];
         if (status == FE_OK) status = fe_solver_accept(s, to);
         if (status == FE_OK) status = fe_run_observe(s, r, record);
         if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
@@ -184,7 +185,7 @@ static fe_status sample_setups(fe_solver *s, fe_run *r)
 {
     const int n = r->options->setups, chosen = fe_precondition_of(r->options, s->mesh_nodes);
     fe_result *result = r->result;
-    if (n < 1 || chosen < FE_PRECONDITION_CHEBYSHEV || s->precondition != chosen) return FE_OK;
+    if (n < 1 || !fe_uses_hierarchy(chosen) || s->precondition != chosen) return FE_OK;
     if (s->comm->rank == 0) FE_ALLOCATE(result->hierarchy_seconds, n, "times of set-up");
     for (int i = 0; i < n; i++) {
         const fe_status status = i > 0 ? fe_solver_open_preconditioner(s) : FE_OK;
@@ -223,13 +224,14 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
                    .share = share,
                    .comm = comm,
                    .device = device,
+                   .direct = &r->direct,
                    .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
     const fe_status status = run_solver(r, &s, share);
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
     fe_krylov_close(&s.krylov);
     free(s.by_path), free(s.moving), free(s.factor), free(s.change);
-    free(s.load), free(s.reaction), free(s.n_reaction);
+    free(s.load), free(s.reaction), free(s.n_reaction), free(s.landing);
     fe_share_close(share);
     free(share);
     return status;
@@ -240,6 +242,7 @@ static void close_run(fe_run *r)
     fe_run_fields_close(r);
     fe_partition_close(&r->partition);
     fe_arrangement_close(&r->arrangement);
+    fe_direct_close(&r->direct);
 }
 
 static const fe_assembly *table_of(const fe_run *r)
@@ -269,6 +272,9 @@ static fe_status choose(fe_run *r)
     FE_TRY(fe_backend_find(o->backend, &r->backend));
     if (!table_of(r))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
+    if (o->precondition == FE_PRECONDITION_DIRECT && !FE_HAVE_SUPERLU)
+        return fe_fail(FE_BAD_INPUT,
+                       "--precondition direct: this build has no SuperLU (libsuperlu-dev was not found by make)");
     if (o->graphs == FE_GRAPHS_ON && !r->backend->recording.begin)
         return fe_fail(FE_BAD_INPUT, "--graphs: the %s backend has none", o->backend);
     return FE_OK;

@@ -23,9 +23,15 @@ enum {
     FE_PRECONDITION_BLOCK_JACOBI,
     FE_PRECONDITION_CHEBYSHEV,
     FE_PRECONDITION_MULTIGRID,
+    FE_PRECONDITION_DIRECT,
     FE_N_PRECONDITION
 };
 extern const char *const fe_precondition_names[FE_N_PRECONDITION]; /* "auto", "none", … */
+/* Whether it is a multigrid hierarchy, with coarser levels or without. */
+static inline int fe_uses_hierarchy(int precondition)
+{
+    return precondition == FE_PRECONDITION_CHEBYSHEV || precondition == FE_PRECONDITION_MULTIGRID;
+}
 
 /* auto: where the backend records; on: the same, refused where it cannot */
 enum { FE_GRAPHS_AUTO, FE_GRAPHS_OFF, FE_GRAPHS_ON };

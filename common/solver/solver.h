@@ -2,6 +2,7 @@
 #ifndef FE_SOLVER_H
 #define FE_SOLVER_H
 
+#include "common/solver/direct.h"
 #include "common/solver/multigrid.h"
 #include "common/solver/solve.h"
 #include "common/variant.h"
@@ -59,6 +60,10 @@ typedef struct fe_solver {
     fe_anderson anderson;
     int precondition;       /* FE_PRECONDITION_…, none of them auto */
     fe_multigrid multigrid; /* where that is in use */
+    fe_direct *direct;      /* of the process, for its ranks together */
+    double *landing;        /* [n] in host memory, where that is in use */
+    int refused_direct;     /* it does not fit, or is not in this build */
+    int exact;              /* multigrid's cycle is in double precision */
 
     int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
     double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
@@ -86,8 +91,9 @@ fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r);
 fe_status fe_solver_apply(void *context, double *direction, double *y);
 /* Chooses the preconditioner, and sets it up where that is done once. */
 fe_status fe_solver_open_preconditioner(fe_solver *s);
-/* After a linear solve has failed: multigrid takes over. *better 0: it was in use. */
-fe_status fe_solver_better_preconditioner(fe_solver *s, int *better);
+/* After a linear solve has failed: multigrid takes over, and after that a sparse direct solver. *better: what
+ * is in use from now on, for a message; NULL: nothing is left. */
+fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 

@@ -36,6 +36,7 @@ class Febench(MakefilePackage, CudaPackage):
     depends_on("jansson")
     depends_on("muparser")
     depends_on("zlib-api")
+    depends_on("superlu@5:")
     depends_on("cuda@12.4:", when="+cuda")
     depends_on("nccl", when="+nccl")
     depends_on("mpi", when="+mpi")
