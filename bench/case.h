@@ -37,10 +37,10 @@ typedef struct bench_case {
         *out; /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
     struct {
         float *displacement, *direction, *out;
-    } floats;                  /* the same in single precision; else NULL */
-    size_t bytes;              /* resident: mesh, state and tangent (also in floats), without vectors */
-    int n_yielded, n_softened; /* elements: committed, and at u */
-    struct bench_plan *plan;   /* while it is opened (fields.h) */
+    } floats;                    /* the same in single precision; else NULL */
+    size_t bytes;                /* resident: mesh, state and tangent (also in floats), without vectors */
+    int n_yielded, n_softened;   /* elements: committed, and at u */
+    struct bench_plan *plan;     /* while it is opened (fields.h) */
     struct bench_layers *layers; /* the same (layers.h) */
     struct bench_oracle *oracle;
 } bench_case;

@@ -11,8 +11,8 @@ extern "C" {
 
 enum { BENCH_MOST_LAYERS = 16 };
 
-/* Stresses of layer i are those of bench_material times a factor, at most 4 and at least 1/4, so that all have
- * the same strain at yield and the fields of a case (fields.h) do what they do with one. */
+/* Stresses of layer i are those of bench_material times a factor, at most 4 and at least 1/4, so that all
+ * have the same strain at yield and the fields of a case (fields.h) do what they do with one. */
 typedef struct bench_layers {
     fe_materials all;
     fe_material material[BENCH_MOST_LAYERS];

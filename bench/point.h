@@ -92,14 +92,15 @@ inline bool by_matrix(const entrant &e, bench_operation op)
 
 /* The least bytes that an operation without a matrix has to move where caches hold everything that is used
  * twice: the model of results/README.md. Results are stored once; numbers of corners take 16 bits, as they do
- * within a part of the mesh; a flag is read where one is needed. */
+ * within a part of the mesh; a flag is read where one is needed, and where there are several materials the
+ * number of each element's. */
 inline double bytes_moved(const bench_case &c, bench_operation op)
 {
     const fe_view &m = c.problem.view;
     const bool rounded = c.box.precision != FE_DOUBLE;
     const double n_node = m.n_owned, n_elem = m.n_elem, point = 8.0 * fe_points(c.box.kind);
     const double x = rounded ? 12 : 24, vector = c.box.precision == FE_SINGLE ? 12 : 24;
-    const double conn = 2.0 * fe_corners(c.box.kind), flag = 1.0;
+    const double conn = 2.0 * fe_corners(c.box.kind) + (m.materials ? 1.0 : 0.0), flag = 1.0;
     const double yielded = point * FE_N_STATE * c.n_yielded, tangents = point / 8.0 * c.n_softened;
     const double softened = tangents * FE_N_TANGENT * (rounded ? sizeof(float) : sizeof(fe_stored_number));
     const double full = FE_STORAGE == FE_STORAGE_FULL ? tangents * FE_N_FULL * sizeof(double) : 0.0;

@@ -198,8 +198,8 @@ fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh)
 void bench_oracle_close(bench_oracle *o)
 {
     if (!o) return;
-    free(o->node), free(o->elem), free(o->elem_tag), free(o->material), free(o->chosen), free(o->x), free(o->conn),
-        free(o->u[0]), free(o->u[1]), free(o->v);
+    free(o->node), free(o->elem), free(o->elem_tag), free(o->material), free(o->chosen), free(o->x),
+        free(o->conn), free(o->u[0]), free(o->u[1]), free(o->v);
     free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
     for (int op = 0; op < BENCH_N_OPERATION; op++)
         free(o->result[op]), free(o->scale[op]), free(o->first[op]);

@@ -65,28 +65,18 @@ enum {
     OPT_HELP,
     OPT_VERSION
 };
-static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
-                                      {"ranks", 1, 0, OPT_RANKS},
-                                      {"threads", 1, 0, OPT_THREADS},
-                                      {"transport", 1, 0, OPT_TRANSPORT},
-                                      {"mesh", 1, 0, OPT_MESH},
-                                      {"refine", 1, 0, OPT_REFINE},
-                                      {"dofs", 1, 0, OPT_DOFS},
-                                      {"materials", 1, 0, OPT_MATERIALS},
-                                      {"weak", 0, 0, OPT_WEAK},
-                                      {"elements", 1, 0, OPT_ELEMENTS},
-                                      {"variants", 1, 0, OPT_VARIANTS},
-                                      {"order", 1, 0, OPT_ORDER},
-                                      {"restart", 1, 0, OPT_RESTART},
-                                      {"repetitions", 1, 0, OPT_REPETITIONS},
-                                      {"timeout", 1, 0, OPT_TIMEOUT},
-                                      {"rows", 1, 0, OPT_ROWS},
-                                      {"give-up", 1, 0, OPT_GIVE_UP},
-                                      {"capacity", 0, 0, OPT_CAPACITY},
-                                      {"list", 0, 0, OPT_LIST},
-                                      {"help", 0, 0, OPT_HELP},
-                                      {"version", 0, 0, OPT_VERSION},
-                                      {0}};
+static const struct option flags[] = {
+    {"backend", 1, 0, OPT_BACKEND},   {"ranks", 1, 0, OPT_RANKS},
+    {"threads", 1, 0, OPT_THREADS},   {"transport", 1, 0, OPT_TRANSPORT},
+    {"mesh", 1, 0, OPT_MESH},         {"refine", 1, 0, OPT_REFINE},
+    {"dofs", 1, 0, OPT_DOFS},         {"materials", 1, 0, OPT_MATERIALS},
+    {"weak", 0, 0, OPT_WEAK},         {"elements", 1, 0, OPT_ELEMENTS},
+    {"variants", 1, 0, OPT_VARIANTS}, {"order", 1, 0, OPT_ORDER},
+    {"restart", 1, 0, OPT_RESTART},   {"repetitions", 1, 0, OPT_REPETITIONS},
+    {"timeout", 1, 0, OPT_TIMEOUT},   {"rows", 1, 0, OPT_ROWS},
+    {"give-up", 1, 0, OPT_GIVE_UP},   {"capacity", 0, 0, OPT_CAPACITY},
+    {"list", 0, 0, OPT_LIST},         {"help", 0, 0, OPT_HELP},
+    {"version", 0, 0, OPT_VERSION},   {0}};
 
 static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const char *text)
 {

@@ -110,11 +110,9 @@ static void a_bar_of_two(void **state)
 static void settings_of_a_bar(void **state)
 {
     (void)state;
-    static const char *const settings[] = {"--ranks 2",           "--ranks 3 --partition contiguous",
-                                           "--precision mixed",   "--precision single",
-                                           "--tet-points 4",      "--precondition multigrid",
-                                           "--order random",      "--jacobian difference",
-                                           "--precondition none", "--jacobian elastic"};
+    static const char *const settings[] = {
+        "--ranks 2",      "--ranks 3 --partition contiguous", "--tet-points 4",     "--precondition multigrid",
+        "--order random", "--jacobian difference",            "--jacobian elastic", "--precondition chebyshev"};
     write_problem("bar.json", BOTH);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         if (child_run("solve bar.json --mesh bar_tet.msh %s --threads 1 --result bar.r.json", settings[i]))
@@ -169,7 +167,7 @@ static void one_material_is_told(void **state)
         const char *first = strstr(child_said, "note: one.json: all 2 physical volumes of ");
         assert_non_null(first);
         assert_holds(first, "get the one \"material\": soft, hard;");
-        assert_null(strstr(first + 1, "physical volumes"));
+        assert_null(strstr(first + 1, "note: one.json"));
     }
     write_problem("bar.json", BOTH);
     child_must(0, "solve bar.json --threads 1 --result bar.r.json");
@@ -187,11 +185,11 @@ static void wrong_materials_are_refused(void **state)
 {
     (void)state;
     refuses("\"materials\": {\"soft\": " SOFT ", \"bone\": " HARD "}",
-            "materials.bone\": \"bone\" is not in bar_hex.msh; its groups are: ");
+            "materials.bone\": \"bone\" is not in ./bar_hex.msh; its groups are: ");
     refuses("\"materials\": {\"soft\": " SOFT ", \"x1\": " HARD "}",
             "materials.x1\": \"x1\" has no volume elements (its dimension is 2)");
     refuses("\"materials\": {\"soft\": " SOFT "}",
-            "of bar_hex.msh is in none of the volumes that it names (16 of 32 elements)");
+            "of ./bar_hex.msh is in none of the volumes that it names (16 of 32 elements)");
     refuses("\"material\": " SOFT ", " BOTH, "excludes \"material\"");
     refuses("\"materials\": {}", "names no physical volume");
     refuses("\"materials\": []", "[] is not an object");
