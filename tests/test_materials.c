@@ -261,7 +261,8 @@ static double iterations_of(const char *mesh, double contrast)
                " \"paths\": {\"load\": [1]}}\n",
                contrast);
     if (child_run(
-            "solve contrast.json --mesh %s --precondition multigrid --threads 1 --result contrast.r.json",
+            "solve contrast.json --mesh %s --precondition multigrid --tolerance 1e-6 --threads 1 --result "
+                  "contrast.r.json",
             mesh))
         fail_msg("%s, contrast %g: %s", mesh, contrast, child_said);
     json_t *root = result_load_checked("contrast.r.json", "converged", 1);

@@ -34,6 +34,11 @@ static fe_status bisect(groups *s, int most, int threads)
     return FE_OK;
 }
 
+static int alike(const fe_graph *g, int i, int j)
+{
+    return !g->softness || fe_alike_softness(g->softness[i], g->softness[j]);
+}
+
 /* The connected parts of pieces, node by node as they are found. */
 static fe_status split(groups *s)
 {
@@ -51,7 +56,7 @@ static fe_status split(groups *s)
             const int i = s->node[next];
             for (int l = g->first[i]; l < g->first[i + 1]; l++) {
                 const int j = g->column[l];
-                if (s->of[j] >= 0 || s->piece[j] != s->piece[i]) continue;
+                if (s->of[j] >= 0 || s->piece[j] != s->piece[i] || !alike(g, i, j)) continue;
                 s->of[j] = s->n;
                 s->node[n++] = j;
             }
@@ -92,7 +97,7 @@ static int best_neighbor(groups *s, int group, int most)
         for (int k = s->first[group]; k < s->first[group + 1]; k++)
             for (int l = g->first[s->node[k]]; l < g->first[s->node[k] + 1]; l++) {
                 const int j = g->column[l], other = s->piece[j] < 0 ? -1 : root(s, s->of[j]);
-                if (other < 0 || other == root(s, group)) continue;
+                if (other < 0 || other == root(s, group) || !alike(g, s->node[k], j)) continue;
                 if (pass == 0)
                     s->links[other]++;
                 else if (best < 0 || fe_better_candidate(candidate(s, most, other), candidate(s, most, best)))

@@ -36,10 +36,15 @@ typedef struct fe_graph {
     const int *first, *column; /* [n + 1], neighbours of each node; itself may be among them */
     const double *x;           /* [n][3] positions */
     const uint8_t *left_out;   /* [n] nodes of no aggregate; NULL: none is */
+    const double *softness;    /* [n] of nodes; NULL: they are alike (fe_alike_softness) */
 } fe_graph;
 
+/* Whether nodes of these softnesses may be in one aggregate. Where materials differ by more, a node of the
+ * softer one that moves with the stiffer one costs iterations. */
+FE_BOTH int fe_alike_softness(double a, double b) { return a <= 100.0 * b && b <= 100.0 * a; }
+
 /* of [n]: the aggregate of each node, -1 where it is left out. Pieces of `most` nodes of a recursive
- * bisection (fe_bisect), split where they are not connected; those of fewer than `least` nodes, and where
+ * bisection (fe_bisect), split where they are not connected or not alike in softness; those of fewer than `least` nodes, and where
  * `flat` is set those whose nodes are on one line, join the neighbour with most links. The result does not
  * depend on the number of threads. */
 fe_status fe_aggregate(const fe_graph *g, int most, int least, int flat, int threads, int *of,

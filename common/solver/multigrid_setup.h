@@ -72,6 +72,13 @@ typedef struct fe_sample {
     double n, surface, stretch;
 } fe_sample;
 
+/* How far node i gives way to a force: the mean over the axes, from the inverse of its diagonal block. */
+FE_BOTH double fe_softness(int block, const double *inverse, int i)
+{
+    const double *D = inverse + (size_t)i * block * block;
+    return (D[0] + D[block + 1] + D[2 * (block + 1)]) / 3.0;
+}
+
 /* Longest over shortest distance from node i to those of its row of a matrix. */
 FE_BOTH double fe_stretch(const fe_sparse *A, const double *x, int i)
 {

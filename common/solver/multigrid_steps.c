@@ -108,19 +108,25 @@ static fe_status aggregate(fe_setup *k, fe_cut cut)
 {
     fe_graph g = {.n = k->n, .first = k->A.first, .column = k->A.column, .x = k->x};
     uint8_t *left_out = NULL;
+    double *softness = NULL;
     fe_sparse own = {0}; /* without ghosts */
     fe_status status = FE_OK;
     FE_ALLOCATE(k->of, k->n, "aggregates");
     FE_ALLOCATE(left_out, k->n, "aggregates");
     for (int i = 0; i < k->n; i++) left_out[i] = !is_free(k, i);
     g.left_out = left_out;
+    if (k->m->problem->view.materials) {
+        FE_ALLOCATE(softness, k->n, "aggregates");
+        for (int i = 0; i < k->n; i++) softness[i] = fe_softness(k->block, k->inverse, i);
+        g.softness = softness;
+    }
     if (k->A.n_column > k->n) {
         status = fe_sparse_left(&k->A, k->n, &own);
         g.first = own.first, g.column = own.column;
     }
     if (status == FE_OK)
         status = fe_aggregate(&g, cut.most, cut.least, cut.flat, k->threads, k->of, &k->n_own);
-    free(left_out);
+    free(left_out), free(softness);
     fe_sparse_close(&own);
     return status;
 }
