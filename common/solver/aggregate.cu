@@ -7,8 +7,9 @@ enum { THREADS = 256, WARP = 32 };
 
 typedef struct groups {
     fe_scratch *s;
-    fe_sparse A; /* the graph */
-    const double *x;
+    fe_sparse A;               /* the graph */
+    const double *x, *inverse; /* inverse [n][block][block]: NULL where nodes are alike in softness */
+    int block;
     fe_cut cut;
     int n_order, *order; /* [n_order] nodes by pieces */
     int *place;          /* [n and ghosts] place in the order, -1: left out, as ghosts are */
@@ -196,6 +197,12 @@ FE_BODY bool on_a_line(const groups *g, int first, unsigned together)
     return true;
 }
 
+FE_BODY bool alike(const groups *g, int i, int j)
+{
+    return !g->inverse ||
+           fe_alike_softness(fe_softness(g->block, g->inverse, i), fe_softness(g->block, g->inverse, j));
+}
+
 /* The connected groups of a piece: a warp per piece, a lane per node, which knows the lanes that it reaches.
  */
 __global__ void __launch_bounds__(THREADS) split(groups g)
@@ -208,7 +215,7 @@ __global__ void __launch_bounds__(THREADS) split(groups g)
         const int i = g.order[first + lane];
         for (int l = g.A.first[i]; l < g.A.first[i + 1]; l++) {
             const int other = g.place[g.A.column[l]] - first;
-            if (other >= 0 && other < n) reached |= 1u << other;
+            if (other >= 0 && other < n && alike(&g, i, g.A.column[l])) reached |= 1u << other;
         }
     }
     for (bool more = true; more;) {
@@ -244,7 +251,7 @@ __global__ void choose(groups g)
         const int i = g.order[at];
         for (int l = g.A.first[i]; l < g.A.first[i + 1]; l++) {
             const int place = g.place[g.A.column[l]], group = place < 0 ? k : g.leader[place];
-            if (group == k || (g.weak[group] && group > k)) continue;
+            if (group == k || (g.weak[group] && group > k) || !alike(&g, i, g.A.column[l])) continue;
             int j = 0;
             while (j < n && other[j] != group) j++;
             if (j == n && n < MOST_OTHERS) other[n] = group, links[n++] = 0;
@@ -280,12 +287,12 @@ __global__ void number(groups g, const int *first, int *of)
 }
 
 fe_status fe_aggregate_cuda(fe_scratch *s, const fe_sparse *A, const double *x, const uint8_t *left_out,
-                            fe_cut cut, int *of, int *n_aggregate)
+                            const double *inverse, fe_cut cut, int *of, int *n_aggregate)
 {
     fe_device *d = s->d;
     const int n = A->n_row;
     const fe_scratch_mark mark = fe_scratch_now(s);
-    groups g = {s, *A, x, cut};
+    groups g = {s, *A, x, inverse, A->rows, cut};
     int *first;
     FE_TRY(bisect(&g, left_out));
     int **lists[] = {&g.leader, &g.size, &g.weak, &g.into};

@@ -118,7 +118,8 @@ static fe_status aggregate(fe_setup *k, fe_cut cut)
     FE_TRY(fe_scratch_take(scratch(k), (size_t)k->n, &k->of));
     FE_TRY(fe_scratch_take(scratch(k), (size_t)k->n, &left_out));
     FE_LAUNCH(k->d, k->n, THREADS, find_left_out, level_of(k), left_out);
-    return fe_aggregate_cuda(scratch(k), &k->A, k->x, left_out, cut, k->of, &k->n_own);
+    return fe_aggregate_cuda(scratch(k), &k->A, k->x, left_out,
+                             k->m->problem->view.materials ? k->inverse : NULL, cut, k->of, &k->n_own);
 }
 
 __global__ void member_keys(level l, uint64_t *key, int *node, int *count)

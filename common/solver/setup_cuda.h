@@ -177,8 +177,9 @@ fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t
 fe_status fe_elastic_sample_cuda(fe_scratch *s, const fe_problem *p, const fe_sparse *A, fe_sample *sample);
 
 /* Aggregates of the nodes of a matrix's graph that are not left out; see fe_aggregate. Pieces have at most 32
- * nodes. of [n]. */
+ * nodes. inverse: of the diagonal blocks, where nodes that are not alike in softness are to be apart; else
+ * NULL. of [n]. */
 fe_status fe_aggregate_cuda(fe_scratch *s, const fe_sparse *A, const double *x, const uint8_t *left_out,
-                            fe_cut cut, int *of, int *n_aggregate);
+                            const double *inverse, fe_cut cut, int *of, int *n_aggregate);
 
 #endif
