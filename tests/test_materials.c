@@ -110,9 +110,10 @@ static void a_bar_of_two(void **state)
 static void settings_of_a_bar(void **state)
 {
     (void)state;
-    static const char *const settings[] = {
-        "--ranks 2",      "--ranks 3 --partition contiguous", "--tet-points 4",     "--precondition multigrid",
-        "--order random", "--jacobian difference",            "--jacobian elastic", "--precondition chebyshev"};
+    static const char *const settings[] = {"--ranks 2",          "--ranks 3 --partition contiguous",
+                                           "--tet-points 4",     "--precondition multigrid",
+                                           "--order random",     "--jacobian difference",
+                                           "--jacobian elastic", "--precondition chebyshev"};
     write_problem("bar.json", BOTH);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         if (child_run("solve bar.json --mesh bar_tet.msh %s --threads 1 --result bar.r.json", settings[i]))
@@ -221,21 +222,57 @@ static void an_element_of_two_volumes(void **state)
     child_must(0, "solve same.json --mesh overlap.msh --threads 1");
 }
 
-/* A run that ends early and is resumed is the run in one. With other materials it is refused. */
+static void write_bent(const char *materials)
+{
+    write_file("bent.json",
+               "{\"name\": \"bent\", \"meshes\": [\"bar_hex.msh\"], %s,\n"
+               " \"dirichlet\": [{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}],\n"
+               " \"neumann\": [{\"group\": \"x1\", \"traction\": [1, 0, 0.2]}],\n"
+               " \"paths\": {\"load\": [30, -45, -70, 85]}, \"probes\": {\"corner\": [2, 1, 1]}}\n",
+               materials);
+}
+
+/* A run that ends in its third step, after the second one yielded, and is resumed is the run in one. With
+ * other materials it is refused. */
 static void runs_resume(void **state)
 {
     (void)state;
-    write_problem("bar.json", BOTH);
-    child_must(0, "solve bar.json --threads 1 --result whole.json");
-    child_must(1, "solve bar.json --threads 1 --newton-iterations 1 --no-line-search --result part.json");
-    write_problem("bar.json", "\"materials\": {\"hard\": " SOFT ", \"soft\": " HARD "}");
-    child_must(2, "solve bar.json --threads 1 --resume part.json");
-    write_problem("bar.json", BOTH);
-    child_must(0, "solve bar.json --threads 1 --resume part.json");
-    json_t *part = result_load_checked("part.json", "converged", 3),
-           *whole = result_load_checked("whole.json", "converged", 3);
+    write_bent(BOTH);
+    child_must(0, "solve bent.json --threads 1 --result whole.json");
+    child_must(1, "solve bent.json --threads 1 --newton-iterations 4 --result part.json");
+    json_decref(result_load_checked("part.json", "not_converged", 2));
+    write_bent("\"materials\": {\"hard\": " SOFT ", \"soft\": " HARD "}");
+    child_must(2, "solve bent.json --threads 1 --resume part.json");
+    write_bent(BOTH);
+    child_must(0, "solve bent.json --threads 1 --resume part.json");
+    json_t *part = result_load_checked("part.json", "converged", 4),
+           *whole = result_load_checked("whole.json", "converged", 4);
     result_assert_same(part, whole);
     json_decref(part), json_decref(whole);
+}
+
+/* Several ranks give the numbers of one. */
+static void ranks_agree(void **state)
+{
+    (void)state;
+    static const char *const meshes[] = {"bar_hex.msh", "bar_tet.msh"};
+    write_bent(BOTH);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(
+            child_run("solve bent.json --mesh %s --threads 1 --tolerance 1e-12 --result one.json", meshes[k]),
+            0);
+        json_t *one = result_load_checked("one.json", "converged", 4);
+        for (int ranks = 2; ranks < 4; ranks++) {
+            assert_int_equal(child_run("solve bent.json --mesh %s --threads 1 --ranks %d --tolerance 1e-12 "
+                                       "--result some.json",
+                                       meshes[k], ranks),
+                             0);
+            json_t *some = result_load_checked("some.json", "converged", 4);
+            result_assert_close("ranks", some, one, 1e-9);
+            json_decref(some);
+        }
+        json_decref(one);
+    }
 }
 
 /* The numbers of the file's materials stand in the fields, those of one material do not. */
@@ -262,7 +299,7 @@ static double iterations_of(const char *mesh, double contrast)
                contrast);
     if (child_run(
             "solve contrast.json --mesh %s --precondition multigrid --tolerance 1e-6 --threads 1 --result "
-                  "contrast.r.json",
+            "contrast.r.json",
             mesh))
         fail_msg("%s, contrast %g: %s", mesh, contrast, child_said);
     json_t *root = result_load_checked("contrast.r.json", "converged", 1);
@@ -305,6 +342,7 @@ int main(void)
         cmocka_unit_test(wrong_materials_are_refused),
         cmocka_unit_test(an_element_of_two_volumes),
         cmocka_unit_test(runs_resume),
+        cmocka_unit_test(ranks_agree),
         cmocka_unit_test(fields_have_the_material),
         cmocka_unit_test(multigrid_bears_contrast),
     };
