@@ -20,9 +20,13 @@ static void check_boundary(const fe_case *c, const fe_mesh *mesh, const fe_bound
 static void check_case(const fe_case *c)
 {
     CHECK(c->name && c->n_path > 0 && c->n_step > 0);
-    CHECK(c->material->E > 0 && c->material->nu > -1 && c->material->nu < 0.5 && c->material->sigma_y > 0 &&
-          c->material->H >= 0 && c->material->delta >= 0);
-    CHECK(c->elastic || c->material->delta == 0 || c->material->sigma_inf >= c->material->sigma_y);
+    CHECK(c->n_material > 0);
+    for (int i = 0; i < c->n_material; i++) {
+        const fe_material *m = &c->material[i];
+        CHECK(m->E > 0 && m->nu > -1 && m->nu < 0.5 && m->sigma_y > 0 && m->H >= 0 && m->delta >= 0);
+        CHECK(c->elastic || m->delta == 0 || m->sigma_inf >= m->sigma_y);
+        CHECK(!c->volume || c->volume[i]);
+    }
     for (int p = 0; p < c->n_path; p++)
         for (int s = 0; s < c->n_step; s++) CHECK(isfinite(c->path[p].factor[s]));
 }
