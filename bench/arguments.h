@@ -2,8 +2,9 @@
 #ifndef BENCH_ARGUMENTS_H
 #define BENCH_ARGUMENTS_H
 
+#include "bench/point.h" /* first: flop_count.h */
+
 #include "bench/layers.h"
-#include "bench/point.h"
 #include "common/report/version.h"
 #include "have/cuda.h"
 
