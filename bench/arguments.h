@@ -37,7 +37,7 @@ inline const char help[] =
     "  --fe_hardening=LIST    law of hardening: linear, or voce, whose return iterates; voce: tet4 and hex8, "
     "double\n"
     "                         (linear)\n"
-    "  --fe_materials=N       N layers of different materials, 2 to 16, which elements look up (1)\n"
+    "  --fe_materials=N       N layers of different materials, 2 to 16, which elements look up; not of hex8_naive (1)\n"
     "  --fe_order=ORDER       order of nodes and elements: auto (what each strategy wants), as-is, "
     "lexicographic,\n"
     "                         rcm, morton, bisection, random (auto)\n"

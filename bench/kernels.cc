@@ -70,6 +70,9 @@ fe_status check_precisions(const arguments &a)
                 if (hardening == FE_VOCE && !fe_voce_has(precision, kind))
                     return fe_fail(FE_BAD_INPUT, "--fe_hardening=voce: not of %s in %s precision",
                                    fe_kind_name(kind), fe_precision_name(precision));
+    for (const int kind : a.kinds)
+        if (a.materials > 1 && !fe_several_has(kind))
+            return fe_fail(FE_BAD_INPUT, "--fe_materials=%d: not of %s", a.materials, fe_kind_name(kind));
     for (const int precision : a.precisions)
         for (const fe_variant *v : a.variants)
             if (!fe_variant_table(v, 0, precision))

@@ -23,6 +23,7 @@ typedef struct fe_problem {
     struct fe_device *device;
     fe_floats floats;
     int has_voce;    /* a material hardens by Voce's law */
+    fe_j2 *material; /* [FE_MOST_MATERIALS] the materials, in host memory */
     double stiffest; /* largest ratio of bulk to shear modulus of a material */
     int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
                       want */

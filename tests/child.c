@@ -91,6 +91,12 @@ void child_assert_said(const char *command, const char *program, const char *con
         if (!strstr(child_said, part[i])) fail_msg("%s: \"%s\" is not in: %s", command, part[i], child_said);
 }
 
+void child_assert_silent(void)
+{
+    drop_note_on_locking();
+    assert_string_equal(child_said, "");
+}
+
 void child_must(int code, const char *command)
 {
     const int was = child_run("%s", command);

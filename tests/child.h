@@ -34,6 +34,8 @@ size_t child_steps_shown(void);
 extern char child_said[8192];
 /* child_said is one line, "program: ...", with each part that is not NULL; a note on locking is dropped. */
 void child_assert_said(const char *command, const char *program, const char *const part[3]);
+/* It said nothing, or only that elements lock. */
+void child_assert_silent(void);
 #define PARTS(...) ((const char *const[3]){__VA_ARGS__})
 
 /* Sections of a problem file; NULL takes the default: a unit cube clamped at x = 0, pulled and bent at x = 1

@@ -301,6 +301,19 @@ static int check_refusal(const setting *t, const scene *s)
     return bad;
 }
 
+/* Kinds without several materials refuse the problem. */
+static int check_several_refused(const setting *t, const scene *s)
+{
+    rig b;
+    const fe_status status = open_problem(t, s, &b);
+    const int bad =
+        status != FE_BAD_INPUT ||
+        !strstr(fe_message(), s->material[1].delta > 0 ? "Voce's law" : "several materials: not of");
+    if (bad) print_error("%s: several materials are not refused: %s\n", s->name, fe_message());
+    rig_close(&b);
+    return bad;
+}
+
 /* Kinds without Voce's law refuse the problem, floats the residual. */
 static int check_law_refused(const setting *t, const scene *s)
 {
@@ -358,6 +371,10 @@ static void test_setting(void **state)
     int bad = 0;
     for (int shape = 0; shape < N_SHAPE; shape++) {
         const scene *s = &scenes[shape][t->kind];
+        if (s->n_material > 1 && !fe_several_has(t->kind)) {
+            if (t->check == check_residual) bad += check_several_refused(t, s);
+            continue;
+        }
         const int linear = shape != SHAPE_VOCE && shape != SHAPE_LAWS;
         if (linear || fe_voce_has(t->assembly->precision, t->kind) || reads_tangents(t))
             bad += t->check(t, s);

@@ -23,7 +23,7 @@ static void prints(const char *command, const char *text)
 {
     char said[256];
     child_must(0, command);
-    assert_string_equal(child_said, "");
+    child_assert_silent();
     read_into("out", sizeof said, said);
     assert_string_equal(said, text);
 }
@@ -91,7 +91,7 @@ static void meshes_of_others_are_told(void **state)
          ": 12 of 12 elements are inverted, all: the mesh is mirrored; meshgen turn OLD.msh -o NEW.msh");
     prints("meshgen turn mirrored.msh -o turned.msh", "mirrored.msh: 12 of 12 elements are turned\n");
     child_must(0, "solve p.json --mesh turned.msh --threads 1");
-    assert_string_equal(child_said, "");
+    child_assert_silent();
     prints("meshgen turn turned.msh -b -o again.msh", "turned.msh: 0 of 12 elements are turned\n");
     says(2, "meshgen turn turned.msh", "meshgen", "turn: --output is missing");
     says(2, "meshgen turn -o again.msh", "meshgen", "turn: a mesh file is needed");
@@ -130,7 +130,7 @@ static void byte_order_marks_are_read_over_or_named(void **state)
     mark_file("p.json", "bom.json");
     mark_file("box.msh", "bom.msh");
     child_must(0, "solve bom.json --mesh bom.msh --threads 1");
-    assert_string_equal(child_said, "");
+    child_assert_silent();
     write_bytes("bom.json", 6, "\xff\xfe{\0}\0");
     says(2, "solve bom.json", "solve",
          "bom.json: begins with the byte order mark of UTF-16; save it as UTF-8");
@@ -207,14 +207,14 @@ static void points_and_lines_are_supports(void **state)
 static void nearly_incompressible_materials_are_named(void **state)
 {
     (void)state;
-    static const char *const material[] = {"\"E\": 1000, \"nu\": 0.499999, \"sigma_y\": 250, \"H\": 2000",
-                                           "\"E\": 1000, \"nu\": 0.49, \"sigma_y\": 250, \"H\": 2000"};
+    static const char *const material[] = {"\"E\": 1000, \"nu\": 0.499999, \"sigma_y\": 1, \"H\": 20",
+                                           "\"E\": 1000, \"nu\": 0.49, \"sigma_y\": 1, \"H\": 20"};
     static const char said[] =
         "; key \"material.nu\" is 0.499999: near 0.5 linear solves lose digits (the bulk "
         "modulus is 5.0e+05 times the shear modulus)";
     for (int i = 0; i < 2; i++) {
         child_write_problem("nu.json", (problem){.material = material[i]});
-        child_must(1, "solve nu.json --threads 1 --krylov-iterations 1 --newton-iterations 1");
+        child_must(1, "solve nu.json --threads 1 --newton-iterations 1");
         assert_non_null(strstr(child_said, "not converged"));
         assert_true(!strstr(child_said, said) == (i == 1));
     }

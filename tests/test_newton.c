@@ -33,6 +33,7 @@ typedef struct bench {
     fe_partition partition;
     fe_share share;
     fe_team *team;
+    fe_direct direct;
     fe_solver s;
 } bench;
 
@@ -69,6 +70,7 @@ static bench *bench_open(void)
                      .problem_file = &t->draft.c,
                      .boundary = &t->boundary,
                      .share = &t->share,
+                     .direct = &t->direct,
                      .mesh_nodes = t->mesh.n_node,
                      .n = 3 * (size_t)t->share.n_owned,
                      .length = 3 * (size_t)t->share.n_local,
@@ -96,7 +98,8 @@ static void bench_close(bench *t)
     fe_solver *s = &t->s;
     fe_krylov_close(&s->krylov);
     free(s->by_path), free(s->moving), free(s->factor), free(s->change);
-    free(s->load), free(s->reaction), free(s->n_reaction);
+    free(s->load), free(s->reaction), free(s->n_reaction), free(s->landing);
+    fe_direct_close(&t->direct);
     fe_comm_close(s->comm);
     fe_team_close(t->team);
     s->device->ops->close(s->device);

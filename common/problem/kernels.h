@@ -31,10 +31,10 @@
     X(KIND, name, FE_RESIDUAL, residual)                                                                     \
     X(KIND, name, FE_JACVEC, jacvec)                                                                         \
     X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                         \
-    X(KIND, name, FE_RESIDUAL_SEVERAL, residual_several)                                                     \
-    X(KIND, name, FE_JACVEC_SEVERAL, jacvec_several)                                                         \
-    X(KIND, name, FE_JACVEC_ELASTIC_SEVERAL, jacvec_elastic_several)                                         \
-    FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)
+    FE_SEVERAL_##name(X, KIND, name, FE_RESIDUAL_SEVERAL, residual_several)                                  \
+        FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_SEVERAL, jacvec_several)                                  \
+            FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_ELASTIC_SEVERAL, jacvec_elastic_several)              \
+                FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)
 #define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
     do {                                                                                                     \
         if ((op) == FE_RESIDUAL)                                                                             \
@@ -44,16 +44,23 @@
         else if ((op) == FE_JACVEC_ELASTIC)                                                                  \
             FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__);                          \
         else if ((op) == FE_RESIDUAL_SEVERAL)                                                                \
-            FE_LAUNCH_KIND(p, n, block_size, prefix##_residual_several, __VA_ARGS__);                        \
+            FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_residual_several, __VA_ARGS__);                     \
         else if ((op) == FE_JACVEC_SEVERAL)                                                                  \
-            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_several, __VA_ARGS__);                          \
+            FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_jacvec_several, __VA_ARGS__);                       \
         else if ((op) == FE_JACVEC_ELASTIC_SEVERAL)                                                          \
-            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic_several, __VA_ARGS__);                  \
+            FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_jacvec_elastic_several, __VA_ARGS__);               \
         else                                                                                                 \
             FE_LAUNCH_VOCE(p, n, block_size, prefix##_residual_voce, __VA_ARGS__);                           \
     } while (0)
 
-/* The same of kernels that kinds with Voce's law have. */
+/* The same of kernels that kinds with several materials have, and kinds with Voce's law. */
+#define FE_LAUNCH_SEVERAL(p, n, block_size, kernel, ...)                                                     \
+    do {                                                                                                     \
+        switch ((p)->kind) {                                                                                 \
+            FE_EACH_KIND(FE_LAUNCH_SEVERAL_CASE, p, n, block_size, kernel, __VA_ARGS__)                      \
+        }                                                                                                    \
+    } while (0)
+#define FE_LAUNCH_SEVERAL_CASE(KIND, name, ...) FE_SEVERAL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
 #define FE_LAUNCH_VOCE(p, n, block_size, kernel, ...)                                                        \
     do {                                                                                                     \
         switch ((p)->kind) {                                                                                 \

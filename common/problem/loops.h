@@ -37,13 +37,11 @@
             statement(KIND, FE_JACVEC);                                                                      \
         else if (op == FE_JACVEC_ELASTIC)                                                                    \
             statement(KIND, FE_JACVEC_ELASTIC);                                                              \
-        else if (op == FE_RESIDUAL_SEVERAL)                                                                  \
-            statement(KIND, FE_RESIDUAL_SEVERAL);                                                            \
-        else if (op == FE_JACVEC_SEVERAL)                                                                    \
-            statement(KIND, FE_JACVEC_SEVERAL);                                                              \
-        else                                                                                                 \
-            statement(KIND, FE_JACVEC_ELASTIC_SEVERAL);                                                      \
-        break;
+        FE_SEVERAL_##name(FE_SEVERAL_CASES, KIND, op, statement) break;
+#define FE_SEVERAL_CASES(KIND, op, statement)                                                                \
+    else if (op == FE_RESIDUAL_SEVERAL) statement(KIND, FE_RESIDUAL_SEVERAL);                                \
+    else if (op == FE_JACVEC_SEVERAL) statement(KIND, FE_JACVEC_SEVERAL);                                    \
+    else statement(KIND, FE_JACVEC_ELASTIC_SEVERAL);
 
 /* The functions of a table that are one loop. `forces`, and with it residual and jacvec, runs
  * statement(KIND, OPERATION) over a part, fe_part_elements or fe_part_nodes; `diagonal` runs statement(KIND)

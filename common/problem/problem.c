@@ -84,13 +84,14 @@ static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_d
 
 /* The table of materials, and which of them each element of the share has; lanes beyond the end repeat the
  * last element. */
-static fe_status upload_materials(const fe_share *s, const fe_materials *materials, fe_device *d, fe_view *m)
+static fe_status upload_materials(const fe_share *s, const fe_materials *materials, fe_problem *p)
 {
-    fe_j2 table[FE_MOST_MATERIALS] = {0};
+    fe_device *d = p->device;
+    fe_view *m = &p->view;
     uint8_t *of = NULL;
     if (materials->n == 1) return FE_OK;
-    for (int i = 0; i < materials->n; i++) table[i] = fe_j2_of(&materials->material[i]);
-    FE_TRY(fe_device_upload(d, FE_MOST_MATERIALS, sizeof *table, table, "materials", (void **)&m->materials));
+    FE_TRY(fe_device_upload(d, FE_MOST_MATERIALS, sizeof *p->material, p->material, "materials",
+                            (void **)&m->materials));
     FE_ALLOCATE(of, m->ld, "materials");
     for (int e = 0; e < m->ld; e++) of[e] = materials->of[s->elem[e < s->n_elem ? e : s->n_elem - 1]];
     const fe_status status =
@@ -99,14 +100,31 @@ static fe_status upload_materials(const fe_share *s, const fe_materials *materia
     return status;
 }
 
-/* What is known of all materials before any launch. */
-static void look_at_materials(const fe_materials *materials, fe_problem *p)
+fe_status fe_problem_harden(fe_problem *p, double share)
 {
+    fe_j2 table[FE_MOST_MATERIALS];
+    for (int i = 0; i < FE_MOST_MATERIALS; i++) {
+        table[i] = p->material[i];
+        table[i].hardening += share * table[i].shear;
+    }
+    p->view.material = table[0];
+    if (!p->view.materials) return FE_OK;
+    FE_TRY(p->device->ops->memory.upload(p->device, sizeof table, table, (void *)p->view.materials));
+    return p->device->ops->wait(p->device);
+}
+
+/* What is known of all materials before any launch. */
+static fe_status look_at_materials(const fe_materials *materials, fe_problem *p)
+{
+    FE_TRY(fe_device_keep(p->device, FE_MOST_MATERIALS * sizeof *p->material, "materials",
+                          (void **)&p->material));
     for (int i = 0; i < materials->n; i++) {
         const fe_j2 m = fe_j2_of(&materials->material[i]);
+        p->material[i] = m;
         p->has_voce |= fe_hardening_of(&m) == FE_VOCE;
         p->stiffest = fmax(p->stiffest, m.bulk / m.shear);
     }
+    return FE_OK;
 }
 
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
@@ -121,10 +139,12 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
 {
     local_arrays a = {0};
     *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
-    look_at_materials(materials, p);
+    FE_TRY(look_at_materials(materials, p));
     if (p->has_voce && !fe_voce_has(FE_DOUBLE, kind))
         return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4 and hex8",
                        fe_kind_name(kind));
+    if (materials->n > 1 && !fe_several_has(kind))
+        return fe_fail(FE_BAD_INPUT, "several materials: not of %s", fe_kind_name(kind));
     if (s->n_elem > (INT32_MAX - 64) / 8)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
                        mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
@@ -134,11 +154,11 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
                         .n_elem = s->n_elem,
                         .n_elem_interior = s->n_elem_interior,
                         .ld = (s->n_elem + 16 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
-                        .material = fe_j2_of(&materials->material[0])};
+                        .material = p->material[0]};
     fe_status status = local_mesh(mesh, s, p->view.ld, &a);
     if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);
     if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);
-    if (status == FE_OK) status = upload_materials(s, materials, d, &p->view);
+    if (status == FE_OK) status = upload_materials(s, materials, p);
     free(a.x), free(a.conn), free(a.first), free(a.corner);
     return status;
 }

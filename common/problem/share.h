@@ -71,6 +71,9 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, cons
 /* The same with several materials. */
 fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int kind,
                                     const fe_materials *materials, fe_device *d, fe_problem *p);
+/* Every material hardens by `share` of its shear modulus more than it is said to, until the next call; 0: as
+ * it is said to. What runs on the device is waited for, if there are several. */
+fe_status fe_problem_harden(fe_problem *p, double share);
 /* Accepts a load step: trial becomes committed. */
 void fe_problem_accept(fe_problem *p);
 /* Both states become those of the undeformed material. */

@@ -29,7 +29,7 @@ FE_BODY void material_body(int kind, int op, fe_linearization mode, const fe_vie
     }
 #define KERNEL(KIND, name)                                                                                   \
     MATERIAL(KIND, name, FE_RESIDUAL, material)                                                              \
-    MATERIAL(KIND, name, FE_RESIDUAL_SEVERAL, material_several)                                              \
+    FE_SEVERAL_##name(MATERIAL, KIND, name, FE_RESIDUAL_SEVERAL, material_several)                                              \
     FE_VOCE_##name(MATERIAL, KIND, name, FE_RESIDUAL_VOCE, material_voce)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -50,7 +50,7 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
     const int elastic = mode == FE_LINEARIZATION_ELASTIC;
     const int op = fe_residual_of(&p->view);
     if (op == FE_RESIDUAL_SEVERAL)
-        FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material_several, p->view, elastic, displacement);
+        FE_LAUNCH_SEVERAL(p, p->view.n_elem, BLOCK_SIZE, material_several, p->view, elastic, displacement);
     else if (op == FE_RESIDUAL_VOCE)
         FE_LAUNCH_VOCE(p, p->view.n_elem, BLOCK_SIZE, material_voce, p->view, elastic, displacement);
     else

@@ -175,12 +175,9 @@ static fe_linearization linearization(int jacobian)
  * mechanism. Only the trial state becomes that of the other material, and no residual reads it. */
 static fe_status linearize_hardened(fe_solver *s)
 {
-    fe_j2 *material = &s->problem.view.material;
-    const double hardening = material->hardening;
-    material->hardening += 3e-6 * material->shear;
-    const fe_status status = fe_newton_linearize(s, FE_LINEARIZATION_CONSISTENT, s->displacement);
-    material->hardening = hardening;
-    return status;
+    FE_TRY(fe_problem_harden(&s->problem, 3e-6));
+    FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_CONSISTENT, s->displacement));
+    return fe_problem_harden(&s->problem, 0.0);
 }
 
 /* One direction: trial state and tangent, linear solve, and the whole step tried. *why: NULL where the energy
