@@ -101,7 +101,7 @@ static fe_status find_scale(const fe_sparse *A, const uint8_t *fixed, fe_lu *lu)
 }
 
 /* The scaled matrix by columns, which are its rows; one on the diagonal of what is left out. */
-static fe_status fill(const fe_sparse *A, const fe_lu *lu, int_t *first, int_t *row, double *value)
+static void fill(const fe_sparse *A, const fe_lu *lu, int_t *first, int_t *row, double *value)
 {
     int_t n = 0;
     for (int j = 0; j < lu->n; j++) {
@@ -115,7 +115,6 @@ static fe_status fill(const fe_sparse *A, const fe_lu *lu, int_t *first, int_t *
             }
     }
     first[lu->n] = n;
-    return FE_OK;
 }
 
 static fe_status factorise(const fe_sparse *A, fe_lu *lu)
@@ -128,8 +127,8 @@ static fe_status factorise(const fe_sparse *A, fe_lu *lu)
     fe_status status = fe_allocate((size_t)lu->n + 1, sizeof *first, "sparse direct solver", (void **)&first);
     if (status == FE_OK) status = fe_allocate(most, sizeof *row, "sparse direct solver", (void **)&row);
     if (status == FE_OK) status = fe_allocate(most, sizeof *value, "sparse direct solver", (void **)&value);
-    if (status == FE_OK) status = fill(A, lu, first, row, value);
     if (status == FE_OK) {
+        fill(A, lu, first, row, value);
         dCreate_CompCol_Matrix(&M, lu->n, lu->n, first[lu->n], value, row, first, SLU_NC, SLU_D, SLU_GE);
         sp_preorder(&lu->options, &M, lu->column_order, lu->tree, &ordered);
         dgstrf(&lu->options, &ordered, sp_ienv(2), sp_ienv(1), lu->tree, NULL, 0, lu->column_order,
