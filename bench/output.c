@@ -3,6 +3,7 @@
 #include "common/base/file.h"
 #include "common/base/hash.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,30 +36,32 @@ static fe_status spare_outputs(const output *o)
 }
 
 /* The place of a file that may not be there yet: its folder, symbolic links followed, and its name. */
-static void add_place(fe_hash *h, const char *path)
+static fe_status add_place(fe_hash *h, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
-    char *real = realpath(folder ? folder : ".", NULL);
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
+    errno = ENOMEM;
+    if (folder) real = realpath(folder, NULL);
+    const int lost = !real && errno == ENOMEM;
     if (real) fe_hash_add(h, strlen(real) + 1, real);
     fe_hash_add(h, strlen(name) + 1, name);
     free(folder), free(real);
+    return lost ? fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path) : FE_OK;
 }
 
 /* Whose the series is: the result's; where there is none, that of the problem on this mesh. */
-static uint64_t run_of(const output *o, const char *mesh)
+static fe_status find_run(output *o, const char *mesh)
 {
     fe_hash run = {0};
-    if (o->result)
-        add_place(&run, o->result);
-    else
-        add_place(&run, o->problem->file), add_place(&run, mesh);
-    return fe_hash_value(&run);
+    FE_TRY(add_place(&run, o->result ? o->result : o->problem->file));
+    if (!o->result) FE_TRY(add_place(&run, mesh));
+    o->run = fe_hash_value(&run);
+    return FE_OK;
 }
 
 fe_status output_spares_inputs(output *o, const char *mesh)
 {
-    o->run = run_of(o, mesh);
+    FE_TRY(find_run(o, mesh));
     if (o->result && asprintf(&o->state, "%s.state", o->result) < 0) {
         o->state = NULL;
         return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", o->result);

@@ -99,8 +99,6 @@ int fe_cores_here(int cores)
 
 int fe_cores_of_task(int cores) { return least(cores, limit("SLURM_CPUS_PER_TASK")); }
 
-int fe_cores(void) { return fe_cores_of_task(fe_cores_here(omp_get_num_procs())); }
-
 int fe_threads_of(int cores)
 {
     const int threads = least(cores, least(limit("OMP_NUM_THREADS"), limit("OMP_THREAD_LIMIT")));
@@ -127,6 +125,14 @@ int fe_cores_set(cpu_set_t *cores)
             if (id[i] >= 0 && id[i] < CPU_SETSIZE) CPU_SET(id[i], cores);
     }
     return n_place > 0 || sched_getaffinity(0, sizeof *cores, cores) == 0;
+}
+
+/* Of a thread that is bound, LLVM's OpenMP counts its own place alone. */
+int fe_cores(void)
+{
+    cpu_set_t set;
+    const int known = omp_get_num_places() > 0 && fe_cores_set(&set);
+    return fe_cores_of_task(fe_cores_here(known ? CPU_COUNT(&set) : omp_get_num_procs()));
 }
 
 int fe_cores_shared(int n, const cpu_set_t *set, int own)

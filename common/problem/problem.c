@@ -192,14 +192,24 @@ void fe_problem_accept(fe_problem *p)
     p->view.elastic = 0; /* trial is an older state now */
 }
 
-fe_status fe_summary(const fe_problem *p, const double *displacement, const double *before,
-                     const uint8_t *counted, double *partial, double *totals, double *out, double *points)
+fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
+                     double *totals, double *out, double *points)
 {
 #if FE_HAVE_CUDA
     if (p->device->ops == &fe_backend_cuda)
-        return fe_summary_cuda(p, displacement, before, counted, partial, totals, out, points);
+        return fe_summary_cuda(p, displacement, counted, partial, totals, out, points);
 #endif
-    return fe_summary_host(p, displacement, before, counted, partial, totals, out, points);
+    return fe_summary_host(p, displacement, counted, partial, totals, out, points);
+}
+
+fe_status fe_flow(const fe_problem *p, const double *displacement, const double *before,
+                  const uint8_t *counted, double *partial, double *totals)
+{
+#if FE_HAVE_CUDA
+    if (p->device->ops == &fe_backend_cuda)
+        return fe_flow_cuda(p, displacement, before, counted, partial, totals);
+#endif
+    return fe_flow_host(p, displacement, before, counted, partial, totals);
 }
 
 fe_status fe_node_stress(const fe_problem *p, const double *points, double *stress)

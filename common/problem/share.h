@@ -78,9 +78,11 @@ fe_status fe_problem_harden(fe_problem *p, double share);
 void fe_problem_accept(fe_problem *p);
 /* Both states become those of the undeformed material. */
 fe_status fe_problem_reset(fe_problem *p);
-/* fe_summary_host or _cuda by the problem's device, and fe_node_stress_. */
-fe_status fe_summary(const fe_problem *p, const double *displacement, const double *before,
-                     const uint8_t *counted, double *partial, double *totals, double *out, double *points);
+/* fe_summary_host or _cuda by the problem's device, and fe_flow_ and fe_node_stress_. */
+fe_status fe_summary(const fe_problem *p, const double *displacement, const uint8_t *counted, double *partial,
+                     double *totals, double *out, double *points);
+fe_status fe_flow(const fe_problem *p, const double *displacement, const double *before,
+                  const uint8_t *counted, double *partial, double *totals);
 fe_status fe_node_stress(const fe_problem *p, const double *points, double *stress);
 
 #ifdef __cplusplus

@@ -11,10 +11,11 @@ enum {
     FE_SUM_PLASTIC_WORK, /* of this step: yield stress × (alpha - alpha committed) */
     FE_SUM_PEEQ,
     FE_SUM_PLASTIC_POINTS,
-    FE_SUM_FLOW,       /* of this increment: alpha - alpha committed, */
-    FE_SUM_FLOW_ERROR, /* and the estimated error of its plastic strain (fe_flow_error) */
     FE_N_SUM
 };
+/* Integrals of what an increment adds: alpha - alpha committed, and the estimated error of its plastic strain
+ * (fe_flow_error). */
+enum { FE_FLOW, FE_FLOW_ERROR, FE_N_FLOW };
 enum { FE_MAX_PEEQ, FE_MAX_MISES, FE_MAX_GRADIENT, FE_N_MAX };
 /* Fields of an element: mean stress, plastic strain and strain [6] of its points, von Mises stress of the
  * mean stress and the largest of a point, mean and largest equivalent plastic strain. */
@@ -44,23 +45,25 @@ extern "C" {
  * (fe_problem_open_floats), that is written, too. */
 fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
 
-/* Sums and extremes over elements with counted[e] set, from the displacement, that at which the increment
- * began, and the trial state, in a fixed order: totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] and points
- * [FE_N_OUT_POINT][point][ld] where not NULL. partial: scratch of fe_summary_scratch(n_elem) doubles. All in
- * backend memory. */
+/* Sums and extremes over elements with counted[e] set, from the displacement and the trial state, in a fixed
+ * order: totals [FE_N_SUM + FE_N_MAX]. out [FE_N_OUT][ld] and points [FE_N_OUT_POINT][point][ld] where not
+ * NULL. partial: scratch of fe_summary_scratch(n_elem) doubles. All in backend memory. */
 size_t fe_summary_scratch(int n_elem);
-fe_status fe_summary_host(const fe_problem *p, const double *displacement, const double *before,
-                          const uint8_t *counted, double *partial, double *totals, double *out,
-                          double *points);
+fe_status fe_summary_host(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                          double *partial, double *totals, double *out, double *points);
+/* Likewise totals [FE_N_FLOW] of the increment that began at the displacement `before`. */
+fe_status fe_flow_host(const fe_problem *p, const double *displacement, const double *before,
+                       const uint8_t *counted, double *partial, double *totals);
 /* Stress [n_owned][6] at owned nodes, from such points: sum of N_a V stress over sum of N_a V, over all
  * points of all elements at the node, whose shape function in an element is N_a and V the volume of a point.
  * It is bounded by the points' own stresses. */
 fe_status fe_node_stress_host(const fe_problem *p, const double *points, double *stress);
 /* On the device; only in a build with CUDA. */
 fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearization mode, const double *displacement);
-fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const double *before,
-                          const uint8_t *counted, double *partial, double *totals, double *out,
-                          double *points);
+fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                          double *partial, double *totals, double *out, double *points);
+fe_status fe_flow_cuda(const fe_problem *p, const double *displacement, const double *before,
+                       const uint8_t *counted, double *partial, double *totals);
 fe_status fe_node_stress_cuda(const fe_problem *p, const double *points, double *stress);
 
 #ifdef __cplusplus

@@ -29,8 +29,8 @@ FE_BODY void material_body(int kind, int op, fe_linearization mode, const fe_vie
     }
 #define KERNEL(KIND, name)                                                                                   \
     MATERIAL(KIND, name, FE_RESIDUAL, material)                                                              \
-    FE_SEVERAL_##name(MATERIAL, KIND, name, FE_RESIDUAL_SEVERAL, material_several)                                              \
-    FE_VOCE_##name(MATERIAL, KIND, name, FE_RESIDUAL_VOCE, material_voce)
+    FE_SEVERAL_##name(MATERIAL, KIND, name, FE_RESIDUAL_SEVERAL, material_several)                           \
+        FE_VOCE_##name(MATERIAL, KIND, name, FE_RESIDUAL_VOCE, material_voce)
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef MATERIAL
@@ -61,36 +61,36 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
     return FE_OK;
 }
 
-/* Block reduction of WIDTH values by a tree in shared memory: the order is fixed. */
-FE_BODY void reduce(const double value[WIDTH], double *out)
+/* Block reduction of n_sum sums and the extremes after them, `width` in all, by a tree in shared memory: the
+ * order is fixed. */
+template <int n_sum, int width> FE_BODY void reduce(const double value[width], double *out)
 {
-    __shared__ double shared[WIDTH][BLOCK_SIZE];
-    for (int i = 0; i < WIDTH; i++) shared[i][threadIdx.x] = value[i];
+    __shared__ double shared[width][BLOCK_SIZE];
+    for (int i = 0; i < width; i++) shared[i][threadIdx.x] = value[i];
     for (int half = BLOCK_SIZE / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half)
-            for (int i = 0; i < WIDTH; i++) {
+            for (int i = 0; i < width; i++) {
                 const double a = shared[i][threadIdx.x], b = shared[i][threadIdx.x + half];
-                shared[i][threadIdx.x] = i < FE_N_SUM ? a + b : fmax(a, b);
+                shared[i][threadIdx.x] = i < n_sum ? a + b : fmax(a, b);
             }
     }
     __syncthreads();
-    if (threadIdx.x < WIDTH) out[threadIdx.x] = shared[threadIdx.x][0];
+    if (threadIdx.x < width) out[threadIdx.x] = shared[threadIdx.x][0];
 }
 
-FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displacement, const double *before,
+FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displacement,
                           const uint8_t *counted, double *partial, double *out, double *points)
 {
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
         fe_index node[8];
-        fe_real x[8][3], f[8][3], b[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
         fe_element_read(kind, node, displacement, f);
-        fe_element_read(kind, node, before, b);
-        fe_element_summary(kind, m, element, x, f, b, sum, largest, fields, points);
+        fe_element_summary(kind, m, element, x, f, sum, largest, fields, points);
         if (out)
             for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e] = fields[c];
         if (counted[e]) {
@@ -98,16 +98,39 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
             for (int i = 0; i < FE_N_MAX; i++) total[FE_N_SUM + i] = largest[i];
         }
     }
-    reduce(total, partial + (size_t)blockIdx.x * WIDTH);
+    reduce<FE_N_SUM, WIDTH>(total, partial + (size_t)blockIdx.x * WIDTH);
+}
+
+FE_BODY void flow_body(int kind, const fe_view *m, int e, const double *displacement, const double *before,
+                       const uint8_t *counted, double *partial)
+{
+    double total[FE_N_FLOW] = {0};
+    if (e < m->n_elem && counted[e]) {
+        fe_index node[8];
+        fe_real x[8][3], u[8][3], b[8][3];
+        const fe_element element = fe_element_open(m, e, fe_no_turn());
+        fe_element_nodes(kind, m, element, node);
+        fe_element_read(kind, node, m->x, x);
+        fe_element_read(kind, node, displacement, u);
+        fe_element_read(kind, node, before, b);
+        fe_element_flow(kind, m, element, x, u, b, total);
+    }
+    reduce<FE_N_FLOW, FE_N_FLOW>(total, partial + (size_t)blockIdx.x * FE_N_FLOW);
 }
 
 #define KERNEL(KIND, name)                                                                                   \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        summary_##name(fe_view m, const double *displacement, const double *before, const uint8_t *counted,  \
-                       double *partial, double *out, double *points)                                         \
+        summary_##name(fe_view m, const double *displacement, const uint8_t *counted, double *partial,       \
+                       double *out, double *points)                                                          \
     {                                                                                                        \
-        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, before, counted, partial, \
-                     out, points);                                                                           \
+        summary_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, counted, partial, out,    \
+                     points);                                                                                \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        flow_##name(fe_view m, const double *displacement, const double *before, const uint8_t *counted,     \
+                    double *partial)                                                                         \
+    {                                                                                                        \
+        flow_body(KIND, &m, blockIdx.x *blockDim.x + threadIdx.x, displacement, before, counted, partial);   \
     }                                                                                                        \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         node_stress_##name(fe_view m, const double *points, double *stress)                                  \
@@ -118,24 +141,35 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 
-__global__ void __launch_bounds__(BLOCK_SIZE) summary_total(int n, const double *partial, double *totals)
+template <int n_sum, int width>
+__global__ void __launch_bounds__(BLOCK_SIZE) total_of_blocks(int n, const double *partial, double *totals)
 {
-    double total[WIDTH] = {0};
+    double total[width] = {0};
     for (int b = threadIdx.x; b < n; b += BLOCK_SIZE)
-        for (int i = 0; i < WIDTH; i++) {
-            const double value = partial[(size_t)b * WIDTH + i];
-            total[i] = i < FE_N_SUM ? total[i] + value : fmax(total[i], value);
+        for (int i = 0; i < width; i++) {
+            const double value = partial[(size_t)b * width + i];
+            total[i] = i < n_sum ? total[i] + value : fmax(total[i], value);
         }
-    reduce(total, totals);
+    reduce<n_sum, width>(total, totals);
 }
 
-extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const double *before,
-                                     const uint8_t *counted, double *partial, double *totals, double *out,
-                                     double *points)
+extern "C" fe_status fe_summary_cuda(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                                     double *partial, double *totals, double *out, double *points)
 {
     const int n = p->view.n_elem;
-    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, before, counted, partial, out, points);
-    FE_LAUNCH(p->device, BLOCK_SIZE, BLOCK_SIZE, summary_total, (int)fe_grid(n, BLOCK_SIZE), partial, totals);
+    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, summary, p->view, displacement, counted, partial, out, points);
+    FE_LAUNCH(p->device, BLOCK_SIZE, BLOCK_SIZE, (total_of_blocks<FE_N_SUM, WIDTH>),
+              (int)fe_grid(n, BLOCK_SIZE), partial, totals);
+    return FE_OK;
+}
+
+extern "C" fe_status fe_flow_cuda(const fe_problem *p, const double *displacement, const double *before,
+                                  const uint8_t *counted, double *partial, double *totals)
+{
+    const int n = p->view.n_elem;
+    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, flow, p->view, displacement, before, counted, partial);
+    FE_LAUNCH(p->device, BLOCK_SIZE, BLOCK_SIZE, (total_of_blocks<FE_N_FLOW, FE_N_FLOW>),
+              (int)fe_grid(n, BLOCK_SIZE), partial, totals);
     return FE_OK;
 }
 

@@ -47,19 +47,17 @@ size_t fe_summary_scratch(int n_elem) { return ((size_t)n_elem / 128 + 1) * (FE_
 
 /* Elements [e, e + BLOCK) of n into partial. */
 FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const double *displacement,
-                          const double *before, const uint8_t *counted, double *partial, double *out,
-                          double *points)
+                          const uint8_t *counted, double *partial, double *out, double *points)
 {
     double totals[FE_N_SUM + FE_N_MAX] = {0};
     for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
         fe_index node[8];
-        fe_real x[8][3], f[8][3], b[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
         fe_element_read(kind, node, displacement, f);
-        fe_element_read(kind, node, before, b);
-        fe_element_summary(kind, m, element, x, f, b, sum, largest, fields, points);
+        fe_element_summary(kind, m, element, x, f, sum, largest, fields, points);
         for (int l = 0; l < FE_LANES && e + l < n; l++) {
             if (out)
                 for (int c = 0; c < FE_N_OUT; c++) out[(size_t)c * m->ld + e + l] = fields[c][l];
@@ -72,27 +70,63 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
     for (int i = 0; i < FE_N_SUM + FE_N_MAX; i++) partial[i] = totals[i];
 }
 
-fe_status fe_summary_host(const fe_problem *p, const double *displacement, const double *before,
-                          const uint8_t *counted, double *partial, double *totals, double *out,
-                          double *points)
+FE_BODY void flow_body(int kind, const fe_view *m, int first, int n, const double *displacement,
+                       const double *before, const uint8_t *counted, double *partial)
+{
+    for (int i = 0; i < FE_N_FLOW; i++) partial[i] = 0.0;
+    for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
+        fe_index node[8];
+        fe_real x[8][3], u[8][3], b[8][3], sum[FE_N_FLOW];
+        const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
+        fe_element_nodes(kind, m, element, node);
+        fe_element_read(kind, node, m->x, x);
+        fe_element_read(kind, node, displacement, u);
+        fe_element_read(kind, node, before, b);
+        fe_element_flow(kind, m, element, x, u, b, sum);
+        for (int l = 0; l < FE_LANES && e + l < n; l++)
+            for (int i = 0; counted[e + l] && i < FE_N_FLOW; i++) partial[i] += sum[i][l];
+    }
+}
+
+/* Sums, and after them extremes, of the blocks. */
+static void total_of_blocks(int n_elem, int n_sum, int width, const double *partial, double *totals)
+{
+    for (int i = 0; i < width; i++) totals[i] = 0.0;
+    for (int b = 0; b < (n_elem + BLOCK - 1) / BLOCK; b++)
+        for (int i = 0; i < width; i++) {
+            const double value = partial[(size_t)b * width + i];
+            if (i < n_sum)
+                totals[i] += value;
+            else if (value > totals[i])
+                totals[i] = value;
+        }
+}
+
+fe_status fe_summary_host(const fe_problem *p, const double *displacement, const uint8_t *counted,
+                          double *partial, double *totals, double *out, double *points)
 {
     const fe_view *m = &p->view;
     const int n = m->n_elem, threads = p->device->threads, width = FE_N_SUM + FE_N_MAX;
 #define SUMMARY(KIND)                                                                                        \
     FE_PARALLEL_FOR (e, 0, n, BLOCK, threads)                                                                \
-    summary_body(KIND, m, e, n, displacement, before, counted, partial + (size_t)(e / BLOCK) * width, out,   \
-                 points)
+    summary_body(KIND, m, e, n, displacement, counted, partial + (size_t)(e / BLOCK) * width, out, points)
     FE_FOR_KIND(p->kind, SUMMARY);
 #undef SUMMARY
-    for (int i = 0; i < width; i++) totals[i] = 0.0;
-    for (int b = 0; b < (n + BLOCK - 1) / BLOCK; b++)
-        for (int i = 0; i < width; i++) {
-            const double value = partial[(size_t)b * width + i];
-            if (i < FE_N_SUM)
-                totals[i] += value;
-            else if (value > totals[i])
-                totals[i] = value;
-        }
+    total_of_blocks(n, FE_N_SUM, width, partial, totals);
+    return FE_OK;
+}
+
+fe_status fe_flow_host(const fe_problem *p, const double *displacement, const double *before,
+                       const uint8_t *counted, double *partial, double *totals)
+{
+    const fe_view *m = &p->view;
+    const int n = m->n_elem, threads = p->device->threads;
+#define FLOW(KIND)                                                                                           \
+    FE_PARALLEL_FOR (e, 0, n, BLOCK, threads)                                                                \
+    flow_body(KIND, m, e, n, displacement, before, counted, partial + (size_t)(e / BLOCK) * FE_N_FLOW)
+    FE_FOR_KIND(p->kind, FLOW);
+#undef FLOW
+    total_of_blocks(n, FE_N_FLOW, FE_N_FLOW, partial, totals);
     return FE_OK;
 }
 

@@ -92,12 +92,42 @@ FE_BODY fe_real fe_flow_error(int hardening, const fe_constants *m, const fe_rea
            (PARTS / (PARTS - 1.0));
 }
 
-/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. `before`: the
- * displacement at which the increment began. points, where not NULL: the problem's, which get those of these
- * elements. */
+/* What the increment from displacement `before` to u added to one element, from its trial state: the
+ * integrals of the equivalent plastic strain and of its error. Apart from the summary, for it takes many
+ * registers and most increments of most elements are elastic. */
+FE_BODY void fe_element_flow(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
+                             fe_real before[8][3], fe_real sum[FE_N_FLOW])
+{
+    const int several = m->materials != NULL;
+    const fe_constants material = fe_material_at(several, m, e.e);
+    const int hardening = fe_hardening_at(several, kind, m, &material);
+    for (int i = 0; i < FE_N_FLOW; i++) sum[i] = fe_splat(0.0);
+    for (int q = 0; q < fe_points(kind); q++) {
+        fe_real old[FE_N_STATE], state[FE_N_STATE], J[3][3], G[3][3], strain[6], strain_before[6];
+        fe_point_state(kind, &m->committed, e.committed, e, q, old);
+        fe_point_state(kind, &m->trial, e.trial, e, q, state);
+        const fe_mask hardened = state[5] > old[5];
+        if (!fe_any(hardened)) continue;
+        fe_plane gx[3], gu[3];
+        fe_gradient_plane(kind, x, q / 4, gx);
+        fe_gradient_at(kind, x, gx, q / 4, q % 4, J);
+        fe_gradient_plane(kind, u, q / 4, gu);
+        fe_gradient_at(kind, u, gu, q / 4, q % 4, G);
+        const fe_real volume = fe_point_strain(kind, J, G, strain);
+        fe_gradient_plane(kind, before, q / 4, gu);
+        fe_gradient_at(kind, before, gu, q / 4, q % 4, G);
+        fe_point_strain(kind, J, G, strain_before);
+        const fe_real error = fe_flow_error(hardening, &material, strain_before, strain, old, state);
+        sum[FE_FLOW] += volume * fe_select(hardened, state[5] - old[5], fe_splat(0.0));
+        sum[FE_FLOW_ERROR] += volume * fe_select(hardened, error, fe_splat(0.0));
+    }
+}
+
+/* Integrals, extremes and mean fields of one element at displacement u, from its trial state. points, where
+ * not NULL: the problem's, which get those of these elements. */
 FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
-                                fe_real before[8][3], fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX],
-                                fe_real out[FE_N_OUT], double *points)
+                                fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT],
+                                double *points)
 {
     const fe_real zero = fe_splat(0.0), one = fe_splat(1.0);
     const int several = m->materials != NULL;
@@ -132,30 +162,24 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
             sum[FE_SUM_PLASTIC_WORK] += volume * fe_select(hardened, work, zero);
             sum[FE_SUM_PEEQ] += volume * alpha;
             sum[FE_SUM_PLASTIC_POINTS] += fe_select(alpha > zero, one, zero);
-            if (fe_any(hardened)) {
-                fe_plane gb[3];
-                fe_real B[3][3], strain_before[6];
-                fe_gradient_plane(kind, before, k, gb);
-                fe_gradient_at(kind, before, gb, k, p, B);
-                fe_point_strain(kind, J, B, strain_before);
-                const fe_real error = fe_flow_error(fe_hardening_at(several, kind, m, &material), &material,
-                                                    strain_before, strain, old, state);
-                sum[FE_SUM_FLOW] += volume * fe_select(hardened, alpha - old[5], zero);
-                sum[FE_SUM_FLOW_ERROR] += volume * fe_select(hardened, error, zero);
-            }
             largest[FE_MAX_PEEQ] = fe_max(alpha, largest[FE_MAX_PEEQ]);
             largest[FE_MAX_MISES] = fe_max(mises, largest[FE_MAX_MISES]);
             largest[FE_MAX_GRADIENT] = fe_max(fe_gradient_size(J, G), largest[FE_MAX_GRADIENT]);
             const double share = 1.0 / fe_points(kind);
             for (int i = 0; i < 6; i++) out[FE_OUT_STRESS + i] += share * stress[i];
             for (int i = 0; i < 6; i++) out[FE_OUT_PLASTIC_STRAIN + i] += share * plastic[i];
-            for (int i = 0; i < 6; i++) out[FE_OUT_STRAIN + i] += share * strain[i];
             out[FE_OUT_PEEQ] += share * alpha;
             for (int i = 0; points && i < FE_N_OUT_POINT; i++)
                 fe_put_point(kind, m->ld, e, q, i, i < 6 ? stress[i] : volume, points);
         }
     }
-    out[FE_OUT_MISES] = fe_mises(out + FE_OUT_STRESS);
+    const fe_real *stress = out + FE_OUT_STRESS, pressure = (stress[0] + stress[1] + stress[2]) / 3.0;
+    for (int i = 0; i < 6; i++) { /* of the means, for they depend on each other as the points' own do */
+        const fe_real mean = i < 3 ? pressure : zero;
+        out[FE_OUT_STRAIN + i] = out[FE_OUT_PLASTIC_STRAIN + i] + mean / (3.0 * material.bulk) +
+                                 (stress[i] - mean) / (2.0 * material.shear);
+    }
+    out[FE_OUT_MISES] = fe_mises(stress);
     out[FE_OUT_MISES_MAX] = largest[FE_MAX_MISES];
     out[FE_OUT_PEEQ_MAX] = largest[FE_MAX_PEEQ];
 }

@@ -24,19 +24,37 @@ fe_status fe_solver_support_forces(fe_solver *s, double *forces)
     return d->ops->vector.put(d, s->n_fixed, s->fixed, 1.0, s->step, forces);
 }
 
+/* Sums over many groups of supports travel together. */
 static fe_status sum_reactions(fe_solver *s, fe_step_result *record)
 {
+    enum { MOST = 64 /* that s->scalar holds */ };
     fe_device *d = s->device;
     const int n = s->boundary->n_reaction;
+    double sum[MOST];
     FE_TRY(fe_solver_support_forces(s, s->scratch));
-    for (int i = 0; i < n + 3; i++) {
-        double *to = i < n ? &record->reaction[i] : &record->total_reaction[i - n];
-        FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[i], s->reaction[i], s->scratch, s->scalar));
-        FE_TRY(fe_comm_sum(s->comm, d, 1, s->scalar));
-        FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar, to));
+    for (int first = 0; first < n + 3; first += MOST) {
+        const int m = n + 3 - first < MOST ? n + 3 - first : MOST;
+        for (int i = 0; i < m; i++)
+            FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[first + i], s->reaction[first + i], s->scratch,
+                                           s->scalar + i));
+        FE_TRY(fe_comm_sum(s->comm, d, m, s->scalar));
+        FE_TRY(d->ops->memory.download(d, (size_t)m * sizeof *sum, s->scalar, sum));
+        FE_TRY(check_numbers(record, m, sum));
+        for (int i = first; i < first + m; i++)
+            *(i < n ? &record->reaction[i] : &record->total_reaction[i - n]) = sum[i - first];
     }
-    FE_TRY(check_numbers(record, 3, record->total_reaction));
-    return check_numbers(record, n, record->reaction);
+    return FE_OK;
+}
+
+/* What the increment has added to the plastic strain, and the estimated error of it. */
+static fe_status sum_flow(fe_solver *s, fe_step_result *record)
+{
+    double totals[FE_N_FLOW];
+    FE_TRY(fe_flow(&s->problem, s->displacement, s->accepted, s->counted, s->partial, s->scalar));
+    FE_TRY(fe_comm_sum(s->comm, s->device, FE_N_FLOW, s->scalar));
+    FE_TRY(s->device->ops->memory.download(s->device, sizeof totals, s->scalar, totals));
+    record->flow += totals[FE_FLOW], record->flow_error += totals[FE_FLOW_ERROR];
+    return check_numbers(record, FE_N_FLOW, totals);
 }
 
 /* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
@@ -45,8 +63,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     enum { WIDTH = FE_N_SUM + FE_N_MAX };
     fe_device *d = s->device;
     double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->displacement, s->accepted, s->counted, s->partial, s->scalar, s->fields,
-                      s->points));
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields, s->points));
     FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
     FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
     FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
@@ -56,7 +73,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     record->max_gradient = totals[FE_N_SUM + FE_MAX_GRADIENT];
     record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
     record->plastic_work = s->plastic_work + totals[FE_SUM_PLASTIC_WORK];
-    record->flow += totals[FE_SUM_FLOW], record->flow_error += totals[FE_SUM_FLOW_ERROR];
+    if (totals[FE_SUM_PLASTIC_WORK] > 0.0) FE_TRY(sum_flow(s, record));
     record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
     FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
     record->norm_u = sqrt(square);

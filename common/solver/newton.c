@@ -202,12 +202,17 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
     return *why ? fe_solver_residual(s, s->displacement, s->residual) : FE_OK;
 }
 
-/* What is tried next where no direction was found, NULL: nothing is left. Multigrid; without hardening the
+/* What is tried next where no direction was found, NULL: nothing is left. Conjugate gradients where GMRES,
+ * which forgets when it restarts, stands still on the symmetric tangent; multigrid; without hardening the
  * tangent, which may be singular, with a little, for the rest of the increment; preconditioners for systems
  * whose condition is bad; the elastic Jacobian, which is positive definite. */
 static fe_status try_next(fe_solver *s, fe_newton *state, const char **with)
 {
     const int tangent = s->jacobian != FE_JACOBIAN_ELASTIC;
+    if (s->krylov.restart && s->jacobian == FE_JACOBIAN_TANGENT) {
+        *with = "conjugate gradients";
+        return fe_solver_take_cg(s);
+    }
     if (s->precondition >= FE_PRECONDITION_MULTIGRID && fe_case_has_limit(s->problem_file) && tangent &&
         !state->hardened) {
         s->jacobian = FE_JACOBIAN_TANGENT, state->hardened = 1, *with = "a little hardening";

@@ -183,6 +183,14 @@ static fe_status take_over(fe_solver *s, int precondition, const char *name, con
     return fe_krylov_record(&s->krylov, s->records && precondition != FE_PRECONDITION_DIRECT);
 }
 
+fe_status fe_solver_take_cg(fe_solver *s)
+{
+    fe_krylov_close(&s->krylov);
+    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, 0, s->options->orthogonalization,
+                          s->options->basis, &s->krylov));
+    return fe_krylov_record(&s->krylov, s->records && s->precondition != FE_PRECONDITION_DIRECT);
+}
+
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better)
 {
     int fits = 0;

@@ -100,6 +100,8 @@ fe_status fe_solver_open_preconditioner(fe_solver *s);
 /* After a linear solve has failed: multigrid takes over, and after that a sparse direct solver. *better: what
  * is in use from now on, for a message; NULL: nothing is left. */
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better);
+/* Conjugate gradients take over from GMRES for the rest of the run. */
+fe_status fe_solver_take_cg(fe_solver *s);
 /* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 

@@ -5,9 +5,10 @@
  *   FE_FAULT=KIND:N   the N-th call fails, counted from 1; 0: none
  *
  * Calls before main do not count: libraries set themselves up then, and CUDA's runtime crashes without
- * memory. Kinds: memory (malloc and its relatives), write (also fwrite, fflush and fclose of streams), sync,
- * rename, lock, read (half of what was asked for, which is allowed to happen). FE_FAULT_COUNT=FILE: there the
- * number of calls is written when the program ends. */
+ * memory. Nor do allocations of LLVM's OpenMP, which ends the program without memory. Kinds: memory (malloc
+ * and its relatives), write (also fwrite, fflush and fclose of streams), sync, rename, lock, read (half of
+ * what was asked for, which is allowed to happen). FE_FAULT_COUNT=FILE: there the number of calls is written
+ * when the program ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +52,14 @@ static int fails(const char *what)
     return __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) == wanted;
 }
 
+/* Whether memory is asked for by LLVM's OpenMP. */
+static int is_openmp(const void *caller)
+{
+    Dl_info of;
+    return begun && dladdr(caller, &of) && of.dli_fname && strstr(of.dli_fname, "/libomp");
+}
+#define MEMORY_FAILS() (!is_openmp(__builtin_return_address(0)) && fails("memory"))
+
 #define REAL(result, name, ...)                                                                              \
     static result (*real)(__VA_ARGS__);                                                                      \
     if (!real) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
@@ -65,27 +74,27 @@ static void *out_of_memory(void)
 void *malloc(size_t n)
 {
     REAL(void *, malloc, size_t);
-    return fails("memory") ? out_of_memory() : real(n);
+    return MEMORY_FAILS() ? out_of_memory() : real(n);
 }
 void *calloc(size_t n, size_t size)
 {
     REAL(void *, calloc, size_t, size_t);
-    return fails("memory") ? out_of_memory() : real(n, size);
+    return MEMORY_FAILS() ? out_of_memory() : real(n, size);
 }
 void *realloc(void *p, size_t n)
 {
     REAL(void *, realloc, void *, size_t);
-    return fails("memory") ? out_of_memory() : real(p, n);
+    return MEMORY_FAILS() ? out_of_memory() : real(p, n);
 }
 void *aligned_alloc(size_t a, size_t n)
 {
     REAL(void *, aligned_alloc, size_t, size_t);
-    return fails("memory") ? out_of_memory() : real(a, n);
+    return MEMORY_FAILS() ? out_of_memory() : real(a, n);
 }
 int posix_memalign(void **p, size_t a, size_t n)
 {
     REAL(int, posix_memalign, void **, size_t, size_t);
-    return fails("memory") ? ENOMEM : real(p, a, n);
+    return MEMORY_FAILS() ? ENOMEM : real(p, a, n);
 }
 /* The sanitizer's would not call malloc. */
 char *strdup(const char *text)
