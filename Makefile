@@ -31,7 +31,8 @@ MPICC := $(or $(MPICC),$(shell command -v mpicc 2>/dev/null))
 CUDA ?=
 CUDA_ARCHS ?=
 NCCL_HOME ?=
-export CC CXX NVCC MPICC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME CPPFLAGS CFLAGS CXXFLAGS LDFLAGS
+PYTHON ?=
+export PYTHON CC CXX NVCC MPICC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME CPPFLAGS CFLAGS CXXFLAGS LDFLAGS
 
 # holds FILE,TEXT: FORCE where a file does not hold a text, as a prerequisite of the rule that writes it. So a file is as
 # old as the last change of its text, and only a goal that needs the file writes it.
@@ -40,7 +41,7 @@ holds = $(shell printf '%s\n' $(call quoted,$(2)) | cmp -s - '$(1)' || echo FORC
 write = @mkdir -p $(@D) && printf '%s\n' $(call quoted,$(1)) >$@
 SEARCHED := $(wildcard /usr/include /usr/local/include /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu \
     /usr/include/*-linux-gnu $(addsuffix /include,$(CUDA_HOME) $(NCCL_HOME) $(NVCC:%/bin/nvcc=%)))
-TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | $(NCCL_HOME) | $(NVCC_CCBIN) | \
+TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CUDA_ARCHS) | $(NCCL_HOME) | $(NVCC_CCBIN) | $(PYTHON) | \
     $(CPPFLAGS) | $(CFLAGS) | $(CXXFLAGS) | $(LDFLAGS) | $(CPATH) | $(LIBRARY_PATH) | $(PKG_CONFIG_PATH) | $(PATH) | \
     $(shell stat -c %Y $(SEARCHED) 2>/dev/null)
 # make writes what it includes even with -n and -q: then, what is found for other settings goes into a folder of its own.
@@ -184,6 +185,7 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
+	$(call report,Python,PYTHON,rows are kept but not compared; apt-get install python3-scipy python3-jinja2)
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
@@ -293,7 +295,7 @@ DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapack
     $(if $(HAVE_EXPRESSION),,g++ libmuparser-dev) $(if $(HAVE_ZLIB),,zlib1g-dev) $(if $(HAVE_SUPERLU),,libsuperlu-dev) \
     $(if $(HAVE_METIS),,libmetis-dev) \
     $(if $(HAVE_MPI),,libopenmpi-dev openmpi-bin) $(if $(HAVE_BENCHMARK),,g++ libbenchmark-dev) \
-    $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) \
+    $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) $(if $(HAVE_PYTHON),,python3-scipy python3-jinja2) \
     $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9))
 deps:
 	@sh packaging/install.sh $(DEPS)
@@ -306,7 +308,7 @@ test:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
-	@FE_BUILD=$(BUILD) sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh $(TESTS))
+	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh $(TESTS))
 
 # Minutes, most of them to await a time limit: not among the tests.
 test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen

@@ -9,7 +9,7 @@
 #   have/x.h          #define FE_HAVE_X 0 or 1; rewritten only when that changes, so that only its users are rebuilt
 #   detect/x.log      what the compilers said
 #
-# Environment: CC CXX NVCC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME MPICC CPPFLAGS CFLAGS CXXFLAGS LDFLAGS, as the Makefile
+# Environment: CC CXX NVCC CUDA CUDA_HOME CUDA_ARCHS NCCL_HOME MPICC PYTHON CPPFLAGS CFLAGS CXXFLAGS LDFLAGS, as the Makefile
 # hands them on; NVCC_CCBIN, nvcc's host compiler, is nvcc's own variable. Compilers may have arguments ("ccache gcc").
 set -u
 export LC_ALL=C
@@ -422,11 +422,26 @@ gnuplot_terminals() {
     fi
 }
 
-for find in compiler blas json expression zlib superlu metis cmocka benchmark mpi petsc gnuplot_terminals; do $find & done
+# What turns rows into answers needs Python 3.11 and libraries; the first that has them all.
+python() {
+    library=PYTHON
+    : >"$work/PYTHON.log"
+    for command in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+        "$command" -c 'import sys, tomllib, numpy, scipy, jinja2
+print(f"{sys.version.split()[0]}, NumPy {numpy.__version__}, SciPy {scipy.__version__}")' \
+            >"$work/PYTHON.version" 2>>"$work/PYTHON.log" || continue
+        found "$(cat "$work/PYTHON.version")" '' ''
+        assign PYTHON_COMMAND "$command"
+        return
+    done
+    missing "$(tail -n 1 "$work/PYTHON.log" | cut -c1-160)"
+}
+
+for find in compiler blas json expression zlib superlu metis cmocka benchmark mpi petsc gnuplot_terminals python; do $find & done
 { cuda; beside_cuda; } &
 wait
 
-libraries="COMPILER BLAS JSON EXPRESSION ZLIB SUPERLU METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT CUDA CUSPARSE NCCL"
+libraries="COMPILER BLAS JSON EXPRESSION ZLIB SUPERLU METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT PYTHON CUDA CUSPARSE NCCL"
 for library in $libraries; do
     cat "$work/$library.mk"
     name=$(echo $library | tr A-Z a-z) have=$(grep -c "^HAVE_$library := yes" "$work/$library.mk")

@@ -1,0 +1,157 @@
+"""The one definition of what a row of results/ is: reads CSV files by results/schema.toml, and checks them.
+
+    python3 -m report.rows FILE.csv...     checks files; exit 1 where one is not what the schema says
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import pathlib
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+
+Value = str | int | float | None
+Row = dict[str, Value]
+
+SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.toml"
+
+# What tells one measured point from another. Runs are compared point by point.
+POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "plastic", "plastic_pattern", "precision",
+         "hardening", "n_dof", "operation")
+# Further columns of whole solves.
+SOLVE_POINT = ("krylov", "precondition") + POINT
+
+
+class Fault(Exception):
+    """A file that is not what the schema says: file, line and value in one line."""
+
+
+@functools.cache
+def schema() -> dict:
+    with open(SCHEMA, "rb") as file:
+        return tomllib.load(file)
+
+
+def columns_of(kind: str) -> list[str]:
+    """Columns of a kind of file, for example "kernels.csv"; KeyError where there is no such kind."""
+    names: list[str] = []
+    for name in schema()["file"][kind]:
+        names += columns_of(name[1:]) if name.startswith("+") else [name]
+    return names
+
+
+def kind_of(path: pathlib.Path) -> str:
+    """By its name: scaling-peer.csv holds rows like scaling.csv."""
+    for kind in schema()["file"]:
+        stem = kind.removesuffix(".csv")
+        if path.name == kind or (path.name.startswith(stem + "-") and path.suffix == ".csv"):
+            return kind
+    raise Fault(f"{path}: no kind of file in {SCHEMA.name} has this name")
+
+
+def value_of(name: str, text: str) -> Value:
+    """A cell as its column's type; None where it is empty. ValueError where it is not of that type."""
+    column = schema()["column"][name]
+    if column["type"] == "text":
+        if "values" in column and text not in column["values"]:
+            raise ValueError(f"is not one of {', '.join(column['values'])}")
+        return text
+    if text == "":
+        return None
+    if column["type"] == "number":
+        return float(text)
+    number = int(text)
+    if column["type"] == "flag" and number not in (0, 1):
+        raise ValueError("is neither 0 nor 1")
+    return number
+
+
+def read(path: pathlib.Path | str, kind: str | None = None) -> list[Row]:
+    """All rows of a file. Columns that older rows lack have what `absent` says. Fault where it is not of its kind."""
+    path = pathlib.Path(path)
+    wanted = columns_of(kind or kind_of(path))
+    rows: list[Row] = []
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            _check_header(path, header, wanted)
+            for cells in reader:
+                if len(cells) != len(header):
+                    raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(header)} columns")
+                rows.append(_row(path, reader.line_num, header, cells, wanted))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise Fault(f"{path}: {error}") from error
+    return rows
+
+
+def _check_header(path: pathlib.Path, header: list[str], wanted: list[str]) -> None:
+    for name in header:
+        if name not in wanted:
+            raise Fault(f"{path}: line 1: column {name!r} is not one of {path.name}")
+    for name in wanted:
+        if name not in header and "absent" not in schema()["column"][name]:
+            raise Fault(f"{path}: line 1: column {name!r} is missing")
+
+
+def _row(path: pathlib.Path, line: int, header: list[str], cells: list[str], wanted: list[str]) -> Row:
+    there = dict(zip(header, cells))
+    row: Row = {}
+    for name in wanted:
+        text = there.get(name, schema()["column"][name].get("absent", ""))
+        try:
+            row[name] = value_of(name, text)
+        except ValueError as error:
+            raise Fault(f"{path}: line {line}: {name} {text!r} {error}") from error
+    if row.get("variant") == "bound":  # its name up to schema 2
+        row["variant"] = "element_only"
+    return row
+
+
+def point_of(row: Row) -> tuple[Value, ...]:
+    """What the row measured; equal for rows that may be compared."""
+    return tuple(row[name] for name in (SOLVE_POINT if "krylov" in row else POINT))
+
+
+def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:
+    """Rows of each point, in their order: one for each process that measured it."""
+    points: dict[tuple[Value, ...], list[Row]] = {}
+    for row in rows:
+        points.setdefault(point_of(row), []).append(row)
+    return points
+
+
+def files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Files with rows below a folder, or the file itself."""
+    if folder.is_file():
+        yield folder
+        return
+    for path in sorted(folder.rglob("*.csv")):
+        if "scratch" in path.parts:
+            continue
+        try:
+            kind_of(path)
+        except Fault:
+            continue
+        yield path
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__.strip(), file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    bad = 0
+    for argument in arguments:
+        for path in files_below(pathlib.Path(argument)):
+            try:
+                print(f"{path}: {len(read(path))} rows")
+            except Fault as fault:
+                print(fault, file=sys.stderr)
+                bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
