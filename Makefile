@@ -400,7 +400,7 @@ plots:
 
 tables:
 	@sh results/tables.sh
-	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.claims --write docs/claims.md,@echo 'tables: docs/claims.md is left as it is: no Python with NumPy and SciPy (make info)' >&2)
+	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: what claims say is left as it is: no Python with NumPy and SciPy (make info)' >&2)
 
 # The smallest set of points that decides a claim, on this machine.
 PROCESSES ?= 3

@@ -2,8 +2,6 @@
 
     python3 -m report.claims [NAME...]             verdicts on all machines that have rows, from results/
     python3 -m report.claims --rows FOLDER NAME... from the rows of one folder
-    python3 -m report.claims --write FILE.md       the page of all claims; --check FILE.md: exit 1 where it differs, or where
-                                                   a claim that documents state fails
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -323,42 +320,6 @@ def _decisive(v: Verdict) -> Decided:
     return min((p for p in v.points if p.verdict == v.verdict), key=margin)
 
 
-def page(decided: Sequence[tuple[Claim, list[Verdict]]]) -> str:
-    """docs/claims.md."""
-    lines = ["# Claims and verdicts"] + _wrap(
-        "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.claims` wrote "
-        "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
-        "which one is held. The newest run of a machine that has all rows of a ratio decides its point. Where a point was "
-        f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
-        "differed.") + [""]
-    for title, chosen in (("What this suite was expected to show", True), ("What a user who must choose asks", False)):
-        lines += [f"## {title}", ""]
-        for claim, verdicts in decided:
-            if bool(claim.expected) == chosen:
-                lines += _entry(claim, verdicts)
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _entry(claim: Claim, verdicts: list[Verdict]) -> list[str]:
-    lines = [f"### {claim.asks}"]
-    if claim.expected:
-        lines += _wrap(f"Expected: {claim.expected}.") + [""]
-    lines += _wrap(f"{sentence(claim, verdicts)} (`{claim.name}`)") + [""]
-    for v in verdicts:
-        lines += _wrap("- " + describe(v) + _commits(v), "  ")
-    if not verdicts:
-        lines.append(f"- {MISSING} on any machine")
-    return lines + [""]
-
-
-def _commits(v: Verdict) -> str:
-    return f"; rows of {', '.join(sorted({p.commit[:7] for p in v.points}))}"
-
-
-def _wrap(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
 def stale(decided: Sequence[tuple[Claim, list[Verdict]]]) -> list[str]:
     """Claims that rest on rows whose sources have changed since."""
     found = []
@@ -377,8 +338,6 @@ def arguments() -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FOLDER")
-    parser.add_argument("--write", type=pathlib.Path, metavar="FILE.md")
-    parser.add_argument("--check", type=pathlib.Path, metavar="FILE.md")
     parser.add_argument("--stale", action="store_true", help="claims whose rows are older than their sources (needs git)")
     return parser
 
@@ -397,11 +356,6 @@ def run(a: argparse.Namespace) -> int:
         decided = [(claim, [decide(claim, a.rows.name, [a.rows])]) for claim in claims]
     else:
         decided = decide_all(claims)
-    if a.write:
-        a.write.write_text(page(decided))
-        return 0
-    if a.check:
-        return _check(a.check, decided)
     if a.stale:
         print("\n".join(stale(decided)) or "no claim rests on rows that are older than its sources")
         return 0
@@ -409,16 +363,6 @@ def run(a: argparse.Namespace) -> int:
         print(f"{claim.name}: {sentence(claim, verdicts)}")
         print("\n".join("  " + describe(v) for v in verdicts) or f"  {MISSING}")
     return 0
-
-
-def _check(path: pathlib.Path, decided: Sequence[tuple[Claim, list[Verdict]]]) -> int:
-    faults = [f"{claim.name}: documents state it, and it fails: {describe(v)}"
-              for claim, verdicts in decided if claim.asserted for v in verdicts if v.verdict == FAILS]
-    if path.read_text() != page(decided):
-        faults.append(f"{path} is not what the rows say: python3 -m report.claims --write {path}")
-    if faults:
-        print("\n".join(faults), file=sys.stderr)
-    return 1 if faults else 0
 
 
 def main(words: list[str] | None = None) -> int:

@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from report import claims, reproduce, rows
+from report import claims, documents, reproduce, rows
 from tests.report.test_rows import HEADER, ROW
 
 CLAIM = """[c]
@@ -23,7 +23,7 @@ above = 1.0
 
 class Page(unittest.TestCase):
     def test_the_page_is_what_the_rows_say(self):
-        self.assertEqual(claims.main(["--check", "docs/claims.md"]), 0)
+        self.assertEqual(documents.main(["--check"]), 0)
 
     def test_every_claim_is_measured_on_a_machine(self):
         for claim, verdicts in claims.decide_all(claims.read()):
@@ -111,18 +111,24 @@ class Deciding(unittest.TestCase):
             self.assertIn(part, str(caught.exception))
             self.assertIn("[c]", str(caught.exception))
 
-    def test_an_asserted_claim_that_fails_fails_the_check(self):
+    def test_an_asserted_claim_that_fails_fails_the_documents(self):
         claim = self.claim(CLAIM + "asserted = true\n")
-        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 2.0)), claim=claim)
-        page = self.path / "page.md"
-        page.write_text(claims.page([(claim, [v])]))
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            self.assertEqual(claims._check(page, [(claim, [v])]), 1)
-        self.assertIn("c: documents state it, and it fails", said.getvalue())
+        bad = self.decided(self.run_of("r", ("a", 1.0), ("b", 2.0)), claim=claim)
         good = self.decided(self.run_of("s", ("a", 1.0), ("b", 0.5)), claim=claim)
-        page.write_text(claims.page([(claim, [good])]))
-        self.assertEqual(claims._check(page, [(claim, [good])]), 0)
+        self.assertIn("c: documents state it, and it fails", documents.failures([(claim, [bad])])[0])
+        self.assertEqual(documents.failures([(claim, [good])]), [])
+
+    def test_parts_of_documents(self):
+        claim = self.claim()
+        decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
+        text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
+        new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
+        self.assertIn("B is 2.00 to 2.00 times as fast. (m: holds at all 1 points; [rows](../docs/claims.md#is-b-faster))",
+                      " ".join(new.split()))
+        self.assertNotIn("9.99", new)
+        self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, decided), new)
+        with self.assertRaises(rows.Fault):
+            documents.rewritten(pathlib.Path("x.md"), text.replace(": c", ": d"), decided)
 
 
 class Reproducing(unittest.TestCase):
