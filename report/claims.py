@@ -130,6 +130,11 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
                  table.get("minutes", 0.0))
 
 
+def backends_of(claim: Claim) -> set[str]:
+    """Backends that a claim's sides name."""
+    return {str(s["backend"]) for s in (claim.select, claim.of, claim.over or {}) if "backend" in s}
+
+
 def matches(value: rows.Value, wanted: object) -> bool:
     """Whether a cell is what a selection asks for."""
     if isinstance(wanted, list):

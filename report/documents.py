@@ -1,4 +1,5 @@
-"""Text that claims decide: docs/claims.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->.
+"""Text that claims decide: docs/claims.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->,
+<!-- commands of claims --> (what reproduces each) or <!-- choice --> (which strategy to take) and <!-- end -->.
 
     python3 -m report.documents            rewrites them, and names the files that changed
     python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say, or where a claim
@@ -14,10 +15,10 @@ import textwrap
 from collections.abc import Sequence
 
 from report import claims, rows
-from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict
+from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, backends_of
 
 PAGE = pathlib.Path("docs/claims.md")
-BLOCK = re.compile(r"(<!-- claims: ([\w ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -75,7 +76,59 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
     """The sentence, and on how many points of which machines it was decided."""
     said = "; ".join(f"{short(v.machine)}: {counted(v)}" for v in verdicts)
     link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
-    return wrap(f"- **{claim.asks}** {claims.sentence(claim, verdicts)} ({said or claims.MISSING}; {link})", "  ")
+    expected = f" Expected: {claim.expected}." if claim.expected else ""
+    return wrap(f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected} ({said or claims.MISSING}; {link})", "  ")
+
+
+def bounds(claim: Claim) -> str:
+    what = "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
+    words = [f"above {claim.above:g}"] if claim.above is not None else []
+    words += [f"below {claim.below:g}"] if claim.below is not None else []
+    return f"{what} {' and '.join(words)}"
+
+
+def commands(listed: Sequence[Claim]) -> list[str]:
+    """A table: what each claim asks, what must hold, and what reproduces it."""
+    lines = ["| claim | asks | holds if | needs | minutes for each process |", "|---|---|---|---|---:|"]
+    for claim in listed:
+        needs = {True: "a GPU", False: "a host"}["cuda" in backends_of(claim)]
+        minutes = f"{claim.minutes:g}" if claim.reproduce else "`make bench`"
+        lines.append(f"| `{claim.name}` | {claim.asks} | {bounds(claim)} | {needs} | {minutes} |")
+    return lines
+
+
+def _largest(v: Verdict | None, element: str, box: bool) -> claims.Decided | None:
+    """The largest mesh of a kind at which products with tangents were compared."""
+    points = [p for p in v.points if p.where["element"] == element and p.where["operation"] == "jacvec"
+              and str(p.where["case"]).startswith("box") == box] if v else []
+    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
+
+
+def _cell(point: claims.Decided | None) -> str:
+    if point is None:
+        return "-"
+    size = int(point.where["n_dof"] or 0)
+    text = f"{size / 1e6:.3g} M" if size >= 1e6 else f"{size / 1e3:.3g} K"
+    return f"{claims.digits(point.ratio.value)} ({text})"
+
+
+def choice(known: dict[str, tuple[Claim, Sequence[Verdict]]]) -> list[str]:
+    """A table: for each element and machine what patch gains over the matrix, and what a fixed order costs."""
+    lines = ["| element | on | `patch` over the matrix: box | irregular mesh | `patch_ordered` takes, of `patch` | take |",
+             "|---|---|---:|---:|---:|---|"]
+    orders = {v.machine: v for v in known["price_of_order"][1]}
+    for element, name in (("hex8", "Hex8"), ("tet4", "Tet4")):
+        for v in (*known["patch_over_matrix"][1], *known["host_patch_over_matrix"][1]):
+            box, other = (_largest(v, element, of) for of in (True, False))
+            if box is None and other is None:
+                continue
+            gain = min(p.ratio.value for p in (box, other) if p)
+            on_gpu = v.claim.name == "patch_over_matrix"
+            price = _largest(orders.get(v.machine), element, True) if on_gpu else None
+            lines.append(f"| {name} | {short(v.machine)}{'' if on_gpu else ' host'} | "
+                         f"{_cell(box)} | {_cell(other)} | {_cell(price)} | "
+                         f"{'`patch`' if gain >= ONE_PROCESS else 'the matrix' if gain <= 1 / ONE_PROCESS else 'either'} |")
+    return lines
 
 
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
@@ -85,6 +138,9 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
 
     def part(match: re.Match[str]) -> str:
         lines: list[str] = []
+        if not match[2]:
+            table = choice(known) if "choice" in match[1] else commands([claim for claim, _ in decided])
+            return match[1] + "\n".join(table) + "\n" + match[4]
         for name in match[2].split():
             if name not in known:
                 raise rows.Fault(f"{path}: <!-- claims: … {name} -->: there is no such claim")

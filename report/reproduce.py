@@ -19,11 +19,6 @@ import sys
 from report import claims, rows
 
 
-def backends_of(claim: claims.Claim) -> set[str]:
-    """Backends that a claim's sides name."""
-    return {str(s["backend"]) for s in (claim.select, claim.of, claim.over or {}) if "backend" in s}
-
-
 def has_gpu() -> bool:
     try:
         return subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=60).returncode == 0
@@ -57,10 +52,10 @@ def run(a: argparse.Namespace) -> int:
         raise rows.Fault(f"{kernels} is not there: make")
     if not 1 <= a.processes <= 99:
         raise rows.Fault(f"--processes {a.processes}: is not from 1 to 99")
-    needs = " and ".join("a GPU" if b == "cuda" else "the host" for b in sorted(backends_of(claim)))
+    needs = " and ".join("a GPU" if b == "cuda" else "the host" for b in sorted(claims.backends_of(claim)))
     print(f"{claim.name}: {claim.asks}\nneeds {needs}; {a.processes} processes, about {claim.minutes:g} minutes each on a card",
           flush=True)
-    if "cuda" in backends_of(claim) and not has_gpu():
+    if "cuda" in claims.backends_of(claim) and not has_gpu():
         print(f"{claims.MISSING}: there is no GPU")
         return 0
     folder = a.build / "reproduce" / claim.name
