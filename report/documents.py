@@ -1,5 +1,6 @@
 """Text that claims decide: docs/claims.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->,
-<!-- commands of claims --> (what reproduces each) or <!-- choice --> (which strategy to take) and <!-- end -->.
+<!-- commands of claims --> (what reproduces each), <!-- choice --> (which strategy to take) or <!-- predictions --> (of
+chips that were not measured) and <!-- end -->.
 
     python3 -m report.documents            rewrites them, and names the files that changed
     python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say, or where a claim
@@ -14,11 +15,11 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from report import claims, rows
+from report import claims, predict, rows
 from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, backends_of
 
 PAGE = pathlib.Path("docs/claims.md")
-BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice|predictions) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -80,6 +81,11 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
     return wrap(f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected} ({said or claims.MISSING}; {link})", "  ")
 
 
+def predictions() -> list[str]:
+    found = predict.operations()
+    return [*predict.balances(found), "", *predict.table(found)]
+
+
 def bounds(claim: Claim) -> str:
     what = "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
     words = [f"above {claim.above:g}"] if claim.above is not None else []
@@ -139,7 +145,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     def part(match: re.Match[str]) -> str:
         lines: list[str] = []
         if not match[2]:
-            table = choice(known) if "choice" in match[1] else commands([claim for claim, _ in decided])
+            table = (choice(known) if "choice" in match[1] else predictions() if "predictions" in match[1]
+                     else commands([claim for claim, _ in decided]))
             return match[1] + "\n".join(table) + "\n" + match[4]
         for name in match[2].split():
             if name not in known:
