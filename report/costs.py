@@ -40,7 +40,7 @@ class Record:
     weight: float
     name: str = ""
     stopped: bool = False
-    predicted: float | None = None
+    predicted: float | None = None  # of this run, from more than rows
 
 
 def work_of(point: points.Point, strategies: int, repetitions: int, energy: bool, gmsh: bool) -> Work:
@@ -66,14 +66,32 @@ def work_of(point: points.Point, strategies: int, repetitions: int, energy: bool
 # --- fitting ---------------------------------------------------------------------------------------------
 
 
-def fit(records: list[Record]) -> list[float]:
-    """Factors of the terms, none negative, with the least sum of weighted squares of relative errors."""
+def sum_of(factors: list[float], work: Work) -> float:
+    return max(sum(f * t for f, t in zip(factors, work.terms)), 1e-3)
+
+
+def equal_shares(records: list[Record]) -> list[float]:
+    """Factors with which all terms are equally long."""
     n = len(records[0].work.terms)
-    scaled = [[t / r.seconds for t in r.work.terms] for r in records]
+    means = [sum(r.work.terms[i] / r.seconds for r in records) / len(records) for i in range(n)]
+    return [1 / (n * mean) if mean > 0 else 0.0 for mean in means]
+
+
+def scaled(factors: list[float], records: list[Record]) -> list[float]:
+    """So that the records are met on average."""
+    beyond = sum(math.log(r.seconds / sum_of(factors, r.work)) for r in records) / len(records)
+    return [f * math.exp(beyond) for f in factors]
+
+
+def fit(records: list[Record], start: list[float]) -> list[float]:
+    """Factors of the terms, none negative, with the least sum of weighted squares of relative errors. Where few records
+    leave them open, they stay near `start`."""
+    n = len(records[0].work.terms)
+    table = [[t / r.seconds for t in r.work.terms] for r in records]
     weight = [r.weight for r in records]
-    a = [[sum(w * row[i] * row[j] for w, row in zip(weight, scaled)) for j in range(n)] for i in range(n)]
-    b = [sum(w * row[i] for w, row in zip(weight, scaled)) for i in range(n)]
-    x = [0.0] * n
+    a = [[sum(w * row[i] * row[j] for w, row in zip(weight, table)) for j in range(n)] for i in range(n)]
+    b = [sum(w * row[i] for w, row in zip(weight, table)) for i in range(n)]
+    x = list(start)
     for _ in range(500):  # coordinate descent; it converges, since the function is convex
         for i in range(n):
             if a[i][i] > 0:
@@ -101,20 +119,20 @@ class Costs:
         if not known:
             return None
         measured = [r for r in known if r.weight > ROWS]
-        known = measured or known
         if work.kind not in self.fitted:
-            self.fitted[work.kind] = fit(known)
+            of_rows = [r for r in known if r.weight <= ROWS]
+            start = equal_shares(of_rows or measured)
+            if of_rows:
+                start = fit(of_rows, start)
+            self.fitted[work.kind] = fit(measured, scaled(start, measured)) if measured else start
         factors = self.fitted[work.kind]
-
-        def sum_of(w: Work) -> float:
-            return max(sum(f * t for f, t in zip(factors, w.terms)), 1e-3)
-
+        known = measured or known
         beyond, weights = 0.0, DOUBTS
         for r in known:
             weight = r.weight * nearness(work, r.work)
-            beyond += weight * math.log(r.seconds / sum_of(r.work))
+            beyond += weight * math.log(r.seconds / sum_of(factors, r.work))
             weights += weight
-        seconds = sum_of(work) * math.exp(beyond / weights)
+        seconds = sum_of(factors, work) * math.exp(beyond / weights)
         return max([seconds] + [LATE * r.seconds for r in known if r.stopped and r.name == name])
 
 
@@ -123,12 +141,9 @@ class Costs:
         return any(r.work.kind == kind and r.weight > ROWS for r in self.records)
 
     def caution(self) -> float:
-        """What four of five predictions must be multiplied with to be enough: of this run, or of all where that has
-        fewer than five."""
-        told = [r for r in self.records if r.predicted and r.seconds >= 1]
-        here = [r for r in told if r.weight >= 1]
-        ratios = sorted(r.seconds / r.predicted for r in (here if len(here) >= 5 else told))
-        return max(1.0, ratios[int(0.8 * len(ratios))]) if ratios else 1.0
+        """What four of five predictions of this run must be multiplied with to be enough; 1 before the fifth."""
+        ratios = sorted(r.seconds / r.predicted for r in self.records if r.predicted and r.seconds >= 1)
+        return max(1.0, ratios[int(0.8 * len(ratios))]) if len(ratios) >= 5 else 1.0
 
 
 # --- what was measured -----------------------------------------------------------------------------------
@@ -146,8 +161,7 @@ def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> Iterator[Record
         point = studies.parse(str(row["point"])) or points.parse(str(row["point"]))
         work = work_of(point, int(row["strategies"]), int(row["repetitions"]), bool(row["energy"]), gmsh)
         weight = EARLIER if row["machine"] == machine else OTHER_MACHINE
-        yield Record(work, float(row["seconds"]), weight, point.name(), row["status"] == "stopped",
-                     row["predicted_s"] or None)
+        yield Record(work, float(row["seconds"]), weight, point.name(), row["status"] == "stopped")
 
 
 def sampled(table: Iterable[rows.Row]) -> float:

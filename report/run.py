@@ -34,6 +34,7 @@ from report.launch import Launcher, last_line, lines_of
 SHOWN = ("table.md", "kernels.csv", "solves.md", "solves.csv", "scaling.md", "scaling.csv", "storage.md", "storage.csv",
          "anderson.csv", "orthogonality.csv", "profile.md")
 ALLOWED = 1.05  # a budget is kept within this
+SLOWER = 1.5  # as much longer tables and figures may take in the end than before
 # Mesh sizes of the bracket's finer meshes for Gmsh.
 FINENESS = {("hex8", "_fine"): "1.75", ("tet4", "_fine"): "1.45", ("hex8", "_finer"): "1.5", ("tet4", "_finer"): "1.25"}
 
@@ -86,6 +87,7 @@ class Run:
         self.budget = 60.0 * (0 if self.chosen and not environment.get("BUDGET") else self.variables.budget)
         self.counts = Counts()
         self.left_out: list[str] = []
+        self.waiting: list[tuple[float, experiments.Task, int]] = []  # seconds predicted, of what was left out
         self.launcher = Launcher()
         self.publishing = 0.0  # seconds that tables and figures took
         self.ungathered = True
@@ -220,8 +222,9 @@ class Run:
             if new:
                 writer.writeheader()
             writer.writerow(row)
-        self.costs.add(costs.Record(self.work(task, process), max(seconds, 0.01), 1.0, task.point.name(),
-                                    status == "stopped", predicted))
+        work = self.work(task, process)
+        told = predicted if self.costs.is_measured(work.kind) else None
+        self.costs.add(costs.Record(work, max(seconds, 0.01), 1.0, task.point.name(), status == "stopped", told))
 
     # --- a point of the plan ---
 
@@ -239,6 +242,7 @@ class Run:
     def leave_out(self, task: experiments.Task, number: int, predicted: float | None) -> None:
         """For time; said where the point has no rows, or not those with its energy."""
         self.counts.longest_left = max(self.counts.longest_left, predicted or 0.0)
+        self.waiting.append((predicted or 0.0, task, number))
         point = task.point
         if not self.folder.has_rows(point, number) or (task.energy and not self.folder.has_energy(point, number)):
             self.counts.left += 1
@@ -248,8 +252,9 @@ class Run:
         text = f"{task.point.backend} {task.point.element}, {task.point.about(task.energy)}"
         return text + (f", process {number}" if number > 1 else "")
 
-    def visit(self, task: experiments.Task, number: int = 1) -> None:
-        """Measures a process of a point, or keeps it, or leaves it out for time."""
+    def visit(self, task: experiments.Task, number: int = 1, share: float | None = None, anyway: bool = False) -> None:
+        """Measures a process of a point, or keeps it, or leaves it out for time. share: of the budget, instead of the
+        pass's; anyway: whatever is predicted."""
         point = task.point
         if self.folder.is_done(point, number, task.repetitions, task.energy):
             self.counts.kept += 1
@@ -260,11 +265,12 @@ class Run:
         predicted = self.costs.predict(self.work(task, process), point.name())
         elapsed, limit = self.elapsed(), None
         if self.budget > 0 and (self.paper or task.passed_in != "first"):
-            needed = (predicted or 0.0) * self.costs.caution() + self.publishing
-            if elapsed + needed > self.limit_of(task.passed_in):
+            needed = (predicted or 0.0) * self.costs.caution() + SLOWER * self.publishing
+            most = self.limit_of(task.passed_in) if share is None else share * self.budget
+            if elapsed + (0.0 if anyway else needed) > most:
                 self.leave_out(task, number, predicted)
                 return
-            limit = max(ALLOWED * self.budget - self.publishing - elapsed, 1.0)
+            limit = max(ALLOWED * self.budget - SLOWER * self.publishing - elapsed, 1.0)
         of = f" of {clock(self.budget)}" if self.budget else ""
         seconds = "?" if predicted is None else f"{predicted:.0f}"
         say(f"{clock(elapsed)}{of}  {task.passed_in:<7} {self.about(task, number)} (about {seconds} s)")
@@ -285,11 +291,15 @@ class Run:
             raise self.folder.full_disk() from error
         self.publishing = max(self.publishing, self.now() - begin)
 
+    def has_time_to_publish(self) -> bool:
+        """Twice, now and in the end."""
+        return self.budget == 0 or self.elapsed() + 2 * self.publishing < self.budget
+
     def sweep(self) -> None:
         last = ""
         for task in self.tasks:
             if last and task.passed_in != last:
-                if self.ungathered:
+                if self.ungathered and (last == "first" or self.has_time_to_publish()):
                     self.publish()
                 if last == "first":
                     say(f"the first table and figures are there after {clock(self.elapsed())}: "
@@ -301,8 +311,28 @@ class Run:
                 self.counts.refused += 1
                 continue
             self.visit(task)
+        self.use_the_rest()
         if self.budget > 0 and not self.variables.repetitions and not self.chosen:
             self.take_more_samples()
+
+    def use_the_rest(self) -> None:
+        """Time is left: what was left out once more, of all passes. Predictions may be wrong: while a fifth of the budget
+        is left, the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
+        tried: set[tuple[experiments.Task, int]] = set()
+        anyway: tuple[experiments.Task, int] | None = None
+        while self.waiting and self.elapsed() < self.budget:
+            waiting, self.waiting, self.left_out = self.waiting, [], []
+            self.counts.left, self.counts.longest_left, before = 0, 0.0, self.counts.measured
+            for _, task, number in waiting:
+                self.visit(task, number, 1.0, (task, number) == anyway)
+            if self.counts.measured > before:
+                anyway = None
+                continue
+            new = [item for item in self.waiting if item[1:] not in tried]
+            if self.elapsed() > 0.8 * self.budget or not new:
+                return
+            anyway = min(new, key=lambda item: item[0])[1:]
+            tried.add(anyway)
 
     def take_more_samples(self) -> None:
         """Time is left: points whose intervals are wide once more, with twice the samples; the widest first."""
@@ -346,6 +376,7 @@ class Run:
                 impossible[needs] += 1
             else:
                 self.visit(task, number)
+        self.use_the_rest()
         for needs, n in impossible.items():
             say(f"{n} processes of points need {needs}: they cannot be measured here")
 

@@ -264,6 +264,17 @@ class Predictions(unittest.TestCase):
                 self.assertLess(seconds, 1000)
 
 
+    def test_after_the_first_look_rows_tell_how_times_go_with_size(self):
+        known = costs.earlier([pathlib.Path("results")], "new", pathlib.Path("none"), False, {"kernels-cuda"})
+        look = costs.work_of(points.Kernels("cuda", "hex8", "1000000"), 15, 5, False, False)
+        for _ in range(2):
+            known.add(costs.Record(look, 20.0, 1.0))
+        large = costs.work_of(points.Kernels("cuda", "hex8", "6400000"), 15, 15, False, False)
+        self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.1)
+        self.assertGreater(known.predict(large), 60)
+        self.assertLess(known.predict(large), 20 * 6.4 * 3 * 1.1)
+
+
 class Budget(Folder):
     def test_is_kept_within_five_per_cent(self):
         for gpus, scale, outlier in ((0, 4, 1), (1, 1, 1), (1, 1, 8), (1, 3, 4), (0, 2, 20)):
@@ -281,6 +292,7 @@ class Budget(Folder):
                 self.assertLess(one.now(), 1.05 * 600)
                 self.assertGreater(one.now(), 0.8 * 600)
                 self.assertGreater(one.counts.left, 0)
+                self.assertLessEqual(one.counts.stopped, 2)
 
     def test_a_point_that_would_not_end_is_stopped_and_named(self):
         endless = "irregular@25000"
