@@ -145,7 +145,9 @@ help:
 	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
 	@echo '                (0: none); on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
-	@echo '                in all, WEAK_host= WEAK_cuda= a rank'
+	@echo '                in all, WEAK_host= WEAK_cuda= a rank; EXPERIMENTS="sizes anderson": these of experiments/ alone'
+	@echo '                PAPER=1: the whole list, several processes of each point, in pieces of BUDGET minutes; each call goes on'
+	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
@@ -187,7 +189,7 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
-	$(call report,Python,PYTHON,rows are kept but not compared; apt-get install python3-scipy python3-jinja2)
+	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone; apt-get install python3-scipy python3-jinja2)
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
@@ -381,7 +383,7 @@ bench: export BENCH_START := $(shell date +%s)
 bench:
 	-@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
-	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
+	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/bench.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:
@@ -389,7 +391,7 @@ storage:
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \
 	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
-	@BUILD='$(BUILD)' sh bench/storage.sh
+	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
 
 plots:
 	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'

@@ -91,7 +91,7 @@ static void test_bad_meshes_are_refused(void **state)
     (void)state;
     static const char *const bad[][3] = {
         {"kernels", "--fe_mesh=nothing.msh", "kernels: nothing.msh: No such file or directory\n"},
-        {"kernels", "--fe_mesh=bench/sweep.sh", "kernels: bench/sweep.sh: not a Gmsh mesh"},
+        {"kernels", "--fe_mesh=bench/bench.sh", "kernels: bench/bench.sh: not a Gmsh mesh"},
         {"kernels", "--fe_mesh=5x5x0", "kernels: 5x5x0: No such file or directory\n"},
         {"kernels", "--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh --fe_elements=tet4",
          "kernels: meshgen/bracket/bracket_hex8_coarse.msh: holds hex8, which --fe_elements does not name\n"},

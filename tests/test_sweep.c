@@ -11,7 +11,7 @@
 #include "common/variant.h"
 #include "tests/common.h"
 
-/* Starts bench/sweep.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
+/* Starts bench/bench.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
  * of `problems`, and with `ranks` over two more boxes on each number of ranks of that list ("0": none;
  * "late": none, and the budget of time is spent; "energy": none, and the pass with energies after that of the
  * host), its output in `log`. */
@@ -43,7 +43,7 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     else
         unsetenv("BENCH_START");
     unsetenv("BUDGET");
-    execlp("sh", "sh", "bench/sweep.sh", (char *)NULL);
+    execlp("sh", "sh", "bench/bench.sh", (char *)NULL);
     _exit(99);
 }
 
