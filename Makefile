@@ -90,7 +90,7 @@ NVCC_FLAGS := -std=c++17 $(CXX_OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(D
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS := $(SUPERLU_LIBS) $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
-    $(COMPILER_LIBS) -lpthread -lm
+    $(COMPILER_LIBS) -lpthread -ldl -lm
 ifneq ($(findstring thread,$(SANITIZE)),)
 LIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
 endif
@@ -261,7 +261,10 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
-$(BUILD)/tests/test_report: $(call object,bench/energy.c)
+$(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
+$(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(if $(findstring old,$@),-DOLD) -o $@ $<
 # Programs of make fuzz, built with libFuzzer where clang has it.
 $(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
 	@mkdir -p $(@D)

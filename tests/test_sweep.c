@@ -394,7 +394,7 @@ static void test_each_row_of_ranks_was_checked(void **state)
     skip_without("scaling", "ranks");
     char *text = read_success("%s/scaling --ranks 3 --threads 1 --dofs 1000 --variants %s --restart 5 "
                               "--repetitions 1 --rows '%s/checked.csv' >'%s/checked.log' && "
-                              "cut -d, -f16,33,40 '%s/checked.csv'",
+                              "cut -d, -f16,33,43 '%s/checked.csv'",
                               build_folder(), fe_variant_at(0)->name, test_folder, test_folder, test_folder);
     static const char *const shared[] = {"exchange", "reduce1", "reduce32"}, *const own[] = {
                                                                                  "jacvec_elastic",
