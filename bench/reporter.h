@@ -121,7 +121,7 @@ class reporter : public benchmark::BenchmarkReporter
         if (!taken.empty()) row.calls = taken[0].calls;
         row.seconds = fe_statistics_of((int)seconds.size(), seconds.data());
         fe_row_judge(&row, (int)taken.size(), taken.data());
-        if ((samples && fe_row_write_samples(samples, &row, (int)taken.size(), taken.data())) ||
+        if ((samples && fe_row_write_samples(samples, "", &row, (int)taken.size(), taken.data())) ||
             (rows && fe_row_write(rows, &row))) {
             if (!reason) reason = errno;
         }

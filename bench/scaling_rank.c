@@ -1,6 +1,7 @@
 /* What one rank of the program `scaling` does: a case of its own piece of a box, or its share of another
  * mesh, and the times of strategies on it. */
 #include "bench/check_ranks.h"
+#include "bench/conditions.h"
 #include "bench/scaling.h"
 #include "bench/verify.h"
 #include "common/report/row.h"
@@ -26,6 +27,7 @@ typedef struct bench {
     void *work;
     char mesh[96], device_name[128];
     fe_row row;
+    bench_conditions around; /* of rank 0 */
 } bench;
 
 /* --- times ------------------------------------------------------------------------------------------- */
@@ -52,28 +54,45 @@ static fe_status time_calls(bench *b, timed_call call, int argument, int calls, 
     return largest(b, seconds);
 }
 
+/* A sample of `calls` calls. Rank 0 reads its conditions behind it. Processes of other ranks are no others,
+ * and no process knows how long the others worked, so several have no load. */
+static fe_status take_sample(bench *b, timed_call call, int argument, int calls, fe_sample *s)
+{
+    *s = fe_sample_unknown();
+    if (b->comm->rank == 0) bench_conditions_begin(&b->around);
+    s->start = bench_utc(), s->calls = calls;
+    FE_TRY(time_calls(b, call, argument, calls, &s->seconds));
+    s->seconds /= calls;
+    if (b->comm->rank == 0) bench_conditions_end(&b->around, s);
+    if (b->task->ranks->mpi.size > 1) s->cores = 0;
+    return FE_OK;
+}
+
 /* A row of rank 0's. `steps`: what one call counts for. */
 static fe_status measure(bench *b, const char *operation, timed_call call, int argument, int steps)
 {
     const scaling_arguments *a = b->task->arguments;
-    double sample[SCALING_MOST_REPETITIONS], seconds = 0.0;
+    fe_sample sample[SCALING_MOST_REPETITIONS];
+    double each[SCALING_MOST_REPETITIONS], seconds = 0.0;
     int calls = 1;
     FE_TRY(time_calls(b, call, argument, 2, &seconds));
     do { /* at least 5 ms between two readings of the clock: the same count on all ranks */
         FE_TRY(time_calls(b, call, argument, calls, &seconds));
     } while (seconds < 5e-3 && (calls *= 2) < 1 << 20);
     for (int i = 0; i < a->repetitions; i++) {
-        FE_TRY(time_calls(b, call, argument, calls, &sample[i]));
-        sample[i] /= (double)calls * steps;
+        FE_TRY(take_sample(b, call, argument, calls, &sample[i]));
+        each[i] = sample[i].seconds /= steps;
     }
     b->row.operation = operation, b->row.calls = calls;
-    b->row.seconds = fe_statistics_of(a->repetitions, sample);
+    b->row.seconds = fe_statistics_of(a->repetitions, each);
     if (b->comm->rank) return FE_OK;
+    fe_row_judge(&b->row, a->repetitions, sample);
+    if (b->task->samples) fe_row_write_samples(b->task->samples, "", &b->row, a->repetitions, sample);
     if (b->task->rows) fe_row_write(b->task->rows, &b->row);
     const fe_statistics *s = &b->row.seconds;
-    printf("%-18s %-22s %12.3f %10.3f … %9.3f %10.1f %10.2f\n", b->row.variant, operation, 1e6 * s->median,
-           1e6 * s->low, 1e6 * s->high, 1e-6 * (double)b->row.n_dof / s->median,
-           1e-9 * b->row.bytes_moved / s->median);
+    printf("%-18s %-22s %12.3f %10.3f … %9.3f %10.1f %10.2f%s%s\n", b->row.variant, operation,
+           1e6 * s->median, 1e6 * s->low, 1e6 * s->high, 1e-6 * (double)b->row.n_dof / s->median,
+           1e-9 * b->row.bytes_moved / s->median, *fe_row_noise(&b->row) ? "  " : "", fe_row_noise(&b->row));
     fflush(stdout);
     return FE_OK;
 }
@@ -289,6 +308,7 @@ static fe_status describe(bench *b, const bench_box *box)
                       .plastic_measured = box->plastic,
                       .error = NAN,
                       .deterministic = -1,
+                      .process = a->process,
                       .status = "ok"};
     return FE_OK;
 }
@@ -386,6 +406,7 @@ fe_status scaling_run_rank(void *context, fe_comm *comm, fe_device *device)
     const bench_box box = box_of(t, t->kind);
     fe_status status = bench_case_open_rank(&box, comm, device, &b.c);
     if (status == FE_OK) status = describe(&b, &box);
+    if (comm->rank == 0) bench_conditions_open(device->ops, &b.around);
     if (status == FE_OK) status = run_on_case(&b);
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     for (int basis = 0; basis < FE_N_BASIS; basis++) fe_krylov_close(&b.krylov[basis]);

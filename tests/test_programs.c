@@ -87,16 +87,14 @@ static void test_energy_is_measured_or_named(void **state)
     free(said), free(energies);
 }
 
-/* Runs kernels on one thread with two strategies of tet4, and awk on the samples that it adds: of a key the
- * program says `bad`, which ends it with 1. The columns are found by name: $c["start"]. */
-static void check_samples(const char *flags, const char *awk)
+/* Runs a program that adds to rows.csv and samples.csv in test_folder, and awk on both: where it calls bad(),
+ * the test fails. Columns are found by name, $c["start"]. */
+static void check_samples(const char *awk, const char *program)
 {
     int code;
     char path[FOLDER_LENGTH + 16];
-    free(read_success("rm -f '%s/rows.csv' '%s/samples.csv'; %s/kernels --fe_backend=host --fe_threads=1 "
-                      "--fe_variants=element_atomic,patch --fe_dofs=3000 --fe_elements=tet4 "
-                      "--fe_operations=jacvec --fe_rows='%s/rows.csv' --fe_samples='%s/samples.csv' %s",
-                      test_folder, test_folder, build_folder(), test_folder, test_folder, flags));
+    free(read_success("rm -f '%s/rows.csv' '%s/samples.csv'", test_folder, test_folder));
+    free(read_success("%s/%s", build_folder(), program));
     snprintf(path, sizeof path, "%s/check.awk", test_folder);
     write_file(path,
                "function bad(text) { print FILENAME \" line \" FNR \": \" text \": \" $0; exit 1 }\n"
@@ -104,8 +102,20 @@ static void check_samples(const char *flags, const char *awk)
                awk);
     char *said =
         read_command(&code, "cd '%s' && awk -F, -f check.awk samples.csv rows.csv 2>&1", test_folder);
-    if (code) fail_msg("%s: %s", flags, said);
+    if (code) fail_msg("%s: %s", program, said);
     free(said);
+}
+
+/* kernels on one thread with two strategies of tet4. */
+static void check_kernels(const char *flags, const char *awk)
+{
+    char program[1000];
+    snprintf(
+        program, sizeof program,
+        "kernels --fe_backend=host --fe_threads=1 --fe_variants=element_atomic,patch --fe_dofs=3000 "
+        "--fe_elements=tet4 --fe_operations=jacvec --fe_rows='%s/rows.csv' --fe_samples='%s/samples.csv' %s",
+        test_folder, test_folder, flags);
+    check_samples(awk, program);
 }
 
 /* Each sample has a line, with what is known of a host; a row's median is that of its samples. */
@@ -139,7 +149,7 @@ static void test_samples_know_their_conditions(void **state)
         "middle);"
         " rows++ } END { if (rows != 2) exit 1 }",
         now - 1.0, now + 600.0);
-    check_samples("--fe_process=3 --benchmark_repetitions=3", awk);
+    check_kernels("--fe_process=3 --benchmark_repetitions=3", awk);
 }
 
 /* Samples of a sustained run follow one another; those of its first fifth are left out. */
@@ -147,7 +157,7 @@ static void test_sustained_samples_follow_one_another(void **state)
 {
     (void)state;
     skip_without("kernels", "sustained runs");
-    check_samples(
+    check_kernels(
         "--fe_sustained=2",
         "FILENAME == \"samples.csv\" { v = $c[\"variant\"]; if ($c[\"condition\"] != \"sustained\" || "
         "$c[\"sample\"] != "
@@ -166,12 +176,79 @@ static void test_cold_samples_are_single_calls(void **state)
 {
     (void)state;
     skip_without("kernels", "cold calls");
-    check_samples(
+    check_kernels(
         "--fe_cold --benchmark_repetitions=5 --benchmark_filter='jacvec/.*/manual_time'",
         "FILENAME == \"samples.csv\" { v = $c[\"variant\"]; if ($c[\"condition\"] != \"cold\" || "
         "$c[\"calls\"] != 1 || $c[\"sample\"] != ++n[v]) bad(\"key\"); next }"
         " { v = $c[\"variant\"]; if ($c[\"condition\"] != \"cold\" || $c[\"calls\"] != 1 || n[v] != 5 || "
         "$c[\"repetitions\"] != 5) bad(\"row\"); rows++ } END { if (rows != 2) exit 1 }");
+}
+
+/* Samples of ranks and of whole solves: three of each row with times, whose median is that of the row. What
+ * came between solves, the set-ups, has no conditions. */
+static void test_other_programs_write_their_samples(void **state)
+{
+    (void)state;
+    static const char awk[] =
+        "{ at = $c[\"variant\"] SUBSEP $c[\"operation\"]; if ($c[\"process\"] != 2 || $c[\"condition\"] != "
+        "\"burst\") "
+        "bad(\"key\") }\n"
+        "FILENAME == \"samples.csv\" { if ($c[\"sample\"] != ++n[at]) bad(\"number\"); seconds[at, n[at]] = "
+        "$c[\"seconds\"];\n"
+        " if (($c[\"start\"] > 1e9) != ($c[\"operation\"] != \"precondition_setup\")) bad(\"start\"); next "
+        "}\n"
+        "$c[\"status\"] != \"ok\" || $c[\"repetitions\"] != 3 || n[at] != 3 { bad(\"row of \" n[at]) }\n"
+        "{ middle = \"\"; for (i = 1; i <= 3; i++) { less = same = 0; for (k = 1; k <= 3; k++) { less += "
+        "seconds[at, k] < "
+        "seconds[at, i]; same += seconds[at, k] == seconds[at, i] } if (less <= 1 && less + same > 1) middle "
+        "= "
+        "seconds[at, i] }\n"
+        " if ($c[\"median_s\"] > 1.0001 * middle || middle > 1.0001 * $c[\"median_s\"]) bad(\"median \" "
+        "middle); rows++ "
+        "}\n"
+        "END { if (rows < 20) { print rows + 0, \"rows\"; exit 1 } }";
+    char program[1000];
+    skip_without("scaling", "samples of ranks");
+    snprintf(program, sizeof program,
+             "scaling --ranks 2 --threads 1 --dofs 1000 --variants element_atomic,patch --restart 3 "
+             "--repetitions 3 "
+             "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
+             test_folder, test_folder);
+    check_samples(awk, program);
+    skip_without("solves", "samples of whole solves");
+    snprintf(program, sizeof program,
+             "solves bench/problems/stretched.json --cells 3 --variants element_atomic,patch --threads 1 "
+             "--repetitions 3 "
+             "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
+             test_folder, test_folder);
+    check_samples(awk, program);
+}
+
+/* The first process takes strategies in their order; over twelve processes each of three is the first once.
+ */
+static void test_processes_have_orders_of_their_own(void **state)
+{
+    (void)state;
+    skip_without("scaling", "orders of strategies");
+    char *order = read_success("for p in 1 2 3 4 5 6 7 8 9 10 11 12; do rm -f '%s/order.csv'; %s/scaling "
+                               "--process $p --give-up killed "
+                               "--variants element_atomic,patch,node_csr --rows '%s/order.csv' && awk -F, "
+                               "'FNR == 1 { for (i = 1; i <= NF; "
+                               "i++) c[$i] = i; next } { if ($c[\"process\"] != '$p') exit 1; v = "
+                               "$c[\"variant\"]; printf \"%%s \", v; "
+                               "if (!seen[v]++) n++ } END { print n }' '%s/order.csv' || exit 1; done",
+                               test_folder, build_folder(), test_folder, test_folder);
+    assert_int_equal(strncmp(order, "element_atomic patch node_csr 3\n", 32), 0);
+    assert_holds(order, "3\nelement_atomic ");
+    assert_holds(order, "3\npatch ");
+    assert_holds(order, "3\nnode_csr ");
+    char *line = order, *next;
+    for (int i = 0; i < 12; i++, line = next + 1) {
+        next = strchr(line, '\n');
+        assert_non_null(next);
+        assert_int_equal(next[-1], '3');
+    }
+    free(order);
 }
 
 /* Another program on the only core that a run may use: its rows say so, and so does the table. */
@@ -185,10 +262,10 @@ static void test_rows_of_a_loaded_machine_say_so(void **state)
     int core = 0;
     while (!CPU_ISSET(core, &cores)) core++;
     char *said = read_success(
-        "cd '%s' && { taskset -c %d timeout 60 sh -c 'while :; do :; done' & hog=$!; cd '%s'; "
-        "taskset -c %d '%s'/kernels --fe_backend=host --fe_threads=1 --fe_variants=node_csr --fe_dofs=300 "
-        "--fe_elements=tet4 --fe_operations=jacvec --fe_rows='%s/loaded.csv'; kill $hog; }",
-        test_folder, core, getenv("PWD") ? getenv("PWD") : ".", core, build_folder(), test_folder);
+        "taskset -c %d timeout 60 sh -c 'while :; do :; done' & hog=$!; "
+        "taskset -c %d %s/kernels --fe_backend=host --fe_threads=1 --fe_variants=node_csr --fe_dofs=300 "
+        "--fe_elements=tet4 --fe_operations=jacvec --fe_rows='%s/loaded.csv'; code=$?; kill $hog; exit $code",
+        core, core, build_folder(), test_folder);
     char *noise = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
                                "{ print \" \" $c[\"noise\"] \" \", $c[\"status\"] }' '%s/loaded.csv'",
                                test_folder);
@@ -228,6 +305,8 @@ static void test_bad_meshes_are_refused(void **state)
         {"kernels", "--fe_process=1.5", "kernels: --fe_process=1.5: is not a whole number\n"},
         {"kernels", "--fe_cold --fe_sustained=10", "kernels: --fe_cold: not with --fe_sustained"},
         {"scaling", "--mesh nothing.msh", "scaling: nothing.msh: No such file or directory\n"},
+        {"scaling", "--process 0", "scaling: --process 0: is not a whole number from 1 to 1000000\n"},
+        {"scaling", "--samples /none/x", "scaling: /none/x: cannot be written: No such file"},
         {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},
         {"scaling", "--mesh meshgen/bracket/bracket_tet4_coarse.msh",
          "scaling: --elements hex8: meshgen/bracket/bracket_tet4_coarse.msh holds tet4\n"},
@@ -288,6 +367,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_samples_know_their_conditions),
         cmocka_unit_test(test_sustained_samples_follow_one_another),
         cmocka_unit_test(test_cold_samples_are_single_calls),
+        cmocka_unit_test(test_other_programs_write_their_samples),
+        cmocka_unit_test(test_processes_have_orders_of_their_own),
         cmocka_unit_test(test_rows_of_a_loaded_machine_say_so),
         cmocka_unit_test(test_bad_meshes_are_refused),
         cmocka_unit_test(test_ranks_share_a_mesh),

@@ -176,12 +176,12 @@ static void test_samples_stand_in_their_order(void **state)
                        .window = 0.5,
                        .others = 0.25,
                        .cpu_mhz = 2596.1};
-    s[2] = s[1], s[2].throttle = 0, s[2].cores = 0, s[2].seconds = 2e-3;
+    s[2] = s[1], s[2].throttle = 0, s[2].window = 0.009, s[2].seconds = 2e-3; /* shorter than a tick */
     row.process = 3, row.condition = "sustained";
     FILE *file = fmemopen(text, sizeof text, "w");
     assert_non_null(file);
     fputs(FE_SAMPLE_COLUMNS "\n", file);
-    assert_int_equal(fe_row_write_samples(file, &row, 3, s), 0);
+    assert_int_equal(fe_row_write_samples(file, "", &row, 3, s), 0);
     fclose(file);
 #define KEY "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,linear,1,sustained,3,"
     assert_string_equal(text,
@@ -204,7 +204,7 @@ static void test_reasons_of_a_lower_clock_are_words(void **state)
     s.throttle = 0x7ff;
     FILE *file = fmemopen(text, sizeof text, "w");
     assert_non_null(file);
-    fe_row_write_samples(file, &row, 1, &s);
+    fe_row_write_samples(file, "", &row, 1, &s);
     fclose(file);
     assert_holds(
         text, ",idle clocks_set power_cap slowdown sync_boost heat heat_slowdown power_brake display 0x600,");

@@ -146,7 +146,8 @@ int fe_row_write(FILE *file, const fe_row *r)
 
 fe_sample fe_sample_unknown(void)
 {
-    return (fe_sample){.seconds = NAN,
+    return (fe_sample){.start = NAN,
+                       .seconds = NAN,
                        .sm_mhz = NAN,
                        .memory_mhz = NAN,
                        .watt = NAN,
@@ -158,14 +159,13 @@ fe_sample fe_sample_unknown(void)
 /* A counter of idle time is cut off to ticks at both ends of a window: variance tick^2 / 6 for each core. */
 void fe_row_judge(fe_row *row, int n, const fe_sample *s)
 {
-    const double tick = 0.01;
     double others = 0.0, all = 0.0, variance = 0.0;
     row->throttled = 0;
     for (int i = 0; i < n; i++) {
         if (s[i].throttle > 0 && s[i].throttle & FE_THROTTLES) row->throttled = 1;
         if (s[i].cores == 0) continue;
         others += s[i].others, all += s[i].cores * s[i].window;
-        variance += s[i].cores * tick * tick / 6.0;
+        variance += s[i].cores * FE_ROW_TICK * FE_ROW_TICK / 6.0;
     }
     row->loaded =
         !strcmp(row->backend, "host") && all > 0.0 && others > FE_ROW_LOADED * all + 2.0 * sqrt(variance);
@@ -215,23 +215,25 @@ static void write_throttle(FILE *file, int64_t throttle)
     fputc(',', file);
 }
 
-int fe_row_write_samples(FILE *file, const fe_row *r, int n, const fe_sample *samples)
+int fe_row_write_samples(FILE *file, const char *before, const fe_row *r, int n, const fe_sample *samples)
 {
     for (int i = 0; i < n; i++) {
         const fe_sample *s = &samples[i];
-        fprintf(file, "%s,%d,%s,%s,", r->backend, r->threads, r->variant, r->element);
+        fprintf(file, "%s%s,%d,%s,%s,", before, r->backend, r->threads, r->variant, r->element);
         write_text(file, r->mesh);
         fprintf(file, "%s,", r->order);
         write_number(file, "%g", r->plastic);
-        fprintf(file, "%s,%lld,%s,%s,%s,%d,%s,%d,%d,%.3f,%lld,%.5e,", r->plastic_pattern, (long long)r->n_dof,
-                r->operation, precision_of(r), hardening_of(r), r->ranks, condition_of(r), process_of(r),
-                i + 1, s->start, (long long)s->calls, s->seconds);
+        fprintf(file, "%s,%lld,%s,%s,%s,%d,%s,%d,%d,", r->plastic_pattern, (long long)r->n_dof, r->operation,
+                precision_of(r), hardening_of(r), r->ranks, condition_of(r), process_of(r), i + 1);
+        write_number(file, "%.3f", s->start);
+        fprintf(file, "%lld,%.5e,", (long long)s->calls, s->seconds);
         write_number(file, "%.0f", s->sm_mhz);
         write_number(file, "%.0f", s->memory_mhz);
         write_number(file, "%.1f", s->watt);
         write_number(file, "%.0f", s->celsius);
         write_throttle(file, s->throttle);
-        write_number(file, "%.3f", s->cores ? s->others / (s->cores * s->window) : NAN);
+        const int is_known = s->cores > 0 && s->window >= FE_ROW_TICK;
+        write_number(file, "%.3f", is_known ? s->others / (s->cores * s->window) : NAN);
         if (!isnan(s->cpu_mhz)) fprintf(file, "%.0f", s->cpu_mhz);
         fputc('\n', file);
     }

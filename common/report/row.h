@@ -40,6 +40,9 @@ typedef struct fe_statistics {
  * reaches that: low and high are then the extremes. */
 fe_statistics fe_statistics_of(int n, double *x);
 
+/* Seconds by which counters of idle cores advance: of a shorter window they say nothing. */
+#define FE_ROW_TICK 0.01
+
 /* NVML's reasons for a lower clock (clocks event reasons), those of power and heat. */
 enum {
     FE_THROTTLE_POWER_CAP = 0x4,
@@ -53,7 +56,7 @@ enum {
 
 /* A sample, and the conditions under which it was taken. NAN, of throttle -1, of cores 0: not known. */
 typedef struct fe_sample {
-    double start; /* UTC, seconds since the epoch */
+    double start; /* UTC, seconds since the epoch; NAN: not known */
     int64_t calls;
     double seconds;                           /* of one call */
     double sm_mhz, memory_mhz, watt, celsius; /* of a GPU */
@@ -109,8 +112,9 @@ fe_status fe_rows_open(const char *path, const char *columns, FILE **rows);
  * written, with errno. */
 int fe_row_write(FILE *file, const fe_row *row);
 
-/* The n samples behind a row, one line each. As fe_row_write. */
-int fe_row_write_samples(FILE *file, const fe_row *row, int n, const fe_sample *samples);
+/* The n samples behind a row, one line each, behind what `before` has of further columns, "" or with a comma
+ * at its end. As fe_row_write. */
+int fe_row_write_samples(FILE *file, const char *before, const fe_row *row, int n, const fe_sample *samples);
 
 #ifdef __cplusplus
 }

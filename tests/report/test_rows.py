@@ -73,6 +73,11 @@ class Reading(unittest.TestCase):
                           for one in self.read(old)], [(1, 2e-3, 200, "burst", 1, None), (2, 3e-3, 200, "burst", 1, None)])
         self.refused(old.replace("3e-03", "fast"), "line 2", "seconds 'fast'")
 
+    def test_samples_of_solves_and_ranks(self):
+        self.assertEqual(rows.columns_of(rows.kind_of(pathlib.Path("samples-solves.csv")))[:3],
+                         ["krylov", "precondition", "backend"])
+        self.assertEqual(rows.kind_of(pathlib.Path("samples-scaling.csv")), "samples.csv")
+
     def test_conditions_are_points_of_their_own(self):
         other = ROW.replace("burst", "sustained")
         self.assertEqual(len(rows.by_point(self.read(f"{HEADER}\n{ROW}\n{other}\n"))), 2)
