@@ -116,7 +116,7 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj/%.$(p).o,$(call precise,$(1))))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c \
+RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
@@ -253,7 +253,7 @@ $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call obje
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
-$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
+$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)

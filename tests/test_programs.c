@@ -184,43 +184,54 @@ static void test_cold_samples_are_single_calls(void **state)
         "$c[\"repetitions\"] != 5) bad(\"row\"); rows++ } END { if (rows != 2) exit 1 }");
 }
 
-/* Samples of ranks and of whole solves: three of each row with times, whose median is that of the row. What
- * came between solves, the set-ups, has no conditions. */
-static void test_other_programs_write_their_samples(void **state)
+/* Awk: three samples of each row with times, whose median is that of the row. What came between solves, the
+ * set-ups, has no conditions. */
+static const char samples_of_rows[] =
+    "{ at = $c[\"variant\"] SUBSEP $c[\"operation\"]; if ($c[\"process\"] != 2 || $c[\"condition\"] != "
+    "\"burst\") "
+    "bad(\"key\") }\n"
+    "FILENAME == \"samples.csv\" { if ($c[\"sample\"] != ++n[at]) bad(\"number\"); seconds[at, n[at]] = "
+    "$c[\"seconds\"];\n"
+    " if (($c[\"start\"] > 1e9) != ($c[\"operation\"] != \"precondition_setup\")) bad(\"start\");\n"
+    " start[at, n[at]] = $c[\"start\"]; next }\n"
+    "$c[\"status\"] != \"ok\" || $c[\"repetitions\"] != 3 || n[at] != 3 { bad(\"row of \" n[at]) }\n"
+    "{ middle = \"\"; for (i = 1; i <= 3; i++) { less = same = 0; for (k = 1; k <= 3; k++) { less += "
+    "seconds[at, k] < "
+    "seconds[at, i]; same += seconds[at, k] == seconds[at, i] } if (less <= 1 && less + same > 1) middle = "
+    "seconds[at, i] }\n"
+    " if ($c[\"median_s\"] > 1.0001 * middle || middle > 1.0001 * $c[\"median_s\"]) bad(\"median \" middle); "
+    "rows++ }\n"
+    "END { if (rows < 20) { print rows + 0, \"rows\"; exit 1 } }\n";
+
+static void test_whole_solves_write_their_samples(void **state)
 {
     (void)state;
-    static const char awk[] =
-        "{ at = $c[\"variant\"] SUBSEP $c[\"operation\"]; if ($c[\"process\"] != 2 || $c[\"condition\"] != "
-        "\"burst\") "
-        "bad(\"key\") }\n"
-        "FILENAME == \"samples.csv\" { if ($c[\"sample\"] != ++n[at]) bad(\"number\"); seconds[at, n[at]] = "
-        "$c[\"seconds\"];\n"
-        " if (($c[\"start\"] > 1e9) != ($c[\"operation\"] != \"precondition_setup\")) bad(\"start\"); next "
-        "}\n"
-        "$c[\"status\"] != \"ok\" || $c[\"repetitions\"] != 3 || n[at] != 3 { bad(\"row of \" n[at]) }\n"
-        "{ middle = \"\"; for (i = 1; i <= 3; i++) { less = same = 0; for (k = 1; k <= 3; k++) { less += "
-        "seconds[at, k] < "
-        "seconds[at, i]; same += seconds[at, k] == seconds[at, i] } if (less <= 1 && less + same > 1) middle "
-        "= "
-        "seconds[at, i] }\n"
-        " if ($c[\"median_s\"] > 1.0001 * middle || middle > 1.0001 * $c[\"median_s\"]) bad(\"median \" "
-        "middle); rows++ "
-        "}\n"
-        "END { if (rows < 20) { print rows + 0, \"rows\"; exit 1 } }";
     char program[1000];
-    skip_without("scaling", "samples of ranks");
-    snprintf(program, sizeof program,
-             "scaling --ranks 2 --threads 1 --dofs 1000 --variants element_atomic,patch --restart 3 "
-             "--repetitions 3 "
-             "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
-             test_folder, test_folder);
-    check_samples(awk, program);
     skip_without("solves", "samples of whole solves");
     snprintf(program, sizeof program,
              "solves bench/problems/stretched.json --cells 3 --variants element_atomic,patch --threads 1 "
              "--repetitions 3 "
              "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
              test_folder, test_folder);
+    check_samples(samples_of_rows, program);
+}
+
+/* Sample 2 of a strategy comes after sample 1 of all others, and so on. */
+static void test_strategies_on_ranks_take_turns(void **state)
+{
+    (void)state;
+    char program[1000], awk[4000];
+    skip_without("scaling", "samples of ranks");
+    snprintf(program, sizeof program,
+             "scaling --ranks 2 --threads 1 --dofs 1000 --variants element_atomic,node_csr --restart 3 "
+             "--repetitions 3 "
+             "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
+             test_folder, test_folder);
+    snprintf(awk, sizeof awk,
+             "%s$c[\"variant\"] != \"none\" { o = $c[\"operation\"]; for (i = 1; i < 3; i++) if "
+             "(!(start[\"element_atomic\", o, i] < start[\"node_csr\", o, i + 1] && "
+             "start[\"node_csr\", o, i] < start[\"element_atomic\", o, i + 1])) bad(\"turn \" i) }\n",
+             samples_of_rows);
     check_samples(awk, program);
 }
 
@@ -367,7 +378,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_samples_know_their_conditions),
         cmocka_unit_test(test_sustained_samples_follow_one_another),
         cmocka_unit_test(test_cold_samples_are_single_calls),
-        cmocka_unit_test(test_other_programs_write_their_samples),
+        cmocka_unit_test(test_whole_solves_write_their_samples),
+        cmocka_unit_test(test_strategies_on_ranks_take_turns),
         cmocka_unit_test(test_processes_have_orders_of_their_own),
         cmocka_unit_test(test_rows_of_a_loaded_machine_say_so),
         cmocka_unit_test(test_bad_meshes_are_refused),
