@@ -79,7 +79,7 @@ fe_status bench_cold_open(fe_device *d, bench_cold *cold)
 {
     size_t bytes;
     FE_TRY(find_cache(d, &bytes));
-    *cold = (bench_cold){.n = 2 * bytes / sizeof *cold->word};
+    *cold = (bench_cold){.n = BENCH_COLD_TIMES * bytes / sizeof *cold->word};
     FE_TRY(fe_device_allocate(d, cold->n, sizeof *cold->word, "data that fills the cache",
                               (void **)&cold->word));
     FE_TRY(fe_device_allocate(d, 1, sizeof *cold->sum, "data that fills the cache", (void **)&cold->sum));
