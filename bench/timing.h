@@ -24,7 +24,7 @@ inline fe_status time_calls(group &g, const point &p, int64_t calls, double *sec
     return bench_clock_read(d, seconds);
 }
 
-/* The same, and the conditions. NVML takes up to a millisecond and tells what is now, so on a GPU one more
+/* The same, and the conditions. NVML takes time and tells what is now, so on a GPU one more
  * batch runs behind the mark, which is not timed, and the card is read meanwhile. On the host nothing else
  * runs: what is read there covers the time up to here. */
 inline fe_status time_last(group &g, const point &p, int64_t calls, double *seconds, fe_sample *s)
