@@ -90,7 +90,7 @@ NVCC_FLAGS := -std=c++17 $(CXX_OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(D
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS := $(SUPERLU_LIBS) $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
-    $(COMPILER_LIBS) -lpthread -lm
+    $(COMPILER_LIBS) -lpthread -ldl -lm
 ifneq ($(findstring thread,$(SANITIZE)),)
 LIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
 endif
@@ -116,7 +116,7 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj/%.$(p).o,$(call precise,$(1))))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c \
+RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
@@ -252,11 +252,12 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
+$(BUILD)/solves: $(call object,bench/conditions.c bench/nvml.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
-$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
+$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
@@ -265,7 +266,10 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
-$(BUILD)/tests/test_report: $(call object,bench/energy.c)
+$(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
+$(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(if $(findstring old,$@),-DOLD) -o $@ $<
 # Programs of make fuzz, built with libFuzzer where clang has it.
 $(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
