@@ -107,10 +107,12 @@ static void read_card(const bench_nvml *n, fe_sample *s)
 
 void bench_conditions_open(const fe_backend *backend, bench_conditions *c)
 {
-    *c = (bench_conditions){
-        .stat = "/proc/stat", .cpu = "/sys/devices/system/cpu", .cpu_info = "/proc/cpuinfo"};
+    *c = (bench_conditions){.on_host = backend == &fe_backend_host,
+                            .stat = "/proc/stat",
+                            .cpu = "/sys/devices/system/cpu",
+                            .cpu_info = "/proc/cpuinfo"};
     if (!fe_cores_set(&c->cores)) CPU_ZERO(&c->cores);
-    if (backend == &fe_backend_host) return;
+    if (c->on_host) return;
     if (bench_nvml_open_first(&c->nvml) == FE_OK) return;
     fe_note("clocks, power and temperature of the GPU are not known: %s", fe_message());
     c->nvml = (bench_nvml){0};
@@ -130,5 +132,5 @@ void bench_conditions_end(const bench_conditions *c, fe_sample *s)
     const double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - c->own;
     s->window = fe_seconds() - c->start, s->cores = n == c->n_core ? n : 0;
     s->others = n * s->window - (idle - c->idle) - own;
-    s->cpu_mhz = frequency(c);
+    if (c->on_host) s->cpu_mhz = frequency(c); /* some kernels take 10 ms for a core that is idle */
 }

@@ -17,6 +17,7 @@ extern "C" {
 
 typedef struct bench_conditions {
     bench_nvml nvml;      /* card NULL: there is no GPU to read */
+    int on_host;          /* what is timed runs on the host's cores: their frequency counts */
     const char *stat;     /* /proc/stat */
     const char *cpu;      /* /sys/devices/system/cpu */
     const char *cpu_info; /* /proc/cpuinfo */
