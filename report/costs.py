@@ -156,12 +156,12 @@ def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> Iterator[Record
     except rows.Fault:
         return
     for row in table:
-        if row["status"] not in ("done", "stopped") or not row["seconds"]:
+        if row["status"] not in ("done", "stopped") or not row["took_s"]:
             continue
         point = studies.parse(str(row["point"])) or points.parse(str(row["point"]))
         work = work_of(point, int(row["strategies"]), int(row["repetitions"]), bool(row["energy"]), gmsh)
         weight = EARLIER if row["machine"] == machine else OTHER_MACHINE
-        yield Record(work, float(row["seconds"]), weight, point.name(), row["status"] == "stopped")
+        yield Record(work, float(row["took_s"]), weight, point.name(), row["status"] == "stopped")
 
 
 def sampled(table: Iterable[rows.Row]) -> float:

@@ -84,8 +84,9 @@ def find_here(environment: Mapping[str, str], few: Iterable[str]) -> tuple[point
     cores = int(output_of(["sh", "packaging/cores.sh"]) or 1)
     listed = [line.split()[0] for line in (output_of([kernels, "--fe_list"]) or "").splitlines() if line.split()]
     chosen = (environment.get("VARIANTS") or "").replace(",", " ").split()
-    counted = frozenset(name for name, path in programs.items()
-                        if f"--{'fe_' if name == 'kernels' else ''}process" in (output_of([str(path), "--help"]) or ""))
+    options = {name: output_of([str(path), "--help"]) or "" for name, path in programs.items()}
+    counted = frozenset(name for name, text in options.items()
+                        if f"--{'fe_' if name == 'kernels' else ''}process" in text)
     version = (output_of([kernels, "--version"]) or "").split()
     slug = (output_of([kernels, "--fe_slug"]) or "").strip()
     if len(version) < 2 or not slug or not listed:
@@ -93,7 +94,8 @@ def find_here(environment: Mapping[str, str], few: Iterable[str]) -> tuple[point
     return points.Here(
         programs=programs, scratch=pathlib.Path(), strategies=tuple(chosen) or ("element_only", *listed),
         few=tuple(name for name in chosen or few if name in listed), capacity=capacity_of(programs, cores),
-        threads=environment.get("THREADS") or "", chose_strategies=bool(chosen), counts_processes=counted, build=build,
+        threads=environment.get("THREADS") or "", chose_strategies=bool(chosen), counts_processes=counted,
+        keeps_samples=frozenset(name for name, text in options.items() if "--samples" in text), build=build,
         commit=version[1], machine=slug), cores
 
 

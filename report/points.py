@@ -29,6 +29,7 @@ class Here:
     threads: str = ""  # THREADS
     chose_strategies: bool = False  # VARIANTS
     counts_processes: frozenset[str] = frozenset()  # programs that take the number of the process
+    keeps_samples: frozenset[str] = frozenset()  # programs that take --samples FILE
     build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
     commit: str = ""
     machine: str = ""
@@ -64,7 +65,6 @@ class Point:
     size: str  # degrees of freedom of a box, a mesh, or a problem
 
     program: ClassVar[str] = ""
-    unit: ClassVar[str] = ""
 
     def axes(self) -> tuple[str, ...]:
         """Further axes, in the order in which they stand in the name."""
@@ -155,6 +155,10 @@ def unit_of(size: str) -> str:
 
 def ranks_of(n: int) -> str:
     return f"{n} rank" if n == 1 else f"{n} ranks"
+
+
+def sampled(program: str, here: Here, files: Files) -> list[str]:
+    return ["--samples", str(files.part("samples"))] if program in here.keeps_samples and files.machine else []
 
 
 def numbered(program: str, here: Here, number: int) -> list[str]:
@@ -250,7 +254,7 @@ class Solves(Point):
     def shared(self, here: Here, process: Process, files: Files) -> list[str]:
         flags = ["--repetitions", str(process.repetitions), "--precondition", self.precondition, "--rows",
                  str(files.rows)]
-        flags += numbered(self.program, here, process.number)
+        flags += numbered(self.program, here, process.number) + sampled(self.program, here, files)
         return flags + (["--give-up", process.give_up] if process.give_up else [])
 
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
@@ -314,7 +318,7 @@ class Scaling(Point):
             flags += ["--weak"]
         if self.backend == "host":
             flags += ["--threads", here.threads or "1"]
-        flags += numbered("scaling", here, process.number)
+        flags += numbered("scaling", here, process.number) + sampled("scaling", here, files)
         if process.give_up:
             flags += ["--give-up", process.give_up]
         return [str(here.programs["scaling"])] + flags

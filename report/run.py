@@ -215,7 +215,7 @@ class Run:
                "point": task.point.name(), "process": process.number, "strategies": len(process.strategies),
                "repetitions": process.repetitions, "energy": int(process.energy), "seed": self.seed,
                "begun": datetime.datetime.fromtimestamp(begin, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-               "seconds": f"{seconds:.1f}", "predicted_s": "" if predicted is None else f"{predicted:.1f}",
+               "took_s": f"{seconds:.1f}", "predicted_s": "" if predicted is None else f"{predicted:.1f}",
                "status": status}
         with open(path, "a", newline="") as file:
             writer = csv.DictWriter(file, rows.columns_of("points.csv"), lineterminator="\n")
@@ -316,8 +316,8 @@ class Run:
             self.take_more_samples()
 
     def use_the_rest(self) -> None:
-        """Time is left: what was left out once more, of all passes. Predictions may be wrong: while a fifth of the budget
-        is left, the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
+        """Time is left: what was left out once more, of all passes. Predictions may be wrong: while a fifth of the
+        budget is left, the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
         tried: set[tuple[experiments.Task, int]] = set()
         anyway: tuple[experiments.Task, int] | None = None
         while self.waiting and self.elapsed() < self.budget:

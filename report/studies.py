@@ -20,6 +20,8 @@ TARGETS = (
     ("kernels.csv", ("kernels",), ("rows.csv", "killed.csv")),
     ("solves.csv", ("solves", "peers"), ("rows.csv", "killed.csv")),
     ("samples.csv", ("kernels",), ("samples.csv",)),
+    ("samples-solves.csv", ("solves", "peers"), ("samples.csv",)),
+    ("samples-scaling.csv", ("scaling",), ("samples.csv",)),
     ("scaling.csv", ("scaling",), ("rows.csv", "killed.csv")),
     ("storage.csv", ("storage",), ("rows.csv",)),
     ("anderson.csv", ("anderson",), ("rows.csv",)),

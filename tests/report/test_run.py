@@ -5,7 +5,6 @@ import csv
 import io
 import os
 import pathlib
-import random
 import resource
 import subprocess
 import sys
@@ -25,7 +24,12 @@ case " $* " in
 *--help*) echo '  --fe_process=N' ;;
 esac
 """
-SCALING = "#!/bin/sh\ncase \"$*\" in *--capacity*) printf 'host 8\\ncuda {gpus}\\n' ;; esac\n"
+SCALING = """#!/bin/sh
+case "$*" in
+*--capacity*) printf 'host 8\\ncuda {gpus}\\n' ;;
+*--help*) printf -- '--process N\\n--samples FILE.csv\\n' ;;
+esac
+"""
 ROWS = ",".join(rows.columns_of("kernels.csv"))
 ROW = ("6,abc,m,host,CPU,1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,2e-5,8e-6,"
        "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,lexicographic,double,linear,burst,1,,ok")
@@ -369,6 +373,10 @@ class Paper(Folder):
         self.said(one)
         numbers = [flag(c, "--fe_process") for c in one.simulated.commands if "--fe_rows" in " ".join(c)]
         self.assertEqual(set(numbers), {"1", "2", "3", "4", "5"})
+        ranks = [c for c in one.simulated.commands if flag(c, "--rows")]
+        self.assertEqual({flag(c, "--process") for c in ranks}, {"1", "2", "3"})
+        for command in ranks:  # samples beside the rows
+            self.assertEqual(flag(command, "--samples"), flag(command, "--rows").replace(".rows.", ".samples."))
         orders = {seed: [item[0].point.name() for item in self.items(seed)] for seed in (1, 2, 3, 4)}
         self.assertGreater(len({tuple(order) for order in orders.values()}), 1)
 
