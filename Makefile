@@ -128,7 +128,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
+.PHONY: all info help test run-tests bench storage plots tables report sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -149,6 +149,7 @@ help:
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
+	@echo 'make report     the report of the rows that results/current.csv names, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-device  on a GPU: whole solves with each strategy under memcheck, racecheck, initcheck, synccheck'
 	@echo 'make sanitize-threads  host tests under ThreadSanitizer'
@@ -398,6 +399,12 @@ plots:
 
 tables:
 	@sh results/tables.sh
+
+# What Python, gnuplot or LaTeX lacks is left out, and said.
+REPORT_PYTHON = $(or $(PYTHON_COMMAND),$(PYTHON),python3)
+report:
+	@$(REPORT_PYTHON) -c 'import tomllib' 2>/dev/null || { echo 'report: Python 3.11 or newer is missing: make info' >&2; exit 2; }
+	@$(REPORT_PYTHON) -m report
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.cc')
