@@ -179,12 +179,19 @@ class Card:
     threads: int
 
     @property
-    def words(self) -> str:
+    def name(self) -> str:
         name = re.sub(r"\(R\)| Processor| 80GB HBM3", "", self.device).strip()
-        if self.backend == "cuda":
-            return name
-        beside = f" beside {self.machine.split('-')[1].upper()}" if self.machine.startswith("nvidia-") else ""
-        return f"{name}{beside}, {self.threads} threads"
+        beside = self.backend == "host" and self.machine.startswith("nvidia-")
+        return name + (f" beside {self.machine.split('-')[1].upper()}" if beside else "")
+
+    @property
+    def words(self) -> str:
+        return self.name if self.backend == "cuda" else f"{self.name}, {self.threads} threads"
+
+    @property
+    def short(self) -> str:
+        """For tables."""
+        return self.words.removeprefix("NVIDIA ")
 
     @property
     def key(self) -> str:

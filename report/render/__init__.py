@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import math
 import pathlib
 import re
 import shutil
@@ -47,8 +48,11 @@ def to_tex(text: str) -> str:
     def plain(t: str) -> str:
         return "".join(TEX.get(c, c) for c in t)
 
-    return marked(text, plain, lambda t: rf"\code{{{plain(t)}}}", lambda t, _: plain(t),
-                  lambda t: rf"\textbf{{{plain(t)}}}", lambda t: rf"\emph{{{plain(t)}}}")
+    def code(t: str) -> str:
+        return r"\code{" + "-{}-".join(plain(part) for part in t.split("--")) + "}"  # not a dash
+
+    return marked(text, plain, code, lambda t, _: plain(t), lambda t: rf"\textbf{{{plain(t)}}}",
+                  lambda t: rf"\emph{{{plain(t)}}}")
 
 
 def to_html(text: str) -> str:
@@ -73,37 +77,46 @@ def wrapped(text: str) -> str:
     return "\n".join(lines + [line])
 
 
-TEXT_WIDTH = 17.5 * 72.27 / 2.54             # pt, as report.tex has it
-SIZES = (("\\scriptsize", 3.7, 7.0), ("\\tiny", 3.2, 5.0))  # mean width of a letter and room between columns, pt
+TEXT_WIDTH, TEXT_HEIGHT = 17.5 * 72.27 / 2.54, 25 * 72.27 / 2.54  # pt, as report.tex has them
+SIZES = (("\\scriptsize", 3.75, 7.0), ("\\tiny", 3.2, 5.0))  # mean width of a letter and room between columns, pt
+UPRIGHT = 10  # columns; tables with more lie on their side
 
 
 def visible(text: str) -> str:
     return marked(text, str, str, lambda t, _: t, str, str)
 
 
+def narrowed(lengths: list[list[int]], least: list[int], words: int, room: int) -> list[int]:
+    """Widths of columns of such texts, in letters: those of words wrap where that adds the fewest lines."""
+    widths = [max(column) for column in lengths]
+
+    def added(i: int) -> int:
+        return sum(math.ceil(n / (widths[i] - 1)) - math.ceil(n / widths[i]) for n in lengths[i])
+
+    while sum(widths) > room:
+        free = [i for i in range(min(words, len(widths))) if widths[i] > least[i]]
+        if not free:
+            break
+        widths[min(free, key=lambda i: (added(i), -widths[i]))] -= 1
+    return widths
+
+
 def tex_layout(table: Table) -> tuple[str, str]:
-    """A size of letters and a specification of columns that fit the page: words wrap where they must."""
+    """A size of letters and a specification of columns that fit the page."""
     cells = [[visible(c) for c in table.columns]] + [[visible(cell.text) for cell in row] for row in table.rows]
-    longest = [max(len(row[i]) for row in cells) for i in range(len(table.columns))]
-    least = [max((len(w) for row in cells for w in row[i].split(" ")), default=0) for i in range(len(table.columns))]
+    lengths = [[len(row[i]) for row in cells] for i in range(len(table.columns))]
+    least = [max(4, *(len(w) for row in cells for w in row[i].split(" "))) for i in range(len(table.columns))]
+    page = TEXT_HEIGHT if len(table.columns) > UPRIGHT else TEXT_WIDTH
     for size, letter, gap in SIZES:
-        room = int((TEXT_WIDTH - gap * len(longest)) / letter)
-        widths = list(longest)
-        while sum(widths) > room:
-            i = max((i for i in range(min(table.words, len(widths))) if widths[i] > least[i]), key=lambda i: widths[i],
-                    default=None)
-            if i is None:
-                break
-            widths[i] -= 1
+        room = int((page - gap * len(lengths)) / letter)
+        widths = narrowed(lengths, least, table.words, room)
         if sum(widths) <= room:
             break
     columns = []
     for i, width in enumerate(widths):
-        if i >= table.words:
-            columns.append("r")
-        else:
-            columns.append("l" if width ==
-                           longest[i] else f">{{\\raggedright\\arraybackslash}}p{{{width * letter:.0f}pt}}")
+        whole = width == max(lengths[i])
+        columns.append("r" if i >= table.words else "l" if whole else
+                       f">{{\\raggedright\\arraybackslash}}p{{{width * letter:.0f}pt}}")
     return size + f"\\setlength{{\\tabcolsep}}{{{gap / 2:g}pt}}", "@{}" + "".join(columns) + "@{}"
 
 
@@ -142,7 +155,8 @@ def environment(folder: pathlib.Path):
                              lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
                              comment_start_string="{=#", comment_end_string="#=}")
     env.filters |= {"tex": to_tex, "html": to_html, "md": to_md, "wrap": wrapped, "svg": svg,
-                    "tex_size": lambda t: tex_layout(t)[0], "tex_columns": lambda t: tex_layout(t)[1]}
+                    "tex_size": lambda t: tex_layout(t)[0], "tex_columns": lambda t: tex_layout(t)[1],
+                    "on_its_side": lambda t: len(t.columns) > UPRIGHT}
     return env
 
 

@@ -105,7 +105,7 @@ def answers_table(model: Model) -> Table | None:
                      (order[a[0][0]], a[0][1], list(OPERATION).index(a[0][2]), a[0][3], a[0][4]))
     for (card, element, operation, mesh, n), best, matrix in entries:
         rows.append([
-            Cell(card.words),
+            Cell(card.short),
             Cell(ELEMENT[element]),
             Cell(OPERATION[operation]),
             Cell(mesh),
@@ -143,7 +143,7 @@ def solves_table(model: Model) -> Table | None:
             continue
         card = Card(run.machine, backend, solve.device, 0 if backend == "cuda" else threads * ranks)
         rows.append([
-            Cell(card.words),
+            Cell(card.short),
             Cell(ELEMENT[element]),
             Cell(figures_.problem_words(case)),
             Cell(figures_.PRECONDITION.get(precondition, precondition)),
@@ -178,9 +178,8 @@ def scaling_table(model: Model) -> Table | None:
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine).device
         for s in figures_.speeds(model, machine):
-            card = Card(machine[0], machine[1], device, 0).words if machine[1] == "cuda" else device
             rows.append([
-                Cell(card),
+                Cell(Card(*machine, device, 0).name.removeprefix("NVIDIA ")),
                 Cell(ELEMENT[s.element]),
                 Cell(s.kind),
                 Cell(s.mesh),
@@ -228,7 +227,7 @@ def runs_table(model: Model) -> Table:
     rows = []
     for run in model.runs:
         of = [p for p in model.points if p.run == run]
-        devices = listed(dict.fromkeys(p.card.words for p in of)) or run.told("gpu") or run.told("cpu") or run.machine
+        devices = listed(dict.fromkeys(p.card.name for p in of)) or run.told("gpu") or run.told("cpu") or run.machine
         rows.append([Cell(f"[{run.folder}](../{run.name})"), Cell(run.day), Cell(devices), Cell(", ".join(run.proves)),
                      Cell(str(len(of)), len(of)), Cell(str(sum(not p.time.one_process for p in of)),
                                                        sum(not p.time.one_process for p in of))])
@@ -241,8 +240,7 @@ def runs_table(model: Model) -> Table:
 def processes_table(model: Model) -> Table:
     by: dict[tuple[str, str], list[Point]] = {}
     for p in model.points:
-        by.setdefault((p.card.words if p.kind == "kernels.csv" else p.device if p.backend == "host" else p.card.words,
-                       p.kind.removesuffix(".csv")), []).append(p)
+        by.setdefault((p.card.name, p.kind.removesuffix(".csv")), []).append(p)
     rows = []
     for (card, kind), some in by.items():
         several = sum(p.time.processes >= LEAST_PROCESSES for p in some)
@@ -273,7 +271,7 @@ def choice_table(model: Model) -> Table | None:
     for (card, element, mesh, operation), ((*_, n), won, matrix) in sorted(
             best.items(), key=lambda b: (cards[b[0][0]], b[0][1], b[0][2], model_.PRODUCTS.index(b[0][3]))):
         rows.append([
-            Cell(card.words),
+            Cell(card.short),
             Cell(ELEMENT[element]),
             Cell(mesh),
             Cell(OPERATION[operation]),
@@ -318,7 +316,7 @@ def solve_choice_table(model: Model) -> Table | None:
             cells += [Cell(f"{STRATEGY[least]}, {seconds(totals[least][i])}", totals[least][i]),
                       Cell(digits(matrix), matrix) if matrix else Cell("")]
         rows.append([
-            Cell(card.words),
+            Cell(card.short),
             Cell(f"{ELEMENT[element]}, {figures_.problem_words(case)}"),
             Cell(figures_.PRECONDITION[precondition]),
             size(n), *cells,

@@ -102,7 +102,7 @@ class Rendered(unittest.TestCase):
         self.assertEqual(
             lines[1],
             [
-                "NVIDIA H200",
+                "H200",
                 "Hex8",
                 "box",
                 "tangent product",
@@ -117,7 +117,7 @@ class Rendered(unittest.TestCase):
         self.assertEqual(
             self.rows("solve-choice")[1],
             [
-                "NVIDIA H200",
+                "H200",
                 "Hex8, stretched cube, load steps",
                 "multigrid",
                 "311 k",
