@@ -48,7 +48,7 @@ TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CU
 DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
 OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
 FOUND := $(BUILD)$(if $(OTHER),/dry)
-ifneq ($(filter-out help clean format test bench storage plots tables sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage plots sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(FOUND)/config.mk
 endif
 $(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
@@ -128,7 +128,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables report sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
+.PHONY: all info help test run-tests bench storage plots tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -150,6 +150,8 @@ help:
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
 	@echo 'make report     the report of the rows that results/current.csv names, in results/report/: one HTML page, Markdown, LaTeX, PDF'
+	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN=0.02)'
+	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3)'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-device  on a GPU: whole solves with each strategy under memcheck, racecheck, initcheck, synccheck'
 	@echo 'make sanitize-threads  host tests under ThreadSanitizer'
@@ -399,6 +401,22 @@ plots:
 
 tables:
 	@sh results/tables.sh
+	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: what claims say is left as it is: no Python with NumPy and SciPy (make info)' >&2)
+
+# The smallest set of points that decides a claim, on this machine.
+PROCESSES ?= 3
+reproduce:
+	$(if $(HAVE_PYTHON),,@echo 'reproduce: needs Python with NumPy and SciPy: make info' >&2; exit 2)
+	@$(if $(CLAIM),,echo 'usage: make reproduce CLAIM=NAME; docs/claims.md has the names' >&2; exit 2)
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels
+	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --build '$(BUILD)'
+
+# Two runs, commits or cards.
+MARGIN ?= 0.02
+compare:
+	$(if $(HAVE_PYTHON),,@echo 'compare: needs Python with NumPy and SciPy: make info' >&2; exit 2)
+	@$(if $(and $(A),$(B)),,echo 'usage: make compare A=RUN B=RUN, each a folder of results' >&2; exit 2)
+	@$(PYTHON_COMMAND) -m report.compare '$(A)' '$(B)' --margin '$(MARGIN)'
 
 # What Python, gnuplot or LaTeX lacks is left out, and said.
 REPORT_PYTHON = $(or $(PYTHON_COMMAND),$(PYTHON),python3)

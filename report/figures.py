@@ -146,7 +146,8 @@ def winners_map(model: Model, card: Card) -> Figure | None:
                   "strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
                   f"where fewer than {COLOURS} strategies were compared. In a grey cell the intervals of those named "
                   f"overlap. {f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are "
-                  f"{decided} of {len(best_of)} cells. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is one "
+                  f"{decided} of {len(best_of)} cells. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is "
+                  "one "
                   f"of four others. {kind_of(p.time for b in best_of for p in b.fastest)}; "
                   f"{where(runs)}.".replace("Bars: ", "Intervals: "),
                   [panel], [(left, left + cell * len(columns), 1.05, 1.05 + height)], width, 1.05 + height + 0.1,
@@ -184,7 +185,8 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
     for element in ("hex8", "tet4"):
         pairs: dict[tuple[str, str], tuple[Point, Point]] = {}
         for p in model.kernels:
-            if (p.card, p.element, p.operation) != (card, element, "jacvec") or not p.plain or p.mesh.words not in kinds:
+            if (p.card, p.element, p.operation) != (card, element,
+                                                    "jacvec") or not p.plain or p.mesh.words not in kinds:
                 continue
             boxes = [
                 b

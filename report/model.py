@@ -1,6 +1,6 @@
 """What a report shows, as values: runs, points with their times, and groups of points that may be compared.
 
-Runs are those of results/current.csv. A point is what rows.point_of tells apart, measured by one run; each of its rows
+Runs are those of results/current.csv, and those with several processes of each point (*-processes.csv). A point is what rows.point_of tells apart, measured by one run; each of its rows
 is one process. Only points of one run are compared: their processes shared a machine, a binary and an hour.
 """
 
@@ -267,7 +267,20 @@ def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
         return tuple((line[0], line[1]) for line in csv.reader(file) if len(line) == 2)
 
 
+def repeated_runs(results: pathlib.Path, known: Iterable[Run]) -> list[Run]:
+    """Runs whose files hold several processes of each point, beside those that are known."""
+    names = {run.name for run in known}
+    found = []
+    for path in sorted(results.glob("*/*/*-processes.csv")):
+        machine, folder = path.parts[-3:-1]
+        if f"{machine}/{folder}" not in names:
+            found.append(Run(machine, folder, folder[11:], ("processes",), read_record(path.with_name("machine.csv"))))
+            names.add(f"{machine}/{folder}")
+    return found
+
+
 def read_runs(results: pathlib.Path) -> list[Run]:
+    """Of current.csv."""
     path = results / "current.csv"
     wanted = ["machine", "folder", "commit", "proves", "lacks"]
     try:
@@ -305,8 +318,9 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
 
 
 def build(results: pathlib.Path = ROOT / "results") -> Model:
-    """Of all runs of current.csv; rows.Fault where a file is not what the schema says."""
+    """Of all runs that the head of this file names; rows.Fault where a file is not what the schema says."""
     runs = read_runs(results)
+    runs += repeated_runs(results, runs)
     points: list[Point] = []
     refused: list[tuple[Run, Row]] = []
     for run in runs:
@@ -333,11 +347,13 @@ Place = tuple  # card, element, operation, mesh in words, degrees of freedom
 
 
 def widest(points: Iterable[Point]) -> list[Point]:
-    """Those of the one run that has most; of equals, the one that current.csv names first."""
+    """Those of one run: of one with enough processes for a claim, if there is one with three points or more, then of the
+    one with most points; of equals, of the one that current.csv names first."""
     by_run: dict[Run, list[Point]] = {}
     for p in points:
         by_run.setdefault(p.run, []).append(p)
-    return max(by_run.values(), key=len, default=[])
+    return max(by_run.values(), key=lambda some: (
+        len(some) > 2 and all(p.time.processes >= LEAST_PROCESSES for p in some), len(some)), default=[])
 
 
 def places(points: Iterable[Point]) -> dict[Place, list[Point]]:

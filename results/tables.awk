@@ -179,7 +179,6 @@ function place(r, b,    t) { # the card, or the processor
 function title(e) { return e == "hex8" ? "Hex8" : e == "tet4" ? "Tet4" : e }
 function size_text(d) { return d + 0 < 95000 ? digits(d / 1e3) " k" : digits(d / 1e6) " M" }
 function about(r, b) { return (b == "host" ? fact[r, "cpu"] ", " threads[r, b] " threads" : device[r, b]) }
-function machine_name(r) { return fact[r, "gpu"] != "" ? fact[r, "gpu"] : fact[r, "cpu"] != "" ? fact[r, "cpu"] ", " fact[r, "cores"] " cores" : short(r) }
 function main_order(r, b, e) { # auto since the order is the strategy's choice
     return (r, b, e, "auto") in largest ? "auto" : (r, b, e, "lexicographic") in largest ? "lexicographic" : "bisection"
 }
@@ -222,7 +221,6 @@ function fastest(r, b, e, p, o, d, steady,    i, at, best) {
 }
 # On the host assembled_cusparse is our own loop over the same matrix: no library is involved.
 function names(best, b) { return "`" best "`" (b == "host" && best == "assembled_cusparse" ? " (our own loop on the host)" : "") (sure ? "" : " (intervals overlap)") }
-function text_of(n, i) { return i == 1 ? "" : i == n ? " and " : ", " }
 function table_link(r) { return "[table](" up folder[r] "/table.md)" }
 
 # --- parts ----------------------------------------------------------------------------------------------------
@@ -301,27 +299,14 @@ function find_cases(    r, o, e, i, n, p, list, orders, seen) {
         }
     }
 }
-function case_row(i, v) { return need(row(case_run[i], "cuda", case_element[i], v, case_operation[i], case_order[i], case_dof[i])) }
-function case_fastest(i, steady) { return fastest(case_run[i], "cuda", case_element[i], case_operation[i], case_order[i], case_dof[i], steady) }
 function line_name(i) { return "[" short(line_run[i]) "](" up folder[line_run[i]] "/table.md) | " line_order[i] " | " size_text(line_dof[i]) }
 # The least and the largest value that was given for a key, and both as text.
 function span(key, x) {
     if (!(key in least_of) || x < least_of[key]) least_of[key] = x
     if (!(key in most_of) || x > most_of[key]) most_of[key] = x
 }
-function span_text(key) { return digits(least_of[key]) == digits(most_of[key]) ? digits(least_of[key]) : digits(least_of[key]) " to " digits(most_of[key]) }
 # The row of a strategy in a line.
 function line_row(i, e, v, p) { return need(row(line_run[i], "cuda", e, v, p, line_order[i], line_dof[i])) }
-function finding_baseline(    i) {
-    find_cases()
-    for (i = 1; i <= n_case; i++) {
-        span("gain" case_element[i], mid[case_row(i, "patch")] / mid[case_row(i, "assembled_bsr")])
-        span("assembly", mid[line_row(case_line[i], case_element[i], "assembled_bsr", "jacvec")] / mid[line_row(case_line[i], case_element[i], "assembled_bsr", "material")])
-    }
-    wrap("- **`patch` and an assembled matrix**: in the same cases `patch` has " span_text("gainhex8") " (Hex8) and " span_text("gaintet4") \
-        " (Tet4) times the throughput of `assembled_bsr`, not counting the assembly, which takes as long as " \
-        sprintf("%.0f to %.0f", least_of["assembly"], most_of["assembly"]) " of its products ([table](" up "docs/findings.md#patch-and-an-assembled-matrix)).", "  ")
-}
 # patch and assembled_bsr, a line for each card, order and size.
 function baseline(    i, e, p, text) {
     find_cases()
@@ -351,42 +336,6 @@ function fastest_table(    i, e, p, k, best, steady, text) {
         }
     }
 }
-# The cards of all cases, each once.
-function case_cards(    i, v, n, text, seen) {
-    for (i = 1; i <= n_line; i++) {
-        if (seen[line_run[i]]++) continue
-        n = 0
-        for (v = 1; v <= n_variant; v++) if (variant[v] != "hybrid" && (line_run[i], "cuda", variant[v]) in present) n++
-        text = text (text == "" ? "" : ", ") short(line_run[i]) " with " n (text == "" ? " strategies" : "")
-    }
-    return text
-}
-function finding_fastest(    i, k, n, best, count, list, text, unsure) {
-    find_cases()
-    for (i = 1; i <= n_case; i++) {
-        best = case_fastest(i, 0)
-        if (!sure) { unsure++; continue }
-        if (!count[best]++) list[++n] = best
-    }
-    for (i = 2; i <= n; i++) for (k = i; k > 1 && count[list[k]] > count[list[k - 1]]; k--) { best = list[k]; list[k] = list[k - 1]; list[k - 1] = best }
-    for (i = 1; i <= n; i++) text = text text_of(n, i) "`" list[i] "` in " count[list[i]]
-    wrap("- **" (n > 1 ? "No strategy is the fastest everywhere" : unsure ? "One strategy is the fastest wherever intervals tell" : "One strategy is the fastest in all cases") "**: of " n_case " cases (" case_cards() "; boxes of " case_sizes() ", Hex8 and Tet4, elastic and with tangents) the fastest is " text \
-        (unsure ? "; in " unsure " intervals overlap" : "") " ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
-}
-function case_sizes(    i, least, most) {
-    least = most = case_dof[1]
-    for (i = 2; i <= n_case; i++) { if (case_dof[i] < least) least = case_dof[i]; if (case_dof[i] > most) most = case_dof[i] }
-    return least == most ? size_text(most) " degrees of freedom" : size_text(least) " to " size_text(most) " degrees of freedom"
-}
-function finding_bits(    i, best, steady) {
-    find_cases()
-    for (i = 1; i <= n_case; i++) {
-        best = case_fastest(i, 0); steady = case_fastest(i, 1)
-        if (steady != "") span("bits", mid[case_row(i, steady)] / mid[case_row(i, best)])
-    }
-    wrap("- **Bitwise reproducible sums have a price**: in the same cases the fastest reproducible strategy has " span_text("bits") \
-        " of the throughput of the fastest ([table](" up "docs/findings.md#the-fastest-strategy-by-card-order-and-size)).", "  ")
-}
 function sort(list, n,    i, j, t) {
     for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
 }
@@ -410,76 +359,6 @@ function finding_order(    r, e, p, i, d, x, least, most, low_name, high_name, d
     else out("No current run holds two orders.")
 }
 function is_box(mesh) { return mesh ~ /^(box)?[0-9.]+x/ }
-# The run and box of most ranks of a kind.
-function widest(e, kind,    i, w, best, most) {
-    for (i = 1; i <= n_scene; i++) {
-        split(scene[i], w, SUBSEP)
-        if (w[2] != e || w[3] != kind || !((scene[i], 1) in has_ranks)) continue
-        if (top(scene[i]) > most || top(scene[i]) == most && scene_dof[scene[i]] > scene_dof[best] + 0) { most = top(scene[i]); best = scene[i] }
-    }
-    return best
-}
-function top(s,    i, n) { for (i = 1; i <= n_ranks[s]; i++) if (ranks[s, i] + 0 > n) n = ranks[s, i] + 0; return n }
-# GMRES with patch on the most ranks: efficiency (weak), speed-up of the smallest and the largest box (strong); ranges are
-# over its forms.
-function finding_ranks(    e, i, k, n, s, w, t, list, small, large, a) {
-    n = split("gmres_mgs gmres_mgs_graph gmres_cgs2 gmres_cgs2_graph gmres_dcgs2 gmres_dcgs2_graph", list, " ")
-    if ((s = widest("hex8", "weak")) == "") fault("no current run has weak scaling of hex8")
-    split(s, w, SUBSEP)
-    for (e = 1; e <= 2; e++) {
-        t = widest(elements[e], "weak")
-        for (k = 1; k <= n; k++) efficiency(t, list[k], "weak")
-    }
-    for (i = 1; i <= n_scene; i++) {
-        split(scene[i], a, SUBSEP)
-        if (a[1] != w[1] || a[3] != "strong" || !((scene[i], 1) in has_ranks) || top(scene[i]) != top(s) || !is_box(a[4])) continue
-        for (k = 1; k <= n; k++) efficiency(scene[i], list[k], "strong" scene_dof[scene[i]])
-        if (!small || scene_dof[scene[i]] < small) small = scene_dof[scene[i]]
-        if (scene_dof[scene[i]] > large) large = scene_dof[scene[i]]
-    }
-    wrap("- **Several GPUs**: an iteration of GMRES with `patch` on " top(s) " " short(w[1]) " has a parallel efficiency of " span_text("weak") " with " span_text("rank_dof" s) " M degrees of freedom per GPU" \
-        (large ? "; for a fixed size the speed-up is " span_text("strong" large) " with " size_text(large) (large == small ? "" : ", and " span_text("strong" small) " with " size_text(small)) : "") \
-        " ([docs/ranks.md](" up "docs/ranks.md)).", "  ")
-}
-# Strategies with a time of whole solve i of a run.
-function solvers_of(r, i,    j, n) {
-    for (j = 1; j <= n_solver[r]; j++) if (((r, solve[r, i], solver[r, j], "solve") in mid)) n++
-    return n + 0
-}
-# Of the run that has most solves by several strategies: their share of a solve, and how far solves are apart.
-function finding_solves(    r, i, j, k, at, least, most, fast, slow, apart, nearest, wrong, other, dof_least, dof_most, x, best, cases, several) {
-    for (j = 1; j <= n_run; j++) {
-        if (!((j, "solves") in has_word)) continue
-        for (i = k = 0; i++ < n_solve[j];) if (solvers_of(j, i) > 1) k++
-        if (k > best + 0) { best = k; r = j }
-    }
-    if (!r) fault("no current run has whole solves by several strategies")
-    least = nearest = dof_least = 1e9
-    for (i = 1; i <= n_solve[r]; i++) {
-        k = solvers_of(r, i)
-        if (k < 2) continue
-        if (k > several + 0) several = k
-        cases++; fast = 1e9; slow = 0
-        for (j = 1; j <= n_solver[r]; j++) {
-            at = r SUBSEP solve[r, i] SUBSEP solver[r, j]
-            if (!((at, "solve") in mid)) continue
-            k = mid[at, "solve"]; x = share[at] / k
-            if (x < least) least = x
-            if (x > most) most = x
-            if (k < fast) fast = k
-            if (k > slow) slow = k
-        }
-        if (slow / fast > apart) apart = slow / fast
-        if (slow / fast < nearest) nearest = slow / fast
-        if (solve_dof[r, solve[r, i]] < dof_least) dof_least = solve_dof[r, solve[r, i]]
-        if (solve_dof[r, solve[r, i]] > dof_most) dof_most = solve_dof[r, solve[r, i]]
-    }
-    for (i = 1; i <= n_refusal[r]; i++) if (all_wrong(r, i)) wrong++; else other++
-    wrap("- **Whole solves**: in " cases " cases (" sprintf("%.0f K to %.0f K", dof_least / 1e3, dof_most / 1e3) " degrees of freedom, " short(r) ", without CUDA graphs) " sprintf("%.0f to %.0f %%", 100 * least, 100 * most) \
-        " of the time is the strategy's own work, and the slowest of " several " strategies takes " digits(nearest) " to " digits(apart) " times as long as the fastest" \
-        (wrong ? "; in " wrong " more no answer passed the check" : "") (other ? "; in " other " some strategies have no time" : "") \
-        " ([table](" up "docs/findings.md#whole-solves)).", "  ")
-}
 # In a case without times: the answers of all strategies failed the check.
 function all_wrong(r, i,    w) { split(refused[r, i], w, SUBSEP); return w[7] == "check_failed" && n_refused[refused[r, i]] == n_solver[r] }
 # A case of whole solves that has no times, and why.
@@ -487,14 +366,6 @@ function refusal(r, i,    w, k) {
     k = refused[r, i]; split(k, w, SUBSEP)
     if (all_wrong(r, i)) return w[2] ", " title(w[3]) ", " w[4] " has no times: the answers of all " n_refused[k] " strategies failed the check"
     return w[2] ", " title(w[3]) ", " w[4] " has no times: status `" w[7] "` with " (n_refused[k] == n_solver[r] ? "all " : "") n_refused[k] " strategies"
-}
-# Spans, under a name, of a GMRES form on one rank over that on the most; speed-up where the box is the same.
-function efficiency(s, op, name,    a, b, w, n, x) {
-    n = top(s); a = s SUBSEP 1 SUBSEP "patch" SUBSEP op; b = s SUBSEP n SUBSEP "patch" SUBSEP op
-    split(s, w, SUBSEP)
-    if (!(a in mid) || !(b in mid)) fault(folder[w[1]] "/scaling.csv has no row of patch " op " on 1 and " n " ranks, " w[2] ", " w[3] ", box " w[4])
-    x = mid[a] / mid[b]
-    span(name, x)
 }
 function runs(    r) {
     out("| machine | run | commit | proves |"); out("|---|---|---|---|")
@@ -930,7 +801,6 @@ function block(spec,    w, n) {
     if (w[1] == "figure") figure()
     else if (w[1] == "strategies") strategies(4)
     else if (w[1] == "strategies-about") strategies_about()
-    else if (w[1] == "findings") { finding_fastest(); finding_baseline(); finding_bits(); finding_ranks(); finding_solves() }
     else if (w[1] == "order-range") finding_order()
     else if (w[1] == "runs") runs()
     else if (w[1] == "machines") machines()

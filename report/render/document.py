@@ -74,8 +74,8 @@ def answer_sentences(model: Model) -> list[str]:
     said = []
     several = sum(p.time.processes >= LEAST_PROCESSES for p in model.points)
     alone = ("Where only one process measured, tables and captions say so." if several else
-             "All that follows therefore rests on intervals within one process: it says what that process saw, and is "
-             "not yet a claim about the card.")
+             "All that follows therefore rests on intervals within one process: it says what that process saw, and "
+             "is not yet a claim about the card.")
     said.append(f"Of {len(model.points)} points {several or 'none'} were measured by at least {LEAST_PROCESSES} "
                 f"processes. {alone}")
     for card in model.cards:
@@ -152,8 +152,8 @@ METHOD = (
     "differ where their intervals do not overlap. A ratio of two points of one process combines the ends of their "
     "intervals.",
     "**Comparisons.** Only points of one run are compared: it built once, on one machine, in one hour. Where several "
-    "runs have a place, the one with most strategies is taken, and of equals the one that `results/current.csv` "
-    "names first.",
+    "runs have a place, one with several processes is taken, else the one with most strategies, and of equals the "
+    "one that `results/current.csv` names first.",
     "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
     "are counted by running the element code on numbers that count. Both are the same for all strategies without a "
     "matrix. The ceilings are the measured rates of copies and of multiply-adds.",
@@ -235,8 +235,9 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         sections.append(
             Section("claims", "Claims", [
                 Words(
-                    "Each claim is a sentence with a test over rows. *Holds* and *fails* are decided by intervals "
-                    "between processes; *cannot tell* and *not measured* say what is missing."),
+                    "Each claim is a sentence with a test over rows (`claims/`). A verdict counts points; "
+                    "[docs/claims.md](../../docs/claims.md) says which point decides, and how a point of one process "
+                    "counts."),
                 Claims(list(claims))
             ]))
     sections += [

@@ -1,0 +1,351 @@
+"""Compares two runs, commits or cards: point by point the ratio of their times, with an interval and a verdict.
+
+    python3 -m report.compare A B [--margin 0.02] [--rows OUT.csv]
+    python3 -m report.compare --calibrate RUN [--write]
+
+A and B are result folders, folders of folders, or CSV files with rows (results/README.md). Each line says time of B / time
+of A. Verdicts: faster, slower (B than A), same (within the margin), cannot tell, not comparable (and why).
+
+A point is called faster or slower only where that holds beside all others of the comparison: p-values by a moderated
+t-test on logarithms of the processes' medians, corrected by Holm's method, so that a comparison of a binary with itself
+says faster or slower of any point in about 5 of 100 cases. It is called the same where the 95 % interval of the ratio
+lies within the margin. With fewer than 3 processes on a side nothing is told.
+
+--calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
+them. Of a kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer.
+--write keeps both figures in results/calibration.csv, and each later comparison on that machine prints them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import dataclasses
+import itertools
+import math
+import pathlib
+import sys
+from collections.abc import Iterable, Sequence
+
+from report import rows, statistics
+
+ALPHA = 0.05
+SLOWER = (0.01, 0.02, 0.05)
+MOST_SPLITS = 200
+CALIBRATION = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
+CALIBRATION_COLUMNS = ("machine", "commit", "processes", "points", "comparisons", "false_alarms", "false_points") + tuple(
+    f"power_{100 * s:.0f}" for s in SLOWER)
+VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
+
+Key = tuple[rows.Value, ...]
+
+
+@dataclasses.dataclass
+class Side:
+    """Rows of one point of one run."""
+
+    rows: list[rows.Row]
+
+    @property
+    def medians(self) -> list[float]:
+        return [float(row["median_s"]) for row in self.rows]
+
+    def fault(self) -> str:
+        """Why it can't be compared; empty where it can."""
+        bad = sorted({str(row["status"]) for row in self.rows if row["status"] != "ok"})
+        if bad:
+            return "status " + ", ".join(bad)
+        commits = sorted({str(row["commit"]) for row in self.rows})
+        return "" if len(commits) == 1 else "of commits " + ", ".join(commits)
+
+
+@dataclasses.dataclass
+class Compared:
+    """One point: ratio is time of B / time of A."""
+
+    key: Key
+    verdict: str
+    why: str = ""
+    ratio: statistics.Estimate | None = None
+    p_value: float = 1.0
+    more: int = 0  # further processes of each side that would decide, as the spread is; 0: not known
+
+
+def key_of(row: rows.Row) -> Key:
+    """A point, wherever it was measured: threads of the host tell nothing of a GPU."""
+    names = rows.SOLVE_POINT if "krylov" in row else rows.POINT
+    return tuple(None if name == "threads" and row["backend"] == "cuda" else row[name] for name in names)
+
+
+def name_of(key: Key) -> str:
+    named = dict(zip(rows.SOLVE_POINT if len(key) == len(rows.SOLVE_POINT) else rows.POINT, key))
+    size = float(named["n_dof"] or 0)
+    words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
+             f"{size / 1e6:.3g} M" if size >= 1e6 else f"{size / 1e3:.3g} K", str(named["case"])]
+    usual = {"backend": "cuda", "ranks": 1, "order": "auto", "plastic": 1.0, "plastic_pattern": "clustered",
+             "precision": "double", "hardening": "linear"}
+    words += [f"{name}={named[name]}" for name in usual if named[name] not in (usual[name], "", None)]
+    return " ".join(words)
+
+
+def load(path: pathlib.Path) -> dict[Key, Side]:
+    """Rows below a folder or of a file, by point. Fault where there are none."""
+    sides: dict[Key, Side] = {}
+    for file in rows.files_below(path):
+        for row in rows.read(file):
+            sides.setdefault(key_of(row), Side([])).rows.append(row)
+    if not sides:
+        raise rows.Fault(f"{path}: holds no rows")
+    return sides
+
+
+def _comparable(a: Side | None, b: Side | None) -> str:
+    if a is None or b is None:
+        return "only in " + ("A" if b is None else "B")
+    fault = a.fault() or b.fault()
+    if fault:
+        return fault
+    numberings = [sorted({str(row["numbering"]) for row in side.rows}) for side in (a, b)]
+    if numberings[0] != numberings[1] and [""] not in numberings:
+        return f"numbering {'/'.join(numberings[0])} and {'/'.join(numberings[1])}"
+    return ""
+
+
+def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float) -> list[Compared]:
+    """All points of both runs, those of A first, in their order."""
+    found: list[Compared] = []
+    told: list[tuple[Compared, tuple[list[float], list[float]]]] = []
+    for key in itertools.chain(a, (key for key in b if key not in a)):
+        why = _comparable(a.get(key), b.get(key))
+        if why:
+            found.append(Compared(key, "not comparable", why))
+            continue
+        x, y = b[key].medians, a[key].medians
+        point = Compared(key, "cannot tell", ratio=statistics.ratio(x, y, paired=False))
+        found.append(point)
+        fewest = min(len(x), len(y))
+        if fewest < statistics.LEAST_PROCESSES:
+            point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {statistics.LEAST_PROCESSES} are needed"
+            continue
+        told.append((point, (x, y)))
+    differences = statistics.moderated_differences([pair for _, pair in told])
+    certain = statistics.holm([d.p_value() for d in differences], ALPHA)
+    for (point, _), d, sure in zip(told, differences, certain):
+        low, high = d.interval()
+        point.ratio = statistics.Estimate(math.exp(d.mean), math.exp(low), math.exp(high), point.ratio.processes)
+        point.p_value = d.p_value()
+        _judge(point, d, sure, margin, len(told))
+    return found
+
+
+def _judge(point: Compared, d: statistics.Difference, certain: bool, margin: float, family: int) -> None:
+    low, high = d.interval()
+    within = math.log1p(margin)
+    if -within <= low and high <= within:
+        point.verdict = "same"
+        point.why = f"within {100 * margin:g} %" + (", but not equal" if certain else "")
+    elif certain:
+        point.verdict = "slower" if d.mean > 0 else "faster"
+    else:
+        point.more = more_processes(point, d, margin, family)
+        point.why = f"about {point.more} more processes of each would tell" if point.more else "spread too wide"
+
+
+def more_processes(point: Compared, d: statistics.Difference, margin: float, family: int) -> int:
+    """How many more of each side would decide if mean and spread stay as they are; 0: more than 100."""
+    assert point.ratio is not None
+    n = point.ratio.processes
+    spread = d.error * math.sqrt(n / 2)
+    for more in range(1, 101):
+        m = n + more
+        error, freedom = spread * math.sqrt(2 / m), d.freedom + 2 * more
+        if abs(d.mean) > statistics.quantile(1 - ALPHA / family, freedom) * error:
+            return more
+        if abs(d.mean) + statistics.quantile(statistics.CONFIDENCE, freedom) * error <= math.log1p(margin):
+            return more
+    return 0
+
+
+# --- how often a comparison is wrong -----------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """Measured on processes of one binary, split in two groups."""
+
+    processes: int  # of each group
+    points: int
+    comparisons: int  # splits
+    false_alarms: float  # share of comparisons in which any point was called faster or slower
+    false_points: float  # share of points
+    power: tuple[float, ...]  # share of points seen to be slower, of those slower by SLOWER
+
+
+def calibrate(run: dict[Key, Side]) -> Calibration:
+    """Fault where a point has too few processes, or points have different numbers of them."""
+    medians = [side.medians for side in run.values() if not side.fault()]
+    counts = {len(m) for m in medians}
+    least = 2 * statistics.LEAST_PROCESSES
+    if len(counts) != 1 or min(counts) < least:
+        raise rows.Fault(f"all points must have the same number of processes, {least} or more; here {sorted(counts)}")
+    n = counts.pop()
+    half = n // 2
+    splits = [(g, h) for g in itertools.combinations(range(n), half)
+              for h in itertools.combinations([i for i in range(n) if i not in g], half) if g < h]
+    step = max(1, len(splits) // MOST_SPLITS)
+    splits = splits[::step]
+    alarms = points = 0
+    seen = [0] * len(SLOWER)
+    for g, h in splits:
+        sides = [([m[i] for i in g], [m[i] for i in h]) for m in medians]
+        wrong = _certain(sides, 0.0)
+        alarms += any(wrong)
+        points += sum(map(bool, wrong))
+        for k, slower in enumerate(SLOWER):
+            seen[k] += sum(sign > 0 for sign in _certain(sides, slower))
+    n_all = len(splits) * len(medians)
+    return Calibration(half, len(medians), len(splits), alarms / len(splits), points / n_all,
+                       tuple(s / n_all for s in seen))
+
+
+def _certain(sides: Sequence[tuple[list[float], list[float]]], slower: float) -> list[int]:
+    """Of each point 1 (slower) or -1 (faster) where that is certain, otherwise 0, if its second group is slower."""
+    d = statistics.moderated_differences([([t * (1 + slower) for t in y], x) for x, y in sides])
+    return [(1 if of.mean > 0 else -1) if certain else 0
+            for of, certain in zip(d, statistics.holm([of.p_value() for of in d], ALPHA))]
+
+
+def read_calibrations() -> list[dict[str, str]]:
+    if not CALIBRATION.exists():
+        return []
+    with open(CALIBRATION, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_calibration(machine: str, commit: str, c: Calibration) -> None:
+    """Replaces what the file has of this machine, commit and number of processes."""
+    kept = [r for r in read_calibrations()
+            if (r["machine"], r["commit"], r["processes"]) != (machine, commit, str(c.processes))]
+    new = dict(zip(CALIBRATION_COLUMNS, (machine, commit, c.processes, c.points, c.comparisons, f"{c.false_alarms:.4f}",
+                                         f"{c.false_points:.5f}") + tuple(f"{p:.4f}" for p in c.power)))
+    with open(CALIBRATION, "w", newline="") as file:
+        writer = csv.DictWriter(file, CALIBRATION_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept + [new])
+
+
+# --- what is printed -----------------------------------------------------------------------------------------
+
+
+def _differences(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
+    """Of the environments."""
+    for name in ("machine", "device", "commit", "schema", "threads"):
+        values = [sorted({str(row[name]) for side in run.values() for row in side.rows}) for run in (a, b)]
+        if values[0] != values[1]:
+            yield f"{name}: {', '.join(values[0])} and {', '.join(values[1])}"
+
+
+def _ratio_text(ratio: statistics.Estimate) -> str:
+    if math.isnan(ratio.low):
+        return f"{ratio.value:.4f}"
+    return f"{ratio.value:.4f} ({ratio.low:.4f} … {ratio.high:.4f})"
+
+
+def _groups(found: Iterable[Compared]) -> dict[tuple[str, str], list[Compared]]:
+    """By strategy and operation."""
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for point in found:
+        named = dict(zip(rows.SOLVE_POINT if len(point.key) == len(rows.SOLVE_POINT) else rows.POINT, point.key))
+        groups.setdefault((str(named["variant"]), str(named["operation"])), []).append(point)
+    return groups
+
+
+def _counts(points: Sequence[Compared]) -> str:
+    return ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := sum(p.verdict == verdict for p in points)))
+
+
+def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared]) -> Iterable[str]:
+    """All lines that the program prints."""
+    width = max(len(name_of(point.key)) for point in found)
+    for point in found:
+        ratio = _ratio_text(point.ratio) if point.ratio else ""
+        yield f"{name_of(point.key):{width}}  {ratio:26}  {point.verdict}{': ' + point.why if point.why else ''}"
+    yield ""
+    for (variant, operation), points in sorted(_groups(found).items()):
+        there = [math.log(p.ratio.value) for p in points if p.ratio]
+        mean = f"{math.exp(sum(there) / len(there)):.4f}" if there else "-"
+        yield f"{variant} {operation}: mean ratio {mean}; {_counts(points)}"
+    yield ""
+    yield f"{len(found)} points: {_counts(found)}"
+    yield from _differences(a, b) or ["environments: no difference that rows know"]
+    yield from _reliability(a, b)
+
+
+def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
+    machines = {str(row["machine"]) for run in (a, b) for side in run.values() for row in side.rows}
+    known = [r for r in read_calibrations() if r["machine"] in machines]
+    for r in known:
+        powers = ", ".join(f"{100 * float(r[f'power_{100 * s:.0f}']):.0f} % of points slower by {100 * s:.0f} %"
+                           for s in SLOWER)
+        yield (f"reliability on {r['machine']} ({r['processes']} processes a side, {r['points']} points, "
+               f"{r['comparisons']} comparisons of a binary with itself): a false alarm in "
+               f"{100 * float(r['false_alarms']):.1f} % of comparisons, {100 * float(r['false_points']):.2f} % of points; "
+               f"sees {powers}")
+    for machine in sorted(machines - {r["machine"] for r in known}):
+        yield f"reliability on {machine}: not measured (python3 -m report.compare --calibrate RUN --write)"
+
+
+def write_rows(path: pathlib.Path, found: Sequence[Compared]) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["point", "ratio", "low", "high", "p_value", "verdict", "why", "more_processes"])
+        for p in found:
+            r = p.ratio
+            numbers = [f"{x:.6g}" for x in (r.value, r.low, r.high, p.p_value)] if r else [""] * 4
+            writer.writerow([name_of(p.key)] + numbers + [p.verdict, p.why, p.more or ""])
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 -m report.compare", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN")
+    parser.add_argument("--margin", type=float, default=0.02, help="share that is still the same (0.02)")
+    parser.add_argument("--rows", type=pathlib.Path, metavar="OUT.csv", help="also writes the points there")
+    parser.add_argument("--calibrate", action="store_true", help="measures false alarms and power on one run")
+    parser.add_argument("--write", action="store_true", help="with --calibrate: keeps the figures")
+    return parser
+
+
+def run(a: argparse.Namespace) -> int:
+    if len(a.runs) != (1 if a.calibrate else 2):
+        raise rows.Fault(f"{'one run' if a.calibrate else 'two runs'} must be named, not {len(a.runs)}")
+    if not 0 < a.margin < 1:
+        raise rows.Fault(f"--margin {a.margin}: is not between 0 and 1")
+    loaded = [load(path) for path in a.runs]
+    if a.calibrate:
+        c = calibrate(loaded[0])
+        first = next(iter(loaded[0].values())).rows[0]
+        print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: a false alarm "
+              f"in {100 * c.false_alarms:.1f} % of comparisons, {100 * c.false_points:.2f} % of points")
+        for slower, power in zip(SLOWER, c.power):
+            print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points")
+        if a.write:
+            write_calibration(str(first["machine"]), str(first["commit"]), c)
+        return 0
+    found = compare(*loaded, a.margin)
+    print("\n".join(describe(*loaded, found)))
+    if a.rows:
+        write_rows(a.rows, found)
+    return 0
+
+
+def main(words: list[str] | None = None) -> int:
+    try:
+        return run(arguments().parse_args(words))
+    except rows.Fault as fault:
+        print(f"compare: {fault}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""Text that claims decide: docs/claims.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->,
+<!-- commands of claims --> (what reproduces each), <!-- choice --> (which strategy to take) or <!-- predictions --> (of
+chips that were not measured) and <!-- end -->.
+
+    python3 -m report.documents            rewrites them, and names the files that changed
+    python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say, or where a claim
+                                           that documents state (asserted) fails
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from report import claims, predict, rows
+from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, backends_of
+
+PAGE = pathlib.Path("docs/claims.md")
+BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice|predictions) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
+
+All = Sequence[tuple[Claim, Sequence[Verdict]]]
+
+
+def wrap(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def page(decided: All) -> str:
+    """docs/claims.md."""
+    lines = ["# Claims and verdicts"] + wrap(
+        "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
+        "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
+        "which one is held. The newest run of a machine that has all rows of a ratio decides its point. Where a point was "
+        f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
+        "differed.") + [""]
+    for title, expected in TITLES:
+        lines += [f"## {title}", ""]
+        for claim, verdicts in decided:
+            if bool(claim.expected) == expected:
+                lines += _entry(claim, verdicts)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
+    lines = [f"### {claim.asks}"]
+    if claim.expected:
+        lines += wrap(f"Expected: {claim.expected}.") + [""]
+    lines += wrap(f"{claims.sentence(claim, verdicts)} (`{claim.name}`)") + [""]
+    for v in verdicts:
+        commits = ", ".join(sorted({p.commit[:7] for p in v.points}))
+        lines += wrap(f"- {claims.describe(v)}; rows of {commits}", "  ")
+    return lines + ([] if verdicts else [f"- {claims.MISSING} on any machine"]) + [""]
+
+
+def anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def short(machine: str) -> str:
+    """nvidia-h100-80gb-hbm3: H100."""
+    return machine.split("-")[1].upper() if machine.startswith("nvidia-") else machine
+
+
+def counted(v: Verdict) -> str:
+    n = len(v.points)
+    if v.verdict == FAILS:
+        return f"fails at {v.count(FAILS)} of {n} points"
+    return f"holds at all {n} points" if v.verdict == HOLDS else f"cannot tell, holds at {v.count(HOLDS)} of {n} points"
+
+
+def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
+    """The sentence, and on how many points of which machines it was decided."""
+    said = "; ".join(f"{short(v.machine)}: {counted(v)}" for v in verdicts)
+    link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
+    expected = f" Expected: {claim.expected}." if claim.expected else ""
+    return wrap(f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected} ({said or claims.MISSING}; {link})", "  ")
+
+
+def predictions() -> list[str]:
+    found = predict.operations()
+    return [*predict.balances(found), "", *predict.table(found)]
+
+
+def bounds(claim: Claim) -> str:
+    what = "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
+    words = [f"above {claim.above:g}"] if claim.above is not None else []
+    words += [f"below {claim.below:g}"] if claim.below is not None else []
+    return f"{what} {' and '.join(words)}"
+
+
+def commands(listed: Sequence[Claim]) -> list[str]:
+    """A table: what each claim asks, what must hold, and what reproduces it."""
+    lines = ["| claim | asks | holds if | needs | minutes for each process |", "|---|---|---|---|---:|"]
+    for claim in listed:
+        needs = {True: "a GPU", False: "a host"}["cuda" in backends_of(claim)]
+        minutes = f"{claim.minutes:g}" if claim.reproduce else "`make bench`"
+        lines.append(f"| `{claim.name}` | {claim.asks} | {bounds(claim)} | {needs} | {minutes} |")
+    return lines
+
+
+def _largest(v: Verdict | None, element: str, box: bool) -> claims.Decided | None:
+    """The largest mesh of a kind at which products with tangents were compared."""
+    points = [p for p in v.points if p.where["element"] == element and p.where["operation"] == "jacvec"
+              and str(p.where["case"]).startswith("box") == box] if v else []
+    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
+
+
+def _cell(point: claims.Decided | None) -> str:
+    if point is None:
+        return "-"
+    size = int(point.where["n_dof"] or 0)
+    text = f"{size / 1e6:.3g} M" if size >= 1e6 else f"{size / 1e3:.3g} K"
+    return f"{claims.digits(point.ratio.value)} ({text})"
+
+
+def choice(known: dict[str, tuple[Claim, Sequence[Verdict]]]) -> list[str]:
+    """A table: for each element and machine what patch gains over the matrix, and what a fixed order costs."""
+    lines = ["| element | on | `patch` over the matrix: box | irregular mesh | `patch_ordered` takes, of `patch` | take |",
+             "|---|---|---:|---:|---:|---|"]
+    orders = {v.machine: v for v in known["price_of_order"][1]}
+    for element, name in (("hex8", "Hex8"), ("tet4", "Tet4")):
+        for v in (*known["patch_over_matrix"][1], *known["host_patch_over_matrix"][1]):
+            box, other = (_largest(v, element, of) for of in (True, False))
+            if box is None and other is None:
+                continue
+            gain = min(p.ratio.value for p in (box, other) if p)
+            on_gpu = v.claim.name == "patch_over_matrix"
+            price = _largest(orders.get(v.machine), element, True) if on_gpu else None
+            lines.append(f"| {name} | {short(v.machine)}{'' if on_gpu else ' host'} | "
+                         f"{_cell(box)} | {_cell(other)} | {_cell(price)} | "
+                         f"{'`patch`' if gain >= ONE_PROCESS else 'the matrix' if gain <= 1 / ONE_PROCESS else 'either'} |")
+    return lines
+
+
+def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
+    """A document with its parts anew. Fault where one names no claim."""
+    known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
+    up = "../" * (len(path.parts) - 1)
+
+    def part(match: re.Match[str]) -> str:
+        lines: list[str] = []
+        if not match[2]:
+            table = (choice(known) if "choice" in match[1] else predictions() if "predictions" in match[1]
+                     else commands([claim for claim, _ in decided]))
+            return match[1] + "\n".join(table) + "\n" + match[4]
+        for name in match[2].split():
+            if name not in known:
+                raise rows.Fault(f"{path}: <!-- claims: … {name} -->: there is no such claim")
+            lines += bullet(*known[name], up)
+        return match[1] + "\n".join(lines) + "\n" + match[4]
+
+    return BLOCK.sub(part, text)
+
+
+def new_texts(root: pathlib.Path, decided: All) -> dict[pathlib.Path, str]:
+    """All documents with such parts, by their place below the root."""
+    texts = {PAGE: page(decided)}
+    for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        text = path.read_text()
+        if BLOCK.search(text):
+            texts[path.relative_to(root)] = rewritten(path.relative_to(root), text, decided)
+    return texts
+
+
+def failures(decided: All) -> list[str]:
+    return [f"{claim.name}: documents state it, and it fails: {claims.describe(v)}"
+            for claim, verdicts in decided if claim.asserted for v in verdicts if v.verdict == FAILS]
+
+
+def run(check: bool, root: pathlib.Path = claims.ROOT) -> int:
+    decided = claims.decide_all(claims.read())
+    faults = failures(decided)
+    for path, text in new_texts(root, decided).items():
+        there = root / path
+        if there.exists() and there.read_text() == text:
+            continue
+        if check:
+            faults.append(f"{path}: is not what the rows say: make tables")
+        else:
+            there.write_text(text)
+            print(path)
+    for fault in faults:
+        print(f"documents: {fault}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def main(words: list[str] | None = None) -> int:
+    words = sys.argv[1:] if words is None else words
+    if words not in ([], ["--check"]):
+        print(__doc__.strip(), file=sys.stdout if words in (["-h"], ["--help"]) else sys.stderr)
+        return 0 if words in (["-h"], ["--help"]) else 2
+    try:
+        return run(check=bool(words))
+    except (rows.Fault, OSError) as fault:
+        print(f"documents: {fault}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

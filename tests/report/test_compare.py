@@ -1,0 +1,126 @@
+"""Verdicts of comparisons; how often they are wrong is measured, on simulated runs and on real ones."""
+
+import contextlib
+import io
+import pathlib
+import tempfile
+import unittest
+
+import numpy
+
+from report import compare, rows
+from tests.report.test_rows import HEADER, ROW
+
+REAL = pathlib.Path("results/nvidia-h100-80gb-hbm3/2026-11-27-8bc1e2b0a163")
+
+
+def simulated(random: numpy.random.Generator, points: int, processes: int, slower: float = 0.0) -> dict:
+    """A run whose points spread by 0.1 to 0.5 % between processes."""
+    run = {}
+    for k in range(points):
+        spread = 0.001 + 0.004 * (k % 5) / 4
+        row = {name: 1 for name in rows.POINT} | {"variant": f"v{k}", "status": "ok", "commit": "c", "numbering": ""}
+        times = numpy.exp(spread * random.standard_normal(processes)) * (1 + slower)
+        run[(k,) * len(rows.POINT)] = compare.Side([row | {"median_s": t} for t in times.tolist()])
+    return run
+
+
+def verdicts(a: dict, b: dict, margin: float = 0.02) -> list[str]:
+    return [point.verdict for point in compare.compare(a, b, margin)]
+
+
+class Reliability(unittest.TestCase):
+    def test_false_alarms_are_as_rare_as_it_says(self):
+        random = numpy.random.default_rng(1)
+        alarms = 0
+        for _ in range(300):
+            told = verdicts(simulated(random, 30, 3), simulated(random, 30, 3), margin=1e-6)
+            alarms += "faster" in told or "slower" in told
+        self.assertLess(alarms / 300, 0.09)  # 0.05, and three standard errors
+
+    def test_a_kernel_slower_by_two_percent_is_seen(self):
+        random = numpy.random.default_rng(2)
+        seen = [v for _ in range(20) for v in verdicts(simulated(random, 30, 5), simulated(random, 30, 5, 0.02), 0.005)]
+        self.assertGreater(seen.count("slower") / len(seen), 0.9)
+        self.assertEqual(seen.count("faster"), 0)
+
+    def test_processes_of_an_h100(self):
+        c = compare.calibrate(compare.load(REAL))
+        self.assertEqual((c.processes, c.points), (3, 40))
+        self.assertLess(c.false_alarms, 0.1)
+        self.assertGreater(c.power[1], 0.95)
+        kept = [r for r in compare.read_calibrations() if r["commit"] == "8bc1e2b0a163"]
+        self.assertEqual([float(r["false_alarms"]) for r in kept], [round(c.false_alarms, 4)])
+        self.assertEqual([float(r["power_1"]) for r in kept], [round(c.power[0], 4)])
+
+
+class Verdicts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_of(self, name: str, *lines: str) -> pathlib.Path:
+        folder = pathlib.Path(self.folder.name) / name
+        folder.mkdir()
+        (folder / "kernels.csv").write_text("\n".join((HEADER,) + lines) + "\n")
+        return folder
+
+    def times(self, name: str, *seconds: float, **changes: str) -> pathlib.Path:
+        row = ROW
+        for old, new in changes.values():
+            row = row.replace(old, new)
+        return self.run_of(name, *(row.replace("1e-5,9e-6", f"{t},9e-6") for t in seconds))
+
+    def program(self, *words: str) -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = compare.main(list(words))
+        return code, out.getvalue(), err.getvalue()
+
+    def said(self, a: pathlib.Path, b: pathlib.Path, *flags: str) -> str:
+        code, out, _ = self.program(str(a), str(b), *flags)
+        self.assertEqual(code, 0)
+        return out
+
+    def test_words(self):
+        a = self.times("a", 1.0, 1.001, 0.999)
+        self.assertIn("slower", self.said(a, self.times("b", 1.1, 1.101, 1.102)))
+        self.assertIn("faster", self.said(a, self.times("c", 0.9, 0.901, 0.902)))
+        self.assertIn("same: within 2 %", self.said(a, self.times("d", 1.001, 1.002, 1.0)))
+        self.assertIn("more processes of each would tell", self.said(a, self.times("e", 1.0, 1.05, 0.96)))
+        self.assertIn("cannot tell: 1 process, 3 are needed", self.said(a, self.times("f", 1.1)))
+        self.assertIn("reliability on m: not measured", self.said(a, a))
+
+    def test_what_cannot_be_compared(self):
+        a = self.times("a", 1.0, 1.001, 0.999)
+        self.assertIn("status out_of_memory", self.said(a, self.times("b", 1.0, s=(",ok", ",out_of_memory"))))
+        self.assertIn("numbering lexicographic and morton", self.said(a, self.times("c", 1.0, n=("lexicographic,double", "morton,double"))))
+        other = self.said(a, self.times("d", 1.0, e=("hex8", "tet4")))
+        self.assertIn("not comparable: only in A", other)
+        self.assertIn("not comparable: only in B", other)
+        mixed = self.run_of("e", ROW, ROW.replace(",abc,", ",abd,"))
+        self.assertIn("of commits abc, abd", self.said(a, mixed))
+
+    def test_environments_are_told(self):
+        a = self.times("a", 1.0, 1.001, 0.999)
+        self.assertIn("commit: abc and abd", self.said(a, self.times("b", 1.0, 1.0, 1.0, c=(",abc,", ",abd,"))))
+
+    def test_threads_of_the_host_tell_nothing_of_a_gpu(self):
+        gpu = (",host,", ",cuda,")
+        a, b = self.times("a", 1.0, 1.001, 0.999, g=gpu), self.times("b", 1.0, 1.001, 0.999, g=gpu, t=(",1,2,patch", ",1,16,patch"))
+        self.assertIn("1 same", self.said(a, b))
+
+    def test_rows_are_written(self):
+        a, out = self.times("a", 1.0, 1.001, 0.999), pathlib.Path(self.folder.name) / "out.csv"
+        self.said(a, a, "--rows", str(out))
+        self.assertIn(",same,", out.read_text())
+
+    def test_bad_input_is_one_line(self):
+        a = self.times("a", 1.0)
+        for words, part in (((str(a),), "two runs"), ((str(a), "nowhere"), "nowhere: holds no rows"),
+                            ((str(a), str(a), "--margin", "2"), "--margin"), ((str(a), "--calibrate"), "6 or more")):
+            code, _, err = self.program(*words)
+            self.assertEqual((code, err.count("\n")), (2, 1))
+            self.assertIn(part, err)
