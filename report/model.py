@@ -1,7 +1,8 @@
 """What a report shows, as values: runs, points with their times, and groups of points that may be compared.
 
-Runs are those of results/current.csv, and those with several processes of each point (*-processes.csv). A point is what rows.point_of tells apart, measured by one run; each of its rows
-is one process. Only points of one run are compared: their processes shared a machine, a binary and an hour.
+Runs are those of results/current.csv, and those with several processes of each point (*-processes.csv). A point is what
+rows.point_of tells apart, measured by one run; each of its rows is one process. Only points of one run are compared:
+their processes shared a machine, a binary and an hour.
 """
 
 from __future__ import annotations
@@ -347,7 +348,7 @@ Place = tuple  # card, element, operation, mesh in words, degrees of freedom
 
 
 def widest(points: Iterable[Point]) -> list[Point]:
-    """Those of one run: of one with enough processes for a claim, if there is one with three points or more, then of the
+    """Those of one run: of one with enough processes for a claim, if such a run has three points or more; else of the
     one with most points; of equals, of the one that current.csv names first."""
     by_run: dict[Run, list[Point]] = {}
     for p in points:

@@ -12,8 +12,8 @@ from report import model as model_
 from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
 from report.panels import Figure
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
-                                  machines_table, processes_table, runs_table, scaling_table, solve_choice_table,
-                                  solves_table, strategies_table)
+                                  machines_table, processes_table, repeated_table, runs_table, scaling_table,
+                                  solve_choice_table, solves_table, strategies_table)
 
 CLAIM_KEYS = ("name", "asks", "sentence", "verdict", "where", "decided_by")
 
@@ -225,7 +225,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
             "answer", "Answer",
             of(
                 Points(answer_sentences(model)) if model.points else None, choice_table(model),
-                solve_choice_table(model), *shown("winners"))),
+                repeated_table(model), solve_choice_table(model), *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),

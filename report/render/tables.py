@@ -11,6 +11,7 @@ from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, ST
                           digits, interval, seconds)
 
 GIGA = 1e-9
+Answer = tuple[model_.Place, model_.Winner, model_.Time | None]  # the last: a product with a matrix over the fastest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,42 +93,77 @@ def matrix_ratio(some: Sequence[Point], strategy: str) -> model_.Time | None:
     return model_.ratio(min(matrices, key=lambda p: p.time.value), own)
 
 
-def answers(model: Model) -> list[tuple[model_.Place, model_.Winner, model_.Time | None]]:
+def answers(model: Model) -> list[Answer]:
     at = model_.places(model.kernels)
     return [(place, best, matrix_ratio(at[place], best.fastest[0].strategy))
             for place, best in model_.winners(model).items()]
 
 
+ANSWER = ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it", "of"]
+SAID = ("The fastest strategy, or those whose intervals overlap (=); its throughput in 10⁹ degrees of freedom per "
+        "second; how much slower the next one is; how much slower the fastest product with an assembled matrix is, "
+        "assembly not counted; and of how many strategies. All points plastic, doubles.")
+
+
+def answer_cells(entry: Answer) -> list[Cell]:
+    """In the order of ANSWER."""
+    (card, element, operation, mesh, n), won, matrix = entry
+    words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won)]
+    return [Cell(text) for text in words] + [size(n), number(won.fastest[0].throughput, GIGA), number(won.gain),
+                                             number(matrix), Cell(str(won.of), won.of)]
+
+
+def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
+    """By card, element, mesh, operation and size."""
+    cards = {card: i for i, card in enumerate(model.cards)}
+    operations = list(OPERATION)
+    return sorted(entries, key=lambda a: (cards[a[0][0]], a[0][1], a[0][3], operations.index(a[0][2]), a[0][4]))
+
+
+def level(won: model_.Winner) -> str:
+    return " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
+
+
+def choice_table(model: Model) -> Table | None:
+    """At the place with most strategies of each card, element, mesh and operation, the largest of equals."""
+    best: dict[tuple, Answer] = {}
+    for entry in answers(model):
+        (card, element, operation, mesh, n), won, _ = entry
+        if operation not in model_.PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < figures_.LEAST_DOF:
+            continue
+        key = (card, element, mesh, operation)
+        if key not in best or (won.of, n) > (best[key][1].of, best[key][0][4]):
+            best[key] = entry
+    entries = in_order(model, best.values())
+    if not entries:
+        return None
+    return Table("choice", "Which strategy is the fastest",
+                 f"{SAID} {kinds(p.time for _, won, _ in entries for p in won.fastest)}. Boxes and irregular meshes "
+                 f"of at least {count(figures_.LEAST_DOF)} degrees of freedom, three strategies or more. The appendix "
+                 "has all places.", ANSWER, [answer_cells(e) for e in entries], words=5)
+
+
+def repeated_table(model: Model) -> Table | None:
+    """Of places where enough processes measured."""
+    entries = [e for e in answers(model) if e[1].fastest[0].time.processes >= LEAST_PROCESSES]
+    if not entries:
+        return None
+    return Table("repeated", "Where several processes measured",
+                 f"{SAID} {kinds(p.time for _, won, _ in entries for p in won.fastest)}. "
+                 f"{figures_.where(won.run for _, won, _ in entries).capitalize()}.", ANSWER,
+                 [answer_cells(e) for e in in_order(model, entries)], words=5)
+
+
 def answers_table(model: Model) -> Table | None:
     rows = []
-    order = {card: i for i, card in enumerate(model.cards)}
-    entries = sorted(answers(model), key=lambda a:
-                     (order[a[0][0]], a[0][1], list(OPERATION).index(a[0][2]), a[0][3], a[0][4]))
-    for (card, element, operation, mesh, n), best, matrix in entries:
-        rows.append([
-            Cell(card.short),
-            Cell(ELEMENT[element]),
-            Cell(OPERATION[operation]),
-            Cell(mesh),
-            Cell(level(best)),
-            size(n),
-            number(best.fastest[0].throughput, GIGA),
-            number(best.gain),
-            number(matrix),
-            Cell(str(best.of), best.of),
-            Cell(best.run.commit)
-        ])
+    for entry in in_order(model, answers(model)):
+        n = entry[1].fastest[0].time.processes
+        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.commit)])
     if not rows:
         return None
-    return Table(
-        "all-places", "The fastest strategy at each place",
-        "Of strategies that one run measured at one place the fastest, or those whose intervals overlap (=); its "
-        "throughput in 10⁹ degrees of freedom per second; how much slower the next one is; and how much slower the "
-        "fastest product with an assembled matrix is, assembly not counted. ~: an interval so wide that it decides "
-        "nothing.", [
-            "card", "element", "operation", "mesh", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it", "of",
-            "commit"
-        ], rows, words=5)
+    return Table("all-places", "The fastest strategy at each place",
+                 f"{SAID} Further: how many processes measured, and the commit. ~: an interval so wide that it "
+                 "decides nothing.", ANSWER + ["processes", "commit"], rows, words=5)
 
 
 def solves_table(model: Model) -> Table | None:
@@ -253,50 +289,6 @@ def processes_table(model: Model) -> Table:
         f"support no claim), how many at least {LEAST_PROCESSES} measured, and how many have an interval whose ends "
         f"differ by more than a factor of {NOISY:g}.",
         ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "wide interval"], rows, words=2)
-
-
-def choice_table(model: Model) -> Table | None:
-    """At the place with most strategies of each card, element, mesh and operation, the largest of equals."""
-    best: dict[tuple, tuple[model_.Place, model_.Winner, model_.Time | None]] = {}
-    for entry in answers(model):
-        (card, element, operation, mesh, n), won, _ = entry
-        key = (card, element, mesh, operation)
-        if operation in model_.PRODUCTS and mesh in ("box",
-                                                     "irregular") and won.of > 2 and n >= figures_.LEAST_DOF and (
-                                                         key not in best or
-                                                         (won.of, n) > (best[key][1].of, best[key][0][4])):
-            best[key] = entry
-    cards = {card: i for i, card in enumerate(model.cards)}
-    rows = []
-    for (card, element, mesh, operation), ((*_, n), won, matrix) in sorted(
-            best.items(), key=lambda b: (cards[b[0][0]], b[0][1], b[0][2], model_.PRODUCTS.index(b[0][3]))):
-        rows.append([
-            Cell(card.short),
-            Cell(ELEMENT[element]),
-            Cell(mesh),
-            Cell(OPERATION[operation]),
-            Cell(level(won)),
-            size(n),
-            number(won.fastest[0].throughput, GIGA),
-            number(won.gain),
-            number(matrix),
-            Cell(str(won.of), won.of)
-        ])
-    if not rows:
-        return None
-    return Table(
-        "choice", "Which strategy is the fastest",
-        "The fastest strategy, or those whose intervals overlap (=); its throughput in 10⁹ degrees of freedom per "
-        "second; how much slower the next one is; how much slower the fastest product with an assembled matrix is, "
-        "assembly not counted; and of how many strategies. All points plastic, doubles. "
-        f"{kinds(p.time for _, won, _ in best.values() for p in won.fastest)}. Boxes and irregular meshes of at least "
-        f"{count(figures_.LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all places.",
-        ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it", "of"], rows,
-        words=5)
-
-
-def level(won: model_.Winner) -> str:
-    return " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
 
 
 def solve_choice_table(model: Model) -> Table | None:

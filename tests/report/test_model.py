@@ -100,6 +100,19 @@ class Winners(Small):
         (some,) = model.places(built.kernels).values()
         self.assertEqual({p.run.commit for p in some}, {"c2"})
 
+    def test_a_run_of_several_processes_comes_first(self):
+        small.results(self.path, c1=[small.row(v * 1e-5, variant=s) for v, s in enumerate(
+            ("patch", "node_csr", "dof_csr", "element_atomic", "two_phase"), 1)])
+        run = self.path / "m" / "2026-01-03-c2"
+        run.mkdir()
+        several = [small.row(t * v, variant=s) for s, v in (("patch", 3), ("node_csr", 4), ("dof_csr", 5))
+                   for t in (1e-5, 1.01e-5, 1.02e-5)]
+        small.write(run / "kernels-processes.csv", small.KERNELS, several)
+        built = model.build(self.path)
+        self.assertEqual([(r.commit, r.proves) for r in built.runs], [("c1", ("kernels",)), ("c2", ("processes",))])
+        (won,) = model.winners(built).values()
+        self.assertEqual((won.run.commit, won.of, won.gain.processes), ("c2", 3, 3))
+
     def test_a_run_with_one_strategy_compares_nothing(self):
         self.assertEqual(model.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
 
