@@ -147,8 +147,7 @@ def winners_map(model: Model, card: Card) -> Figure | None:
                   f"where fewer than {COLOURS} strategies were compared. In a grey cell the intervals of those named "
                   f"overlap. {f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are "
                   f"{decided} of {len(best_of)} cells. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is "
-                  "one "
-                  f"of four others. {kind_of(p.time for b in best_of for p in b.fastest)}; "
+                  f"one of four others. {kind_of(p.time for b in best_of for p in b.fastest)}; "
                   f"{where(runs)}.".replace("Bars: ", "Intervals: "),
                   [panel], [(left, left + cell * len(columns), 1.05, 1.05 + height)], width, 1.05 + height + 0.1,
                     runs)
@@ -601,6 +600,81 @@ def energy(model: Model, card: Card) -> Figure | None:
                   left=2.95)
 
 
+def over_host(model: Model, card: Card) -> Figure | None:
+    """Throughput on a GPU over that on its host, strategy by strategy, of one run."""
+    panels, runs, times = [], [], []
+    height = 3.5
+    for element in ("hex8", "tet4"):
+        for operation in PRODUCTS:
+            by_run: dict[model_.Run, list[tuple[Point, Time]]] = {}
+            for p in model_.find(model.kernels, card=card, element=element, operation=operation):
+                if p.plain and p.mesh.cube and p.strategy not in CHOOSES:
+                    host = one((q for q in model_.find(model.kernels, run=p.run, backend="host", strategy=p.strategy)
+                                if q.plain), element=element, operation=operation, case=p.case)
+                    if host:
+                        by_run.setdefault(p.run, []).append((p, model_.ratio(host, p)))
+            pairs = max(by_run.values(), key=len, default=[])
+            if len({p.n_dof for p, _ in pairs}) < 3:
+                continue
+            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
+                          decades("degrees of freedom", [p.n_dof for p, _ in pairs], size, 1.4),
+                          decades("GPU / host", [t.low for _, t in pairs] + [t.high for _, t in pairs] + [1.0]))
+            panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
+            ends = {}
+            for strategy in sorted({p.strategy for p, _ in pairs}, key=lambda s: s in COLOURED):
+                values = sorted(((float(p.n_dof), t) for p, t in pairs if p.strategy == strategy), key=lambda v: v[0])
+                add_series(panel, strategy, values)
+                ends[strategy] = (values[-1][0], values[-1][1].value)
+            add_names(panel, ends, height)
+            panels.append(panel)
+            runs.append(pairs[0][0].run)
+            times += [t for _, t in pairs]
+    hosts = list(dict.fromkeys(p.card.words for p in model.kernels if p.run in runs and p.backend == "host"))
+    return figure(f"host-{card.key}", f"{card.words} over its host",
+                  f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), "
+                  "on boxes. Above the dashed line the GPU is faster. Ratios of the same strategy: the fastest one "
+                  f"of the host can be another one. {kind_of(times)}, ends of both combined; {where(runs)}.",
+                  panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=2.25)
+
+
+def reproducible(model: Model) -> Figure | None:
+    """What bitwise reproducible sums cost: the fastest such strategy over the fastest, at each place on a box."""
+    panels, runs, times = [], [], []
+    cards = [c for c in model.cards if c.backend == "cuda"][:COLOURS]
+    at = {place: [p for p in some if p.strategy not in NOT_A_STRATEGY + CHOOSES]
+          for place, some in model_.places(model.kernels).items()}
+    at = {place: some for place, some in at.items() if len(some) >= COLOURS}  # fewer lack reproducible ones
+    for element in ("hex8", "tet4"):
+        for operation in PRODUCTS:
+            drawn: list[tuple[int, int, Time]] = []
+            for (card, *what, n), some in at.items():
+                ordered = [p for p in some if p.deterministic == 1]
+                if card in cards and what == [element, operation, "box"] and ordered and len(ordered) < len(some):
+                    first, best = (min(ps, key=lambda p: p.time.value) for ps in (some, ordered))
+                    drawn.append((cards.index(card), n, model_.ratio(first, best)))
+                    runs.append(first.run)
+            if len(drawn) < 2:
+                continue
+            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
+                          decades("degrees of freedom", [n for _, n, _ in drawn], size, 1.4),
+                          linear("reproducible / fastest", max(1.1, max(t.high for *_, t in drawn) * 1.05)))
+            panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
+            for i, n, t in drawn:
+                if t.high > t.low:
+                    panel.thin.append(([(n, t.low), (n, t.high)], PALETTE[i]))
+                panel.points.append((n, t.value, PALETTE[i], SHAPES[i]))
+                times.append(t)
+            panels.append(panel)
+    legend = [(c.words, PALETTE[i], SHAPES[i]) for i, c in enumerate(cards)
+              if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
+    return figure("reproducible", "The price of reproducible sums",
+                  "Throughput of the fastest strategy with the same bits in all runs over that of the fastest of "
+                  f"all, on boxes where {COLOURS} or more were measured. The distance to the dashed line is the "
+                  f"price; at the line the fastest is reproducible itself. {kind_of(times)}, ends of both combined; "
+                  f"{where(runs)}.", panels, runs, columns=3, height=3.2,
+                  left=1.0, legend=legend)
+
+
 def all_figures(model: Model) -> list[Figure]:
     """In the order of the report."""
     found: list[Figure | None] = []
@@ -614,4 +688,5 @@ def all_figures(model: Model) -> list[Figure]:
         found.append(scaling(model, machine, Card(machine[0], machine[1], device.device,
                                                   0 if machine[1] == "cuda" else device.threads)))
     found += [make(model, card) for make in (precision, energy) for card in model.cards]
+    found += [over_host(model, card) for card in model.cards if card.backend == "cuda"] + [reproducible(model)]
     return [f for f in found if f]

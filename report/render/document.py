@@ -229,7 +229,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
-        Section("several", "Several GPUs, precision, energy", shown("scaling", "precision", "energy")),
+        Section("several", "Several GPUs, hosts, precision, reproducibility, energy", shown("scaling", "host", "precision", "reproducible", "energy")),
     ]
     if claims:
         sections.append(

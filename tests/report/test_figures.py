@@ -75,6 +75,22 @@ class Content(Small):
         panel = self.named("irregular-h200").panels[0]
         self.assertEqual({round(p[0], 3) for p in panel.points}, {1.0})
 
+    def test_gpu_over_host_and_reproducible_over_fastest(self):
+        strategies = ("patch", "patch_ordered", "element_atomic", "node_csr", "dof_csr", "two_phase")
+        lines = []
+        for cells, n in small.SIZES:
+            for slow, strategy in enumerate(strategies, 1):
+                point = dict(variant=strategy, case=f"box{cells}-distorted", n_dof=n)
+                point["deterministic"] = int(strategy != "patch")
+                lines.append(small.row(slow * n * 1e-10, 0, **point))
+                lines.append(small.row(slow * n * 5e-9, 0, backend="host", device="CPU", **point))
+        built = model.build(small.results(self.path / "hosts", c1=lines))
+        found = {f.name: f for f in figures.all_figures(built)}
+        self.assertEqual({round(y, 6) for _, y, *_ in found["host-h200"].panels[0].points}, {50.0})
+        self.assertIn("on its host (CPU, 16 threads)", found["host-h200"].caption)
+        self.assertEqual([(x, round(y, 6)) for x, y, *_ in found["reproducible"].panels[0].points],
+                         [(n, 0.5) for _, n in small.SIZES])
+
     def test_nothing_of_nothing(self):
         empty = model.Model([], [], [], [])
         self.assertEqual(figures.all_figures(empty), [])
