@@ -55,7 +55,7 @@ def throughput(model: Model, card: Card) -> Figure | None:
                           decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
                           decades("10⁹ degrees of freedom/s", [t.low for t in rates] + [t.high for t in rates]))
             ends: dict[str, tuple[float, float]] = {}
-            for strategy in sorted({p.strategy for p in some}, key=lambda s: s in COLOURED):
+            for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 values = [(float(p.n_dof), t) for p, t in zip(some, rates) if p.strategy == strategy]
                 add_series(panel, strategy, sorted(values, key=lambda v: v[0]))
                 last = max(values, key=lambda v: v[0])
@@ -621,7 +621,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
                           decades("GPU / host", [t.low for _, t in pairs] + [t.high for _, t in pairs] + [1.0]))
             panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
             ends = {}
-            for strategy in sorted({p.strategy for p, _ in pairs}, key=lambda s: s in COLOURED):
+            for strategy in sorted(ranked(p for p, _ in pairs), key=lambda s: s in COLOURED):
                 values = sorted(((float(p.n_dof), t) for p, t in pairs if p.strategy == strategy), key=lambda v: v[0])
                 add_series(panel, strategy, values)
                 ends[strategy] = (values[-1][0], values[-1][1].value)

@@ -208,7 +208,7 @@ def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]]
 
 def add_names(panel: Panel, ends: dict[str, tuple[float, float]], height: float) -> None:
     """Names of coloured series, each to the right of its last point."""
-    for at in {end[0] for end in ends.values()}:
+    for at in sorted({end[0] for end in ends.values()}):
         order = sorted(((s, e) for s, e in ends.items() if s in COLOURED and e[0] == at),
                        key=lambda entry: panel.y.share(entry[1][1]))
         where = spread([panel.y.share(e[1]) for _, e in order], 1.15 * TEXT / height, 0.0, 1.0)
@@ -393,6 +393,8 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
                 notes.append(f"gnuplot: {output.name}: {said[-1].strip() if said else 'nothing was drawn'}")
                 break
         else:
+            pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
+            pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
             svg = folder / f"{f.name}.svg"
             svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
             drawn.append(f)
