@@ -92,7 +92,7 @@ def answer_sentences(model: Model) -> list[str]:
                 f"{count(max(sizes))} degrees of freedom): ")
         text += listed(f"“{STRATEGY[s]}” is the fastest at {n}" for s, n in order) or "no strategy is the fastest"
         if overlapping := len(entries) - sum(wins.values()):
-            text += f"; at {overlapping} intervals overlap"
+            text += f"; at {overlapping} of them intervals overlap"
         said.append(text + ".")
     return said
 
