@@ -27,6 +27,7 @@ except ImportError:  # no NumPy or SciPy: ranges instead of intervals between pr
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_PROCESSES = 3  # as report/statistics.py has it, which cannot be read without NumPy
 NOISY = 1.25         # an interval whose ends have a larger ratio decides nothing
+TIMED = ("kernels.csv", "solves.csv", "scaling.csv")
 NEAR = 1.5           # degrees of freedom of two meshes may differ by this factor where meshes are compared
 
 STRATEGY = {
@@ -72,6 +73,7 @@ class Time:
     high: float
     processes: int
     samples: int
+    disturbed: bool = False  # a row of it says so
 
     @property
     def one_process(self) -> bool:
@@ -79,7 +81,7 @@ class Time:
 
     @property
     def noisy(self) -> bool:
-        return self.high > NOISY * self.low
+        return self.disturbed or self.high > NOISY * self.low
 
     @property
     def kind(self) -> str:
@@ -87,10 +89,10 @@ class Time:
 
     def rate(self, n: float) -> Time:
         """n per second, in the order low, high."""
-        return Time(n / self.value, n / self.high, n / self.low, self.processes, self.samples)
+        return dataclasses.replace(self, value=n / self.value, low=n / self.high, high=n / self.low)
 
     def times(self, factor: float) -> Time:
-        return Time(self.value * factor, self.low * factor, self.high * factor, self.processes, self.samples)
+        return dataclasses.replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
 
 
 def overlap(a: Time, b: Time) -> bool:
@@ -103,24 +105,27 @@ def ratio(a: Point, b: Point) -> Time:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
     n = min(a.time.processes, b.time.processes)
     samples = min(a.time.samples, b.time.samples)
+    disturbed = a.time.disturbed or b.time.disturbed
     if n > 1 and statistics:
-        r = statistics.ratio(a.medians, b.medians, paired=len(a.medians) == len(b.medians))
-        return Time(r.value, r.low, r.high, n, samples)
-    return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples)
+        r = statistics.ratio(a.medians, b.medians, paired=a.processes == b.processes)
+        return Time(r.value, r.low, r.high, n, samples, disturbed)
+    return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples, disturbed)
 
 
 def time_of(processes: Sequence[Row]) -> Time:
     """Of the rows of one point, one for each process."""
     medians = [float(row["median_s"]) for row in processes]
     samples = min(int(row["repetitions"] or 1) for row in processes)
+    disturbed = any(word in str(row.get("noise") or "") for row in processes for word in ("wide", "loaded"))
     if len(medians) == 1:
         row = processes[0]
         low, high = row["ci95_low_s"], row["ci95_high_s"]
-        return Time(medians[0], medians[0] if low is None else low, medians[0] if high is None else high, 1, samples)
+        return Time(medians[0], medians[0] if low is None else low, medians[0] if high is None else high, 1, samples,
+                    disturbed)
     if statistics:
         e = statistics.estimate(medians)
-        return Time(e.value, e.low, e.high, len(medians), samples)
-    return Time(plain.median(medians), min(medians), max(medians), len(medians), samples)
+        return Time(e.value, e.low, e.high, len(medians), samples, disturbed)
+    return Time(plain.median(medians), min(medians), max(medians), len(medians), samples, disturbed)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,6 +216,7 @@ class Point:
     row: Row
     time: Time
     medians: tuple[float, ...]
+    processes: tuple[int, ...]  # which; two strategies of the same ones were measured in turns
 
     def __getattr__(self, name: str):
         try:
@@ -251,7 +257,8 @@ class Model:
 
     @functools.cached_property
     def kernels(self) -> list[Point]:
-        return self.of("kernels.csv")
+        """Short samples after a pause: rows of other conditions are points of their own."""
+        return [p for p in self.of("kernels.csv") if p.row.get("condition", "burst") == "burst"]
 
     @functools.cached_property
     def cards(self) -> list[Card]:
@@ -313,8 +320,11 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
             timed.append(row)
         else:
             refused.append((run, row))
-    points = [Point(run, kind, processes[0], time_of(processes), tuple(float(r["median_s"]) for r in processes))
-              for processes in rows.by_point(timed).values()]
+    points = []
+    for some in rows.by_point(timed).values():
+        some = sorted(some, key=lambda row: int(row.get("process") or 1))
+        points.append(Point(run, kind, some[0], time_of(some), tuple(float(r["median_s"]) for r in some),
+                            tuple(int(r.get("process") or 1) for r in some)))
     return points, refused
 
 
@@ -330,8 +340,8 @@ def build(results: pathlib.Path = ROOT / "results") -> Model:
                 kind = rows.kind_of(path)
             except Fault:
                 continue
-            if kind == "storage.csv":
-                continue  # its builds differ by a column that tells no point apart
+            if kind not in TIMED:
+                continue
             more, without = points_of(run, kind, rows.read(path))
             points += more
             refused += without
