@@ -97,6 +97,16 @@ def answer_sentences(model: Model) -> list[str]:
     return said
 
 
+def set_up_spread(model: Model) -> float | None:
+    """The largest ratio of set-ups of one solve's mesh and strategy in two runs."""
+    at: dict[tuple, list[float]] = {}
+    for p in model.of("solves.csv"):
+        if p.operation == "solve" and p.setup_s:
+            key = (p.card.name, p.case, p.element, p.n_dof, p.ranks, p.krylov, p.precondition, p.strategy)
+            at.setdefault(key, []).append(p.setup_s)
+    return max((max(values) / min(values) for values in at.values() if len(values) > 1), default=None)
+
+
 def limits(model: Model) -> list[str]:
     points = model.points
     alone = sum(p.time.one_process for p in points)
@@ -118,6 +128,10 @@ def limits(model: Model) -> list[str]:
     if by_status:
         said.append(f"{sum(by_status.values())} rows have no time: " +
                     ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")
+    if factor := set_up_spread(model):
+        said.append("A set-up is timed once in each run. Of one mesh and strategy it differs between runs on one kind of "
+                    f"card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
+                    "with set-up is no more certain than that.")
     for card in model.cards:
         for element in ("hex8", "tet4"):
             some = [

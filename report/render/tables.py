@@ -320,6 +320,6 @@ def solve_choice_table(model: Model) -> Table | None:
         "solve-choice", "Which strategy solves in the least time",
         "Whole solves: the strategy that takes least, its time, and how many times as long the assembled matrix "
         "takes (own kernel, 3×3 blocks); without set-up, and with that of mesh, strategy and preconditioner; of how "
-        "many strategies. Medians of one run each; intervals are in the appendix.",
+        "many strategies. Medians of one run each, set-ups timed once (see limits); intervals are in the appendix.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least with set-up", "matrix / it", "of"],
         rows, words=3)

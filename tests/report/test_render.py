@@ -137,6 +137,13 @@ class Rendered(unittest.TestCase):
         self.assertIn("none were measured by at least 3 processes", self.text["report.md"])
         self.assertEqual(self.rows("processes")[1], ["NVIDIA H200", "kernels", "120", "120", "0", "0"])
 
+    def test_set_ups_of_two_runs_differ(self):
+        slow = [r | {"setup_s": 5 * r["setup_s"]} for r in small.plenty() if "krylov" in r]
+        built = model.build(small.results(self.path / "two", c1=small.plenty(), c2=slow))
+        self.assertEqual(document_.set_up_spread(built), 5.0)
+        self.assertIn("by a factor of up to 5.00", " ".join(document_.limits(built)))
+        self.assertIsNone(document_.set_up_spread(self.model))
+
     def test_numbers_as_macros(self):
         self.assertIn(
             r"\expandafter\def\csname feb@\detokenize{h200/hex8/patch/jacvec}\endcsname{10.0 (9.90--10.1)}",
