@@ -305,8 +305,8 @@ def whole_solves(model: Model, card: Card) -> Figure | None:
         legend.append(("end with CUDA graphs", 0x000000, 13))
     return figure(f"solves-{card.key}", f"Whole solves with set-up, {card.words}",
                   f"Whole solves from the mesh in memory to the last answer, {card.words}: what the choice of a "
-                  f"strategy is worth in all. Each panel is one run. {kind_of(times)}, of the solve alone; "
-                  f"{where(runs)}.",
+                  f"strategy is worth in all. Each panel is one run; set-up is timed once. {kind_of(times)}, of the "
+                  f"solve alone; {where(runs)}.",
                   panels, runs, columns=2, left=2.95, legend=legend)
 
 

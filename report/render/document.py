@@ -129,8 +129,8 @@ def limits(model: Model) -> list[str]:
         said.append(f"{sum(by_status.values())} rows have no time: " +
                     ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")
     if factor := set_up_spread(model):
-        said.append("A set-up is timed once in each run. Of one mesh and strategy it differs between runs on one kind of "
-                    f"card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
+        said.append("A set-up is timed once in each run. Of one mesh and strategy it differs between runs on one kind "
+                    f"of card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
                     "with set-up is no more certain than that.")
     for card in model.cards:
         for element in ("hex8", "tet4"):
@@ -243,7 +243,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
-        Section("several", "Several GPUs, hosts, precision, reproducibility, energy", shown("scaling", "host", "precision", "reproducible", "energy")),
+        Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
+                shown("scaling", "host", "precision", "reproducible", "energy")),
     ]
     if claims:
         sections.append(

@@ -277,7 +277,8 @@ class Missing(unittest.TestCase):
         results = small.results(self.path / "results", c1=small.plenty())
         seen = []
         for _ in range(2):
-            done = subprocess.run([sys.executable, "-m", "report", "--results", str(results)], capture_output=True, text=True)
+            done = subprocess.run([sys.executable, "-m", "report", "--results", str(results)], capture_output=True,
+                                  text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             files = [p for p in sorted((results / "report").rglob("*")) if p.is_file() and "latex" not in p.parts]
             seen.append({p.name: p.read_bytes() for p in files})
