@@ -90,7 +90,7 @@ NVCC_FLAGS := -std=c++17 $(CXX_OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(D
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS := $(SUPERLU_LIBS) $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
-    $(COMPILER_LIBS) -lpthread -lm
+    $(COMPILER_LIBS) -lpthread -ldl -lm
 ifneq ($(findstring thread,$(SANITIZE)),)
 LIBS += $(foreach f,parallel atomic_start atomic_end,-Wl,--wrap=GOMP_$f) # tests/openmp_order.c
 endif
@@ -116,7 +116,7 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj/%.$(p).o,$(call precise,$(1))))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c \
+RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
@@ -145,7 +145,9 @@ help:
 	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
 	@echo '                (0: none); on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
-	@echo '                in all, WEAK_host= WEAK_cuda= a rank'
+	@echo '                in all, WEAK_host= WEAK_cuda= a rank; EXPERIMENTS="sizes anderson": these of experiments/ alone'
+	@echo '                PAPER=1: the whole list, several processes of each point, in pieces of BUDGET minutes; each call goes on'
+	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
@@ -188,7 +190,7 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
-	$(call report,Python,PYTHON,rows are kept but not compared; apt-get install python3-scipy python3-jinja2)
+	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone; apt-get install python3-scipy python3-jinja2)
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
@@ -251,11 +253,12 @@ $(BUILD)/libfebench.a: $(CORE_OBJECTS)
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
+$(BUILD)/solves: $(call object,bench/conditions.c bench/nvml.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
-$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
+$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
@@ -264,7 +267,10 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
-$(BUILD)/tests/test_report: $(call object,bench/energy.c)
+$(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
+$(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(if $(findstring old,$@),-DOLD) -o $@ $<
 # Programs of make fuzz, built with libFuzzer where clang has it.
 $(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
@@ -382,7 +388,7 @@ bench: export BENCH_START := $(shell date +%s)
 bench:
 	-@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
-	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/sweep.sh
+	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/bench.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:
@@ -390,7 +396,7 @@ storage:
 	@for storage in FLOATS FULL RECORDS ARRAYS; do \
 	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
-	@BUILD='$(BUILD)' sh bench/storage.sh
+	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
 
 plots:
 	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'

@@ -37,7 +37,8 @@ inline const char help[] =
     "  --fe_hardening=LIST    law of hardening: linear, or voce, whose return iterates; voce: tet4 and hex8, "
     "double\n"
     "                         (linear)\n"
-    "  --fe_materials=N       N layers of different materials, 2 to 16, which elements look up; not of hex8_naive (1)\n"
+    "  --fe_materials=N       N layers of different materials, 2 to 16, which elements look up; not of "
+    "hex8_naive (1)\n"
     "  --fe_order=ORDER       order of nodes and elements: auto (what each strategy wants), as-is, "
     "lexicographic,\n"
     "                         rcm, morton, bisection, random (auto)\n"
@@ -49,6 +50,13 @@ inline const char help[] =
     "  --fe_energy=SECONDS    before any time is taken runs each operation for so long and reads the energy "
     "that\n"
     "                         the card (NVML) or the processors (RAPL) took; at most 60 (0: not measured)\n"
+    "  --fe_sustained=SECONDS runs each operation for so long without pause, 10 s or more say what a card "
+    "holds;\n"
+    "                         rows are of the samples after the first fifth (0: short samples of all in "
+    "turns)\n"
+    "  --fe_cold              times single calls that find none of their data in the last cache\n"
+    "  --fe_process=N         number of this process among those that measure the same, for rows and samples "
+    "(1)\n"
     "  --fe_rows=FILE         adds result rows to a file, CSV\n"
     "  --fe_samples=FILE      adds raw samples to a file, CSV\n"
     "  --fe_machine=FILE      machine record: read if it exists, otherwise measured and written\n"
@@ -77,10 +85,10 @@ struct arguments {
     int materials = 1;
     fe_order order = FE_ORDER_AUTO;
     bench_pattern pattern = BENCH_CLUSTERED;
-    double plastic = 1.0, energy = 0.0;
-    int threads = 0, refine = 0;
+    double plastic = 1.0, energy = 0.0, sustained = 0.0;
+    int threads = 0, refine = 0, process = 1;
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
-    bool slug = false, done = false;
+    bool slug = false, done = false, cold = false;
 };
 
 inline std::vector<std::string> split(const std::string &list)
@@ -147,6 +155,13 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
     if (flag == "fe_plastic") return number("fe_plastic", value, 0.0, 1.0, &a.plastic);
     /* Small counters of RAPL begin again after 65 kJ: at less than 1 kW once a minute at most. */
     if (flag == "fe_energy") return number("fe_energy", value, 0.0, 60.0, &a.energy);
+    if (flag == "fe_sustained") return number("fe_sustained", value, 0.0, 3600.0, &a.sustained);
+    if (flag == "fe_process") {
+        FE_TRY(number("fe_process", value, 1, 1e6, &x));
+        if (x != (int)x)
+            return fe_fail(FE_BAD_INPUT, "--fe_process=%s: is not a whole number", value.c_str());
+        return a.process = (int)x, FE_OK;
+    }
     if (flag == "fe_threads") {
         FE_TRY(number("fe_threads", value, 1, 4096, &x));
         return a.threads = (int)x, FE_OK;
@@ -286,6 +301,8 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             a.out_format = value;
         } else if (text == "--fe_slug") {
             a.slug = true;
+        } else if (text == "--fe_cold") {
+            a.cold = true;
         } else if (text == "--fe_list") {
             for (int v = 0; v < fe_variant_count(); v++)
                 std::printf("%-16s %s\n", fe_variant_at(v)->name, fe_variant_at(v)->summary);
@@ -306,6 +323,9 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             rest.push_back(argv[i]);
         }
     }
+    if (a.cold && a.sustained > 0.0)
+        return fe_fail(FE_BAD_INPUT,
+                       "--fe_cold: not with --fe_sustained, since a cold call is one behind a pause");
     set_defaults(a);
     return FE_OK;
 }

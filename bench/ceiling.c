@@ -104,7 +104,7 @@ fe_status bench_ceilings(fe_device *d, double *memory, double *flop)
     return ceilings_host(d, memory, flop);
 }
 
-static double started;
+static double started, marked;
 
 fe_status bench_clock_start(fe_device *d)
 {
@@ -116,12 +116,22 @@ fe_status bench_clock_start(fe_device *d)
     return FE_OK;
 }
 
-fe_status bench_clock_stop(fe_device *d, double *seconds)
+fe_status bench_clock_mark(fe_device *d)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) return bench_clock_stop_cuda(d, seconds);
+    if (d->ops == &fe_backend_cuda) return bench_clock_mark_cuda(d);
 #endif
     FE_TRY(d->ops->wait(d));
-    *seconds = fe_seconds() - started;
+    marked = fe_seconds();
+    return FE_OK;
+}
+
+fe_status bench_clock_read(fe_device *d, double *seconds)
+{
+#if FE_HAVE_CUDA
+    if (d->ops == &fe_backend_cuda) return bench_clock_read_cuda(seconds);
+#endif
+    (void)d;
+    *seconds = marked - started;
     return FE_OK;
 }

@@ -74,10 +74,15 @@ extern "C" fe_status bench_clock_start_cuda(fe_device *d)
     return FE_OK;
 }
 
-extern "C" fe_status bench_clock_stop_cuda(fe_device *d, double *seconds)
+extern "C" fe_status bench_clock_mark_cuda(fe_device *d)
+{
+    CUDA_TRY(cudaEventRecord(event[1], fe_cuda_stream(d)));
+    return FE_OK;
+}
+
+extern "C" fe_status bench_clock_read_cuda(double *seconds)
 {
     float milliseconds = 0.0f;
-    CUDA_TRY(cudaEventRecord(event[1], fe_cuda_stream(d)));
     CUDA_TRY(cudaEventSynchronize(event[1]));
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaEventElapsedTime(&milliseconds, event[0], event[1]));
@@ -94,7 +99,8 @@ static fe_status measure_memory(fe_device *d, const memory_kernel *kernel, int b
         double seconds;
         FE_TRY(bench_clock_start_cuda(d));
         kernel->launch<<<blocks, BLOCK_SIZE, 0, fe_cuda_stream(d)>>>(n, from, to);
-        FE_TRY(bench_clock_stop_cuda(d, &seconds));
+        FE_TRY(bench_clock_mark_cuda(d));
+        FE_TRY(bench_clock_read_cuda(&seconds));
         if (i >= 0) all[i] = seconds;
     }
     *rate = kernel->moves * (double)(n * sizeof *from) / fe_statistics_of(N_RUN, all).median;
@@ -117,7 +123,8 @@ static fe_status run(fe_device *d, int blocks, size_t n, double2 *from, double2 
         FE_TRY(bench_clock_start_cuda(d));
         for (int k = 0; k < 10; k++)
             fma_chains<<<16 * blocks, BLOCK_SIZE, 0, fe_cuda_stream(d)>>>(0.999, 1e-9, (double *)to);
-        FE_TRY(bench_clock_stop_cuda(d, &seconds));
+        FE_TRY(bench_clock_mark_cuda(d));
+        FE_TRY(bench_clock_read_cuda(&seconds));
         if (i >= 0) chains[i] = seconds;
     }
     *flop = 10.0 * 2.0 * CHAINS * STEPS * 16.0 * blocks * BLOCK_SIZE / fe_statistics_of(N_RUN, chains).median;

@@ -14,14 +14,16 @@ extern "C" {
 fe_status bench_ceilings(fe_device *d, double *memory, double *flop);
 
 /* Seconds between two points of the device's work: wall clock on the host, events on the device's stream.
- * stop waits. */
+ * read waits until the work up to the mark is done; what is enqueued after the mark does not count. */
 fe_status bench_clock_start(fe_device *d);
-fe_status bench_clock_stop(fe_device *d, double *seconds);
+fe_status bench_clock_mark(fe_device *d);
+fe_status bench_clock_read(fe_device *d, double *seconds);
 
 /* The same on the device; only in a build with CUDA. */
 fe_status bench_ceilings_cuda(fe_device *d, double *memory, double *flop);
 fe_status bench_clock_start_cuda(fe_device *d);
-fe_status bench_clock_stop_cuda(fe_device *d, double *seconds);
+fe_status bench_clock_mark_cuda(fe_device *d);
+fe_status bench_clock_read_cuda(double *seconds);
 
 #ifdef __cplusplus
 }

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#if FE_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#include <dlfcn.h>
-#endif
-
 /* --- host -------------------------------------------------------------------------------------------- */
 
 static fe_status read_number(const char *path, uint64_t *out)
@@ -70,28 +65,12 @@ fe_status bench_energy_open_host(const char *folder, bench_energy *e)
 /* --- GPU --------------------------------------------------------------------------------------------- */
 
 #if FE_HAVE_CUDA
-/* NVML comes with the driver: it is looked for when the program runs, and stays open. NVML numbers all cards
- * of the machine, CUDA those that CUDA_VISIBLE_DEVICES names, so the card is found by its place on the bus.
- */
 static fe_status open_card(bench_energy *e)
 {
-    static const char library[] = "libnvidia-ml.so.1";
-    char bus[32];
     uint64_t now;
     *e = (bench_energy){.n = 1};
-    const cudaError_t error = cudaDeviceGetPCIBusId(bus, sizeof bus, 0); /* that of bench_case_open */
-    if (error != cudaSuccess) return fe_fail(FE_FAILED, "CUDA: %s", cudaGetErrorString(error));
-    void *nvml = dlopen(library, RTLD_NOW);
-    if (!nvml) return fe_fail(FE_FAILED, "%s", dlerror());
-    int (*const start)(void) = dlsym(nvml, "nvmlInit_v2");
-    int (*const find)(const char *, void **) = dlsym(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
-    e->read_card = dlsym(nvml, "nvmlDeviceGetTotalEnergyConsumption");
-    e->explain = dlsym(nvml, "nvmlErrorString");
-    if (!start || !find || !e->read_card || !e->explain)
-        return fe_fail(FE_FAILED, "%s: lacks the counter of energy", library);
-    int code = start();
-    if (!code) code = find(bus, &e->card);
-    if (code) return fe_fail(FE_FAILED, "NVML: %s: %s", bus, e->explain(code));
+    FE_TRY(bench_nvml_open_first(&e->nvml));
+    if (!e->nvml.energy) return fe_fail(FE_FAILED, "NVML: lacks the counter of energy");
     return bench_energy_read(e, &now);
 }
 #endif
@@ -109,11 +88,11 @@ fe_status bench_energy_open(const fe_backend *backend, bench_energy *e)
 
 fe_status bench_energy_read(const bench_energy *e, uint64_t *microjoules)
 {
-    if (e->read_card) {
+    if (e->nvml.energy) {
         unsigned long long millijoules = 0;
-        const int code = e->read_card(e->card, &millijoules);
+        const int code = e->nvml.energy(e->nvml.card, &millijoules);
         *microjoules = 1000 * (uint64_t)millijoules;
-        return code ? fe_fail(FE_FAILED, "NVML: the counter of energy: %s", e->explain(code)) : FE_OK;
+        return code ? fe_fail(FE_FAILED, "NVML: the counter of energy: %s", e->nvml.explain(code)) : FE_OK;
     }
     for (int i = 0; i < e->n; i++) FE_TRY(read_number(e->path[i], &microjoules[i]));
     return FE_OK;

@@ -3,6 +3,7 @@
 #ifndef BENCH_ENERGY_H
 #define BENCH_ENERGY_H
 
+#include "bench/nvml.h"
 #include "common/backend/device.h"
 
 #ifdef __cplusplus
@@ -15,10 +16,7 @@ typedef struct bench_energy {
     int n;
     uint64_t range[BENCH_MOST_COUNTERS]; /* the value after which a counter begins at 0 again; 0: never */
     char path[BENCH_MOST_COUNTERS][BENCH_COUNTER_PATH]; /* of the host: files energy_uj */
-    /* of a GPU: its handle, and functions of NVML, which return 0 where all went well */
-    void *card;
-    int (*read_card)(void *card, unsigned long long *millijoules);
-    const char *(*explain)(int code);
+    bench_nvml nvml;                                    /* of a GPU */
 } bench_energy;
 
 /* The counters of a backend's device, the first one. FE_FAILED says why there are none, or why they cannot be

@@ -3,6 +3,7 @@
  * Points that share a backend, an element and a mesh form a group: one resident case, or one for each order,
  * every variant checked on it before any is timed, then all of them interleaved at random. */
 #include "bench/reporter.h"
+#include "bench/timing.h"
 #include "have/cuda.h"
 
 #include <algorithm>
@@ -31,10 +32,12 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->box.plastic = a.plastic, g->box.pattern = a.pattern;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
     g->box.materials = a.materials;
+    g->how = a.sustained > 0.0 ? SUSTAINED : a.cold ? COLD : BURST;
+    g->sustained = a.sustained, g->process = a.process;
     const std::string prefix =
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
-        (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) + "/" +
-        (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
+        (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) +
+        "/" + (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
         const fe_assembly *assembly = fe_variant_table(v, backend != &fe_backend_host, precision);
@@ -142,7 +145,22 @@ std::map<const fe_backend *, bench_energy> open_meters(const arguments &a)
     return meters;
 }
 
-bool is_wanted(const arguments &a, const point &p) { return matches(a.filter, p.name + "/manual_time"); }
+/* Google Benchmark takes the samples; a cold one is a single call, and a sustained run takes its own. */
+void announce(point &p)
+{
+    auto *const b = benchmark::RegisterBenchmark(p.name.c_str(), run_point, &p);
+    b->UseManualTime()->Unit(benchmark::kMillisecond);
+    if (p.of->how != BURST) b->Iterations(1);
+    if (p.of->how == SUSTAINED) b->Repetitions(1);
+}
+
+/* By the name that Google Benchmark gives it. */
+bool is_wanted(const arguments &a, const point &p)
+{
+    static const char *const suffixes[] = {"/manual_time", "/iterations:1/repeats:1/manual_time",
+                                           "/iterations:1/manual_time"};
+    return matches(a.filter, p.name + suffixes[p.of->how]);
+}
 
 fe_status run_groups(const arguments &a, const fe_machine &machine,
                      std::vector<std::unique_ptr<group>> &groups)
@@ -158,6 +176,7 @@ fe_status run_groups(const arguments &a, const fe_machine &machine,
         return fe_fail(FE_BAD_INPUT, "--benchmark_filter=%s: matches none of %d points", a.filter.c_str(),
                        n_point);
     const auto meters = open_meters(a);
+    std::map<const fe_backend *, bench_conditions> around;
     for (auto &g : groups) {
         if (r.status() != FE_OK) break;
         for (point &p : g->points)
@@ -165,13 +184,12 @@ fe_status run_groups(const arguments &a, const fe_machine &machine,
         if (!a.give_up.empty()) continue;
         const auto meter = meters.find(g->box.backend);
         if (meter != meters.end()) g->meter = &meter->second;
+        if (!around.count(g->box.backend)) bench_conditions_open(g->box.backend, &around[g->box.backend]);
+        g->around = &around[g->box.backend];
         for (point &p : g->points)
             if (is_wanted(a, p)) p.energy_seconds = a.energy;
         benchmark::ClearRegisteredBenchmarks();
-        for (point &p : g->points)
-            benchmark::RegisterBenchmark(p.name.c_str(), run_point, &p)
-                ->UseManualTime()
-                ->Unit(benchmark::kMillisecond);
+        for (point &p : g->points) announce(p);
         r.current = g.get();
         if (std::any_of(g->points.begin(), g->points.end(), [&](const point &p) { return is_wanted(a, p); }))
             benchmark::RunSpecifiedBenchmarks(&r);

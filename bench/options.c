@@ -52,6 +52,15 @@ fe_status option_variants(const char *flag, const char *text, int *count, int *l
     return status;
 }
 
+void option_shuffle(int process, int n, int *list)
+{
+    for (int i = n - 1; process > 1 && i > 0; i--) {
+        const int k = (int)(fe_mix((uint64_t)process << 32 | (uint64_t)i) % (uint64_t)(i + 1)),
+                  swapped = list[i];
+        list[i] = list[k], list[k] = swapped;
+    }
+}
+
 fe_status option_whole(const char *flag, const char *text, int least, int most, int *out)
 {
     char *end;

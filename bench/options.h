@@ -14,6 +14,9 @@ fe_status option_list(const char *flag, const char *text, const char *const *nam
                       int *list);
 /* The same of strategies. */
 fe_status option_variants(const char *flag, const char *text, int *count, int *list);
+/* Brings the list of process 2, 3, ... into an order of its own, the same each time, so that none of several
+ * processes' rows is always the first or the hottest; that of process 1 stays. */
+void option_shuffle(int process, int n, int *list);
 /* A whole number within [least, most]. */
 fe_status option_whole(const char *flag, const char *text, int least, int most, int *out);
 /* A number between 0 and 1. */

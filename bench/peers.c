@@ -346,10 +346,10 @@ static fe_status measure(bench *b)
     b->row.row.bytes = info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt));
     b->row.row.status = b->row.row.error <= most_error ? "ok" : "check_failed";
     if (b->rank) return FE_OK;
-    whole_row_write(b->file, &b->row, "solve", n, solve);
+    whole_row_write_seconds(b->file, &b->row, "solve", n, solve);
     if (strcmp(b->row.row.status, "ok")) return FE_OK;
-    whole_row_write(b->file, &b->row, "solve_user", n, user);
-    whole_row_write(b->file, &b->row, "precondition_setup", n, setup);
+    whole_row_write_seconds(b->file, &b->row, "solve_user", n, user);
+    whole_row_write_seconds(b->file, &b->row, "precondition_setup", n, setup);
     return FE_OK;
 }
 
@@ -359,7 +359,7 @@ static fe_status run_problem(bench *b)
     FE_TRY(open_row(b));
     if (b->arguments->give_up) {
         b->row.row.status = b->arguments->give_up;
-        if (b->rank == 0) whole_row_write(b->file, &b->row, "solve", 0, NULL);
+        if (b->rank == 0) whole_row_write_seconds(b->file, &b->row, "solve", 0, NULL);
         return FE_OK;
     }
     const double begin = fe_seconds();

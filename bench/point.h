@@ -1,11 +1,13 @@
 /* What the program `kernels` times: points, in groups that share a backend, an element and a mesh; the model
- * of their bytes and flop; their checks and their clocks. C++. */
+ * of their bytes and flop; their checks. C++. */
 #ifndef BENCH_POINT_H
 #define BENCH_POINT_H
 
 #include "bench/flop_count.h" /* first, because it replaces fe_real */
 
 #include "bench/ceiling.h"
+#include "bench/cold.h"
+#include "bench/conditions.h"
 #include "bench/energy.h"
 #include "bench/mesh.h"
 #include "bench/verify.h"
@@ -46,11 +48,17 @@ struct point {
     const char *status = nullptr; /* nullptr until it was checked */
     std::string message;
     double error = 0.0;
-    int deterministic = -1;      /* as measured; -1: unknown */
-    int64_t batch = 0;           /* calls between two readings of the clock */
-    double energy_seconds = 0.0; /* measure its energy for so long; 0: do not */
-    double nj_per_dof = 0.0;     /* of one call; 0: not measured */
+    int deterministic = -1;         /* as measured; -1: unknown */
+    int64_t batch = 0;              /* calls between two readings of the clock */
+    double energy_seconds = 0.0;    /* measure its energy for so long; 0: do not */
+    double nj_per_dof = 0.0;        /* of one call; 0: not measured */
+    std::vector<fe_sample> samples; /* in their order; those with which a batch was looked for come first */
 };
+
+/* burst: short samples of all points in turns. sustained: one point without pause, seconds long. cold: single
+ * calls behind data that fill the cache. */
+enum condition { BURST, SUSTAINED, COLD };
+inline const char *const condition_names[] = {"burst", "sustained", "cold"};
 
 /* In the order auto, strategies that want pieces have a case of their own: the same mesh and state in another
  * order. All are resident at the same time. */
@@ -63,6 +71,11 @@ struct group {
     bench_case cases[2] = {};
     bool opened = false, ready = false;  /* tried, and done: the cases are resident */
     const bench_energy *meter = nullptr; /* nullptr: energy is not measured */
+    bench_conditions *around = nullptr;  /* of the backend, while anything is timed */
+    bench_cold cold[2] = {};             /* of the cases; opened with the first cold call */
+    condition how = BURST;
+    double sustained = 0.0; /* seconds without pause */
+    int process = 1;
     std::vector<entrant> entrants;
     std::vector<point> points;
     bench_case &of(const entrant &e) { return cases[e.pieces]; }
@@ -125,7 +138,7 @@ inline double ceiling_seconds(const bench_case &c, const fe_machine &m, bench_op
     return fmax(bytes_moved(c, op) / copy, c.box.precision == FE_DOUBLE ? flop(c, op) / peak : 0.0);
 }
 
-/* --- checks and times -------------------------------------------------------------------------------- */
+/* --- set-up and checks ------------------------------------------------------------------------------- */
 
 /* A failure becomes the status of a point, and the sweep goes on. */
 inline void record(point &p, fe_status status)
@@ -234,118 +247,6 @@ inline void check(group &g, point &p)
     if (other && e.variant->deterministic)
         fail_check(p, "declared deterministic, but run %.0f of %.0f differs from the first in some bits",
                    other, BENCH_RUNS);
-}
-
-/* Seconds of `calls` calls in a row. */
-inline fe_status time_calls(group &g, const point &p, int64_t calls, double *seconds)
-{
-    const entrant &e = g.entrants[p.entrant];
-    bench_case &c = g.of(p);
-    FE_TRY(bench_clock_start(c.device));
-    for (int64_t i = 0; i < calls; i++) FE_TRY(bench_apply(&c, e.assembly, e.work, p.operation));
-    return bench_clock_stop(c.device, seconds);
-}
-
-/* State for the operation, one warm call, and, the first time, a batch of at least 2 ms. */
-inline fe_status warm_up(group &g, point &p)
-{
-    const entrant &e = g.entrants[p.entrant];
-    double seconds = 0.0;
-    FE_TRY(bench_prepare(&g.of(p), e.assembly, e.work, p.operation));
-    FE_TRY(time_calls(g, p, 1, &seconds));
-    if (p.batch) return FE_OK;
-    for (p.batch = 1; p.batch < 1000000; p.batch *= 2) {
-        FE_TRY(time_calls(g, p, p.batch, &seconds));
-        if (seconds > 2e-3) break;
-    }
-    return FE_OK;
-}
-
-/* Calls back to back for so many seconds; *calls: how many. */
-inline fe_status run_for(group &g, const point &p, double seconds, int64_t *calls)
-{
-    const double end = fe_seconds() + seconds;
-    double batch_seconds;
-    *calls = 0;
-    do {
-        FE_TRY(time_calls(g, p, p.batch, &batch_seconds));
-        *calls += p.batch;
-    } while (fe_seconds() < end);
-    return FE_OK;
-}
-
-/* Counters advance up to a tenth of a second late, so the card is at work for longer than that before the
- * first reading: both readings then lag behind the same power. */
-inline fe_status measure_energy(group &g, point &p)
-{
-    uint64_t before[BENCH_MOST_COUNTERS], after[BENCH_MOST_COUNTERS];
-    int64_t calls;
-    FE_TRY(warm_up(g, p));
-    FE_TRY(run_for(g, p, 0.3, &calls));
-    FE_TRY(bench_energy_read(g.meter, before));
-    FE_TRY(run_for(g, p, p.energy_seconds, &calls));
-    FE_TRY(bench_energy_read(g.meter, after));
-    p.nj_per_dof = bench_energy_per(g.meter, before, after, (double)calls * (double)g.n_dof);
-    if (p.nj_per_dof > 0.0) return FE_OK;
-    return fe_fail(FE_FAILED, "the counter did not advance in %g s", p.energy_seconds);
-}
-
-/* Cases, checks of all points, and energies before any time, so that they disturb none. */
-inline void open_group(group &g)
-{
-    g.opened = true;
-    const fe_status status = open_case(g);
-    g.ready = status == FE_OK;
-    for (point &p : g.points) {
-        if (g.ready)
-            check(g, p);
-        else
-            record(p, status);
-        if (strcmp(p.status, "ok"))
-            std::fprintf(stderr, "kernels: %s: %s: %s\n", p.name.c_str(), p.status, p.message.c_str());
-    }
-    if (!g.meter) return;
-    for (point &p : g.points)
-        if (p.energy_seconds > 0.0 && !strcmp(p.status, "ok") && measure_energy(g, p) != FE_OK)
-            fe_note("--fe_energy: the energy of %s is not measured: %s", p.name.c_str(), fe_message());
-}
-
-inline void count(benchmark::State &state, const point &p)
-{
-    const bench_case &c = p.of->of(p);
-    const double calls = (double)state.iterations(), dofs = (double)p.of->n_dof;
-    state.SetItemsProcessed((int64_t)(calls * dofs)); /* items_per_second: DoF/s */
-    state.SetBytesProcessed((int64_t)(calls * bytes_moved(c, p.operation)));
-    state.counters["dofs"] = dofs;
-    state.counters["flop_per_second"] =
-        benchmark::Counter(calls * flop(c, p.operation), benchmark::Counter::kIsRate);
-    state.counters["plastic"] = (double)c.n_softened / c.problem.view.n_elem;
-    state.counters["error"] = p.error;
-    state.counters["deterministic"] = p.deterministic;
-}
-
-inline void run_point(benchmark::State &state, point *p)
-{
-    group &g = *p->of;
-    if (!g.opened) open_group(g);
-    fe_status status = FE_OK;
-    if (!strcmp(p->status, "ok")) status = warm_up(g, *p);
-    if (status != FE_OK) record(*p, status);
-    if (strcmp(p->status, "ok")) {
-        state.SkipWithError((std::string(p->status) + ": " + p->message).c_str());
-        return;
-    }
-    while (state.KeepRunningBatch(p->batch)) {
-        double seconds = 0.0;
-        status = time_calls(g, *p, p->batch, &seconds);
-        if (status != FE_OK) {
-            record(*p, status);
-            state.SkipWithError(p->message.c_str());
-            return;
-        }
-        state.SetIterationTime(seconds);
-    }
-    count(state, *p);
 }
 
 } // namespace bench

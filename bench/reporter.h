@@ -32,6 +32,7 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.deterministic = p.deterministic, row.nj_per_dof = p.nj_per_dof;
     row.precision = fe_precision_name(g.box.precision);
     row.hardening = fe_hardening_names[g.box.hardening];
+    row.condition = condition_names[g.how], row.process = g.process;
     if (!g.ready || !c.device) return row;
     row.numbering = c.numbering;
     if (!by_matrix(e, p.operation)) {
@@ -49,6 +50,18 @@ template <typename run> auto skipped(const run &r, int) -> decltype(r.error_occu
     return r.error_occurred;
 }
 template <typename run> bool skipped(const run &r, long) { return r.skipped; }
+
+/* The samples of a point's runs: the last ones, since the first runs may have looked for their length. Of a
+ * sustained run they are all of one. */
+inline std::vector<fe_sample> samples_of(const point &p,
+                                         const std::vector<benchmark::BenchmarkReporter::Run> &runs)
+{
+    size_t n = 0;
+    for (const auto &r : runs) n += !skipped(r, 0) && r.iterations > 0;
+    if (n && p.of->how == SUSTAINED) n = p.samples.size();
+    return {p.samples.end() - (ptrdiff_t)std::min(n, p.samples.size()), p.samples.end()};
+}
+
 /* Rows, samples, a table for people, and Google Benchmark's own formats, all from one stream of runs. Groups
  * run one after another, so only the first context and the last end are passed on. */
 class reporter : public benchmark::BenchmarkReporter
@@ -102,15 +115,14 @@ class reporter : public benchmark::BenchmarkReporter
         const bench_case &c = g.of(p);
         const std::string device = c.device ? c.device->name : "";
         fe_row row = row_of(p, machine, device);
+        const std::vector<fe_sample> taken = samples_of(p, runs);
         std::vector<double> seconds;
-        for (const Run &r : runs)
-            if (!skipped(r, 0) && r.iterations > 0)
-                seconds.push_back(r.real_accumulated_time / (double)r.iterations);
-        if (!runs.empty()) row.calls = runs[0].iterations;
-        if (samples && !seconds.empty())
-            fe_row_write_samples(samples, &row, (int)seconds.size(), seconds.data());
+        for (const fe_sample &x : taken) seconds.push_back(x.seconds);
+        if (!taken.empty()) row.calls = taken[0].calls;
         row.seconds = fe_statistics_of((int)seconds.size(), seconds.data());
-        if ((rows && fe_row_write(rows, &row)) || (samples && std::fflush(samples))) {
+        fe_row_judge(&row, (int)taken.size(), taken.data());
+        if ((samples && fe_row_write_samples(samples, "", &row, (int)taken.size(), taken.data())) ||
+            (rows && fe_row_write(rows, &row))) {
             if (!reason) reason = errno;
         }
         if (table) print(p, row);
@@ -165,9 +177,10 @@ class reporter : public benchmark::BenchmarkReporter
         if (strcmp(p.status, "ok"))
             std::printf("%-52s %s: %s\n", p.name.c_str(), p.status, p.message.c_str());
         else
-            std::printf("%-52s %11.4f %10.4f … %9.4f %9.1f %9.1f %9.1f  %.1e\n", p.name.c_str(),
+            std::printf("%-52s %11.4f %10.4f … %9.4f %9.1f %9.1f %9.1f  %.1e%s%s\n", p.name.c_str(),
                         1e3 * s.median, 1e3 * s.low, 1e3 * s.high, 1e-6 * (double)row.n_dof / s.median,
-                        1e-9 * row.bytes_moved / s.median, 1e-9 * row.flop / s.median, row.error);
+                        1e-9 * row.bytes_moved / s.median, 1e-9 * row.flop / s.median, row.error,
+                        *fe_row_noise(&row) ? "  " : "", fe_row_noise(&row));
         std::fflush(stdout);
     }
 

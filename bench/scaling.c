@@ -69,13 +69,17 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
     FE_TRY(fe_machine_find(mpi->size > 0, &machine));
     t.machine = machine.slug;
     if (a->rows && mpi->rank == 0) { FE_TRY(fe_rows_open(a->rows, FE_ROW_COLUMNS, &t.rows)); }
-    fe_status status = bench_mesh_open(a->mesh, a->refine, (fe_order)a->order, &t.mesh);
+    fe_status status =
+        a->samples && mpi->rank == 0 ? fe_rows_open(a->samples, FE_SAMPLE_COLUMNS, &t.samples) : FE_OK;
+    if (status == FE_OK) status = bench_mesh_open(a->mesh, a->refine, (fe_order)a->order, &t.mesh);
     if (status == FE_OK && a->weak && (t.mesh.shape == BENCH_FILE || t.mesh.shape == BENCH_IRREGULAR))
         status = fe_fail(FE_BAD_INPUT, "--weak: is for boxes");
     if (status == FE_OK) status = a->give_up ? scaling_write_off(&t, &machine) : run_kinds(a, &ranks, &t);
     bench_mesh_close(&t.mesh);
-    if (t.rows && (ferror(t.rows) | fclose(t.rows)) && status == FE_OK)
-        return fe_fail(FE_FAILED, "%s: could not be written", a->rows);
+    const int lost = t.rows && (ferror(t.rows) | fclose(t.rows));
+    const int lost_samples = t.samples && (ferror(t.samples) | fclose(t.samples));
+    if (status == FE_OK && (lost || lost_samples))
+        return fe_fail(FE_FAILED, "%s: could not be written", lost ? a->rows : a->samples);
     return status;
 }
 
@@ -88,7 +92,8 @@ int main(int argc, char **argv)
                            .kind = {FE_HEX8},
                            .order = FE_ORDER_AUTO,
                            .restart = 30,
-                           .repetitions = 15};
+                           .repetitions = 15,
+                           .process = 1};
     fe_mpi mpi = {0};
     fe_program_begin();
     fe_status status = scaling_parse(argc, argv, &a);

@@ -12,8 +12,9 @@
 enum { SCALING_MOST_REPETITIONS = 999 };
 
 typedef struct scaling_arguments {
-    const char *backend, *rows, *give_up, *mesh;
-    int ranks, threads, transport, dofs, materials, weak, order, refine, restart, repetitions, timeout, done;
+    const char *backend, *rows, *samples, *give_up, *mesh;
+    int ranks, threads, transport, dofs, materials, weak, order, refine, restart, repetitions, timeout,
+        process, done;
     int n_kind, kind[FE_N_KIND];
     int n_variant, *variant;
 } scaling_arguments;
@@ -23,7 +24,7 @@ typedef struct scaling_task {
     const scaling_arguments *arguments;
     const fe_ranks *ranks;
     const char *machine;
-    FILE *rows; /* rank 0 */
+    FILE *rows, *samples; /* rank 0 */
     bench_mesh mesh;
     int kind;
     const fe_mesh *whole; /* what no box is */

@@ -34,6 +34,10 @@ static const char help[] =
     "  --repetitions N           samples of each operation (15)\n"
     "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
     "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
+    "  --samples FILE.csv        adds the samples of the rows, with their conditions, to a file\n"
+    "  --process N               number of this run among those that measure the same, for rows and "
+    "samples;\n"
+    "                            from 2 on strategies come in another order (1)\n"
     "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
     "  --capacity                print two lines, for scripts: host and the cores that ranks may run on,\n"
     "                            cuda and the GPUs found\n"
@@ -59,6 +63,8 @@ enum {
     OPT_REPETITIONS,
     OPT_TIMEOUT,
     OPT_ROWS,
+    OPT_SAMPLES,
+    OPT_PROCESS,
     OPT_GIVE_UP,
     OPT_CAPACITY,
     OPT_LIST,
@@ -74,6 +80,7 @@ static const struct option flags[] = {
     {"variants", 1, 0, OPT_VARIANTS}, {"order", 1, 0, OPT_ORDER},
     {"restart", 1, 0, OPT_RESTART},   {"repetitions", 1, 0, OPT_REPETITIONS},
     {"timeout", 1, 0, OPT_TIMEOUT},   {"rows", 1, 0, OPT_ROWS},
+    {"samples", 1, 0, OPT_SAMPLES},   {"process", 1, 0, OPT_PROCESS},
     {"give-up", 1, 0, OPT_GIVE_UP},   {"capacity", 0, 0, OPT_CAPACITY},
     {"list", 0, 0, OPT_LIST},         {"help", 0, 0, OPT_HELP},
     {"version", 0, 0, OPT_VERSION},   {0}};
@@ -85,6 +92,8 @@ static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const
     switch (key) {
     case OPT_BACKEND: a->backend = text; return FE_OK;
     case OPT_ROWS: a->rows = text; return FE_OK;
+    case OPT_SAMPLES: a->samples = text; return FE_OK;
+    case OPT_PROCESS: return option_whole(flag, text, 1, 1000000, &a->process);
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_MESH: a->mesh = text; return FE_OK;
     case OPT_REFINE: return option_whole(flag, text, 0, 10, &a->refine);
@@ -124,6 +133,7 @@ fe_status scaling_parse(int argc, char **argv, scaling_arguments *a)
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
+    option_shuffle(a->process, a->n_variant, a->variant);
     return optind < argc
                ? fe_fail(FE_BAD_INPUT, "%s: is not an option; scaling --help lists them", argv[optind])
                : FE_OK;

@@ -2,6 +2,7 @@
  * one's answer and then repeated on the resident mesh. Rows like those of `kernels`, behind four columns of
  * their own.
  */
+#include "bench/conditions.h"
 #include "bench/options.h"
 #include "bench/whole.h"
 #include "common/backend/device.h"
@@ -36,6 +37,10 @@ static const char help[] =
     "largest\n"
     "                            displacement (1e-6)\n"
     "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
+    "  --samples FILE.csv        adds the samples of the rows, with their conditions, to a file\n"
+    "  --process N               number of this run among those that measure the same, for rows and "
+    "samples;\n"
+    "                            from 2 on strategies come in another order (1)\n"
     "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
     "  --help --version\n"
     "\n"
@@ -43,12 +48,13 @@ static const char help[] =
     "bad\n"
     "      input; 130 interrupted\n";
 
-enum { MOST_REPETITIONS = 999, MOST_STEPS = 999 };
+enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
 typedef struct arguments {
     whole_choice choice;
-    const char *backend, *rows, *give_up;
-    int basis, precondition, ranks, asked, threads, transport, repetitions, done; /* asked: --ranks or 0 */
+    const char *backend, *rows, *samples, *give_up;
+    int basis, precondition, ranks, asked, threads, transport, repetitions, process,
+        done; /* asked: --ranks or 0 */
     double most_error;
     int n_variant, *variant;
 } arguments;
@@ -63,7 +69,8 @@ typedef struct bench {
     const arguments *arguments;
     whole_problem whole;
     const fe_backend *backend;
-    FILE *rows;
+    FILE *rows, *samples;
+    bench_conditions around;
     answer reference;
     whole_row row;
 } bench;
@@ -77,6 +84,7 @@ typedef struct collector {
     double error;
     double begun, user[MOST_REPETITIONS]; /* user time of this process: at the beginning, and since */
     double wall[MOST_REPETITIONS], phase[FE_N_PHASE][MOST_REPETITIONS];
+    fe_sample sample[MOST_REPETITIONS]; /* start and conditions */
     int newton_iterations;
     int64_t krylov_iterations, plastic_points;
 } collector;
@@ -90,12 +98,23 @@ static fe_status keep(answer *a, int step, size_t n, const double *u)
     return FE_OK;
 }
 
+/* Repetition 0 is no sample. */
+static void begin_sample(collector *c)
+{
+    if (c->repetition < 1) return;
+    fe_sample *s = &c->sample[c->repetition - 1];
+    bench_conditions_begin(&c->b->around);
+    *s = fe_sample_unknown();
+    s->start = bench_utc(), s->calls = 1;
+}
+
 static fe_status observe(void *context, const fe_step_result *step, const fe_fields *fields)
 {
     collector *c = context;
     const size_t n = 3 * (size_t)c->b->whole.mesh.n_node;
     if (!step) { /* the undeformed body: a repetition begins */
         c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0, c->begun = whole_user_seconds();
+        begin_sample(c);
         return FE_OK;
     }
     c->newton_iterations += step->newton_iterations, c->krylov_iterations += step->krylov_iterations;
@@ -109,6 +128,7 @@ static fe_status observe(void *context, const fe_step_result *step, const fe_fie
     const int sample = c->repetition - 1;
     c->wall[sample] += step->wall, c->user[sample] = whole_user_seconds() - c->begun;
     for (int p = 0; p < FE_N_PHASE; p++) c->phase[p][sample] += step->seconds[p];
+    if (step->step == c->b->whole.problem.n_step) bench_conditions_end(&c->b->around, &c->sample[sample]);
     return FE_OK;
 }
 
@@ -196,10 +216,17 @@ static fe_status find_reference(bench *b, int variant)
 
 /* --- rows -------------------------------------------------------------------------------------------- */
 
-static void write_row(bench *b, const collector *c, const char *operation, int n, double *seconds)
+/* Set-ups of multigrid come behind the solves, whose conditions are not theirs. */
+static void write_row(bench *b, const collector *c, const char *operation, int n, const double *seconds)
 {
+    static fe_sample sample[MOST_REPETITIONS];
+    const int of_solve = strcmp(operation, "precondition_setup") != 0;
+    for (int i = 0; i < n; i++) {
+        sample[i] = c && of_solve ? c->sample[i] : fe_sample_unknown();
+        sample[i].calls = 1, sample[i].seconds = seconds[i];
+    }
     if (c) b->row.newton_iterations = c->newton_iterations, b->row.krylov_iterations = c->krylov_iterations;
-    whole_row_write(b->rows, &b->row, operation, n, seconds);
+    whole_row_write(b->rows, b->samples, &b->row, operation, n, sample);
 }
 
 /* Of multigrid's transfers and levels those that there are. */
@@ -331,7 +358,8 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
                                                   : "gmres";
     b->row.precondition = fe_precondition_names[a->precondition];
     b->row.row.backend = a->backend, b->row.row.order = fe_order_names[FE_ORDER_AUTO];
-    b->row.row.ranks = a->ranks, b->row.row.threads = a->threads;
+    b->row.row.ranks = a->ranks, b->row.row.threads = a->threads, b->row.row.process = a->process;
+    if (!a->give_up) bench_conditions_open(b->backend, &b->around);
     return FE_OK;
 }
 
@@ -371,11 +399,15 @@ static fe_status run(const arguments *a)
     FE_ALLOCATE(b, 1, "solves");
     b->arguments = a;
     fe_status status = a->rows ? fe_rows_open(a->rows, WHOLE_COLUMNS, &b->rows) : FE_OK;
+    if (status == FE_OK && a->samples) status = fe_rows_open(a->samples, WHOLE_SAMPLE_COLUMNS, &b->samples);
     if (status == FE_OK) status = run_variants(b, &machine);
-    const int unwritten = b->rows && (ferror(b->rows) | fclose(b->rows));
+    const int lost = b->rows && (ferror(b->rows) | fclose(b->rows));
+    const int lost_samples = b->samples && (ferror(b->samples) | fclose(b->samples));
     close_bench(b);
     free(b);
-    return unwritten && status == FE_OK ? fe_fail(FE_FAILED, "%s: could not be written", a->rows) : status;
+    if (status == FE_OK && (lost || lost_samples))
+        return fe_fail(FE_FAILED, "%s: could not be written", lost ? a->rows : a->samples);
+    return status;
 }
 
 /* --- command line ------------------------------------------------------------------------------------ */
@@ -395,6 +427,8 @@ enum {
     OPT_REPETITIONS,
     OPT_ERROR,
     OPT_ROWS,
+    OPT_SAMPLES,
+    OPT_PROCESS,
     OPT_GIVE_UP,
     OPT_HELP,
     OPT_VERSION
@@ -407,6 +441,7 @@ static const struct option flags[] = {
     {"threads", 1, 0, OPT_THREADS},   {"transport", 1, 0, OPT_TRANSPORT},
     {"variants", 1, 0, OPT_VARIANTS}, {"repetitions", 1, 0, OPT_REPETITIONS},
     {"error", 1, 0, OPT_ERROR},       {"rows", 1, 0, OPT_ROWS},
+    {"samples", 1, 0, OPT_SAMPLES},   {"process", 1, 0, OPT_PROCESS},
     {"give-up", 1, 0, OPT_GIVE_UP},   {"help", 0, 0, OPT_HELP},
     {"version", 0, 0, OPT_VERSION},   {0}};
 
@@ -416,6 +451,8 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_MESH: a->choice.mesh = text; return FE_OK;
     case OPT_BACKEND: a->backend = text; return FE_OK;
     case OPT_ROWS: a->rows = text; return FE_OK;
+    case OPT_SAMPLES: a->samples = text; return FE_OK;
+    case OPT_PROCESS: return option_whole(flag, text, 1, 1000000, &a->process);
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
     case OPT_RANKS:
@@ -452,6 +489,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
+    option_shuffle(a->process, a->n_variant, a->variant);
     return whole_complete("solves", argc - optind, argv + optind, &a->choice);
 }
 
@@ -462,6 +500,7 @@ int main(int argc, char **argv)
                    .precondition = FE_PRECONDITION_MULTIGRID,
                    .ranks = 1,
                    .repetitions = 7,
+                   .process = 1,
                    .most_error = 1e-6};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);

@@ -100,26 +100,44 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
                         .status = "ok"};
 }
 
-void whole_row_write(FILE *file, whole_row *r, const char *operation, int n, double *seconds)
+static void write_row(FILE *file, const whole_row *r)
 {
+    fprintf(file, "%s,%s,", r->krylov, r->precondition);
+    if (r->newton_iterations >= 0)
+        fprintf(file, "%d,%lld,", r->newton_iterations, (long long)r->krylov_iterations);
+    else
+        fputs(",,", file);
+    fe_row_write(file, &r->row);
+}
+
+void whole_row_write(FILE *file, FILE *sample_file, whole_row *r, const char *operation, int n,
+                     const fe_sample *samples)
+{
+    char before[64];
+    double seconds[WHOLE_MOST_REPETITIONS];
     const int ok = !strcmp(r->row.status, "ok");
+    if (!ok) n = 0;
+    for (int i = 0; i < n; i++) seconds[i] = samples[i].seconds;
     r->row.operation = operation, r->row.calls = 1;
-    r->row.seconds = fe_statistics_of(ok ? n : 0, seconds);
-    if (file) {
-        fprintf(file, "%s,%s,", r->krylov, r->precondition);
-        if (r->newton_iterations >= 0)
-            fprintf(file, "%d,%lld,", r->newton_iterations, (long long)r->krylov_iterations);
-        else
-            fputs(",,", file);
-        fe_row_write(file, &r->row);
-    }
+    r->row.seconds = fe_statistics_of(n, seconds);
+    fe_row_judge(&r->row, n, samples);
+    snprintf(before, sizeof before, "%s,%s,", r->krylov, r->precondition);
+    if (sample_file) fe_row_write_samples(sample_file, before, &r->row, n, samples);
+    if (file) write_row(file, r);
     const fe_statistics *s = &r->row.seconds;
     if (ok)
-        printf("%-18s %-20s %12.3f %10.3f … %9.3f\n", r->row.variant, operation, 1e3 * s->median,
-               1e3 * s->low, 1e3 * s->high);
+        printf("%-18s %-20s %12.3f %10.3f … %9.3f%s%s\n", r->row.variant, operation, 1e3 * s->median,
+               1e3 * s->low, 1e3 * s->high, *fe_row_noise(&r->row) ? "  " : "", fe_row_noise(&r->row));
     else
         fprintf(stderr, "solves: %s: %s: error %.3e\n", r->row.variant, r->row.status, r->row.error);
     fflush(stdout);
+}
+
+void whole_row_write_seconds(FILE *file, whole_row *row, const char *operation, int n, const double *seconds)
+{
+    fe_sample samples[WHOLE_MOST_REPETITIONS];
+    for (int i = 0; i < n; i++) samples[i] = fe_sample_unknown(), samples[i].seconds = seconds[i];
+    whole_row_write(file, NULL, row, operation, n, samples);
 }
 
 double whole_user_seconds(void)

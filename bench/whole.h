@@ -36,8 +36,10 @@ void whole_close(whole_problem *p);
 /* Largest |u_i - reference_i| / largest |reference_i|; NaN if u contains a NaN. */
 double whole_error(size_t n, const double *u, const double *reference);
 
+enum { WHOLE_MOST_REPETITIONS = 999 };
 /* What rows of solves have in front of the columns of fe_row; iterations below 0: not known. */
 #define WHOLE_COLUMNS "krylov,precondition,newton_iterations,krylov_iterations," FE_ROW_COLUMNS
+#define WHOLE_SAMPLE_COLUMNS "krylov,precondition," FE_SAMPLE_COLUMNS
 typedef struct whole_row {
     const char *krylov, *precondition;
     int newton_iterations;
@@ -48,9 +50,12 @@ typedef struct whole_row {
 
 /* A row of the problem, with nothing measured. */
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row);
-/* Writes the row with n samples of an operation, sorted here, to the file (NULL: none) and to stdout, or what
- * became of it to stderr. */
-void whole_row_write(FILE *file, whole_row *row, const char *operation, int n, double *seconds);
+/* Writes the row with n samples of an operation to the file (NULL: none) and to stdout, or what became of it
+ * to stderr. Samples to their file (NULL: none). */
+void whole_row_write(FILE *file, FILE *sample_file, whole_row *row, const char *operation, int n,
+                     const fe_sample *samples);
+/* The same of samples of which nothing else is known, seconds [n]. */
+void whole_row_write_seconds(FILE *file, whole_row *row, const char *operation, int n, const double *seconds);
 
 /* Seconds of user time of this process. */
 double whole_user_seconds(void);

@@ -24,7 +24,7 @@ HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 # Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s.
 ONE_PROCESS = 1.1
 USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
-                         "hardening": "linear"}}
+                         "hardening": "linear", "condition": "burst"}}
 # Columns that a run's rows may differ in without being other points.
 NOT_POINT = ("device",)
 
@@ -176,7 +176,7 @@ def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
         if rows.kind_of(path) != claim.file:
             continue
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] == "ok" and all(matches(row[c], w) for c, w in usual.items()
+            if row["status"] == "ok" and not row["noise"] and all(matches(row[c], w) for c, w in usual.items()
                                              if c not in claim.of and c not in (claim.over or {})):
                 yield row
 

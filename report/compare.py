@@ -35,6 +35,7 @@ MOST_SPLITS = 200
 CALIBRATION = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
 CALIBRATION_COLUMNS = ("machine", "commit", "processes", "points", "comparisons", "false_alarms", "false_points") + tuple(
     f"power_{100 * s:.0f}" for s in SLOWER)
+COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv")  # kinds of files
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
 Key = tuple[rows.Value, ...]
@@ -51,7 +52,9 @@ class Side:
         return [float(row["median_s"]) for row in self.rows]
 
     def fault(self) -> str:
-        """Why it can't be compared; empty where it can."""
+        """Why it can't be compared; empty where it can. Rows that were disturbed do not count."""
+        if not self.rows:
+            return "all processes were disturbed (noise)"
         bad = sorted({str(row["status"]) for row in self.rows if row["status"] != "ok"})
         if bad:
             return "status " + ", ".join(bad)
@@ -83,7 +86,7 @@ def name_of(key: Key) -> str:
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
              f"{size / 1e6:.3g} M" if size >= 1e6 else f"{size / 1e3:.3g} K", str(named["case"])]
     usual = {"backend": "cuda", "ranks": 1, "order": "auto", "plastic": 1.0, "plastic_pattern": "clustered",
-             "precision": "double", "hardening": "linear"}
+             "precision": "double", "hardening": "linear", "condition": "burst"}
     words += [f"{name}={named[name]}" for name in usual if named[name] not in (usual[name], "", None)]
     return " ".join(words)
 
@@ -92,8 +95,11 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
     """Rows below a folder or of a file, by point. Fault where there are none."""
     sides: dict[Key, Side] = {}
     for file in rows.files_below(path):
+        if rows.kind_of(file) not in COMPARED:
+            continue
         for row in rows.read(file):
-            sides.setdefault(key_of(row), Side([])).rows.append(row)
+            side = sides.setdefault(key_of(row), Side([]))
+            side.rows += [] if row["noise"] else [row]
     if not sides:
         raise rows.Fault(f"{path}: holds no rows")
     return sides

@@ -1,4 +1,4 @@
-"""Text that claims decide: docs/claims.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->,
+"""Text that rows decide: docs/claims.md, docs/strategies.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->,
 <!-- commands of claims --> (what reproduces each), <!-- choice --> (which strategy to take) or <!-- predictions --> (of
 chips that were not measured) and <!-- end -->.
 
@@ -15,10 +15,11 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from report import claims, predict, rows
+from report import claims, predict, rows, strategies
 from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, backends_of
 
 PAGE = pathlib.Path("docs/claims.md")
+SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
 BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice|predictions) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -159,7 +160,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
 
 def new_texts(root: pathlib.Path, decided: All) -> dict[pathlib.Path, str]:
     """All documents with such parts, by their place below the root."""
-    texts = {PAGE: page(decided)}
+    texts = {PAGE: page(decided), SIDE_BY_SIDE: strategies.page()}
     for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         text = path.read_text()
         if BLOCK.search(text):

@@ -19,7 +19,7 @@ SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.to
 
 # What tells one measured point from another. Runs are compared point by point.
 POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "plastic", "plastic_pattern", "precision",
-         "hardening", "n_dof", "operation")
+         "hardening", "condition", "n_dof", "operation")
 # Further columns of whole solves.
 SOLVE_POINT = ("krylov", "precondition") + POINT
 
@@ -71,20 +71,31 @@ def value_of(name: str, text: str) -> Value:
 def read(path: pathlib.Path | str, kind: str | None = None) -> list[Row]:
     """All rows of a file. Columns that older rows lack have what `absent` says. Fault where it is not of its kind."""
     path = pathlib.Path(path)
-    wanted = columns_of(kind or kind_of(path))
+    kind = kind or kind_of(path)
+    wanted = columns_of(kind)
     rows: list[Row] = []
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             header = next(reader, [])
-            _check_header(path, header, wanted)
+            together = kind == "samples.csv" and "seconds" in header and "sample" not in header  # up to schema 5
+            names = header + ["ranks", "sample"] if together else header
+            _check_header(path, names, wanted)
             for cells in reader:
                 if len(cells) != len(header):
                     raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(header)} columns")
-                rows.append(_row(path, reader.line_num, header, cells, wanted))
+                for one in _samples_apart(header, cells) if together else [cells]:
+                    rows.append(_row(path, reader.line_num, names, one, wanted))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise Fault(f"{path}: {error}") from error
     return rows
+
+
+def _samples_apart(header: list[str], cells: list[str]) -> Iterator[list[str]]:
+    """Lines of one sample each, of one rank, from a line whose last cell holds all samples of a row."""
+    at = header.index("seconds")
+    for number, seconds in enumerate(cells[at].split(), start=1):
+        yield cells[:at] + [seconds] + cells[at + 1:] + ["1", str(number)]
 
 
 def _check_header(path: pathlib.Path, header: list[str], wanted: list[str]) -> None:

@@ -1,7 +1,11 @@
 /* The programs that a sweep runs, kernels and scaling: their cases, energies, and what they refuse. */
+#include <dlfcn.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "common/backend/device.h"
 #include "common/variant.h"
 #include "tests/common.h"
 
@@ -16,26 +20,26 @@ static void test_cases_pass_the_check(void **state)
         int n;
     } cases[] = {
         {"--fe_dofs=9000", "--fe_plastic=0 --fe_pattern=scattered", ",box13-distorted,auto,", ",0,scattered,",
-         ",bisection,double,linear,ok\n", 0.0, 0.0, 20},
+         ",bisection,double,linear,burst,1,", 0.0, 0.0, 20},
         {"--fe_dofs=9000", "--fe_plastic=0.1 --fe_pattern=scattered", ",box13-distorted,auto,",
-         ",0.1,scattered,", ",lexicographic,double,linear,ok\n", 0.08, 0.12, 20},
+         ",0.1,scattered,", ",lexicographic,double,linear,burst,1,", 0.08, 0.12, 20},
         {"--fe_mesh=irregular --fe_dofs=9000", "--fe_plastic=0.2 --fe_pattern=zones", ",irregular,auto,",
-         ",0.2,zones,", ",bisection,double,linear,ok\n", 0.19, 0.21, 20},
+         ",0.2,zones,", ",bisection,double,linear,burst,1,", 0.19, 0.21, 20},
         {"--fe_mesh=irregular --fe_dofs=5000 --fe_order=random", "", ",irregular,random,", ",1,clustered,",
-         ",random,double,linear,ok\n", 1.0, 1.0, 20},
+         ",random,double,linear,burst,1,", 1.0, 1.0, 20},
         {"--fe_mesh=9x5x7,slender --fe_dofs=3000 --fe_elements=hex8", "", ",box9x5x7-distorted,auto,",
-         ",1,clustered,", ",lexicographic,double,linear,ok\n", 1.0, 1.0, 20},
+         ",1,clustered,", ",lexicographic,double,linear,burst,1,", 1.0, 1.0, 20},
         {"--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh", "--fe_plastic=0.3",
-         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,double,linear,ok\n", 0.27, 0.42,
-         10},
+         ",bracket_hex8_coarse,auto,", ",0.3,clustered,", ",morton+bisection,double,linear,burst,1,", 0.27,
+         0.42, 10},
         {"--fe_mesh=meshgen/bracket/bracket_tet4_coarse.msh --fe_refine=1", "",
          ",bracket_tet4_coarse-refined1,", ",1,clustered,", ",46216,", 1.0, 1.0, 10},
         {"--fe_precision=mixed --fe_dofs=3000", "--fe_plastic=0.3 --fe_pattern=scattered", ",box9-distorted,",
-         ",0.3,scattered,", ",mixed,linear,ok\n", 0.2, 0.4, 16},
+         ",0.3,scattered,", ",mixed,linear,burst,1,", 0.2, 0.4, 16},
         {"--fe_precision=single --fe_dofs=3000", "", ",box9-distorted,", ",1,clustered,",
-         ",single,linear,ok\n", 1.0, 1.0, 16},
+         ",single,linear,burst,1,", 1.0, 1.0, 16},
         {"--fe_hardening=voce,linear --fe_dofs=3000 --fe_elements=hex8", "--fe_plastic=0.5",
-         ",box9-distorted,", ",0.5,clustered,", ",double,voce,ok\n", 0.4, 0.6, 20},
+         ",box9-distorted,", ",0.5,clustered,", ",double,voce,burst,1,", 0.4, 0.6, 20},
     };
     char path[FOLDER_LENGTH + 16];
     skip_without("kernels", "meshes and plastic elements");
@@ -85,13 +89,238 @@ static void test_energy_is_measured_or_named(void **state)
     free(said), free(energies);
 }
 
+/* Runs a program that adds to rows.csv and samples.csv in test_folder, and awk on both: where it calls bad(),
+ * the test fails. Columns are found by name, $c["start"]. */
+static void check_samples(const char *awk, const char *program)
+{
+    int code;
+    char path[FOLDER_LENGTH + 16];
+    free(read_success("rm -f '%s/rows.csv' '%s/samples.csv'", test_folder, test_folder));
+    free(read_success("%s/%s", build_folder(), program));
+    snprintf(path, sizeof path, "%s/check.awk", test_folder);
+    write_file(path,
+               "function bad(text) { print FILENAME \" line \" FNR \": \" text \": \" $0; exit 1 }\n"
+               "FNR == 1 { split(\"\", c); for (i = 1; i <= NF; i++) c[$i] = i; next }\n%s\n",
+               awk);
+    char *said =
+        read_command(&code, "cd '%s' && awk -F, -f check.awk samples.csv rows.csv 2>&1", test_folder);
+    if (code) fail_msg("%s: %s", program, said);
+    free(said);
+}
+
+/* kernels on one thread with two strategies of tet4. */
+static void check_kernels(const char *flags, const char *awk)
+{
+    char program[1000];
+    snprintf(
+        program, sizeof program,
+        "kernels --fe_backend=host --fe_threads=1 --fe_variants=element_atomic,patch --fe_dofs=3000 "
+        "--fe_elements=tet4 --fe_operations=jacvec --fe_rows='%s/rows.csv' --fe_samples='%s/samples.csv' %s",
+        test_folder, test_folder, flags);
+    check_samples(awk, program);
+}
+
+/* Each sample has a line, with what is known of a host; a row's median is that of its samples. */
+static void test_samples_know_their_conditions(void **state)
+{
+    (void)state;
+    skip_without("kernels", "conditions of samples");
+    char awk[2000];
+    const double now = (double)time(NULL);
+    snprintf(
+        awk, sizeof awk,
+        "FILENAME == \"samples.csv\" { v = $c[\"variant\"]; n[v]++; seconds[v, n[v]] = $c[\"seconds\"]; "
+        "calls[v] = "
+        "$c[\"calls\"];"
+        " if ($c[\"sample\"] != n[v] || $c[\"process\"] != 3 || $c[\"condition\"] != \"burst\" || "
+        "$c[\"ranks\"] != 1) "
+        "bad(\"key\");"
+        " if (!($c[\"start\"] > last[v] && $c[\"start\"] >= %.0f && $c[\"start\"] < %.0f)) bad(\"start\");"
+        " last[v] = $c[\"start\"];"
+        " if ($c[\"calls\"] * $c[\"seconds\"] < 0.001) bad(\"length\");"
+        " if ($c[\"load\"] == \"\" && $c[\"calls\"] * $c[\"seconds\"] > 0.01 || $c[\"load\"] > 1.01) "
+        "bad(\"load\");"
+        " if ($c[\"sm_mhz\"] $c[\"memory_mhz\"] $c[\"watt\"] $c[\"celsius\"] $c[\"throttle\"] != \"\") "
+        "bad(\"of a GPU\"); next }"
+        " { v = $c[\"variant\"]; if (n[v] != 3 || $c[\"repetitions\"] != 3 || $c[\"process\"] != 3) "
+        "bad(\"row\");"
+        " if ($c[\"calls\"] != calls[v]) bad(\"calls\");"
+        " for (i = 1; i <= 3; i++) { less = 0; for (k = 1; k <= 3; k++) less += seconds[v, k] < seconds[v, "
+        "i];"
+        " if (less == 1) middle = seconds[v, i] } "
+        " if ($c[\"median_s\"] / middle > 1.0001 || middle / $c[\"median_s\"] > 1.0001) bad(\"median \" "
+        "middle);"
+        " rows++ } END { if (rows != 2) exit 1 }",
+        now - 1.0, now + 600.0);
+    check_kernels("--fe_process=3 --benchmark_repetitions=3", awk);
+}
+
+/* Samples of a sustained run follow one another; those of its first fifth are left out. */
+static void test_sustained_samples_follow_one_another(void **state)
+{
+    (void)state;
+    skip_without("kernels", "sustained runs");
+    check_kernels(
+        "--fe_sustained=2",
+        "FILENAME == \"samples.csv\" { v = $c[\"variant\"]; if ($c[\"condition\"] != \"sustained\" || "
+        "$c[\"sample\"] != "
+        "++n[v]) bad(\"key\");"
+        " if (n[v] == 1) first[v] = $c[\"start\"]; worked[v] += $c[\"seconds\"] * $c[\"calls\"];"
+        " end[v] = $c[\"start\"] + $c[\"seconds\"] * $c[\"calls\"]; next }"
+        " { v = $c[\"variant\"]; span = end[v] - first[v];"
+        " if ($c[\"condition\"] != \"sustained\" || $c[\"repetitions\"] != n[v] || n[v] < 3) bad(\"row\");"
+        " if (span < 1.0 || span > 2.5) bad(\"lasts \" span); if (worked[v] < 0.8 * span) bad(\"pauses: "
+        "worked \" worked[v] "
+        "\" of \" span); rows++ } END { if (rows != 2) exit 1 }");
+}
+
+/* A cold sample is one call. */
+static void test_cold_samples_are_single_calls(void **state)
+{
+    (void)state;
+    skip_without("kernels", "cold calls");
+    check_kernels(
+        "--fe_cold --benchmark_repetitions=5 --benchmark_filter='jacvec/.*/manual_time'",
+        "FILENAME == \"samples.csv\" { v = $c[\"variant\"]; if ($c[\"condition\"] != \"cold\" || "
+        "$c[\"calls\"] != 1 || $c[\"sample\"] != ++n[v]) bad(\"key\"); next }"
+        " { v = $c[\"variant\"]; if ($c[\"condition\"] != \"cold\" || $c[\"calls\"] != 1 || n[v] != 5 || "
+        "$c[\"repetitions\"] != 5) bad(\"row\"); rows++ } END { if (rows != 2) exit 1 }");
+}
+
+/* On a GPU whose driver is there, each sample knows its clocks, power, temperature and throttling. */
+static void test_samples_of_a_gpu_know_its_clocks(void **state)
+{
+    (void)state;
+    static const char *const conditions[] = {"", "--fe_sustained=1", "--fe_cold"};
+    skip_without("kernels", "conditions of a GPU");
+    skip_if(fe_cuda_devices() ? NULL : "there is no GPU", "conditions of a GPU");
+    skip_if(dlopen("libnvidia-ml.so.1", RTLD_NOW) ? NULL : "there is no NVML", "conditions of a GPU");
+    for (int i = 0; i < 3; i++) {
+        char program[1000];
+        snprintf(program, sizeof program,
+                 "kernels --fe_backend=cuda --fe_variants=element_atomic,patch --fe_dofs=300000 "
+                 "--fe_elements=hex8 "
+                 "--fe_operations=jacvec --fe_rows='%s/rows.csv' --fe_samples='%s/samples.csv' %s",
+                 test_folder, test_folder, conditions[i]);
+        check_samples(
+            "function within(name, least, most) { if (!($c[name] >= least && $c[name] <= most)) bad(name) }\n"
+            "FILENAME != \"samples.csv\" { if ($c[\"status\"] != \"ok\") bad(\"row\"); next }\n"
+            "{ within(\"sm_mhz\", 100, 5000); within(\"memory_mhz\", 100, 20000); within(\"watt\", 5, 3000); "
+            "within(\"celsius\", 5, 120); if ($c[\"throttle\"] == \"\") bad(\"throttle\"); n++ }\n"
+            "END { if (n < 6) exit 1 }",
+            program);
+    }
+}
+
+/* Awk: three samples of each row with times, whose median is that of the row. What came between solves, the
+ * set-ups, has no conditions. */
+static const char samples_of_rows[] =
+    "{ at = $c[\"variant\"] SUBSEP $c[\"operation\"]; if ($c[\"process\"] != 2 || $c[\"condition\"] != "
+    "\"burst\") "
+    "bad(\"key\") }\n"
+    "FILENAME == \"samples.csv\" { if ($c[\"sample\"] != ++n[at]) bad(\"number\"); seconds[at, n[at]] = "
+    "$c[\"seconds\"];\n"
+    " if (($c[\"start\"] > 1e9) != ($c[\"operation\"] != \"precondition_setup\")) bad(\"start\");\n"
+    " start[at, n[at]] = $c[\"start\"]; next }\n"
+    "$c[\"status\"] != \"ok\" || $c[\"repetitions\"] != 3 || n[at] != 3 { bad(\"row of \" n[at]) }\n"
+    "{ middle = \"\"; for (i = 1; i <= 3; i++) { less = same = 0; for (k = 1; k <= 3; k++) { less += "
+    "seconds[at, k] < "
+    "seconds[at, i]; same += seconds[at, k] == seconds[at, i] } if (less <= 1 && less + same > 1) middle = "
+    "seconds[at, i] }\n"
+    " if ($c[\"median_s\"] > 1.0001 * middle || middle > 1.0001 * $c[\"median_s\"]) bad(\"median \" middle); "
+    "rows++ }\n"
+    "END { if (rows < 20) { print rows + 0, \"rows\"; exit 1 } }\n";
+
+static void test_whole_solves_write_their_samples(void **state)
+{
+    (void)state;
+    char program[1000];
+    skip_without("solves", "samples of whole solves");
+    snprintf(program, sizeof program,
+             "solves bench/problems/stretched.json --cells 3 --variants element_atomic,patch --threads 1 "
+             "--repetitions 3 "
+             "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
+             test_folder, test_folder);
+    check_samples(samples_of_rows, program);
+}
+
+/* Sample 2 of a strategy comes after sample 1 of all others, and so on. */
+static void test_strategies_on_ranks_take_turns(void **state)
+{
+    (void)state;
+    char program[1000], awk[4000];
+    skip_without("scaling", "samples of ranks");
+    snprintf(program, sizeof program,
+             "scaling --ranks 2 --threads 1 --dofs 1000 --variants element_atomic,node_csr --restart 3 "
+             "--repetitions 3 "
+             "--process 2 --rows '%s/rows.csv' --samples '%s/samples.csv'",
+             test_folder, test_folder);
+    snprintf(awk, sizeof awk,
+             "%s$c[\"variant\"] != \"none\" { o = $c[\"operation\"]; for (i = 1; i < 3; i++) if "
+             "(!(start[\"element_atomic\", o, i] < start[\"node_csr\", o, i + 1] && "
+             "start[\"node_csr\", o, i] < start[\"element_atomic\", o, i + 1])) bad(\"turn \" i) }\n",
+             samples_of_rows);
+    check_samples(awk, program);
+}
+
+/* The first process takes strategies in their order; over twelve processes each of three is the first once.
+ */
+static void test_processes_have_orders_of_their_own(void **state)
+{
+    (void)state;
+    skip_without("scaling", "orders of strategies");
+    char *order = read_success("for p in 1 2 3 4 5 6 7 8 9 10 11 12; do rm -f '%s/order.csv'; %s/scaling "
+                               "--process $p --give-up killed "
+                               "--variants element_atomic,patch,node_csr --rows '%s/order.csv' && awk -F, "
+                               "'FNR == 1 { for (i = 1; i <= NF; "
+                               "i++) c[$i] = i; next } { if ($c[\"process\"] != '$p') exit 1; v = "
+                               "$c[\"variant\"]; printf \"%%s \", v; "
+                               "if (!seen[v]++) n++ } END { print n }' '%s/order.csv' || exit 1; done",
+                               test_folder, build_folder(), test_folder, test_folder);
+    assert_int_equal(strncmp(order, "element_atomic patch node_csr 3\n", 32), 0);
+    assert_holds(order, "3\nelement_atomic ");
+    assert_holds(order, "3\npatch ");
+    assert_holds(order, "3\nnode_csr ");
+    char *line = order, *next;
+    for (int i = 0; i < 12; i++, line = next + 1) {
+        next = strchr(line, '\n');
+        assert_non_null(next);
+        assert_int_equal(next[-1], '3');
+    }
+    free(order);
+}
+
+/* Another program on the only core that a run may use: its rows say so, and so does the table. */
+static void test_rows_of_a_loaded_machine_say_so(void **state)
+{
+    (void)state;
+    cpu_set_t cores;
+    skip_without("kernels", "load by others");
+    CPU_ZERO(&cores);
+    assert_int_equal(sched_getaffinity(0, sizeof cores, &cores), 0);
+    int core = 0;
+    while (!CPU_ISSET(core, &cores)) core++;
+    char *said = read_success(
+        "taskset -c %d timeout 60 sh -c 'while :; do :; done' & hog=$!; "
+        "taskset -c %d %s/kernels --fe_backend=host --fe_threads=1 --fe_variants=node_csr --fe_dofs=300 "
+        "--fe_elements=tet4 --fe_operations=jacvec --benchmark_min_time=0.1 --fe_rows='%s/loaded.csv'; "
+        "code=$?; kill $hog; exit $code",
+        core, core, build_folder(), test_folder);
+    char *noise = read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+                               "{ print \" \" $c[\"noise\"] \" \", $c[\"status\"] }' '%s/loaded.csv'",
+                               test_folder);
+    assert_holds(noise, " loaded  ok");
+    assert_holds(said, "loaded\n");
+    free(said), free(noise);
+}
+
 /* One line says what is wrong with a mesh or a number, and the exit code is 2. */
 static void test_bad_meshes_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
         {"kernels", "--fe_mesh=nothing.msh", "kernels: nothing.msh: No such file or directory\n"},
-        {"kernels", "--fe_mesh=bench/sweep.sh", "kernels: bench/sweep.sh: not a Gmsh mesh"},
+        {"kernels", "--fe_mesh=bench/bench.sh", "kernels: bench/bench.sh: not a Gmsh mesh"},
         {"kernels", "--fe_mesh=5x5x0", "kernels: 5x5x0: No such file or directory\n"},
         {"kernels", "--fe_mesh=meshgen/bracket/bracket_hex8_coarse.msh --fe_elements=tet4",
          "kernels: meshgen/bracket/bracket_hex8_coarse.msh: holds hex8, which --fe_elements does not name\n"},
@@ -110,7 +339,14 @@ static void test_bad_meshes_are_refused(void **state)
         {"kernels", "--fe_energy=-1", "kernels: --fe_energy=-1: is not a number from 0 to 60\n"},
         {"kernels", "--fe_energy=61", "kernels: --fe_energy=61: is not a number from 0 to 60\n"},
         {"kernels", "--fe_energy=nan", "kernels: --fe_energy=nan: is not a number from 0 to 60\n"},
+        {"kernels", "--fe_sustained=long", "kernels: --fe_sustained=long: is not a number from 0 to 3600\n"},
+        {"kernels", "--fe_sustained=-1", "kernels: --fe_sustained=-1: is not a number from 0 to 3600\n"},
+        {"kernels", "--fe_process=0", "kernels: --fe_process=0: is not a number from 1 to 1e+06\n"},
+        {"kernels", "--fe_process=1.5", "kernels: --fe_process=1.5: is not a whole number\n"},
+        {"kernels", "--fe_cold --fe_sustained=10", "kernels: --fe_cold: not with --fe_sustained"},
         {"scaling", "--mesh nothing.msh", "scaling: nothing.msh: No such file or directory\n"},
+        {"scaling", "--process 0", "scaling: --process 0: is not a whole number from 1 to 1000000\n"},
+        {"scaling", "--samples /none/x", "scaling: /none/x: cannot be written: No such file"},
         {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},
         {"scaling", "--mesh meshgen/bracket/bracket_tet4_coarse.msh",
          "scaling: --elements hex8: meshgen/bracket/bracket_tet4_coarse.msh holds tet4\n"},
@@ -143,7 +379,7 @@ static void test_ranks_share_a_mesh(void **state)
     if (n != 2 * (3 + 2 * 10)) fail_msg("%d rows are ok, not 46:\n%s", n, rows);
     assert_holds(rows, ",strong-1x1x3-threads-irregular,auto,");
     assert_holds(rows, ",patch,hex8,");
-    assert_holds(rows, "bisection,double,linear,ok\n");
+    assert_holds(rows, "bisection,double,linear,burst,1,");
     free(rows);
 }
 
@@ -166,8 +402,18 @@ static void test_full_disk_is_reported(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases_pass_the_check),   cmocka_unit_test(test_energy_is_measured_or_named),
-        cmocka_unit_test(test_bad_meshes_are_refused), cmocka_unit_test(test_ranks_share_a_mesh),
+        cmocka_unit_test(test_cases_pass_the_check),
+        cmocka_unit_test(test_energy_is_measured_or_named),
+        cmocka_unit_test(test_samples_know_their_conditions),
+        cmocka_unit_test(test_sustained_samples_follow_one_another),
+        cmocka_unit_test(test_cold_samples_are_single_calls),
+        cmocka_unit_test(test_samples_of_a_gpu_know_its_clocks),
+        cmocka_unit_test(test_whole_solves_write_their_samples),
+        cmocka_unit_test(test_strategies_on_ranks_take_turns),
+        cmocka_unit_test(test_processes_have_orders_of_their_own),
+        cmocka_unit_test(test_rows_of_a_loaded_machine_say_so),
+        cmocka_unit_test(test_bad_meshes_are_refused),
+        cmocka_unit_test(test_ranks_share_a_mesh),
         cmocka_unit_test(test_full_disk_is_reported),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -1,18 +1,24 @@
 /* What results are made of: statistics, rows, machine records, and documents that link to them. */
+#include <dlfcn.h>
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "bench/cold.h"
+#include "bench/conditions.h"
 #include "bench/energy.h"
 #include "common/backend/device.h"
+#include "common/base/cores.h"
 #include "common/report/machine.h"
 #include "common/report/row.h"
 #include "common/report/version.h"
 #include "tests/common.h"
 #include "tests/row.h"
 
-enum { MOST_COLUMNS = 40 };
+enum { MOST_COLUMNS = 48 };
 
 /* --- statistics -------------------------------------------------------------------------------------- */
 
@@ -105,6 +111,9 @@ static void test_row_holds_its_times(void **state)
     assert_string_equal(cell(&row, "plastic_pattern"), "scattered");
     assert_string_equal(cell(&row, "precision"), "double");
     assert_string_equal(cell(&row, "hardening"), "linear");
+    assert_string_equal(cell(&row, "condition"), "burst");
+    assert_string_equal(cell(&row, "process"), "1");
+    assert_string_equal(cell(&row, "noise"), "wide"); /* 2 to 8 ms */
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
@@ -118,6 +127,7 @@ static void test_failed_row_holds_no_times(void **state)
     row.status = "check_failed", row.error = 1e-3;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) assert_string_equal(cell(&row, times[i]), "");
     assert_string_equal(cell(&row, "nj_per_dof"), "");
+    assert_string_equal(cell(&row, "noise"), "");
     assert_string_equal(cell(&row, "error"), "1.000e-03");
     assert_string_equal(cell(&row, "bytes"), "4000");
 
@@ -146,22 +156,292 @@ static void test_row_without_a_model_has_none_of_its_numbers(void **state)
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
+/* One line each, with what is known of it. */
 static void test_samples_stand_in_their_order(void **state)
 {
     (void)state;
     char text[2000];
-    const fe_row row = some_row();
-    const double seconds[3] = {3e-3, 1e-3, 2e-3};
+    fe_row row = some_row();
+    fe_sample s[3];
+    for (int i = 0; i < 3; i++) s[i] = fe_sample_unknown();
+    s[0].start = 1e9 + 0.25, s[0].calls = 7, s[0].seconds = 3e-3;
+    s[1] = (fe_sample){.start = 1e9 + 1.0,
+                       .calls = 7,
+                       .seconds = 1e-3,
+                       .sm_mhz = 1785,
+                       .memory_mhz = 2619,
+                       .watt = 699.96,
+                       .celsius = 61,
+                       .throttle = FE_THROTTLE_POWER_CAP | FE_THROTTLE_HEAT,
+                       .cores = 4,
+                       .window = 0.5,
+                       .others = 0.25,
+                       .cpu_mhz = 2596.1};
+    s[2] = s[1], s[2].throttle = 0, s[2].window = 0.009, s[2].seconds = 2e-3; /* shorter than a tick */
+    row.process = 3, row.condition = "sustained";
     FILE *file = fmemopen(text, sizeof text, "w");
     assert_non_null(file);
     fputs(FE_SAMPLE_COLUMNS "\n", file);
-    fe_row_write_samples(file, &row, 3, seconds);
+    assert_int_equal(fe_row_write_samples(file, "", &row, 3, s), 0);
     fclose(file);
+#define KEY "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,linear,1,sustained,3,"
     assert_string_equal(text,
                         "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
-                        "precision,hardening,calls,seconds\n"
-                        "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,linear,7,3.00000e-03 "
-                        "1.00000e-03 2.00000e-03\n");
+                        "precision,hardening,ranks,condition,process,sample,start,calls,seconds,sm_mhz,"
+                        "memory_mhz,watt,celsius,throttle,load,cpu_mhz\n" KEY
+                        "1,1000000000.250,7,3.00000e-03,,,,,,,\n" KEY
+                        "2,1000000001.000,7,1.00000e-03,1785,2619,700.0,61,power_cap heat,0.125,2596\n" KEY
+                        "3,1000000001.000,7,2.00000e-03,1785,2619,700.0,61,none,,2596\n");
+#undef KEY
+}
+
+/* Every reason has a word, and one that has none stands as a number. */
+static void test_reasons_of_a_lower_clock_are_words(void **state)
+{
+    (void)state;
+    char text[2000];
+    const fe_row row = some_row();
+    fe_sample s = fe_sample_unknown();
+    s.throttle = 0x7ff;
+    FILE *file = fmemopen(text, sizeof text, "w");
+    assert_non_null(file);
+    fe_row_write_samples(file, "", &row, 1, &s);
+    fclose(file);
+    assert_holds(
+        text, ",idle clocks_set power_cap slowdown sync_boost heat heat_slowdown power_brake display 0x600,");
+}
+
+/* --- noise ------------------------------------------------------------------------------------------- */
+
+/* n samples of 20 ms on four cores, of which others took a share. */
+static const char *noise_of(const char *backend, double high, int n, double share, int64_t throttle)
+{
+    fe_sample s[99];
+    fe_row row = some_row();
+    row.backend = backend;
+    row.seconds = (fe_statistics){.n = n, .median = 1.0, .low = 1.0, .high = high, .least = 1.0};
+    for (int i = 0; i < n; i++) {
+        s[i] = fe_sample_unknown();
+        s[i].cores = 4, s[i].window = 0.02, s[i].others = share * 4 * 0.02;
+        if (i == n / 2) s[i].throttle = throttle; /* one of them is enough */
+    }
+    fe_row_judge(&row, n, s);
+    return fe_row_noise(&row);
+}
+
+static void test_noise_is_named(void **state)
+{
+    (void)state;
+    assert_string_equal(noise_of("host", 1.25, 9, 0.0, -1), "");
+    assert_string_equal(noise_of("host", 1.26, 9, 0.0, -1), "wide");
+    assert_string_equal(noise_of("host", 1.0, 9, 0.3, -1), "loaded");
+    assert_string_equal(noise_of("cuda", 1.0, 9, 0.3, -1), ""); /* its clock is the device's */
+    assert_string_equal(noise_of("cuda", 1.0, 9, 0.0, 0), "");
+    assert_string_equal(noise_of("cuda", 1.0, 9, 0.0, 0x1 | 0x2 | 0x10 | 0x100),
+                        ""); /* neither power nor heat */
+    static const int64_t throttles[] = {0x4, 0x8, 0x20, 0x40, 0x80};
+    for (size_t i = 0; i < sizeof throttles / sizeof *throttles; i++)
+        assert_string_equal(noise_of("cuda", 1.0, 9, 0.0, throttles[i] | 0x1), "throttled");
+    assert_string_equal(noise_of("host", 2.0, 9, 1.0, 0x4), "wide loaded throttled");
+    /* Ticks of 10 ms feign up to 2 sqrt(4 n / 6) of them: 0.068 of 9 samples, 0.021 of 99. */
+    assert_string_equal(noise_of("host", 1.0, 9, 0.16, -1), "");
+    assert_string_equal(noise_of("host", 1.0, 99, 0.13, -1), "loaded");
+    assert_string_equal(noise_of("host", 1.0, 99, 0.10, -1), "");
+}
+
+/* --- conditions -------------------------------------------------------------------------------------- */
+
+/* What a library of tests/faults/nvml.c says of its card. */
+struct fake_card {
+    unsigned sm_mhz, memory_mhz, milliwatts_now, milliwatts_mean, celsius, type;
+    unsigned long long reasons;
+    int code;
+};
+
+static struct fake_card *open_fake(const char *name, bench_conditions *c)
+{
+    char path[FOLDER_LENGTH + 32];
+    snprintf(path, sizeof path, "%s/tests/%s", build_folder(), name);
+    bench_conditions_open(&fe_backend_host, c);
+    must(bench_nvml_open(path, "0000:41:00.0", &c->nvml));
+    void *library = dlopen(path, RTLD_NOW);
+    assert_non_null(library);
+    struct fake_card *card = dlsym(library, "card");
+    assert_non_null(card);
+    *card = (struct fake_card){1635, 2619, 698765, 512000, 67, BENCH_NVML_UINT, 0x5, 0};
+    return card;
+}
+
+static fe_sample conditions_now(bench_conditions *c)
+{
+    fe_sample s = fe_sample_unknown();
+    bench_conditions_begin(c);
+    bench_conditions_end(c, &s);
+    return s;
+}
+
+static void test_conditions_of_a_card(void **state)
+{
+    (void)state;
+    bench_conditions c;
+    struct fake_card *card = open_fake("nvml.so", &c);
+    for (int type = 0; type < 4; type += type == 1 ? 2 : 1) { /* how a driver writes power */
+        card->type = (unsigned)type;
+        const fe_sample s = conditions_now(&c);
+        assert_true(s.sm_mhz == 1635 && s.memory_mhz == 2619 && s.celsius == 67 && s.throttle == 5);
+        assert_true(fabs(s.watt - 698.765) < 1e-9);
+    }
+    card->code = 3; /* not supported */
+    const fe_sample s = conditions_now(&c);
+    assert_true(isnan(s.sm_mhz) && isnan(s.memory_mhz) && isnan(s.celsius) && isnan(s.watt) &&
+                s.throttle == -1);
+}
+
+static void test_conditions_of_a_card_with_an_old_driver(void **state)
+{
+    (void)state;
+    bench_conditions c;
+    open_fake("nvml-old.so", &c);
+    const fe_sample s = conditions_now(&c);
+    assert_true(s.sm_mhz == 1635 && s.throttle == 5);
+    assert_true(s.watt == 512); /* the mean */
+}
+
+static void test_lack_of_a_card_is_named(void **state)
+{
+    (void)state;
+    char path[FOLDER_LENGTH + 32];
+    bench_nvml nvml;
+    snprintf(path, sizeof path, "%s/tests/nvml.so", build_folder());
+    assert_int_equal(bench_nvml_open(path, "0000:01:00.0", &nvml), FE_FAILED);
+    assert_message("NVML: 0000:01:00.0: Not Found");
+    assert_int_equal(bench_nvml_open("libnvidia-none.so.1", "0000:41:00.0", &nvml), FE_FAILED);
+    assert_message("libnvidia-none.so.1");
+    assert_int_equal(bench_nvml_open("libm.so.6", "0000:41:00.0", &nvml), FE_FAILED);
+    assert_message("libm.so.6: is not NVML");
+}
+
+static double own_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Two cores of a list that never were idle, 0 and 2, while this process works on one: the rest is of others.
+ * Then they were idle for a second, which is more than there was. Core 1 does not belong to the process, and
+ * a list of zeros, as containers have it, says nothing. */
+static void test_load_is_what_others_take(void **state)
+{
+    (void)state;
+    char path[FOLDER_LENGTH + 16];
+    bench_conditions c;
+    bench_conditions_open(&fe_backend_host, &c);
+    snprintf(path, sizeof path, "%s/stat", test_folder);
+    CPU_ZERO(&c.cores);
+    CPU_SET(0, &c.cores);
+    CPU_SET(2, &c.cores);
+    c.stat = path;
+    static const char busy[] =
+        "cpu  7 0 0 0 0 0 0 0 0 0\ncpu0 10 1 1 500 3 1 0 0 0 0\ncpu1 1 1 1 900 1 0 0 0 0 0\n"
+        "cpu2 10 1 1 %d 3 1 0 0 0 0\nintr 1 2\ncpu3 1 1 1 1 1\n";
+    write_file(path, busy, 700);
+    fe_sample s = fe_sample_unknown();
+    const double start = fe_seconds(), own = own_seconds();
+    bench_conditions_begin(&c);
+    while (fe_seconds() - start < 0.2) {}
+    bench_conditions_end(&c, &s);
+    const double around = fe_seconds() - start - s.window, worked = own_seconds() - own; /* one thread */
+    assert_int_equal(s.cores, 2);
+    assert_true(s.window > 0.0 && around >= 0.0);
+    assert_true(s.others >= 2 * s.window - worked - 1e-3 &&
+                s.others <= 2 * s.window - worked + around + 1e-3);
+
+    bench_conditions_begin(&c);
+    write_file(path, busy, 700 + (int)sysconf(_SC_CLK_TCK));
+    bench_conditions_end(&c, &s);
+    assert_true(s.others <= 2 * s.window - 1.0 + 1e-9 && s.others >= s.window - 1.0 - 1e-3);
+
+    write_file(path, "%s", "cpu  0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0\n");
+    assert_int_equal(conditions_now(&c).cores, 0);
+    c.stat = "/does/not/exist";
+    assert_int_equal(conditions_now(&c).cores, 0);
+}
+
+/* Frequency in kHz of the process's cores; where the kernel does not tell it, from the list of processors. */
+static void test_frequency_of_the_cores(void **state)
+{
+    (void)state;
+    char list[FOLDER_LENGTH + 16];
+    bench_conditions c;
+    bench_conditions_open(&fe_backend_host, &c);
+    snprintf(list, sizeof list, "%s/cpuinfo", test_folder);
+    CPU_ZERO(&c.cores);
+    CPU_SET(0, &c.cores);
+    CPU_SET(2, &c.cores);
+    free(read_success("cd '%s' && for i in 0 1 2; do mkdir -p cpu$i/cpufreq && echo ${i}500000 "
+                      ">cpu$i/cpufreq/scaling_cur_freq; done",
+                      test_folder));
+    write_file(
+        list, "%s",
+        "processor\t: 0\ncpu MHz\t\t: 1000.5\n\nprocessor\t: 1\ncpu MHz\t\t: 99.0\n\nprocessor\t: 2\ncpu "
+        "MHz\t\t: 3000.5\n");
+    c.cpu = test_folder, c.cpu_info = list;
+    assert_true(fabs(conditions_now(&c).cpu_mhz - 1500) < 1e-6);
+    c.cpu = "/does/not/exist";
+    assert_true(fabs(conditions_now(&c).cpu_mhz - 2000.5) < 1e-6);
+    c.cpu_info = "/does/not/exist";
+    assert_true(isnan(conditions_now(&c).cpu_mhz));
+    free(read_success("rm -r '%s'/cpu?", test_folder));
+}
+
+/* The last level's caches, each once, whichever of its cores share it. */
+static void test_size_of_the_last_cache(void **state)
+{
+    (void)state;
+    cpu_set_t cores;
+    assert_true(fe_cores_set(&cores));
+    const int n = CPU_COUNT(&cores);
+    free(read_success("rm -rf '%s'/cpu*", test_folder));
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &cores))
+            free(read_success(
+                "mkdir -p '%s/cpu%d/cache/index0' '%s/cpu%d/cache/index1' && cd '%s/cpu%d/cache' && "
+                "echo 2 >index0/level && echo 1024K >index0/size && echo %d >index0/shared_cpu_list && "
+                "echo 3 >index1/level && echo 32768K >index1/size && echo 0-%d,%d >index1/shared_cpu_list",
+                test_folder, core, test_folder, core, test_folder, core, core, CPU_SETSIZE - 2,
+                CPU_SETSIZE - 1));
+    assert_true(fabs((double)bench_cache_bytes(test_folder) - 32768.0 * 1024.0) < 1.0);
+    free(read_success("rm -r '%s'/cpu*/cache/index1", test_folder));
+    assert_true(fabs((double)bench_cache_bytes(test_folder) - 1024.0 * 1024.0 * n) < 1.0);
+    free(read_success("rm -r '%s'/cpu*", test_folder));
+}
+
+/* What is read behind the data that fill the cache comes from memory: 512 KB, the least time of 30 readings,
+ * and of many that follow one another (here 28 and 7 us). */
+static void test_cold_data_come_from_memory(void **state)
+{
+    (void)state;
+    enum { N = 1 << 16, ROUNDS = 30, WARM = 50 };
+    skip_if(PATIENCE > 1 ? "a sanitizer looks at what is copied" : NULL, "cold data");
+    fe_device *d;
+    bench_cold cold;
+    double *x, *to = calloc(N, sizeof *to), least[2] = {INFINITY, INFINITY};
+    assert_non_null(to);
+    must(fe_backend_host.open(0, 1, &d));
+    must(bench_cold_open(d, &cold));
+    must(fe_device_allocate(d, N, sizeof *x, "x", (void **)&x));
+    for (int i = 0; i < ROUNDS * WARM; i++) {
+        const int is_cold = i % WARM == 0;
+        if (is_cold) must(bench_cold_fill(&cold));
+        const double start = fe_seconds();
+        must(d->ops->memory.download(d, N * sizeof *x, x, to));
+        const double seconds = fe_seconds() - start;
+        if (seconds < least[is_cold]) least[is_cold] = seconds;
+    }
+    d->ops->close(d);
+    free(to);
+    if (!(least[1] > 1.3 * least[0])) fail_msg("cold %g s, warm %g s", least[1], least[0]);
 }
 
 /* Takes the first field of RFC 4180 off a line. */
@@ -394,6 +674,15 @@ int main(void)
         cmocka_unit_test(test_failed_row_holds_no_times),
         cmocka_unit_test(test_row_without_a_model_has_none_of_its_numbers),
         cmocka_unit_test(test_samples_stand_in_their_order),
+        cmocka_unit_test(test_reasons_of_a_lower_clock_are_words),
+        cmocka_unit_test(test_noise_is_named),
+        cmocka_unit_test(test_conditions_of_a_card),
+        cmocka_unit_test(test_conditions_of_a_card_with_an_old_driver),
+        cmocka_unit_test(test_lack_of_a_card_is_named),
+        cmocka_unit_test(test_load_is_what_others_take),
+        cmocka_unit_test(test_frequency_of_the_cores),
+        cmocka_unit_test(test_size_of_the_last_cache),
+        cmocka_unit_test(test_cold_data_come_from_memory),
         cmocka_unit_test(test_names_are_one_field),
         cmocka_unit_test(test_rows_are_added),
         cmocka_unit_test(test_energy_is_that_of_packages_and_their_memory),

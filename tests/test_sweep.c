@@ -11,7 +11,7 @@
 #include "common/variant.h"
 #include "tests/common.h"
 
-/* Starts bench/sweep.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
+/* Starts bench/bench.sh over three small boxes, an irregular mesh and the coarse bracket, over whole solves
  * of `problems`, and with `ranks` over two more boxes on each number of ranks of that list ("0": none;
  * "late": none, and the budget of time is spent; "energy": none, and the pass with energies after that of the
  * host), its output in `log`. */
@@ -43,7 +43,7 @@ static pid_t start_sweep(const char *log, const char *problems, const char *rank
     else
         unsetenv("BENCH_START");
     unsetenv("BUDGET");
-    execlp("sh", "sh", "bench/sweep.sh", (char *)NULL);
+    execlp("sh", "sh", "bench/bench.sh", (char *)NULL);
     _exit(99);
 }
 
@@ -312,7 +312,7 @@ static void test_failing_reference_fails_the_rows(void **state)
     assert_int_equal(code, 2);
     free(text);
     text = read_success("cd '%s' && head -c $(wc -c <kept.csv) limit.csv | cmp - kept.csv && "
-                        "tail -c +$(($(wc -c <kept.csv) + 1)) limit.csv | cut -d, -f12,20,23,44",
+                        "tail -c +$(($(wc -c <kept.csv) + 1)) limit.csv | cut -d, -f12,20,23,47",
                         test_folder);
     char expected[200];
     snprintf(expected, sizeof expected, "%s,solve,,failed\n%s,solve,,failed\n", fe_variant_at(0)->name,
@@ -394,7 +394,7 @@ static void test_each_row_of_ranks_was_checked(void **state)
     skip_without("scaling", "ranks");
     char *text = read_success("%s/scaling --ranks 3 --threads 1 --dofs 1000 --variants %s --restart 5 "
                               "--repetitions 1 --rows '%s/checked.csv' >'%s/checked.log' && "
-                              "cut -d, -f16,33,40 '%s/checked.csv'",
+                              "cut -d, -f16,33,43 '%s/checked.csv'",
                               build_folder(), fe_variant_at(0)->name, test_folder, test_folder, test_folder);
     static const char *const shared[] = {"exchange", "reduce1", "reduce32"}, *const own[] = {
                                                                                  "jacvec_elastic",

@@ -37,6 +37,23 @@ static void test_names_shift_no_columns(void **state)
     free(table);
 }
 
+/* Rows of other conditions than short samples have no place in a table of these. */
+static void test_tables_are_of_short_samples(void **state)
+{
+    (void)state;
+    static const char *const conditions[] = {"burst", "sustained", "cold"};
+    FILE *file = open_rows();
+    fe_row row = some_row();
+    for (int i = 0; i < 3; i++) {
+        row.condition = conditions[i];
+        row.seconds.median *= 1 << i, row.seconds.low *= 1 << i, row.seconds.high *= 1 << i;
+        fe_row_write(file, &row);
+    }
+    char *table = table_of(file);
+    assert_holds(table, "| `v` |  |  |  | 0.200 (0.125–0.500) |");
+    free(table);
+}
+
 /* Three strategies: the intervals of a and b overlap in jacvec and not in residual, where only b is
  * reproducible; c failed. */
 static void test_table_names_a_winner_only_where_intervals_part(void **state)
@@ -349,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_shift_no_columns),
+        cmocka_unit_test(test_tables_are_of_short_samples),
         cmocka_unit_test(test_table_names_a_winner_only_where_intervals_part),
         cmocka_unit_test(test_table_compares_precisions),
         cmocka_unit_test(test_table_compares_laws),

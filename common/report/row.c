@@ -92,6 +92,11 @@ static void write_text(FILE *file, const char *text)
     fputs(quoted ? "\"," : ",", file);
 }
 
+static const char *precision_of(const fe_row *r) { return r->precision ? r->precision : "double"; }
+static const char *hardening_of(const fe_row *r) { return r->hardening ? r->hardening : "linear"; }
+static const char *condition_of(const fe_row *r) { return r->condition ? r->condition : "burst"; }
+static int process_of(const fe_row *r) { return r->process ? r->process : 1; }
+
 int fe_row_write(FILE *file, const fe_row *r)
 {
     fprintf(file, "%d,%s,", FE_ROW_SCHEMA, fe_commit());
@@ -132,18 +137,105 @@ int fe_row_write(FILE *file, const fe_row *r)
     if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
     fputc(',', file);
     if (!strcmp(r->status, "ok") && r->nj_per_dof > 0.0) fprintf(file, "%.4g", r->nj_per_dof);
-    fprintf(file, ",%s,%s,%s,%s\n", r->numbering ? r->numbering : r->order,
-            r->precision ? r->precision : "double", r->hardening ? r->hardening : "linear", r->status);
+    fprintf(file, ",%s,%s,%s,%s,%d,%s,%s\n", r->numbering ? r->numbering : r->order, precision_of(r),
+            hardening_of(r), condition_of(r), process_of(r), fe_row_noise(r), r->status);
     return fflush(file);
 }
 
-void fe_row_write_samples(FILE *file, const fe_row *r, int n, const double *seconds)
+/* --- conditions -------------------------------------------------------------------------------------- */
+
+fe_sample fe_sample_unknown(void)
 {
-    fprintf(file, "%s,%d,%s,%s,", r->backend, r->threads, r->variant, r->element);
-    write_text(file, r->mesh);
-    fprintf(file, "%s,%g,%s,%lld,%s,%s,%s,%lld,", r->order, r->plastic, r->plastic_pattern,
-            (long long)r->n_dof, r->operation, r->precision ? r->precision : "double",
-            r->hardening ? r->hardening : "linear", (long long)r->calls);
-    for (int i = 0; i < n; i++) fprintf(file, "%s%.5e", i ? " " : "", seconds[i]);
-    fputc('\n', file);
+    return (fe_sample){.start = NAN,
+                       .seconds = NAN,
+                       .sm_mhz = NAN,
+                       .memory_mhz = NAN,
+                       .watt = NAN,
+                       .celsius = NAN,
+                       .throttle = -1,
+                       .cpu_mhz = NAN};
+}
+
+/* A counter of idle time is cut off to ticks at both ends of a window: variance tick^2 / 6 for each core. */
+void fe_row_judge(fe_row *row, int n, const fe_sample *s)
+{
+    double others = 0.0, all = 0.0, variance = 0.0;
+    row->throttled = 0;
+    for (int i = 0; i < n; i++) {
+        if (s[i].throttle > 0 && s[i].throttle & FE_THROTTLES) row->throttled = 1;
+        if (s[i].cores == 0) continue;
+        others += s[i].others, all += s[i].cores * s[i].window;
+        variance += s[i].cores * FE_ROW_TICK * FE_ROW_TICK / 6.0;
+    }
+    row->loaded =
+        !strcmp(row->backend, "host") && all > 0.0 && others > FE_ROW_LOADED * all + 2.0 * sqrt(variance);
+}
+
+const char *fe_row_noise(const fe_row *r)
+{
+    static const char *const words[] = {
+        "",          "wide",           "loaded",           "wide loaded",
+        "throttled", "wide throttled", "loaded throttled", "wide loaded throttled"};
+    if (strcmp(r->status, "ok") || r->seconds.n == 0) return "";
+    const int wide = r->seconds.high > FE_ROW_WIDE * r->seconds.low;
+    return words[(wide ? 1 : 0) + (r->loaded ? 2 : 0) + (r->throttled ? 4 : 0)];
+}
+
+/* --- samples ----------------------------------------------------------------------------------------- */
+
+static void write_number(FILE *file, const char *format, double x)
+{
+    if (!isnan(x)) fprintf(file, format, x);
+    fputc(',', file);
+}
+
+/* Reasons as words with blanks between them, and as a number what has no word; "none": there are none. */
+static void write_throttle(FILE *file, int64_t throttle)
+{
+    static const struct {
+        int64_t bit;
+        const char *word;
+    } reasons[] = {{0x1, "idle"},
+                   {0x2, "clocks_set"},
+                   {FE_THROTTLE_POWER_CAP, "power_cap"},
+                   {FE_THROTTLE_SLOWDOWN, "slowdown"},
+                   {0x10, "sync_boost"},
+                   {FE_THROTTLE_HEAT, "heat"},
+                   {FE_THROTTLE_HEAT_SLOWDOWN, "heat_slowdown"},
+                   {FE_THROTTLE_POWER_BRAKE, "power_brake"},
+                   {0x100, "display"}};
+    const char *blank = "";
+    if (throttle == 0) fputs("none", file);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons && throttle > 0; i++)
+        if (throttle & reasons[i].bit) {
+            fprintf(file, "%s%s", blank, reasons[i].word);
+            throttle &= ~reasons[i].bit, blank = " ";
+        }
+    if (throttle > 0) fprintf(file, "%s0x%llx", blank, (unsigned long long)throttle);
+    fputc(',', file);
+}
+
+int fe_row_write_samples(FILE *file, const char *before, const fe_row *r, int n, const fe_sample *samples)
+{
+    for (int i = 0; i < n; i++) {
+        const fe_sample *s = &samples[i];
+        fprintf(file, "%s%s,%d,%s,%s,", before, r->backend, r->threads, r->variant, r->element);
+        write_text(file, r->mesh);
+        fprintf(file, "%s,", r->order);
+        write_number(file, "%g", r->plastic);
+        fprintf(file, "%s,%lld,%s,%s,%s,%d,%s,%d,%d,", r->plastic_pattern, (long long)r->n_dof, r->operation,
+                precision_of(r), hardening_of(r), r->ranks, condition_of(r), process_of(r), i + 1);
+        write_number(file, "%.3f", s->start);
+        fprintf(file, "%lld,%.5e,", (long long)s->calls, s->seconds);
+        write_number(file, "%.0f", s->sm_mhz);
+        write_number(file, "%.0f", s->memory_mhz);
+        write_number(file, "%.1f", s->watt);
+        write_number(file, "%.0f", s->celsius);
+        write_throttle(file, s->throttle);
+        const int is_known = s->cores > 0 && s->window >= FE_ROW_TICK;
+        write_number(file, "%.3f", is_known ? s->others / (s->cores * s->window) : NAN);
+        if (!isnan(s->cpu_mhz)) fprintf(file, "%.0f", s->cpu_mhz);
+        fputc('\n', file);
+    }
+    return fflush(file);
 }

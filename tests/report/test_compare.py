@@ -103,6 +103,11 @@ class Verdicts(unittest.TestCase):
         mixed = self.run_of("e", ROW, ROW.replace(",abc,", ",abd,"))
         self.assertIn("of commits abc, abd", self.said(a, mixed))
 
+    def test_disturbed_rows_do_not_count(self):
+        a = self.times("a", 1.0, 1.001, 0.999)
+        noisy = self.run_of("b", *(ROW.replace(",2,,ok", ",2,loaded,ok") for _ in range(3)))
+        self.assertIn("all processes were disturbed", self.said(a, noisy))
+
     def test_environments_are_told(self):
         a = self.times("a", 1.0, 1.001, 0.999)
         self.assertIn("commit: abc and abd", self.said(a, self.times("b", 1.0, 1.0, 1.0, c=(",abc,", ",abd,"))))

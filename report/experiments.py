@@ -1,0 +1,323 @@
+"""Reads experiments/*.toml and the variables of `make bench`, and says which points there are, in which order.
+
+experiments/sweep.toml explains what an experiment is, experiments/settings.toml what the variables are when not given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pathlib
+import tomllib
+from collections.abc import Iterator, Mapping
+
+from report import points, studies
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
+KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy", "claims"}
+LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "RANKS")
+KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
+AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "element"),
+        "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "element"),
+        "anderson": ("element", "jacobian", "depth", "step"),
+        "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
+        "storage": ("storage", "element", "size", "order"), "profile": ("element", "size", "order")}
+
+
+class Fault(Exception):
+    """An experiment or a variable that is not what it should be, in one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    name: str
+    question: str
+    program: str
+    passes: dict[str, str]  # by backend, or of "first"
+    axes: dict[str, dict[str, tuple[str, ...]]]  # by axis and backend
+    repetitions: dict[str, int]  # by backend
+    processes: int
+    energy: bool = False
+    only: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A point that an experiment asks for."""
+
+    passed_in: str
+    experiment: str
+    point: points.Point
+    repetitions: int
+    processes: int
+    energy: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    passes: tuple[str, ...]
+    until: dict[str, float]
+    tables: dict  # variables, few_cores, many_cores, paper
+
+
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+def load(path: pathlib.Path) -> dict:
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise Fault(f"{path}: {error}") from error
+
+
+def read_settings(folder: pathlib.Path = FOLDER) -> Settings:
+    table = load(folder / "settings.toml")
+    return Settings(tuple(table["passes"]), table["until"], table)
+
+
+def by_backend(value) -> dict:
+    return value if isinstance(value, dict) else {"cuda": value, "host": value}
+
+
+def read_experiments(path: pathlib.Path) -> list[Experiment]:
+    """All of a file, in their order; Fault names the experiment and the key."""
+    found: list[Experiment] = []
+    for number, table in enumerate(load(path).get("experiment", []), 1):
+        where = f"{path}: experiment {table.get('name', number)!r}"
+        for key in table:
+            if key not in KEYS:
+                raise Fault(f"{where}: there is no key {key!r}")
+        for key in ("name", "question", "program", "pass", "axes", "repetitions", "processes"):
+            if key not in table:
+                raise Fault(f"{where}: has no {key!r}")
+        if table["program"] not in AXES:
+            raise Fault(f"{where}: program {table['program']!r} is not one of {', '.join(AXES)}")
+        for axis in table["axes"]:
+            if axis not in AXES[table["program"]]:
+                raise Fault(f"{where}: {table['program']} has no axis {axis!r}")
+        passes = table["pass"] if isinstance(table["pass"], dict) else {"first": table["pass"]}
+        axes = {axis: {b: tuple(v) for b, v in by_backend(values).items()} for axis, values in table["axes"].items()}
+        if table["name"] in (other.name for other in found):
+            raise Fault(f"{where}: stands there twice")
+        found.append(Experiment(table["name"], table["question"], table["program"], passes, axes,
+                                by_backend(table["repetitions"]), table["processes"], table.get("energy", False),
+                                tuple(table.get("only", ())), tuple(table.get("claims", ()))))
+    return found
+
+
+# --- variables -------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Variables:
+    """What the user chose, or the defaults that suit the machine."""
+
+    backends: tuple[str, ...]
+    budget: int  # minutes; 0: no limit
+    lists: dict[str, tuple[str, ...]]  # ELEMENTS, PRECONDITION, SIZES_host, ...; empty: none
+    repetitions: int  # 0: what the experiments say
+    of_studies: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # axes that the user chose
+
+    @property
+    def first_backend(self) -> str:
+        return "cuda" if "cuda" in self.backends else "host"
+
+
+def words(text: str) -> tuple[str, ...]:
+    return () if text.split() == ["0"] else tuple(text.split())
+
+
+def whole(name: str, text: str, what: str) -> int:
+    if not text.isdigit():
+        raise Fault(f"{name}={text}: is not a whole number{what}")
+    return int(text)
+
+
+def powers_of_two(most: int, threads: int) -> tuple[str, ...]:
+    """Ranks with so many threads each: 1, 2, 4, ...; none where one fills the machine."""
+    counts = [n for n in (2**k for k in range(16)) if n * threads <= most]
+    return tuple(map(str, counts)) if len(counts) > 1 else ()
+
+
+def variables_of(environment: Mapping[str, str], settings: Settings, here: points.Here, cores: int,
+                 paper: bool = False) -> Variables:
+    """From the environment, with defaults for a machine of so many cores. Fault where a number is none."""
+    tables = settings.tables
+    of_host = tables["many_cores" if cores >= 16 else "few_cores"]
+    defaults = tables["variables"] | of_host | (tables["paper"] if paper else {})
+    gpu = here.capacity.get("cuda", 0) > 0
+    backends = tuple((environment.get("BACKENDS") or ("cuda host" if gpu else "host")).split())
+    for backend in backends:
+        if backend not in ("cuda", "host"):
+            raise Fault(f"BACKENDS={' '.join(backends)}: {backend} is neither host nor cuda")
+    threads = whole("THREADS", here.threads, "") if here.threads else 1
+    lists: dict[str, tuple[str, ...]] = {}
+    for name in ("ELEMENTS", "PRECONDITION") + tuple(f"{n}_{b}" for n in LISTS for b in ("cuda", "host")):
+        kind, _, backend = name.partition("_")
+        if environment.get(name):
+            lists[name] = words(environment[name])
+        elif kind == "RANKS" and name not in defaults:
+            lists[name] = powers_of_two(here.capacity.get(backend, 0), threads if backend == "host" else 1)
+        else:
+            lists[name] = tuple(defaults[name])
+        for counts in lists[name] if kind == "RANKS" else ():
+            whole(name, counts, " of ranks")
+        missing = {"SOLVES": "solves", "RANKS": "scaling"}.get(kind)
+        if missing and not paper and (missing not in here.programs or not here.few):
+            lists[name] = ()
+        if backend and backend not in backends and kind in ("SOLVES", "MESHES"):
+            lists[name] = ()
+    first = "cuda" if "cuda" in backends else "host"
+    minutes = environment.get("BUDGET") or ("0" if paper else str(defaults["BUDGET"][first]))
+    repetitions = environment.get("REPETITIONS", "")
+    return Variables(backends, whole("BUDGET", minutes, " of minutes"), lists,
+                     whole("REPETITIONS", repetitions, "") if repetitions else 0,
+                     {name.lower(): tuple(environment[name].split()) for name in ("SIZE", "ORDER", "STEP")
+                      if environment.get(name)})
+
+
+# --- points ----------------------------------------------------------------------------------------------
+
+
+def largest(sizes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(sizes, key=float)[-1:])
+
+
+def resolve(value: str, backend: str, variables: Variables) -> tuple[str, ...]:
+    """ "$SIZES.first" and the like; other texts are themselves."""
+    before, dollar, reference = value.partition("$")
+    if not dollar:
+        return (value,)
+    name, _, part = reference.partition(".")
+    known = name if name in variables.lists else f"{name}_{backend}"
+    if known not in variables.lists:
+        raise Fault(f"there is no variable {name}")
+    all_of = variables.lists[known]
+    parts = {"": all_of, "first": all_of[:1], "others": all_of[1:],
+             "largest": largest(all_of) if part == "largest" else ()}
+    if part in parts:
+        return tuple(before + text for text in parts[part])
+    return tuple(before + text for text in all_of if points.mesh_family(text) == part)
+
+
+def values(experiment: Experiment, axis: str, backend: str, variables: Variables,
+           default: tuple[str, ...]) -> list[str]:
+    listed = experiment.axes.get(axis, {}).get(backend, () if axis in experiment.axes else default)
+    found: list[str] = []
+    for text in listed:
+        try:
+            found += [v for v in resolve(text, backend, variables) if v not in found]
+        except Fault as fault:
+            raise Fault(f"experiment {experiment.name!r}: {axis} {text!r}: {fault}") from fault
+    return found
+
+
+def kernel_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
+    defaults = {"size": (), "order": ("auto",), "plastic": ("1",), "pattern": ("clustered",), "special": ("",),
+                "element": ("$ELEMENTS",)}
+    axes = [values(experiment, axis, backend, variables, defaults[axis]) for axis in KERNEL_AXES]
+    for size, order, plastic, pattern, special, element in itertools.product(*axes):
+        yield points.Kernels(backend, element, size, order, plastic, pattern, special)
+
+
+def meshes_of(problem: str, fine: bool, linear: bool) -> list[str]:
+    """Of the bracket its coarse and its fine mesh, with all load steps and with one linear solve."""
+    if problem != "bracket":
+        return [problem] if not linear or problem.startswith("bending") else []
+    steps = ["bracket_linear"] if linear else ["bracket", "bracket_linear"]
+    return steps + ([step.replace("bracket", "bracket_fine") for step in steps] if fine else [])
+
+
+def solve_points(experiment: Experiment, backend: str, variables: Variables, fine: bool) -> Iterator[points.Point]:
+    """The reference workload on all numbers of ranks, other problems on one. Peers: linear problems, with as many
+    processes as there are ranks at most. Where the user wants no solves, there is none of any problem."""
+    if not variables.lists[f"SOLVES_{backend}"]:
+        return
+    peers = experiment.program == "peers"
+    kind = points.KINDS[experiment.program]
+    ranks = [int(n) for n in variables.lists[f"RANKS_{backend}"]]
+    preconditions = values(experiment, "precondition", backend, variables, ("$PRECONDITION",))
+    elements = values(experiment, "element", backend, variables, ("$ELEMENTS",))
+    for problem in values(experiment, "problem", backend, variables, ()):
+        counts, chosen = [1], preconditions
+        if peers:
+            counts = [max(ranks, default=1)]
+        elif problem.startswith("stretched"):
+            # a fixed number of iterations with multigrid would go on where only rounding errors are left
+            counts, chosen = ranks or [1], [p for p in preconditions if p == "block-jacobi"]
+        for mesh in meshes_of(problem, fine, peers):
+            for n, element, precondition in itertools.product(counts, elements, chosen):
+                yield kind(backend, element, mesh, precondition, n)
+
+
+def rank_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
+    size, kind, ranks, element = (values(experiment, axis, backend, variables, ("$ELEMENTS",))
+                                  for axis in ("size", "kind", "ranks", "element"))
+    for one_size, one_kind, one_element, n in itertools.product(size, kind, element, ranks):
+        yield points.Scaling(backend, one_element, one_size, one_kind, int(n))
+
+
+def study_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
+    """Axes in the order of the file; the last changes first."""
+    axes = {axis: variables.of_studies.get(axis) or values(experiment, axis, backend, variables, ())
+            for axis in experiment.axes}
+    for choice in itertools.product(*axes.values()):
+        yield studies.point_of(experiment.program, backend, dict(zip(axes, choice)))
+
+
+def points_of(experiment: Experiment, backend: str, variables: Variables, fine: bool) -> list[points.Point]:
+    if experiment.program == "kernels":
+        found = kernel_points(experiment, backend, variables)
+    elif experiment.program == "scaling":
+        found = rank_points(experiment, backend, variables)
+    elif experiment.program in ("solves", "peers"):
+        found = solve_points(experiment, backend, variables, fine)
+    else:
+        found = study_points(experiment, backend, variables)
+    return [point for point in found if not experiment.only or point.element in experiment.only]
+
+
+def pass_of(experiment: Experiment, backend: str, variables: Variables) -> str:
+    """ "" where the backend takes no part."""
+    if "first" in experiment.passes:
+        return experiment.passes["first"] if backend == variables.first_backend else ""
+    name = experiment.passes.get(backend, "")
+    return "host" if name == "solves" and backend == "host" and "cuda" in variables.backends else name
+
+
+def plan(experiments: list[Experiment], settings: Settings, variables: Variables, here: points.Here,
+         chosen: tuple[str, ...] = (), paper: bool = False) -> list[Task]:
+    """Tasks in their order: pass by pass, within it backend by backend. A task whose point comes earlier with as many
+    samples and its energy is left out. chosen: passes, all where empty. paper: several processes of each,
+    and also what needs a program, GPUs or meshes that are not here (Point.needs tells)."""
+    for name in chosen:
+        if name not in settings.passes:
+            raise Fault(f"PASSES={' '.join(chosen)}: there is no pass {name}")
+    tasks: list[Task] = []
+    for name in settings.passes:
+        if chosen and name not in chosen:
+            continue
+        for backend in variables.backends:
+            for experiment in experiments:
+                if pass_of(experiment, backend, variables) != name:
+                    continue
+                repetitions = variables.repetitions or experiment.repetitions[backend]
+                if experiment.program == "peers" and "peers" not in here.programs and not paper:
+                    continue
+                for point in points_of(experiment, backend, variables, paper or bool(here.gmsh)):
+                    tasks.append(Task(name, experiment.name, point, repetitions, experiment.processes if paper else 1,
+                                      experiment.energy))
+    return list(without_repeats(tasks))
+
+
+def without_repeats(tasks: list[Task]) -> Iterator[Task]:
+    seen: dict[points.Point, Task] = {}
+    for task in tasks:
+        earlier = seen.get(task.point)
+        if earlier and earlier.repetitions >= task.repetitions and earlier.processes >= task.processes \
+                and (earlier.energy or not task.energy):
+            continue
+        seen[task.point] = task
+        yield task

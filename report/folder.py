@@ -1,0 +1,137 @@
+"""A run's folder: which points are finished, what a process leaves there, the lock, the seed, and a disk that is full.
+
+A point's files are scratch/NAME.rows.csv, .done and others; of a second process NAME.process2.rows.csv. They get these
+names when the point is complete; what is at work has names that end in .part.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import os
+import pathlib
+import random
+import shutil
+
+from report import points
+from report.here import Failure
+
+FINAL = {"json": "json", "samples": "samples.csv", "history": "history.csv", "section": "section.md",
+         "rows": "rows.csv"}
+
+
+def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:
+    """The folder that was begun with the same settings, else a new one."""
+    for old in sorted((results / here.machine).glob(f"*-{here.commit}*")):
+        try:
+            if (old / "scratch" / "settings").read_text() == settings + "\n":
+                return old
+        except OSError:
+            continue
+    base = results / here.machine / f"{datetime.date.today()}-{here.commit}"
+    folder, n = base, 2
+    while folder.exists():
+        folder, n = base.with_name(f"{base.name}-{n}"), n + 1
+    return folder
+
+
+class Folder:
+    def __init__(self, path: pathlib.Path, settings: str) -> None:
+        if any(c.isspace() for c in str(path)):
+            raise Failure(f"RESULTS: {path} holds a blank", 2)
+        self.path, self.scratch, self.settings = path, path / "scratch", settings
+        self.lock: int | None = None
+        self.copies: list[pathlib.Path] = []
+
+    def full_disk(self) -> Failure:
+        return Failure(f"{self.path}: cannot be written: its disk is full (or it is not ours). Finished points are "
+                       "kept: free some space, then run it again")
+
+    def room(self) -> bool:
+        """A megabyte."""
+        probe = self.scratch / "room"
+        try:
+            probe.write_bytes(bytes(1_000_000))
+            return True
+        except OSError:
+            return False
+        finally:
+            probe.unlink(missing_ok=True)
+
+    def open(self) -> None:
+        """Locked for this process and its children."""
+        try:
+            self.scratch.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self.full_disk() from error
+        if not self.room():
+            raise self.full_disk()
+        if not (self.scratch / "settings").exists():
+            (self.scratch / "settings").write_text(self.settings + "\n")
+        self.lock = os.open(self.scratch / "lock", os.O_CREAT | os.O_RDWR)
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Failure(f"another sweep is at work in {self.path}") from error
+
+    def seed(self, given: int | None) -> int:
+        """Of the random orders; one for all that goes on here."""
+        path = self.scratch / "seed"
+        if not path.exists():
+            path.write_text(f"{random.SystemRandom().randrange(2**31) if given is None else given}\n")
+        return int(path.read_text())
+
+    def copy_programs(self, programs: dict[str, pathlib.Path]) -> dict[str, pathlib.Path]:
+        """So that a build beside the sweep changes nothing."""
+        copies = {name: self.scratch / name for name in programs}
+        self.copies = list(copies.values())
+        for name, path in programs.items():
+            shutil.copy2(path, copies[name])
+        return copies
+
+    def clean(self) -> None:
+        for copy in self.copies:
+            copy.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+    # --- files of a process of a point ---
+
+    def file(self, point: points.Point, process: int, suffix: str) -> pathlib.Path:
+        number = f".process{process}" if process > 1 else ""
+        return self.scratch / f"{point.name()}{number}.{suffix}"
+
+    def taken(self, point: points.Point, process: int) -> int:
+        """Samples that the finished process has."""
+        try:
+            return int(self.file(point, process, "done").read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def has_rows(self, point: points.Point, process: int) -> bool:
+        return self.file(point, process, "rows.csv").exists()
+
+    def has_energy(self, point: points.Point, process: int) -> bool:
+        return self.file(point, process, "energy").exists()
+
+    def is_done(self, point: points.Point, process: int, repetitions: int, energy: bool) -> bool:
+        return self.has_rows(point, process) and self.taken(point, process) >= repetitions \
+            and (not energy or self.has_energy(point, process))
+
+    def remove_parts(self, of: str = "*") -> None:
+        for part in self.scratch.glob(f"{of}.part"):
+            part.unlink()
+
+    def finish(self, point: points.Point, process: points.Process) -> None:
+        for part, final in FINAL.items():
+            if self.file(point, process.number, f"{part}.part").exists():
+                self.file(point, process.number, f"{part}.part").replace(self.file(point, process.number, final))
+        self.remove_parts(self.file(point, process.number, "*").name)
+        if process.energy:
+            self.file(point, process.number, "energy").touch()
+        # last: this one says that the point is complete
+        self.file(point, process.number, "done").write_text(f"{process.repetitions}\n")
+        self.file(point, process.number, "killed.csv").unlink(missing_ok=True)

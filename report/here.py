@@ -1,0 +1,112 @@
+"""What this machine and this build have, and in which words that is said."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterable, Mapping
+
+from report import points
+
+PROGRAMS = ("kernels", "solves", "peers", "scaling", "solve")
+
+
+class Failure(Exception):
+    """Ends the run with one line and exit code 1 (2: bad input)."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def say(text: str) -> None:
+    print(f"bench: {text}", flush=True)
+
+
+def warn(text: str) -> None:
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def output_of(command: list[str]) -> str | None:
+    """None where it fails or is not there."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def find_gmsh(variables: Iterable[str]) -> str:
+    """A Python that can make the bracket's fine meshes. Gmsh's module may be the distribution's alone."""
+    if "bracket" not in variables:
+        return ""
+    for python in ("python3", "/usr/bin/python3"):
+        if output_of([python, "-c", "import gmsh"]) is not None:
+            return python
+    warn("Gmsh's Python interface is not there (apt-get install python3-gmsh): the bracket's coarse meshes, refined, "
+         "alone")
+    return ""
+
+
+def capacity_of(programs: dict[str, pathlib.Path], cores: int) -> dict[str, int]:
+    """Ranks that the host and its GPUs can have, by `scaling`; without it a GPU or none."""
+    if "scaling" in programs:
+        lines = [line.split() for line in (output_of([str(programs["scaling"]), "--capacity"]) or "").splitlines()]
+        found = {line[0]: int(line[1]) for line in lines if len(line) == 2 and line[1].isdigit()}
+    else:
+        found = {"host": cores}
+    gpu = output_of([str(programs["kernels"]), "--fe_backend=cuda", "--fe_slug"]) is not None
+    return found | {"cuda": max(found.get("cuda", 0), 1) if gpu else 0}
+
+
+def find_programs(build: pathlib.Path) -> dict[str, pathlib.Path]:
+    found = {name: build / name for name in PROGRAMS if os.access(build / name, os.X_OK)}
+    if "kernels" not in found:
+        raise Failure(f"{build}/kernels is not there: make info says what it needs")
+    if "peers" in found and not shutil.which("mpirun"):
+        del found["peers"]
+    losses = {"solves": "no whole solves", "scaling": "no points on several ranks", "peers": "no PETSc"}
+    for name, without in losses.items():
+        if name not in found:
+            warn(f"{build}/{name} is not there (make info says what it needs): {without}")
+    return found
+
+
+def find_here(environment: Mapping[str, str], few: Iterable[str]) -> tuple[points.Here, int]:
+    """And how many cores there are."""
+    build = pathlib.Path(environment.get("BUILD") or "build")
+    programs = find_programs(build)
+    kernels = str(programs["kernels"])
+    cores = int(output_of(["sh", "packaging/cores.sh"]) or 1)
+    listed = [line.split()[0] for line in (output_of([kernels, "--fe_list"]) or "").splitlines() if line.split()]
+    chosen = (environment.get("VARIANTS") or "").replace(",", " ").split()
+    counted = frozenset(name for name, path in programs.items()
+                        if f"--{'fe_' if name == 'kernels' else ''}process" in (output_of([str(path), "--help"]) or ""))
+    version = (output_of([kernels, "--version"]) or "").split()
+    slug = (output_of([kernels, "--fe_slug"]) or "").strip()
+    if len(version) < 2 or not slug or not listed:
+        raise Failure(f"{kernels} does not run: it says neither its version, nor the machine, nor strategies")
+    return points.Here(
+        programs=programs, scratch=pathlib.Path(), strategies=tuple(chosen) or ("element_only", *listed),
+        few=tuple(name for name in chosen or few if name in listed), capacity=capacity_of(programs, cores),
+        threads=environment.get("THREADS") or "", chose_strategies=bool(chosen), counts_processes=counted, build=build,
+        commit=version[1], machine=slug), cores
+
+
+def checksum(path: pathlib.Path | None) -> str:
+    return f"{zlib.crc32(path.read_bytes())}" if path else "none"
+
+
+def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
+    """Runs with one text belong into one folder. A paper's pieces may come from several builds of one commit."""
+    shared = f"threads {here.threads or 'all'}, strategies {' '.join(here.strategies)} and {' '.join(here.few)}, " \
+        f"repetitions {repetitions or 'as listed'}"
+    if paper and not here.commit.endswith("-dirty"):
+        version = output_of([str(here.programs["kernels"]), "--version"]) or ""
+        return f"paper; {'; '.join(version.splitlines())}; {shared}"
+    sums = ", ".join(f"{name} {checksum(here.programs.get(name))}" for name in PROGRAMS)
+    return f"{'paper; ' if paper else ''}{sums}; {shared}"

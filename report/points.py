@@ -1,0 +1,334 @@
+"""What one process measures: a point of an experiment, its name, its size, what it needs, its command line.
+
+A point of `kernels` holds all strategies and operations on one backend, element and size, checked first and then timed
+in turns; one of `solves`, `peers` or `scaling` strategies one after another. The order of strategies is drawn anew for
+each process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+from typing import ClassVar
+
+ENERGY_SECONDS = 3  # NVML counts up to a tenth of a second late
+COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
+
+
+@dataclasses.dataclass(frozen=True)
+class Here:
+    """What this machine and this build have, and what the user chose."""
+
+    programs: dict[str, pathlib.Path]  # by name: kernels, solves, peers, scaling, solve
+    scratch: pathlib.Path
+    strategies: tuple[str, ...]  # of kernels, with element_only where the user chose none
+    few: tuple[str, ...]  # of solves and scaling
+    capacity: dict[str, int]  # ranks that host and cuda can have
+    gmsh: str = ""  # a Python that can import it, or ""
+    threads: str = ""  # THREADS
+    chose_strategies: bool = False  # VARIANTS
+    counts_processes: frozenset[str] = frozenset()  # programs that take the number of the process
+    build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
+    commit: str = ""
+    machine: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """Where one attempt writes: PREFIX.rows.part and others beside it. Without a machine record it writes rows with a
+    status and no times into `rows`."""
+
+    rows: pathlib.Path
+    machine: pathlib.Path | None = None
+
+    def part(self, what: str) -> pathlib.Path:
+        return self.rows.with_name(self.rows.name.removesuffix("rows.part") + what + ".part")
+
+
+@dataclasses.dataclass(frozen=True)
+class Process:
+    """One run of a program for a point: its number from 1, samples, strategies in their order, energy."""
+
+    number: int
+    repetitions: int
+    strategies: tuple[str, ...]
+    energy: bool = False
+    give_up: str = ""  # run nothing, write rows with this status
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    backend: str
+    element: str
+    size: str  # degrees of freedom of a box, a mesh, or a problem
+
+    program: ClassVar[str] = ""
+    unit: ClassVar[str] = ""
+
+    def axes(self) -> tuple[str, ...]:
+        """Further axes, in the order in which they stand in the name."""
+        return tuple(str(getattr(self, f.name)) for f in dataclasses.fields(self)[3:] if getattr(self, f.name) != "")
+
+    def name(self) -> str:
+        return "-".join((self.program, self.backend, self.element, self.size) + self.axes())
+
+    def about(self, energy: bool = False) -> str:
+        raise NotImplementedError
+
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        return here.few
+
+    def needs(self, here: Here) -> str:
+        """What is missing here, or ""."""
+        if self.program not in here.programs:
+            return self.program
+        if self.backend == "cuda" and here.capacity.get("cuda", 0) < 1:
+            return "a GPU"
+        return ""
+
+    def mesh_to_make(self, here: Here) -> str:
+        """ "", "_finer" or "_fine": a mesh of the bracket that Gmsh makes when the first point needs it."""
+        return ""
+
+    def dofs(self, gmsh: bool) -> float:
+        """About as many degrees of freedom."""
+        return size_of(self.size, gmsh)
+
+    def family(self) -> str:
+        """Points of one family take times that go with their size."""
+        return mesh_family(self.size)
+
+    def command(self, here: Here, process: Process, files: Files) -> list[str]:
+        raise NotImplementedError
+
+    def accepts(self, code: int) -> bool:
+        """Whether a process that ended with this code has measured the point."""
+        return code == 0
+
+    def collect(self, here: Here, process: Process, files: Files) -> None:
+        """Makes rows of what the process wrote, where it writes none itself."""
+
+
+def shape_of(element: str) -> str:
+    return element.split("_")[0]
+
+
+def size_of(size: str, gmsh: bool) -> float:
+    if size == "bracket":
+        return 5_500_000 if gmsh else 12_000_000
+    if re.fullmatch(r"bracket\d", size):
+        return 3000 * 8.0 ** int(size[-1])
+    cells = size.split("x")
+    if len(cells) == 3:
+        return 3.0 * int(cells[0]) * int(cells[1]) * int(cells[2])
+    return float(size.rsplit("@", 1)[-1])
+
+
+def mesh_family(size: str) -> str:
+    match = re.match(r"[a-z]+(?=\d|@|$)", size)
+    return match.group() if match else "box"
+
+
+def mesh_flags(prefix: str, element: str, size: str, here: Here) -> list[str]:
+    """The flags of kernels and scaling that make a mesh."""
+    coarse = COARSE.format(shape=shape_of(element))
+    if "@" in size:
+        mesh, dofs = size.rsplit("@", 1)
+        return [f"{prefix}mesh={mesh}", f"{prefix}dofs={dofs}"]
+    if size == "bracket":
+        if here.gmsh:
+            return [f"{prefix}mesh={made_mesh(here, element, '_finer')}", f"{prefix}refine=2"]
+        return [f"{prefix}mesh={coarse}", f"{prefix}refine=4"]
+    if size.startswith("bracket"):
+        return [f"{prefix}mesh={coarse}", f"{prefix}refine={size.removeprefix('bracket')}"]
+    return [f"{prefix}mesh={size}"] if "x" in size else [f"{prefix}dofs={size}"]
+
+
+def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
+    return here.scratch / f"bracket_{shape_of(element)}{which if which == '_finer' else ''}.msh"
+
+
+def unit_of(size: str) -> str:
+    return " DoF" if size.isdigit() else ""
+
+
+def ranks_of(n: int) -> str:
+    return f"{n} rank" if n == 1 else f"{n} ranks"
+
+
+def numbered(program: str, here: Here, number: int) -> list[str]:
+    if program not in here.counts_processes:
+        return []
+    return [f"--fe_process={number}"] if program == "kernels" else ["--process", str(number)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernels(Point):
+    """special: a precision, the law voce, or layers of materials ("materials4")."""
+
+    order: str = "auto"
+    plastic: str = "1"
+    pattern: str = "clustered"
+    special: str = ""
+
+    program: ClassVar[str] = "kernels"
+
+    def about(self, energy: bool = False) -> str:
+        text = f"{self.size}{unit_of(self.size)}, {self.order}, plastic {self.plastic} {self.pattern}"
+        return text + (f", {self.special}" if self.special else "") + (", energy" if energy else "")
+
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        return here.strategies
+
+    def mesh_to_make(self, here: Here) -> str:
+        return "_finer" if self.size == "bracket" and here.gmsh else ""
+
+    def command(self, here: Here, process: Process, files: Files) -> list[str]:
+        flags = mesh_flags("--fe_", self.element, self.size, here)
+        flags += [f"--fe_backend={self.backend}", f"--fe_elements={self.element}", f"--fe_order={self.order}",
+                  f"--fe_plastic={self.plastic}", f"--fe_pattern={self.pattern}",
+                  f"--fe_variants={','.join(process.strategies)}"]
+        if self.special == "voce":
+            flags += ["--fe_hardening=voce", "--fe_operations=residual,material"]
+        elif self.special.startswith("materials"):
+            flags += [f"--fe_materials={self.special.removeprefix('materials')}"]
+        elif self.special:
+            flags += [f"--fe_precision={self.special}"]
+        if process.energy:
+            flags += [f"--fe_energy={ENERGY_SECONDS}"]
+        if here.threads:
+            flags += [f"--fe_threads={here.threads}"]
+        flags += numbered("kernels", here, process.number)
+        flags += [f"--fe_rows={files.rows}", f"--benchmark_repetitions={process.repetitions}"]
+        if process.give_up:
+            flags += [f"--fe_give_up={process.give_up}"]
+        if files.machine:
+            flags += [f"--fe_machine={files.machine}", f"--fe_samples={files.part('samples')}",
+                      f"--benchmark_out={files.part('json')}"]
+        return [str(here.programs["kernels"])] + flags
+
+
+@dataclasses.dataclass(frozen=True)
+class Solves(Point):
+    """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear, bendingN,
+    stretchedN."""
+
+    precondition: str = "block-jacobi"
+    ranks: int = 1
+
+    program: ClassVar[str] = "solves"
+
+    def about(self, energy: bool = False) -> str:
+        return f"{self.size}, {self.precondition}, {ranks_of(self.ranks)}"
+
+    def needs(self, here: Here) -> str:
+        missing = super().needs(here)
+        if missing or not self.size.startswith("bracket_fine") or here.gmsh:
+            return missing or too_few(self, here)
+        return "Gmsh's Python interface"
+
+    def mesh_to_make(self, here: Here) -> str:
+        return "_fine" if self.size.startswith("bracket_fine") else ""
+
+    def dofs(self, gmsh: bool) -> float:
+        if self.size.startswith("bracket"):
+            return 70_000 if "fine" in self.size else 5_000
+        return 3.0 * int(re.sub(r"\D", "", self.size)) ** 3
+
+    def family(self) -> str:
+        return re.sub(r"_fine|\d", "", self.size)
+
+    def problem(self, here: Here) -> list[str]:
+        if self.size.startswith("bracket_fine"):
+            return ["meshgen/bracket/bracket.json", "--mesh", str(made_mesh(here, self.element, "_fine"))]
+        if self.size.startswith("bracket"):
+            return ["meshgen/bracket/bracket_coarse.json", "--mesh", COARSE.format(shape=self.element)]
+        kind, cells = re.fullmatch(r"([a-z]+)(\d+)", self.size).groups()
+        return [f"bench/problems/{kind}.json", "--cells", cells, "--element", self.element]
+
+    def shared(self, here: Here, process: Process, files: Files) -> list[str]:
+        flags = ["--repetitions", str(process.repetitions), "--precondition", self.precondition, "--rows",
+                 str(files.rows)]
+        flags += numbered(self.program, here, process.number)
+        return flags + (["--give-up", process.give_up] if process.give_up else [])
+
+    def command(self, here: Here, process: Process, files: Files) -> list[str]:
+        linear = self.size.endswith("_linear") or self.size.startswith("bending")
+        load = "linear" if linear else "fixed" if self.size.startswith("stretched") else "steps"
+        flags = ["--load", load, "--backend", self.backend, "--ranks", str(self.ranks), "--variants",
+                 ",".join(process.strategies)]
+        if here.threads:
+            flags += ["--threads", here.threads]
+        return [str(here.programs["solves"])] + self.problem(here) + flags + self.shared(here, process, files)
+
+
+class Peers(Solves):
+    """PETSc's solve of the same problem, with a process on each core."""
+
+    program: ClassVar[str] = "peers"
+
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        return (f"petsc_{self.precondition}",)
+
+    def command(self, here: Here, process: Process, files: Files) -> list[str]:
+        return ["env", "OMP_NUM_THREADS=1", "mpirun", "-n", str(self.ranks), str(here.programs["peers"])] + \
+            self.problem(here) + self.shared(here, process, files)
+
+
+def too_few(point: Solves | Scaling, here: Here) -> str:
+    most = here.capacity.get(point.backend, 0)
+    if point.ranks <= most or point.program == "peers" or point.ranks == 1:
+        return ""
+    return f"{point.ranks} {'GPUs' if point.backend == 'cuda' else 'cores'}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Scaling(Point):
+    """kind: strong (the size is that of all ranks together) or weak (of each)."""
+
+    kind: str = "strong"
+    ranks: int = 1
+
+    program: ClassVar[str] = "scaling"
+
+    def about(self, energy: bool = False) -> str:
+        of = "" if self.kind == "strong" else " a rank"
+        return f"{self.size}{unit_of(self.size)}{of}, {self.kind}, {ranks_of(self.ranks)}"
+
+    def needs(self, here: Here) -> str:
+        return super().needs(here) or too_few(self, here)
+
+    def mesh_to_make(self, here: Here) -> str:
+        return "_finer" if self.size == "bracket" and here.gmsh else ""
+
+    def dofs(self, gmsh: bool) -> float:
+        """Of a rank."""
+        return super().dofs(gmsh) / (self.ranks if self.kind == "strong" else 1)
+
+    def command(self, here: Here, process: Process, files: Files) -> list[str]:
+        flags = ["--repetitions", str(process.repetitions), "--backend", self.backend, "--elements", self.element]
+        flags += mesh_flags("--", self.element, self.size, here)
+        flags += ["--ranks", str(self.ranks), "--variants", ",".join(process.strategies), "--rows", str(files.rows)]
+        if self.kind == "weak":
+            flags += ["--weak"]
+        if self.backend == "host":
+            flags += ["--threads", here.threads or "1"]
+        flags += numbered("scaling", here, process.number)
+        if process.give_up:
+            flags += ["--give-up", process.give_up]
+        return [str(here.programs["scaling"])] + flags
+
+
+KINDS: dict[str, type[Point]] = {kind.program: kind for kind in (Kernels, Solves, Peers, Scaling)}
+
+
+def parse(name: str) -> Point:
+    """The point of a name, for example kernels-host-tet4-2000-auto-1-clustered."""
+    program, backend, element, size, *axes = name.split("-")
+    kind = KINDS[program]
+    if kind in (Solves, Peers):
+        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]))
+    if kind is Scaling:
+        return kind(backend, element, size, axes[0], int(axes[1]))
+    return kind(backend, element, size, *axes)

@@ -1,0 +1,233 @@
+"""Points whose rows are made here from what a program leaves: experiments/studies.toml says what they ask."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+from typing import ClassVar
+
+from report import points
+
+STORED = ("element_only", "element_atomic", "patch")  # strategies of which ways to store are timed
+
+# Files of a run, the programs and suffixes of the files of points that are put together to make each.
+TARGETS = (
+    ("kernels.csv", ("kernels",), ("rows.csv", "killed.csv")),
+    ("solves.csv", ("solves", "peers"), ("rows.csv", "killed.csv")),
+    ("samples.csv", ("kernels",), ("samples.csv",)),
+    ("scaling.csv", ("scaling",), ("rows.csv", "killed.csv")),
+    ("storage.csv", ("storage",), ("rows.csv",)),
+    ("anderson.csv", ("anderson",), ("rows.csv",)),
+    ("anderson-history.csv", ("anderson",), ("history.csv",)),
+    ("orthogonality.csv", ("orthogonality",), ("rows.csv",)),
+    ("profile.md", ("profile",), ("section.md",)),
+)
+METRICS = (
+    "launch__registers_per_thread", "launch__shared_mem_per_block", "launch__block_size", "launch__grid_size",
+    "sm__maximum_warps_per_active_cycle_pct", "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "gpu__time_duration.sum", "dram__bytes.sum", "lts__t_bytes.sum", "smsp__inst_executed_op_local_ld.sum",
+    "smsp__inst_executed_op_local_st.sum", "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "smsp__sass_thread_inst_executed_op_memory_pred_on.sum",
+)
+
+
+def write_rows(path: pathlib.Path, header: str, table: list[tuple]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(header + "\n")
+        csv.writer(file, lineterminator="\n").writerows(table)
+
+
+@dataclasses.dataclass(frozen=True)
+class Solved(points.Point):
+    """By the program solve, whose result is read."""
+
+    def needs(self, here: points.Here) -> str:
+        return "" if "solve" in here.programs else "the program solve"
+
+    def family(self) -> str:
+        return self.size
+
+    def dofs(self, gmsh: bool) -> float:
+        return 5000.0
+
+    def result(self, files: points.Files) -> dict:
+        return json.loads(files.part("result").read_text())
+
+
+@dataclasses.dataclass(frozen=True)
+class Anderson(Solved):
+    jacobian: str = "tangent"
+    depth: str = "0"
+    step: str = "8"  # whose residuals are kept
+
+    program: ClassVar[str] = "anderson"
+
+    def about(self, energy: bool = False) -> str:
+        return f"strip, {self.jacobian}, depth {self.depth}"
+
+    def strategies(self, here: points.Here) -> tuple[str, ...]:
+        return ("patch",)
+
+    def accepts(self, code: int) -> bool:
+        return code in (0, 1)  # 1: some load step did not converge, which the row says
+
+    def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
+        return [str(here.programs["solve"]), "tests/validation/problems/strip.json", "--mesh",
+                f"tests/validation/meshes/strip_{self.element[:-1]}.msh", "--jacobian", self.jacobian, "--anderson",
+                self.depth, "--predictor", "elastic", "--newton-iterations", "5000", "--threads", "1",
+                "--variant", "patch", "--result", str(files.part("result"))]
+
+    def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
+        result = self.result(files)
+        steps = result["steps"]
+        newton = sum(step["newton"]["iterations"] for step in steps)
+        krylov = sum(step["newton"]["krylov_iterations"] for step in steps)
+        about = (self.element, self.jacobian, self.depth)
+        write_rows(files.rows,
+                   "schema,commit,machine,problem,element,variant,jacobian,depth,steps,newton,krylov,status",
+                   [(1, here.commit, here.machine, "strip", self.element, "patch", self.jacobian, self.depth,
+                     steps[-1]["step"] if steps else "", newton, krylov, result["status"])])
+        write_rows(files.part("history"), "element,jacobian,depth,step,iteration,residual",
+                   [about + (self.step, n, f"{residual:.17g}") for step in steps if step["step"] == int(self.step)
+                    for n, residual in enumerate(step["newton"]["residuals"])])
+
+
+@dataclasses.dataclass(frozen=True)
+class Orthogonality(Solved):
+    precondition: str = "none"
+    orthogonalization: str = "mgs"
+    basis: str = "double"
+    columns: str = "5"
+
+    program: ClassVar[str] = "orthogonality"
+
+    def about(self, energy: bool = False) -> str:
+        return f"{self.precondition}, {self.orthogonalization}, {self.basis}, {self.columns} columns"
+
+    def strategies(self, here: points.Here) -> tuple[str, ...]:
+        return ("corner_gather",)
+
+    def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
+        # one Newton iteration a step, whatever comes out; the first step counts
+        return [str(here.programs["solve"]), "meshgen/bracket/bracket_coarse.json", "--mesh",
+                points.COARSE.format(shape=self.element), "--threads", "1", "--variant", "corner_gather", "--krylov",
+                "gmres", "--precondition", self.precondition, "--orthogonalization", self.orthogonalization, "--basis",
+                self.basis, "--restart", self.columns, "--krylov-iterations", self.columns, "--fixed-work",
+                "--newton-iterations", "1",
+                "--measure-orthogonality", "--result", str(files.part("result"))]
+
+    def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
+        newton = self.result(files)["steps"][0]["newton"]
+        write_rows(files.rows,
+                   "schema,commit,machine,problem,element,variant,precondition,orthogonalization,basis,columns,"
+                   "residual,loss",
+                   [(1, here.commit, here.machine, "bracket_coarse", self.element, "corner_gather", self.precondition,
+                     self.orthogonalization, self.basis, self.columns, f"{newton['krylov_residuals'][0]:.17g}",
+                     f"{newton['orthogonality'][0]:.17g}")])
+
+
+@dataclasses.dataclass(frozen=True)
+class Storage(points.Kernels):
+    storage: str = "GROUPS"
+
+    program: ClassVar[str] = "storage"
+
+    def kernels(self, here: points.Here) -> pathlib.Path:
+        if self.storage == "GROUPS":
+            return here.programs["kernels"]
+        return here.build / "storage" / self.storage / "kernels"
+
+    def needs(self, here: points.Here) -> str:
+        return "" if self.kernels(here).exists() else f"{self.kernels(here)} (make storage builds it)"
+
+    def about(self, energy: bool = False) -> str:
+        return f"{self.storage}, about {self.size} DoF, {self.order}"
+
+    def strategies(self, here: points.Here) -> tuple[str, ...]:
+        return here.strategies if here.chose_strategies else STORED
+
+    def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
+        flags = super().command(here, process, files)[1:]
+        return [str(self.kernels(here)), "--fe_operations=residual,material,jacvec,diagonal"] + flags
+
+    def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
+        """The rows with a column `storage` in front."""
+        header, *lines = files.rows.read_text().splitlines()
+        names = header.split(",")
+        columns = names.index("variant"), names.index("operation")
+        lines.sort(key=lambda line: [next(csv.reader([line]))[i] for i in columns])
+        files.rows.write_text("".join(f"{prefix},{line}\n" for prefix, line in
+                                      [("storage", header)] + [(self.storage, line) for line in lines]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile(points.Point):
+    order: str = "lexicographic"
+
+    program: ClassVar[str] = "profile"
+
+    def needs(self, here: points.Here) -> str:
+        if not shutil.which("ncu"):
+            return "ncu, which comes with the CUDA Toolkit"
+        return "" if here.capacity.get("cuda", 0) > 0 else "a GPU"
+
+    def about(self, energy: bool = False) -> str:
+        return f"kernels of jacvec in Nsight Compute, about {self.size} DoF, {self.order}"
+
+    def strategies(self, here: points.Here) -> tuple[str, ...]:
+        # kernels are told apart by their names alone, and patch_ordered runs those of patch
+        return tuple(name for name in here.strategies if name != "patch_ordered")
+
+    def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
+        # the 30th launch of a kernel comes after its checks, in the state of its operation
+        return ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics",
+                ",".join(METRICS), "--kernel-name", "regex:.", "--kernel-id", ":::30", "--target-processes", "all",
+                str(here.programs["kernels"]), "--fe_backend=cuda", f"--fe_elements={self.element}",
+                f"--fe_dofs={self.size}", f"--fe_order={self.order}", f"--fe_variants={','.join(process.strategies)}",
+                "--fe_operations=jacvec_elastic,jacvec", f"--fe_rows={files.rows}", "--benchmark_repetitions=1"]
+
+    def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
+        log = files.rows.with_name(files.rows.name.removesuffix("rows.part") + "log")
+        table = files.part("profile.csv")
+        table.write_text("".join(line + "\n" for line in log.read_text().splitlines() if line.startswith('"')))
+        with open(files.part("section"), "w", encoding="utf-8") as section:
+            subprocess.run(["awk", "-v", f"element={self.element}", "-v", f"rows={files.rows}", "-f",
+                            "bench/profile.awk", str(table)], stdout=section, check=True,
+                           env=os.environ | {"LC_ALL": "C"})
+
+
+def profile_page(commit: str, sections: list[str]) -> str:
+    return f"""# What the kernels of jacvec use
+
+One launch of each kernel in Nsight Compute (experiments/studies.toml), commit {commit}.
+patch_ordered runs the kernels of patch and then one that adds its partial sums; it was left out.
+element_color launches one kernel per colour; one of them was measured. Modelled: bytes that the whole operation has to
+move if caches hold everything that is used twice (results/README.md).
+""" + "".join(sections)
+
+
+def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:
+    """Of one choice of each axis."""
+    if program == "anderson":
+        return Anderson(backend, size="strip", **axes)
+    if program == "orthogonality":
+        return Orthogonality(backend, "hex8", "bracket_coarse", **axes)
+    return {"storage": Storage, "profile": Profile}[program](backend, **axes)
+
+
+def parse(name: str) -> points.Point | None:
+    """The point of a study's name, or None where the name is of another program."""
+    program, backend, element, size, *axes = name.split("-")
+    kind = {"anderson": Anderson, "orthogonality": Orthogonality, "storage": Storage, "profile": Profile}.get(program)
+    if kind is None:
+        return None
+    if kind is Storage:
+        return Storage(backend, element, size, *axes[:3], storage=axes[-1])
+    return kind(backend, element, size, *axes)

@@ -1,0 +1,505 @@
+"""The list of experiments, predictions, and runs with simulated programs and clock: budget, pieces, what is kept."""
+
+import contextlib
+import csv
+import io
+import os
+import pathlib
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from report import costs, experiments, launch, points, rows, run, studies
+from report.here import Failure
+
+KERNELS = """#!/bin/sh
+case " $* " in
+*--fe_list*) printf 'element_atomic  a\\nnode_csr  b\\ntwo_phase c\\npatch d\\nassembled_bsr e\\n' ;;
+*--fe_backend=cuda*) [ -n "{gpus}" ] && echo card ;;
+*--fe_slug*) echo card ;;
+*--version*) printf 'febench {commit}\\ncompiler: sh\\n' ;;
+*--help*) echo '  --fe_process=N' ;;
+esac
+"""
+SCALING = "#!/bin/sh\ncase \"$*\" in *--capacity*) printf 'host 8\\ncuda {gpus}\\n' ;; esac\n"
+ROWS = ",".join(rows.columns_of("kernels.csv"))
+ROW = ("6,abc,m,host,CPU,1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,2e-5,8e-6,"
+       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,lexicographic,double,linear,burst,1,,ok")
+QUICK = ["element_only", "element_atomic", "node_csr", "two_phase", "patch", "assembled_bsr"]
+
+
+class Simulated:
+    """Instead of programs: each takes the seconds that `law` says of its command, and writes a row unless it is
+    stopped."""
+
+    def __init__(self, law) -> None:
+        self.law, self.time, self.commands = law, 0.0, []
+
+    def launch(self, command, log, limit, held=None):
+        pathlib.Path(log).write_text("")
+        self.commands.append(command)
+        seconds = self.law(command)
+        if limit is not None and seconds > limit:
+            self.time += limit
+            return None
+        self.time += seconds
+        written = [word.partition("=")[2] for word in command if word.startswith("--fe_rows=")]
+        target = pathlib.Path(written[0] if written else command[command.index("--rows") + 1])
+        target.write_text(f"{ROWS}\n{ROW}\n")
+        return 0
+
+    def stop(self) -> None:
+        pass
+
+
+class SimulatedRun(run.Run):
+    def __init__(self, environment, law, publishing=2.0) -> None:
+        self.simulated = Simulated(law)
+        super().__init__(environment)
+        self.start, self.launcher, self.publishing_takes = 0.0, self.simulated, publishing
+        self.publisher = self
+
+    def now(self) -> float:
+        return self.simulated.time
+
+    def gather(self) -> None:
+        pass
+
+    def write(self, left_out) -> bool:
+        self.simulated.time += self.publishing_takes
+        return True
+
+
+def flag(command, name: str) -> str:
+    for i, word in enumerate(command):
+        if word.startswith(name + "="):
+            return word.partition("=")[2]
+        if word == name:
+            return command[i + 1]
+    return ""
+
+
+def law(scale: float = 1.0, outlier: float = 1.0):
+    """Seconds: what a GPU or a host might take; some kinds of points are `outlier` times as long as others."""
+    def seconds(command) -> float:
+        text = " ".join(command)
+        strategies = len((flag(command, "--fe_variants") or flag(command, "--variants") or "one").split(","))
+        samples = float(flag(command, "--benchmark_repetitions") or flag(command, "--repetitions") or 1)
+        size = float(flag(command, "--fe_dofs") or flag(command, "--dofs") or 100000)
+        rate = 3e6 if "cuda" in text else 5e4
+        slow = outlier if "irregular" in text or "stretched" in text else 1.0
+        return scale * slow * strategies * (0.2 + 0.02 * samples + 0.1 * size / rate + 0.002 * samples * size / rate)
+    return seconds
+
+
+class Folder(unittest.TestCase):
+    """A build of programs that say what they are and measure nothing."""
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.top = pathlib.Path(self.temporary.name)
+        self.build(gpus=0)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def build(self, gpus: int, commit: str = "abc", programs=("kernels", "scaling", "solves", "solve")) -> None:
+        (self.top / "build").mkdir(exist_ok=True)
+        for name in programs:
+            path = self.top / "build" / name
+            text = KERNELS if name == "kernels" else SCALING
+            path.write_text(text.replace("{gpus}", str(gpus or "")).replace("{commit}", commit))
+            path.chmod(0o755)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {"BUILD": str(self.top / "build"), "RESULTS": str(self.top / "results"), "SEED": "7"} | more
+
+    def make(self, law_of=None, **more: str) -> SimulatedRun:
+        with contextlib.redirect_stderr(io.StringIO()):
+            return SimulatedRun(self.environment(**more), law_of or law())
+
+    def said(self, of: run.Run) -> tuple[int, str]:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = of.run()
+        return code, out.getvalue()
+
+
+class List(Folder):
+    def test_each_experiment_asks_a_question(self):
+        n = 0
+        for name in ("sweep.toml", "studies.toml"):
+            for e in experiments.read_experiments(experiments.FOLDER / name):
+                self.assertTrue(e.question.endswith("?"), e.name)
+                self.assertIn(e.processes, (1, 3, 5), e.name)
+                self.assertTrue(set(e.passes.values()) <= set(experiments.read_settings().passes), e.name)
+                n += 1
+        self.assertGreater(n, 20)
+
+    def refused(self, text: str, *parts: str) -> None:
+        path = self.top / "list.toml"
+        path.write_text(text)
+        with self.assertRaises(experiments.Fault) as caught:
+            experiments.read_experiments(path)
+        for part in (str(path),) + parts:
+            self.assertIn(part, str(caught.exception))
+
+    def test_faults_name_file_experiment_and_key(self):
+        good = ('[[experiment]]\nname="x"\nquestion="?"\nprogram="kernels"\npass={host="host"}\naxes={size=["1"]}\n'
+                "repetitions=1\nprocesses=1\n")
+        self.refused(good + "colour=1\n", "'x'", "'colour'")
+        self.refused(good.replace('name="x"\n', ""), "experiment 1", "'name'")
+        self.refused(good.replace('"kernels"', '"solver"'), "'x'", "'solver'")
+        self.refused(good.replace("size=", "mesh="), "'x'", "'mesh'")
+        self.refused(good + good, "'x'", "twice")
+        self.refused("[[experiment]\n", "line 1")
+
+    def test_variables_that_are_not_numbers_are_refused(self):
+        for name in ("BUDGET", "REPETITIONS", "THREADS", "RANKS_host"):
+            with self.assertRaisesRegex(experiments.Fault, f"{name}=x1: is not a whole number"):
+                self.make(**{name: "x1"})
+        with self.assertRaisesRegex(experiments.Fault, "there is no pass zero"):
+            self.make(PASSES="zero")
+        with self.assertRaisesRegex(Failure, "there is no experiment zero"):
+            self.make(EXPERIMENTS="zero")
+        with self.assertRaisesRegex(experiments.Fault, "gpu is neither"):
+            self.make(BACKENDS="gpu")
+
+    def names(self, **more: str) -> list[str]:
+        return [task.point.name() for task in self.make(**more).tasks]
+
+    def test_gpu_comes_first_and_the_host_has_its_pass(self):
+        self.build(gpus=2)
+        tasks = self.make().tasks
+        passes = list(dict.fromkeys(task.passed_in for task in tasks))
+        self.assertEqual(passes, list(experiments.read_settings().passes[:-1]))
+        self.assertEqual(tasks[0].point.name(), "kernels-cuda-tet4-1000000-auto-1-clustered")
+        of_gpu = ("first", "solves", "sizes", "ranks", "samples")
+        self.assertEqual({t.point.backend for t in tasks if t.passed_in in of_gpu}, {"cuda"})
+        self.assertEqual({t.point.backend for t in tasks if t.passed_in == "host"}, {"host"})
+        self.assertEqual({t.point.ranks for t in tasks if t.passed_in == "ranks"}, {1, 2})
+        first = [t.point.backend for t in tasks if t.passed_in == "rest"]
+        self.assertEqual(first, sorted(first))  # all of the GPU, then all of the host
+
+    def test_zero_means_none(self):
+        names = self.names(SOLVES_host="0", RANKS_host="0", MESHES_host="0")
+        self.assertFalse([n for n in names if n.startswith(("solves", "scaling"))])
+        self.assertFalse([n for n in names if "irregular@100000" in n])
+
+    def test_no_point_stands_there_twice(self):
+        self.build(gpus=4)
+        tasks = self.make().tasks
+        keys = [(t.point, t.repetitions, t.energy) for t in tasks]
+        self.assertEqual(len(keys), len(set(keys)))
+
+    def test_names_lead_back_to_their_points(self):
+        self.build(gpus=4)
+        tasks = self.make(PAPER="1").tasks
+        self.assertGreater(len({type(t.point) for t in tasks}), 6)
+        for task in tasks:
+            name = task.point.name()
+            self.assertEqual(studies.parse(name) or points.parse(name), task.point)
+
+    def test_axes_of_studies_can_be_chosen(self):
+        sizes = {t.point.size for t in self.make(EXPERIMENTS="storage", SIZE="1000 2000").tasks}
+        self.assertEqual(sizes, {"1000", "2000"})
+        self.assertEqual(len(self.make(EXPERIMENTS="storage").tasks), 10)
+        self.assertEqual(len(self.make(EXPERIMENTS="orthogonality").tasks), 108)
+        self.assertEqual(len(self.make(EXPERIMENTS="anderson").tasks), 20)
+
+
+class Predictions(unittest.TestCase):
+    def record(self, size: int, repetitions: int, weight: float = 1.0, element: str = "tet4", factor: float = 1.0):
+        work = costs.work_of(points.Kernels("cuda", element, str(size)), 14, repetitions, False, False)
+        return costs.Record(work, factor * self.seconds(size, repetitions), weight, f"{size}")
+
+    def seconds(self, size: int, repetitions: int) -> float:
+        return 3 + 14 * (0.1 + 0.05 * repetitions + 2e-7 * size)
+
+    def test_a_law_of_its_terms_is_found(self):
+        known = costs.Costs([self.record(s, r) for s in (1000, 100000, 1000000) for r in (5, 15)])
+        for size in (3000, 300000, 6400000):
+            with self.subTest(size=size):
+                work = self.record(size, 15).work
+                self.assertAlmostEqual(known.predict(work) / self.seconds(size, 15), 1, delta=0.1)
+
+    def test_what_is_near_in_size_and_kind_corrects_it(self):
+        both = [self.record(s, 15, element="hex8", factor=2.0) for s in (1000, 10000, 100000, 1000000)] + \
+            [self.record(s, 15) for s in (1000, 10000, 100000, 1000000)]
+        known = costs.Costs(both)
+        hex8, tet4 = (known.predict(self.record(300000, 15, element=e).work) for e in ("hex8", "tet4"))
+        self.assertGreater(hex8 / tet4, 1.5)
+
+    def test_this_run_outweighs_another_machine(self):
+        known = costs.Costs([self.record(s, 15, costs.OTHER_MACHINE, factor=10.0) for s in (1000, 100000, 1000000)] +
+                            [self.record(1000, 15), self.record(1000000, 15)])
+        self.assertLess(known.predict(self.record(300000, 15).work) / self.seconds(300000, 15), 1.5)
+
+    def test_what_was_never_measured_is_not_known(self):
+        self.assertIsNone(costs.Costs().predict(self.record(1000, 5).work))
+
+    def test_a_point_that_was_stopped_takes_at_least_twice_as_long(self):
+        known = costs.Costs([self.record(1000, 15), costs.Record(self.record(2000, 15).work, 60.0, 1.0, "2000", True)])
+        self.assertGreaterEqual(known.predict(self.record(2000, 15).work, "2000"), 120)
+
+    def test_caution_is_what_four_of_five_predictions_needed(self):
+        work = self.record(1000, 5).work
+        known = costs.Costs([costs.Record(work, 10.0 * k, 1.0, "", False, 10.0) for k in range(1, 11)])
+        self.assertEqual(known.caution(), 9.0)
+        self.assertEqual(costs.Costs().caution(), 1.0)
+
+    def test_rows_of_the_repository_tell_something_of_each_program(self):
+        kinds = {f"{p}-{b}" for p in ("kernels", "solves", "scaling") for b in ("cuda", "host")}
+        known = costs.earlier([pathlib.Path("results")], "a machine without rows", pathlib.Path("none"), False, kinds)
+        for point in (points.Kernels("cuda", "hex8", "6400000"),
+                      points.Solves("cuda", "tet4", "bending64", "multigrid", 1),
+                      points.Scaling("cuda", "hex8", "6000000", "weak", 2), points.Kernels("host", "tet4", "25000")):
+            with self.subTest(point=point.name()):
+                seconds = known.predict(costs.work_of(point, 5, 15, False, False))
+                self.assertGreater(seconds, 0.1)
+                self.assertLess(seconds, 1000)
+
+
+    def test_after_the_first_look_rows_tell_how_times_go_with_size(self):
+        known = costs.earlier([pathlib.Path("results")], "new", pathlib.Path("none"), False, {"kernels-cuda"})
+        look = costs.work_of(points.Kernels("cuda", "hex8", "1000000"), 15, 5, False, False)
+        for _ in range(2):
+            known.add(costs.Record(look, 20.0, 1.0))
+        large = costs.work_of(points.Kernels("cuda", "hex8", "6400000"), 15, 15, False, False)
+        self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.1)
+        self.assertGreater(known.predict(large), 60)
+        self.assertLess(known.predict(large), 20 * 6.4 * 3 * 1.1)
+
+
+class Budget(Folder):
+    def test_is_kept_within_five_per_cent(self):
+        for gpus, scale, outlier in ((0, 4, 1), (1, 1, 1), (1, 1, 8), (1, 3, 4), (0, 2, 20)):
+            with self.subTest(gpus=gpus, scale=scale, outlier=outlier):
+                self.tearDown()
+                self.setUp()
+                self.build(gpus)
+                one = self.make(law(scale, outlier), BUDGET="10")
+                code, text = self.said(one)
+                self.assertEqual(code, 0)
+                first = max((i for i, line in enumerate(text.splitlines()) if " first " in line), default=-1)
+                self.assertGreaterEqual(first, 0)
+                if "note: " not in text:
+                    self.assertLess(abs(one.now() / 600 - 1), 0.05)
+                self.assertLess(one.now(), 1.05 * 600)
+                self.assertGreater(one.now(), 0.8 * 600)
+                self.assertGreater(one.counts.left, 0)
+                self.assertLessEqual(one.counts.stopped, 2)
+
+    def test_a_point_that_would_not_end_is_stopped_and_named(self):
+        endless = "irregular@25000"
+        usual = law()
+        one = self.make(lambda c: 1e6 if "irregular" in flag(c, "--fe_mesh") else usual(c), BUDGET="5")
+        _, text = self.said(one)
+        self.assertRegex(text, f"kernels-host-tet4-{endless}-auto-1-clustered was stopped after")
+        self.assertLess(one.now(), 1.051 * 300 + one.publishing_takes)
+        self.assertIn(f"host tet4, {endless}, auto, plastic 1 clustered", one.left_out)
+        with open(one.folder.path / "points.csv", newline="") as file:
+            self.assertIn("stopped", [row["status"] for row in csv.DictReader(file)])
+        again = self.make(BUDGET="5")
+        work = again.work(again.tasks[0], points.Process(1, 15, tuple(QUICK)))
+        name = f"kernels-host-tet4-{endless}-auto-1-clustered"
+        self.assertGreater(again.costs.predict(work, name), 300)
+
+    def test_the_first_look_is_whole_and_a_note_says_that_it_took_longer(self):
+        one = self.make(lambda command: 100.0, BUDGET="1")
+        code, text = self.said(one)
+        self.assertEqual((code, one.counts.measured), (0, 2))
+        self.assertIn("note: 3:24 instead of 1:00: building and the first look", text)
+
+    def test_finished_points_are_kept(self):
+        one = self.make(BUDGET="3")
+        self.said(one)
+        again = self.make(BUDGET="3")
+        code, _ = self.said(again)
+        self.assertEqual(again.folder.path, one.folder.path)
+        self.assertGreaterEqual(again.counts.kept, one.counts.measured - 2)
+        self.assertEqual(code, 0)
+        other = self.make(BUDGET="3", REPETITIONS="3")
+        self.assertNotEqual(other.folder.path, one.folder.path)
+
+    def test_strategies_come_in_a_random_order_that_the_seed_repeats(self):
+        orders = []
+        for seed in ("7", "7", "8"):
+            self.tearDown()
+            self.setUp()
+            one = self.make(BUDGET="3", SEED=seed)
+            self.said(one)
+            orders.append([flag(c, "--fe_variants") for c in one.simulated.commands])
+            self.assertEqual((one.folder.scratch / "seed").read_text(), f"{seed}\n")
+        self.assertEqual(orders[0], orders[1])
+        self.assertNotEqual(orders[0], orders[2])
+        self.assertGreater(len({text.split(",")[0] for text in orders[0] if text}), 2)
+        self.assertEqual(sorted(orders[0][0].split(",")), sorted(QUICK))
+
+
+class Paper(Folder):
+    LIST = {"PAPER": "1", "EXPERIMENTS": "first-look sizes strong", "ELEMENTS": "tet4", "SIZES_host": "1000 25000",
+            "MESHES_host": "0", "STRONG_host": "1000", "RANKS_host": "1 2"}
+
+    def test_pieces_make_the_whole_and_repeat_nothing(self):
+        launched: list[str] = []
+        whole = self.make(**self.LIST)
+        wanted = sum(task.processes for task in whole.tasks)
+        self.assertEqual(wanted, 5 + 5 + 2 * 3 + 5)  # first look, both sizes with more samples, 1 and 2 ranks
+        for _ in range(20):
+            piece = self.make(law(3.0), BUDGET="1", **self.LIST)
+            code, _ = self.said(piece)
+            self.assertEqual(code, 0)
+            self.assertLessEqual(piece.now(), 1.06 * 60 + piece.publishing_takes)
+            launched += [flag(c, "--fe_rows") or flag(c, "--rows") for c in piece.simulated.commands]
+            if not piece.counts.measured:
+                break
+        self.assertEqual(len(launched), wanted)
+        processes = [(task, n) for task in whole.tasks for n in range(1, task.processes + 1)]
+        self.assertTrue(all(whole.folder.is_done(t.point, n, t.repetitions, t.energy) for t, n in processes))
+        _, text = self.said(self.make(**self.LIST, MISSING="1"))
+        self.assertIn(f"0 of {wanted} processes", text)
+
+    def test_processes_are_told_their_number_and_come_in_random_order(self):
+        one = self.make(**self.LIST)
+        self.said(one)
+        numbers = [flag(c, "--fe_process") for c in one.simulated.commands if "--fe_rows" in " ".join(c)]
+        self.assertEqual(set(numbers), {"1", "2", "3", "4", "5"})
+        orders = {seed: [item[0].point.name() for item in self.items(seed)] for seed in (1, 2, 3, 4)}
+        self.assertGreater(len({tuple(order) for order in orders.values()}), 1)
+
+    def items(self, seed: int):
+        one = self.make(**self.LIST)
+        one.seed = seed
+        return one.paper_items()
+
+    def test_another_build_of_the_commit_goes_on_and_another_commit_does_not(self):
+        one = self.make(**self.LIST)
+        self.said(one)
+        path = self.top / "build" / "kernels"
+        path.write_text(path.read_text() + "# another build\n")
+        self.assertEqual(self.make(**self.LIST).folder.path, one.folder.path)
+        self.build(gpus=0, commit="abc-dirty")
+        dirty = self.make(**self.LIST)
+        self.assertNotEqual(dirty.folder.path, one.folder.path)
+
+    def test_missing_says_what_is_needed_and_writes_nothing(self):
+        code, text = self.said(self.make(PAPER="1", MISSING="1", BACKENDS="cuda host"))
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"sizes +\d+ of +\d+.*need a GPU")
+        self.assertRegex(text, "peers .* need peers")
+        self.assertFalse((self.top / "results").exists())
+
+    def test_more_ranks_than_there_are_gpus_are_said(self):
+        self.build(gpus=2)
+        _, text = self.said(self.make(PAPER="1", MISSING="1", BACKENDS="cuda"))
+        self.assertRegex(text, r"strong .*need 4 GPUs, 8 GPUs")
+
+
+class Starting(unittest.TestCase):
+    def test_a_stopped_program_ends_with_all_that_it_started(self):
+        with tempfile.TemporaryDirectory() as top:
+            log = pathlib.Path(top) / "log"
+            code = launch.Launcher().launch(["sh", "-c", "sleep 100 & echo $!; wait"], log, 0.5)
+            self.assertIsNone(code)
+            process = pathlib.Path("/proc") / log.read_text().strip() / "status"
+            for _ in range(100):  # until who adopts it has seen its end
+                if not process.exists() or "zombie" in process.read_text():
+                    break
+                time.sleep(0.05)
+            else:
+                self.fail("it goes on")
+
+    def test_codes_are_told(self):
+        with tempfile.TemporaryDirectory() as top:
+            log = pathlib.Path(top) / "log"
+            self.assertEqual(launch.Launcher().launch(["sh", "-c", "exit 3"], log, None), 3)
+            self.assertEqual(launch.Launcher().launch(["sh", "-c", "kill -9 $$"], log, None), -9)
+
+
+class Faults(Folder):
+    """The runner as a program of its own."""
+
+    def start(self, limit: int | None = None, **more: str) -> subprocess.CompletedProcess:
+        def small_files() -> None:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        return subprocess.run([sys.executable, "-m", "report.run"], env=os.environ | self.environment(**more),
+                              capture_output=True, text=True, preexec_fn=small_files, check=False)
+
+    def test_a_full_disk_is_one_line(self):
+        done = self.start(limit=500_000)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be written: its disk is full", done.stderr.splitlines()[-1])
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_a_build_without_kernels_is_one_line(self):
+        (self.top / "build" / "kernels").unlink()
+        done = self.start()
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"bench: {self.top}/build/kernels is not there: make info says what it needs\n"))
+
+    def test_a_blank_in_the_folder_is_refused(self):
+        done = self.start(RESULTS=str(self.top / "a b"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("holds a blank", done.stderr)
+
+    def test_a_crash_leaves_rows_with_a_status(self):
+        path = self.top / "build" / "kernels"
+        crash = "case \" $* \" in *--fe_give_up=*) echo \"$*\" >&2;; *--fe_rows=*) kill -9 $$;; esac\n"
+        path.write_text(path.read_text().replace("case", crash + "case", 1))
+        done = self.start(PASSES="first", ELEMENTS="tet4")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("was killed (out of memory, or a crash); the sweep goes on", done.stderr)
+        logs = list(self.top.glob("results/*/*/scratch/kernels-host-tet4-25000-auto-1-clustered.log"))
+        self.assertIn("--fe_give_up=killed", logs[0].read_text())
+
+    def test_two_runs_do_not_share_a_folder(self):
+        one = self.make()
+        one.folder.open()
+        done = self.start()
+        one.folder.close()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("another sweep is at work", done.stderr)
+
+
+class Studies(Folder):
+    def test_rows_of_results_of_solve(self):
+        here = self.make().here
+        steps = [{"step": k, "newton": {"iterations": 2, "krylov_iterations": 5, "residuals": [1.0, 0.1],
+                                        "krylov_residuals": [0.25], "orthogonality": [1e-15]}} for k in (1, 2)]
+        files = points.Files(self.top / "a.rows.part")
+        text = str({"steps": steps, "status": "not_converged"}).replace("'", '"')
+        for point, expected in ((studies.Anderson("host", "hex8", "strip", "elastic", "3", "2"),
+                                 "1,abc,card,strip,hex8,patch,elastic,3,2,4,10,not_converged"),
+                                (studies.Orthogonality("host", "hex8", "bracket_coarse", "none", "mgs", "double", "5"),
+                                 "1,abc,card,bracket_coarse,hex8,corner_gather,none,mgs,double,5,0.25,"
+                                 "1.0000000000000001e-15")):
+            files.part("result").write_text(text)
+            point.collect(here, points.Process(1, 1, ("patch",)), files)
+            self.assertEqual(files.rows.read_text().splitlines()[1], expected)
+        self.assertEqual(files.part("history").read_text().splitlines()[1:],
+                         ["hex8,elastic,3,2,0,1", "hex8,elastic,3,2,1,0.10000000000000001"])
+
+    def test_rows_of_ways_to_store_have_a_column_in_front(self):
+        files = points.Files(self.top / "kernels.csv.rows.part")
+        quoted = ROW.replace("CPU", '"CPU, fast"')
+        files.rows.write_text(f"{ROWS}\n{quoted}\n{ROW.replace('jacvec', 'diagonal')}\n")
+        point = studies.Storage("host", "hex8", "100000", "bisection", storage="FLOATS")
+        point.collect(self.make().here, points.Process(1, 1, ("patch",)), files)
+        table = rows.read(files.rows, "storage.csv")
+        self.assertEqual([(row["storage"], row["operation"]) for row in table],
+                         [("FLOATS", "diagonal"), ("FLOATS", "jacvec")])
+
+    def test_a_way_that_was_not_built_is_named(self):
+        code, text = self.said(self.make(EXPERIMENTS="storage", ELEMENTS="tet4"))
+        self.assertEqual(code, 0)
+        self.assertIn("storage/FLOATS/kernels (make storage builds it)", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
