@@ -128,7 +128,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
+.PHONY: all info help test run-tests bench storage plots tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -151,6 +151,7 @@ help:
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
+	@echo 'make report     the report of the rows that results/current.csv names, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN=0.02)'
 	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3)'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
@@ -422,6 +423,12 @@ compare:
 	$(if $(HAVE_PYTHON),,@echo 'compare: needs Python with NumPy and SciPy: make info' >&2; exit 2)
 	@$(if $(and $(A),$(B)),,echo 'usage: make compare A=RUN B=RUN, each a folder of results' >&2; exit 2)
 	@$(PYTHON_COMMAND) -m report.compare '$(A)' '$(B)' --margin '$(MARGIN)'
+
+# What Python, gnuplot or LaTeX lacks is left out, and said.
+REPORT_PYTHON = $(or $(PYTHON_COMMAND),$(PYTHON),python3)
+report:
+	@$(REPORT_PYTHON) -c 'import tomllib' 2>/dev/null || { echo 'report: Python 3.11 or newer is missing: make info' >&2; exit 2; }
+	@$(REPORT_PYTHON) -m report
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.cc')

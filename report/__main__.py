@@ -1,0 +1,93 @@
+"""The report of all runs that results/current.csv names: Markdown, one HTML page, LaTeX and a PDF below one folder.
+
+    python3 -m report [--results FOLDER] [--output FOLDER]     default: results, results/report
+
+What is missing (gnuplot, Jinja2, NumPy, LaTeX) is said in one line each; the rest is written all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import shutil
+import sys
+
+from report import figures, model, panels, render
+from report.render.document import document
+from report.rows import Fault
+
+
+def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
+    """Verdicts of claims/ (report/claims.py), which are about the results of this repository."""
+    if results.resolve() != model.ROOT / "results":
+        return []
+    try:
+        from report import claims, documents
+    except ImportError:  # no NumPy or SciPy, which the model says
+        return []
+    told = []
+    for claim, verdicts in claims.decide_all(claims.read()):
+        words = list(dict.fromkeys(v.verdict for v in verdicts)) or [claims.MISSING]
+        commits = sorted({p.commit[:7] for v in verdicts for p in v.points})
+        where = "; ".join(f"{documents.short(v.machine)} {documents.counted(v)}" for v in verdicts)
+        told.append({"name": claim.name, "asks": claim.asks, "sentence": claims.sentence(claim, verdicts),
+                     "verdict": ", ".join(words), "where": where, "decided_by": ", ".join(commits)})
+    return told
+
+
+PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", "figures", "tables", "data")
+
+
+def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
+    """Writes all parts into an empty folder; returns a line for each thing that is missing."""
+    read = model.build(results)
+    drawn, notes = panels.draw(figures.all_figures(read), folder / "figures", folder / "data")
+    notes = read.notes + notes
+    told = document(read, drawn, claims_of(results), notes)
+    missing = render.render(told, folder)
+    return notes + (missing or render.typeset(folder))
+
+
+def make(results: pathlib.Path, output: pathlib.Path) -> list[str]:
+    """Each part of the report is the old one until all are written."""
+    output.mkdir(parents=True, exist_ok=True)
+    work = output.parent / f".{output.name}-new"
+    shutil.rmtree(work, ignore_errors=True)  # of a call that was killed
+    work.mkdir()
+    try:
+        notes = write(results, work)
+        for part in PARTS:
+            old = output / part
+            shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
+            if (work / part).exists():
+                (work / part).rename(old)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return notes
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="report", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=pathlib.Path, default=model.ROOT / "results")
+    parser.add_argument("--output", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+    output = options.output or options.results / "report"
+    try:
+        notes = make(options.results, output)
+    except Fault as fault:
+        print(f"report: {fault}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"report: {error.filename or output}: {error.strerror}", file=sys.stderr)
+        return 2
+    for note in notes:
+        print(f"report: {note}", file=sys.stderr)
+    for name in ("report.html", "report.pdf", "report.md"):
+        if (output / name).is_file():
+            print(output / name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

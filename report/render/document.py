@@ -1,0 +1,280 @@
+"""The report as values: sections of paragraphs, figures, tables and claims, which templates put into their language.
+
+All numbers come from the model. Text has a small markup: `code`, *emphasis*, **strong** and [words](address).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from report import model as model_
+from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
+from report.panels import Figure
+from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
+                                  machines_table, processes_table, repeated_table, runs_table, scaling_table,
+                                  solve_choice_table, solves_table, strategies_table)
+
+CLAIM_KEYS = ("name", "asks", "sentence", "verdict", "where", "decided_by")
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    text: str
+    kind: str = "words"
+
+
+@dataclasses.dataclass(frozen=True)
+class Points:
+    """A list of sentences."""
+
+    items: list[str]
+    kind: str = "points"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A figure."""
+
+    figure: Figure
+    kind: str = "figure"
+
+
+@dataclasses.dataclass(frozen=True)
+class Claims:
+    claims: list[dict[str, str]]
+    kind: str = "claims"
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    key: str
+    title: str
+    blocks: list[Words | Points | Shown | Table | Claims]
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    title: str
+    about: str
+    sections: list[Section]
+    macros: dict[str, str]  # numbers that an author can take over, by a path of words
+
+    @property
+    def tables(self) -> list[Table]:
+        return [b for s in self.sections for b in s.blocks if isinstance(b, Table)]
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [b.figure for s in self.sections for b in s.blocks if isinstance(b, Shown)]
+
+
+def answer_sentences(model: Model) -> list[str]:
+    """What stands behind the answers, and of each card: who is the fastest at how many places."""
+    said = []
+    several = sum(p.time.processes >= LEAST_PROCESSES for p in model.points)
+    alone = ("Where only one process measured, tables and captions say so." if several else
+             "All that follows therefore rests on intervals within one process: it says what that process saw, and "
+             "is not yet a claim about the card.")
+    said.append(f"Of {len(model.points)} points {several or 'none'} were measured by at least {LEAST_PROCESSES} "
+                f"processes. {alone}")
+    for card in model.cards:
+        entries = [a for a in answers(model) if a[0][0] == card and a[0][2] in model_.PRODUCTS and a[1].of > 2]
+        if not entries:
+            continue
+        wins: dict[str, int] = {}
+        for _, best, _ in entries:
+            if best.decided:
+                wins[best.fastest[0].strategy] = wins.get(best.fastest[0].strategy, 0) + 1
+        sizes = [a[0][4] for a in entries]
+        order = sorted(wins.items(), key=lambda w: -w[1])
+        text = (f"**{card.words}**, products and residuals at {len(entries)} places ({count(min(sizes))} to "
+                f"{count(max(sizes))} degrees of freedom): ")
+        text += listed(f"“{STRATEGY[s]}” is the fastest at {n}" for s, n in order) or "no strategy is the fastest"
+        if overlapping := len(entries) - sum(wins.values()):
+            text += f"; at {overlapping} of them intervals overlap"
+        said.append(text + ".")
+    return said
+
+
+def set_up_spread(model: Model) -> float | None:
+    """The largest ratio of set-ups of one solve's mesh and strategy in two runs."""
+    at: dict[tuple, list[float]] = {}
+    for p in model.of("solves.csv"):
+        if p.operation == "solve" and p.setup_s:
+            key = (p.card.name, p.case, p.element, p.n_dof, p.ranks, p.krylov, p.precondition, p.strategy)
+            at.setdefault(key, []).append(p.setup_s)
+    return max((max(values) / min(values) for values in at.values() if len(values) > 1), default=None)
+
+
+def limits(model: Model) -> list[str]:
+    points = model.points
+    alone = sum(p.time.one_process for p in points)
+    noisy = [p for p in points if p.time.noisy]
+    by_status: dict[str, int] = {}
+    for _, row in model.refused:
+        status = row["status"] if row["status"] != "ok" else "no time"
+        by_status[status] = by_status.get(status, 0) + 1
+    commits = len({run.commit for run in model.runs})
+    said = [
+        f"{alone} of {len(points)} points were measured by one process. Their interval tells how samples of this "
+        "process scatter. Another process of the same binary, on the same or another card of its kind, can differ by "
+        "more.",
+        f"The {len(model.runs)} runs are of {commits} commits. Numbers of two runs are set side by side in tables; no "
+        "ratio and no winner is formed across runs.",
+        f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g} (~ in tables); "
+        "they decide nothing."
+    ]
+    if by_status:
+        said.append(f"{sum(by_status.values())} rows have no time: " +
+                    ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")
+    if factor := set_up_spread(model):
+        said.append("A set-up is timed once in each run. Of one mesh and strategy it differs between runs on one kind "
+                    f"of card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
+                    "with set-up is no more certain than that.")
+    for card in model.cards:
+        for element in ("hex8", "tet4"):
+            some = [
+                p for p in model.kernels
+                if p.card == card and p.element == element and p.plain and p.operation == "jacvec"
+            ]
+            if some:
+                full = fullest(model, card, element)
+                said.append(
+                    f"{card.words}, {ELEMENT[element]}: {len({p.n_dof for p in some})} meshes; the run with most "
+                    f"strategies has {len({p.strategy for p in full})} at {count(full[0].n_dof)} degrees of freedom."
+                    if full else f"{card.words}, {ELEMENT[element]}: no box with all points plastic.")
+    return said
+
+
+METHOD = (
+    "A *strategy* says how contributions of elements become sums at nodes, and what is stored or copied for that. "
+    "All strategies share meshes, elements, material, Newton and Krylov methods. A *point* is a strategy, an "
+    "operation, an element, a mesh, a size and a card; the [method](../../docs/method.md) defines all words.",
+    "**Operations.** A tangent product is the tangent times a vector, with the stored tangents of plastic points; an "
+    "elastic product is the same where nothing yields and no tangent is read; a residual returns stresses at each "
+    "point and sums forces. Strategies with an assembled matrix assemble it in the material update, which is an "
+    "operation of its own.",
+    "**Checks.** Before an operation is timed, its result is compared with an independent implementation at random "
+    "nodes, and between strategies at all nodes. It runs again from the same input to see whether the bits repeat. "
+    "What fails has no time.",
+    "**Times.** A sample is the mean of a batch of calls, on a GPU by events on its stream. Samples of all "
+    "strategies of a point are taken in turns. A process gives the median of its samples.",
+    "**Intervals.** The unit is the process: of several, the value is the geometric mean of their medians, with an "
+    "interval of Student's t on logarithms (`report/statistics.py`, where its coverage is measured). Of one process "
+    "there is only the interval of its samples, by order statistics; tables and captions say so. Two strategies "
+    "differ where their intervals do not overlap. A ratio of two points of one process combines the ends of their "
+    "intervals.",
+    "**Comparisons.** Only points of one run are compared: it built once, on one machine, in one hour. Where several "
+    "runs have a place, one with several processes is taken, else the one with most strategies, and of equals the "
+    "one that `results/current.csv` names first.",
+    "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
+    "are counted by running the element code on numbers that count. Both are the same for all strategies without a "
+    "matrix. The ceilings are the measured rates of copies and of multiply-adds.",
+    "**Whole solves.** Set-up of mesh and strategy, of the preconditioner, and the solve are timed apart. Each "
+    "answer is compared with that of another strategy with tighter tolerances.",
+)
+
+
+def macros(model: Model) -> dict[str, str]:
+    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION, with /value, /low, /high behind it; also
+    CARD/ELEMENT/dof and /commit."""
+    found: dict[str, str] = {}
+    for card in model.cards:
+        for element in ("hex8", "tet4"):
+            some = fullest(model, card, element)
+            for p in some:
+                key = f"{card.key}/{element}/{p.strategy}/{p.operation}"
+                t = p.throughput.times(GIGA)
+                found |= {
+                    key: interval(t), f"{key}/value": digits(t.value), f"{key}/low": digits(t.low),
+                    f"{key}/high": digits(t.high)
+                }
+            if some:
+                found |= {
+                    f"{card.key}/{element}/dof": count(some[0].n_dof),
+                    f"{card.key}/{element}/commit": some[0].run.commit
+                }
+    return found
+
+
+def of(*blocks):
+    return [b for b in blocks if b]
+
+
+def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, str]] = (),
+             notes: Sequence[str] = ()) -> Document:
+    """Of the figures those that were drawn; without claims, the section is left out."""
+    for claim in claims:
+        if missing := [key for key in CLAIM_KEYS if key not in claim]:
+            raise ValueError(f"claim {claim.get('name', '?')}: no {', '.join(missing)}")
+    by_name: dict[str, list[Shown]] = {}
+    for f in drawn:
+        by_name.setdefault(f.name.split("-")[0] if not f.name.startswith("break-even") else "break-even",
+                           []).append(Shown(f))
+
+    def shown(*names: str) -> list[Shown]:
+        return [s for name in names for s in by_name.get(name, [])]
+
+    cards = [c.words for c in model.cards if c.backend == "cuda"]
+    tables = [t for card in model.cards for e in ("hex8", "tet4") if (t := strategies_table(model, card, e))]
+    days = sorted(run.day for run in model.runs)
+    about = (
+        f"Rows of {len(model.runs)} runs from {days[0]} to {days[-1]}: {len(model.points)} points" +
+        (f" on {listed(cards)} and processors." if cards else " on processors.")) if days else "There are no runs yet."
+    used = [s for s in STRATEGY if any(p.strategy == s for p in model.points)]
+    names = Table("names", "Strategies", "Strategies by the words of this report, and their names in code and rows.",
+                  ["strategy", "name in code"], [[Cell(STRATEGY[s]), Cell(f"`{s}`")] for s in used], words=2)
+    sections = [
+        Section(
+            "question", "Question",
+            of(
+                Words(
+                    "How should a GPU sum the contributions of finite elements: with one thread per element and "
+                    "atomics, with one thread per node, by patches in shared memory, or with an assembled matrix? "
+                    "This report answers by measurement, for small-strain plasticity on linear hexahedra and "
+                    "tetrahedra, and says where the answer is known.") if model.points else None, Words(about),
+                *(Words(f"Missing here: {note}.") for note in notes))),
+        Section(
+            "answer", "Answer",
+            of(
+                Points(answer_sentences(model)) if model.points else None, choice_table(model),
+                repeated_table(model), solve_choice_table(model), *shown("winners"))),
+        Section("method", "Method", [Words(text) for text in METHOD]),
+        Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
+        Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
+        Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
+                shown("scaling", "host", "precision", "reproducible", "energy")),
+    ]
+    if claims:
+        sections.append(
+            Section("claims", "Claims", [
+                Words(
+                    "Each claim is a sentence with a test over rows (`claims/`). A verdict counts points; "
+                    "[docs/claims.md](../../docs/claims.md) says which point decides, and how a point of one process "
+                    "counts."),
+                Claims(list(claims))
+            ]))
+    sections += [
+        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, processes_table(model))),
+        Section("machines", "Machines and runs", of(machines_table(model), runs_table(model), names)),
+        Section("appendix", "Appendix: all places and solves",
+                of(answers_table(model), solves_table(model), scaling_table(model))),
+        Section("artifact", "Appendix: artifact", [
+            Words(
+                "Everything here is made by `make report` from the rows below `results/` that `results/current.csv` "
+                "names; the columns are defined in [results/README.md](../README.md). It needs no GPU."),
+            Points([
+                "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
+                "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a column or page; "
+                "what gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
+                "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular`), `numbers.tex` the "
+                "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, also "
+                "with `/value`, `/low`, `/high`; `\\feb{CARD/ELEMENT/dof}` and `/commit`.",
+                "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
+                "`--fe_variants`."
+            ])
+        ]),
+    ]
+    return Document("febench: how should a GPU sum finite-element contributions?", about,
+                    [s for s in sections if s.blocks], macros(model))

@@ -1,0 +1,325 @@
+"""Tables of the report: cells of text, with the number that they are sorted by."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from report import figures as figures_
+from report import model as model_
+from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, STRATEGY, Card, Model, Point, count,
+                          digits, interval, seconds)
+
+GIGA = 1e-9
+Answer = tuple[model_.Place, model_.Winner, model_.Time | None]  # the last: a product with a matrix over the fastest
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """Text, and what it is sorted by where that is a number."""
+
+    text: str
+    number: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    name: str
+    title: str
+    caption: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    words: int = 1  # so many columns at the left hold words; the others are numbers
+
+    @property
+    def kind(self) -> str:
+        return "table"
+
+
+def number(time: model_.Time | None, factor: float = 1.0) -> Cell:
+    return Cell(interval(time, factor), time.value * factor) if time else Cell("")
+
+
+def size(n: int) -> Cell:
+    return Cell(count(n), float(n))
+
+
+def listed(words: Iterable[str]) -> str:
+    items = list(words)
+    return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
+
+
+def fullest(model: Model, card: Card, element: str) -> list[Point]:
+    """Of a card and an element: the points of the run and box with most strategies; of equals the largest box."""
+    by: dict[tuple[model_.Run, int], list[Point]] = {}
+    for p in model.kernels:
+        if p.card == card and p.element == element and p.plain and p.mesh.cube:
+            by.setdefault((p.run, p.n_dof), []).append(p)
+    return max(by.values(), key=lambda ps: (len({p.strategy for p in ps}), ps[0].n_dof, len(ps)), default=[])
+
+
+def strategies_table(model: Model, card: Card, element: str) -> Table | None:
+    some = fullest(model, card, element)
+    if len({p.strategy for p in some}) < 2:
+        return None
+    operations = [o for o in OPERATION if any(p.operation == o for p in some)]
+    at = {(p.strategy, p.operation): p for p in some}
+    scale, unit = (GIGA, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
+    rows = [[Cell(STRATEGY[s])] + [number(at[s, o].throughput, scale) if (s, o) in at else Cell("") for o in operations]
+            for s in figures_.ranked(some)]
+    run = some[0].run
+    return Table(f"strategies-{card.key}-{element}", f"{ELEMENT[element]}, {card.words}",
+                 f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
+                 f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
+                 f"{kinds(p.time for p in some)}. {figures_.where([run]).capitalize()} of {run.day}.",
+                 ["strategy"] + [OPERATION[o] for o in operations], rows)
+
+
+def kinds(times: Iterable[model_.Time]) -> str:
+    there = sorted({(t.kind, t.samples) for t in times})
+    processes = sorted({k for k, _ in there})
+    samples = sorted({n for _, n in there})
+    alone = processes == ["one process"]
+    what = "the interval is that within this process" if alone else "the interval is between processes"
+    return f"{listed(processes).capitalize()}, {listed(str(n) for n in samples)} samples each: {what}"
+
+
+def matrix_ratio(some: Sequence[Point], strategy: str) -> model_.Time | None:
+    """Time of a product with the fastest matrix of a run at one place over that of the strategy."""
+    own = figures_.one(some, strategy=strategy)
+    matrices = [p for p in some if p.strategy in MATRIX]
+    if not own or not matrices or strategy in MATRIX or own.operation not in ("jacvec", "jacvec_elastic"):
+        return None
+    return model_.ratio(min(matrices, key=lambda p: p.time.value), own)
+
+
+def answers(model: Model) -> list[Answer]:
+    at = model_.places(model.kernels)
+    return [(place, best, matrix_ratio(at[place], best.fastest[0].strategy))
+            for place, best in model_.winners(model).items()]
+
+
+ANSWER = ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it", "of"]
+SAID = ("The fastest strategy, or those whose intervals overlap (=); its throughput in 10⁹ degrees of freedom per "
+        "second; how much slower the next one is; how much slower the fastest product with an assembled matrix is, "
+        "assembly not counted; and of how many strategies. All points plastic, doubles.")
+
+
+def answer_cells(entry: Answer) -> list[Cell]:
+    """In the order of ANSWER."""
+    (card, element, operation, mesh, n), won, matrix = entry
+    words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won)]
+    return [Cell(text) for text in words] + [size(n), number(won.fastest[0].throughput, GIGA), number(won.gain),
+                                             number(matrix), Cell(str(won.of), won.of)]
+
+
+def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
+    """By card, element, mesh, operation and size."""
+    cards = {card: i for i, card in enumerate(model.cards)}
+    operations = list(OPERATION)
+    return sorted(entries, key=lambda a: (cards[a[0][0]], a[0][1], a[0][3], operations.index(a[0][2]), a[0][4]))
+
+
+def level(won: model_.Winner) -> str:
+    return " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
+
+
+def choice_table(model: Model) -> Table | None:
+    """At the place with most strategies of each card, element, mesh and operation, the largest of equals."""
+    best: dict[tuple, Answer] = {}
+    for entry in answers(model):
+        (card, element, operation, mesh, n), won, _ = entry
+        if operation not in model_.PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < figures_.LEAST_DOF:
+            continue
+        key = (card, element, mesh, operation)
+        if key not in best or (won.of, n) > (best[key][1].of, best[key][0][4]):
+            best[key] = entry
+    entries = in_order(model, best.values())
+    if not entries:
+        return None
+    return Table("choice", "Which strategy is the fastest",
+                 f"{SAID} {kinds(p.time for _, won, _ in entries for p in won.fastest)}. Boxes and irregular meshes "
+                 f"of at least {count(figures_.LEAST_DOF)} degrees of freedom, three strategies or more. The appendix "
+                 "has all places.", ANSWER, [answer_cells(e) for e in entries], words=5)
+
+
+def repeated_table(model: Model) -> Table | None:
+    """Of places where enough processes measured."""
+    entries = [e for e in answers(model) if e[1].fastest[0].time.processes >= LEAST_PROCESSES]
+    if not entries:
+        return None
+    return Table("repeated", "Where several processes measured",
+                 f"{SAID} {kinds(p.time for _, won, _ in entries for p in won.fastest)}. "
+                 f"{figures_.where(won.run for _, won, _ in entries).capitalize()}.", ANSWER,
+                 [answer_cells(e) for e in in_order(model, entries)], words=5)
+
+
+def answers_table(model: Model) -> Table | None:
+    rows = []
+    for entry in in_order(model, answers(model)):
+        n = entry[1].fastest[0].time.processes
+        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.commit)])
+    if not rows:
+        return None
+    return Table("all-places", "The fastest strategy at each place",
+                 f"{SAID} Further: how many processes measured, and the commit. ~: an interval so wide that it "
+                 "decides nothing.", ANSWER + ["processes", "commit"], rows, words=5)
+
+
+def solves_table(model: Model) -> Table | None:
+    rows = []
+    at: dict[tuple, list[Point]] = {}
+    for p in model.of("solves.csv"):
+        at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.ranks, p.strategy),
+                      []).append(p)
+    for (run, backend, threads, case, element, _, precondition, ranks, strategy), some in at.items():
+        solve, graph, prepare = (figures_.one(some, operation=o)
+                                 for o in ("solve", "solve_graph", "precondition_setup"))
+        if not solve:
+            continue
+        card = Card(run.machine, backend, solve.device, 0 if backend == "cuda" else threads * ranks)
+        rows.append([
+            Cell(card.short),
+            Cell(ELEMENT[element]),
+            Cell(figures_.problem_words(case)),
+            Cell(figures_.PRECONDITION.get(precondition, precondition)),
+            Cell(STRATEGY[strategy]),
+            size(solve.n_dof),
+            Cell(str(ranks), ranks),
+            milli(solve.setup_s),
+            milli(prepare.time.value if prepare else None),
+            number(solve.time, 1e3),
+            number(graph.time if graph else None, 1e3),
+            Cell(str(solve.newton_iterations), solve.newton_iterations),
+            Cell(str(solve.krylov_iterations), solve.krylov_iterations),
+            Cell(run.commit)
+        ])
+    if not rows:
+        return None
+    return Table(
+        "all-solves", "Whole solves",
+        "Whole solves, times in ms: set-up of mesh and strategy, set-up of the preconditioner, solve (interval), "
+        "solve with CUDA graphs; Newton and Krylov iterations. Ranks: GPUs, processes or threads.", [
+            "card", "element", "problem", "preconditioner", "strategy", "DoF", "ranks", "set-up", "its set-up", "solve",
+            "with graphs", "Newton", "Krylov", "commit"
+        ], rows, words=5)
+
+
+def milli(value: float | None) -> Cell:
+    return Cell(digits(value * 1e3), value * 1e3) if value is not None else Cell("")
+
+
+def scaling_table(model: Model) -> Table | None:
+    rows = []
+    for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
+        device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine).device
+        for s in figures_.speeds(model, machine):
+            rows.append([
+                Cell(Card(*machine, device, 0).name.removeprefix("NVIDIA ")),
+                Cell(ELEMENT[s.element]),
+                Cell(s.kind),
+                Cell(s.mesh),
+                Cell(s.by),
+                Cell(STRATEGY[s.strategy]),
+                size(s.n_dof),
+                Cell(str(s.ranks), s.ranks),
+                number(s.gain),
+                Cell(s.run.commit)
+            ])
+    if not rows:
+        return None
+    return Table("all-ranks", "Several ranks",
+                 "One GMRES iteration on one rank over that on several of the same run: speed-up (strong, size of "
+                 "all) or efficiency (weak, size of one rank).",
+                 ["card", "element", "kind", "mesh", "by", "strategy", "DoF", "ranks", "gain", "commit"], rows, words=6)
+
+
+MACHINE_KEYS = (("cpu", "processor"), ("cores", "cores"), ("gpu", "GPU"), ("driver", "driver"),
+                ("memory_gb", "memory, GB"), ("compiler", "compiler"), ("cuda", "CUDA"),
+                ("cuda_copy_gb_per_s", "GPU copy, GB/s"), ("cuda_fma_gflop_per_s", "GPU FP64, Gflop/s"),
+                ("host_copy_gb_per_s", "host copy, GB/s"), ("host_fma_gflop_per_s", "host FP64, Gflop/s"))
+
+
+def machines_table(model: Model) -> Table | None:
+    rows, seen = [], set()
+    for run in model.runs:
+        record = dict(run.record)
+        if not record or run.machine in seen:
+            continue
+        seen.add(run.machine)
+        values = [record.get(key, "") for key, _ in MACHINE_KEYS]
+        rows.append([Cell(run.commit)] + [Cell("" if v in ("0", "0.00") else v) for v in values])
+    if not rows:
+        return None
+    turned = [[Cell(head)] + [row[i] for row in rows]
+              for i, head in enumerate(["measured at commit"] + [h for _, h in MACHINE_KEYS])]
+    names = [run.machine for run in model.runs if run.record]
+    return Table("machines", "Machines",
+                 "Each machine as its newest run with a record has it, with the ceilings measured there.",
+                 ["", *dict.fromkeys(names)], turned, words=1 + len(rows))
+
+
+def runs_table(model: Model) -> Table:
+    rows = []
+    for run in model.runs:
+        of = [p for p in model.points if p.run == run]
+        devices = listed(dict.fromkeys(p.card.name for p in of)) or run.told("gpu") or run.told("cpu") or run.machine
+        rows.append([Cell(f"[{run.folder}](../{run.name})"), Cell(run.day), Cell(devices), Cell(", ".join(run.proves)),
+                     Cell(str(len(of)), len(of)), Cell(str(sum(not p.time.one_process for p in of)),
+                                                       sum(not p.time.one_process for p in of))])
+    return Table(
+        "runs", "Runs", "Runs that this report reads (`results/current.csv`): folder (day and commit), cards, what the "
+        "run is there for, points with a time, and how many of them several processes measured.",
+        ["run", "day", "cards", "for", "points", "several processes"], rows, words=4)
+
+
+def processes_table(model: Model) -> Table:
+    by: dict[tuple[str, str], list[Point]] = {}
+    for p in model.points:
+        by.setdefault((p.card.name, p.kind.removesuffix(".csv")), []).append(p)
+    rows = []
+    for (card, kind), some in by.items():
+        several = sum(p.time.processes >= LEAST_PROCESSES for p in some)
+        alone = sum(p.time.one_process for p in some)
+        noisy = sum(p.time.noisy for p in some)
+        rows.append([Cell(card), Cell(kind)] + [Cell(str(n), n) for n in (len(some), alone, several, noisy)])
+    return Table(
+        "processes", "What one process measured",
+        "Points by card and program: how many one process measured alone (no interval between processes: they "
+        f"support no claim), how many at least {LEAST_PROCESSES} measured, and how many have an interval whose ends "
+        f"differ by more than a factor of {NOISY:g}.",
+        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "wide interval"], rows, words=2)
+
+
+def solve_choice_table(model: Model) -> Table | None:
+    """Of each place of figures.solves_of: who takes least, without and with set-up."""
+    rows = []
+    for (card, case, element, _, precondition, n), some in figures_.solves_of(model).items():
+        totals: dict[str, tuple[float, float]] = {}
+        for strategy in figures_.ranked(p for p in some if p.operation == "solve"):
+            solve = figures_.one(some, strategy=strategy, operation="solve")
+            prepare = figures_.one(some, strategy=strategy, operation="precondition_setup")
+            before = (solve.setup_s or 0.0) + (prepare.time.value if prepare else 0.0)
+            totals[strategy] = (solve.time.value, before + solve.time.value)
+        cells = []
+        for i in (0, 1):
+            least = min(totals, key=lambda s: totals[s][i])
+            matrix = totals["assembled_bsr"][i] / totals[least][i] if "assembled_bsr" in totals else None
+            cells += [Cell(f"{STRATEGY[least]}, {seconds(totals[least][i])}", totals[least][i]),
+                      Cell(digits(matrix), matrix) if matrix else Cell("")]
+        rows.append([
+            Cell(card.short),
+            Cell(f"{ELEMENT[element]}, {figures_.problem_words(case)}"),
+            Cell(figures_.PRECONDITION[precondition]),
+            size(n), *cells,
+            Cell(str(len(totals)), len(totals))
+        ])
+    if not rows:
+        return None
+    return Table(
+        "solve-choice", "Which strategy solves in the least time",
+        "Whole solves: the strategy that takes least, its time, and how many times as long the assembled matrix "
+        "takes (own kernel, 3×3 blocks); without set-up, and with that of mesh, strategy and preconditioner; of how "
+        "many strategies. Medians of one run each, set-ups timed once (see limits); intervals are in the appendix.",
+        ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least with set-up", "matrix / it", "of"],
+        rows, words=3)

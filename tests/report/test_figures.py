@@ -1,0 +1,204 @@
+"""What figures show, and that gnuplot draws them in print size with text of 7 pt."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from report import figures, model, panels
+from tests.report import small
+
+HAVE_GNUPLOT = shutil.which("gnuplot") is not None
+
+
+class Small(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        cls.model = model.build(small.results(cls.path / "results", c1=small.plenty()))
+        cls.figures = figures.all_figures(cls.model)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def named(self, name: str) -> panels.Figure:
+        return next(f for f in self.figures if f.name == name)
+
+
+class Content(Small):
+    def test_figures_of_these_rows(self):
+        self.assertEqual(
+            [f.name for f in self.figures],
+            [
+                "throughput-h200",
+                "winners-h200",
+                "irregular-h200",
+                "solves-h200",
+                "breakdown-h200",
+                "roofline-h200",
+                "break-even-h200",
+            ],
+        )
+
+    def test_throughput_has_the_points_of_the_rows(self):
+        panel = self.named("throughput-h200").panels[0]
+        self.assertEqual(panel.title, "Hex8, tangent product")
+        blue, shape = panels.style_of("patch")
+        self.assertEqual([(x, round(y, 6)) for x, y, colour, s in panel.points if (colour, s) == (blue, shape)],
+                         [(292008.0, 10.0), (985527.0, 10.0), (6440067.0, 10.0)])
+
+    def test_no_line_where_sizes_are_far_apart(self):
+        panel = self.named("throughput-h200").panels[0]
+        self.assertTrue(panel.lines)
+        for line, _ in panel.lines:
+            self.assertEqual([x for x, _ in line], [292008.0, 985527.0])  # 6440067 is more than four times as large
+        self.assertEqual(panels.joined([(1, 5), (3, 6), (20, 7), (30, 8)]), [[(1, 5), (3, 6)], [(20, 7), (30, 8)]])
+
+    def test_map_names_the_winner_and_its_gain(self):
+        words = [w[2] for w in self.named("winners-h200").panels[-1].words]
+        self.assertEqual((words.count("patch"), words.count("(2.00)")), (32, 32))  # 2 elements, 4 operations, 4 meshes
+
+    def test_whole_solve_adds_set_up(self):
+        panel = next(p for p in self.named("solves-h200").panels if p.frame == 2)
+        last = [round(r[1], 3) for r in panel.rectangles if r[2] == -0.32]  # of patch, in ms
+        self.assertEqual(last, [20.0, 30.0, 80.0])
+
+    def test_breakdown_is_that_of_one_newton_iteration(self):
+        panel = next(p for p in self.named("breakdown-h200").panels if p.frame == 2)
+        self.assertEqual([round(r[1], 6) for r in panel.rectangles], [2.0, 4.0, 6.0])
+
+    def test_other_meshes_over_the_nearest_box(self):
+        panel = self.named("irregular-h200").panels[0]
+        self.assertEqual({round(p[0], 3) for p in panel.points}, {1.0})
+
+    def test_gpu_over_host_and_reproducible_over_fastest(self):
+        strategies = ("patch", "patch_ordered", "element_atomic", "node_csr", "dof_csr", "two_phase")
+        lines = []
+        for cells, n in small.SIZES:
+            for slow, strategy in enumerate(strategies, 1):
+                point = dict(variant=strategy, case=f"box{cells}-distorted", n_dof=n)
+                point["deterministic"] = int(strategy != "patch")
+                lines.append(small.row(slow * n * 1e-10, 0, **point))
+                lines.append(small.row(slow * n * 5e-9, 0, backend="host", device="CPU", **point))
+        built = model.build(small.results(self.path / "hosts", c1=lines))
+        found = {f.name: f for f in figures.all_figures(built)}
+        self.assertEqual({round(y, 6) for _, y, *_ in found["host-h200"].panels[0].points}, {50.0})
+        self.assertIn("on its host (CPU, 16 threads)", found["host-h200"].caption)
+        self.assertEqual([(x, round(y, 6)) for x, y, *_ in found["reproducible"].panels[0].points],
+                         [(n, 0.5) for _, n in small.SIZES])
+
+    def test_nothing_of_nothing(self):
+        empty = model.Model([], [], [], [])
+        self.assertEqual(figures.all_figures(empty), [])
+        self.assertIsNone(
+            panels.figure("f", "t", "c", [panels.Panel("", panels.linear("", 1), panels.linear("", 1))], [])
+        )
+
+    def test_labels_keep_their_distance_and_order(self):
+        where = panels.spread([0.5, 0.51, 0.52, 0.99], 0.1, 0.0, 1.0)
+        self.assertTrue(all(b - a > 0.0999 for a, b in zip(where, where[1:])), where)
+        self.assertTrue(0 <= where[0] and where[-1] <= 1)
+
+
+class Committed(unittest.TestCase):
+    """All figures of the rows that are committed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.figures = figures.all_figures(model.build())
+
+    def test_rules(self):
+        self.assertGreater(len(self.figures), 10)
+        for f in self.figures:
+            self.assertIn(f.width, (panels.NARROW, panels.WIDE), f.name)
+            self.assertGreater(len(f.caption), 60, f.name)
+            for panel in f.panels[:-1]:
+                self.assertFalse(panel.empty, f.name)
+            for panel in f.panels:
+                self.assertLessEqual(len(panel.colours()), panels.COLOURS, f"{f.name}: {panel.title}")
+                texts = (
+                    [panel.title, panel.x.label, panel.y.label]
+                    + [w[2] for w in panel.words]
+                    + [t for t, _ in panel.y.ticks]
+                )
+                for text in texts + [f.title, f.caption]:
+                    self.assertNotIn("_", text, f.name)  # names in words
+
+    def test_words_end_within_the_figure(self):
+        for f in self.figures:
+            for x, y, text, _, at in f.panels[-1].words:
+                width = panels.LETTER * len(text)
+                left = x - {"left": 0, "center": width / 2, "right": width}[at]
+                self.assertTrue(
+                    -0.1 <= left and left + width <= f.width + 0.1 and 0 <= y <= f.height, f"{f.name}: {text}"
+                )
+
+    def test_one_caption_says_one_process(self):
+        self.assertTrue(any("within one process" in f.caption for f in self.figures))
+
+
+class Colours(unittest.TestCase):
+    def test_differ_in_grey(self):
+        light = sorted(panels.luminance(c) for c in panels.PALETTE)
+        self.assertTrue(all(b - a > 0.015 for a, b in zip(light, light[1:])), light)
+        self.assertEqual(len(set(panels.SHAPES)), panels.COLOURS)
+
+
+class Drawing(Small):
+    def test_without_gnuplot_one_line_and_the_data(self):
+        drawn, notes = panels.draw(self.figures[:1], self.path / "none", self.path / "none-data", "no-such-gnuplot")
+        self.assertEqual((drawn, len(notes)), ([], 1))
+        self.assertIn("gnuplot is missing", notes[0])
+        self.assertTrue((self.path / "none-data" / "throughput-h200-1.dat").is_file())
+
+    @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is missing")
+    def test_every_figure_in_every_format(self):
+        drawn, notes = panels.draw(self.figures, self.path / "f", self.path / "data")
+        self.assertEqual((len(drawn), notes), (len(self.figures), []))
+        for f in self.figures:
+            for name in f.files:
+                self.assertGreater((self.path / "f" / name).stat().st_size, 1000, name)
+            svg = (self.path / "f" / f"{f.name}.svg").read_text()
+            self.assertNotIn("<title>data", svg)
+            width = float(re.search(r'viewBox="0 0 (\d+)', svg)[1])
+            sizes = [float(s) for s in re.findall(r'font-size="([\d.]+)"', svg)]
+            smallest = min(sizes) / width * f.width / 2.54 * 72
+            self.assertGreaterEqual(smallest, 7.0, f.name)
+            for text in ("patch",):
+                self.assertIn(text, svg)
+
+    @unittest.skipUnless(HAVE_GNUPLOT and shutil.which("pdffonts"), "gnuplot or pdffonts is missing")
+    def test_pdf_has_its_size_and_its_fonts(self):
+        f = self.named("winners-h200")
+        panels.draw([f], self.path / "p", self.path / "data")
+        fonts = subprocess.run(
+            ["pdffonts", self.path / "p" / f"{f.name}.pdf"], capture_output=True, text=True
+        ).stdout.splitlines()[2:]
+        self.assertTrue(fonts and all(line.split()[-5] == "yes" for line in fonts), fonts)
+        told = subprocess.run(["pdfinfo", self.path / "p" / f"{f.name}.pdf"], capture_output=True, text=True).stdout
+        self.assertAlmostEqual(float(re.search(r"Page size: +([\d.]+)", told)[1]), f.width / 2.54 * 72, delta=1)
+
+    @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is missing")
+    def test_a_failure_is_one_line(self):
+        f = self.named("winners-h200")
+        broken = panels.Figure(
+            "broken",
+            f.title,
+            f.caption,
+            [panels.Panel("t", panels.Axis("", 0, 1, (("", float("nan")),)), panels.Axis("", -1, 1, (), True))],
+            [(0, 1, 0, 1)],
+            8.5,
+            5,
+            [],
+        )
+        drawn, notes = panels.draw([broken], self.path / "b", self.path / "data")
+        self.assertEqual((drawn, len(notes)), ([], 1))
+        self.assertIn("gnuplot: broken.pdf: ", notes[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,302 @@
+"""The document as Markdown, HTML and LaTeX: exact cells, pages that parse, and one line for what is missing."""
+
+import contextlib
+import csv
+import html.parser
+import io
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from report import __main__ as program
+from report import figures, model, panels, render
+from report.render import document as document_
+from report.render import tables
+from tests.report import small
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+CLAIM = {
+    "name": "gather",
+    "asks": "Is gathering faster?",
+    "sentence": "Gathering is `2` times as fast & more.",
+    "verdict": "holds",
+    "where": "H200",
+    "decided_by": "c1",
+}
+
+
+class Page(html.parser.HTMLParser):
+    """Faults where elements do not close in their order; collects identifiers, addresses and cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.cells: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        told = dict(attributes)
+        self.ids += [told["id"]] if "id" in told else []
+        self.addresses += [told[k] for k in ("src", "href", "xlink:href") if k in told]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> at {self.getpos()} in {self.open}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "td":
+            self.cells.append(data)
+
+
+class Rendered(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        cls.model = model.build(small.results(cls.path / "results", c1=small.plenty()))
+        cls.figures, cls.notes = panels.draw(figures.all_figures(cls.model), cls.path / "figures", cls.path / "data")
+        cls.document = document_.document(cls.model, cls.figures, [CLAIM], ["something is missing"])
+        cls.missing = render.render(cls.document, cls.path)
+        cls.text = {
+            name: (cls.path / name).read_text() for name in ("report.md", "report.html", "report.tex", "numbers.tex")
+        }
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def rows(self, name: str) -> list[list[str]]:
+        with open(self.path / "tables" / f"{name}.csv", newline="") as file:
+            return list(csv.reader(file))
+
+    def test_exact_cells(self):
+        head, *lines = self.rows("strategies-h200-hex8")
+        self.assertEqual(
+            head, ["strategy", "tangent product", "elastic product", "residual", "diagonal blocks", "material update"]
+        )
+        self.assertEqual(lines[0], ["patch"] + 5 * ["10.0 (9.90–10.1)"])
+        self.assertEqual(lines[1], ["element, atomics"] + 5 * ["5.00 (4.95–5.05)"])
+        self.assertIn("| patch | " + " | ".join(5 * ["10.0 (9.90–10.1)"]) + " |", self.text["report.md"])
+        self.assertIn(
+            "patch & " + " & ".join(5 * ["10.0 (9.90--10.1)"]) + r" \\",
+            (self.path / "tables/strategies-h200-hex8.tex").read_text(),
+        )
+
+    def test_answers_over_the_next_and_the_matrix(self):
+        lines = self.rows("choice")
+        self.assertEqual(
+            lines[1],
+            [
+                "H200",
+                "Hex8",
+                "box",
+                "tangent product",
+                "patch",
+                "6.44 M",
+                "10.0 (9.90–10.1)",
+                "2.00 (1.96–2.04)",
+                "4.00 (3.92–4.08)",
+                "3",
+            ],
+        )
+        self.assertEqual(
+            self.rows("solve-choice")[1],
+            [
+                "H200",
+                "Hex8, stretched cube, load steps",
+                "multigrid",
+                "311 k",
+                "patch, 50.0 ms",
+                "3.00",
+                "patch, 80.0 ms",
+                "2.08",
+                "3",
+            ],
+        )
+
+    def test_solves(self):
+        self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
+
+    def test_one_process_is_said(self):
+        self.assertIn("none were measured by at least 3 processes", self.text["report.md"])
+        self.assertEqual(self.rows("processes")[1], ["NVIDIA H200", "kernels", "120", "120", "0", "0"])
+
+    def test_set_ups_of_two_runs_differ(self):
+        slow = [r | {"setup_s": 5 * r["setup_s"]} for r in small.plenty() if "krylov" in r]
+        built = model.build(small.results(self.path / "two", c1=small.plenty(), c2=slow))
+        self.assertEqual(document_.set_up_spread(built), 5.0)
+        self.assertIn("by a factor of up to 5.00", " ".join(document_.limits(built)))
+        self.assertIsNone(document_.set_up_spread(self.model))
+
+    def test_numbers_as_macros(self):
+        self.assertIn(
+            r"\expandafter\def\csname feb@\detokenize{h200/hex8/patch/jacvec}\endcsname{10.0 (9.90--10.1)}",
+            self.text["numbers.tex"],
+        )
+        self.assertIn(r"{h200/hex8/dof}\endcsname{6.44 M}", self.text["numbers.tex"])
+
+    def test_html_parses_and_stands_alone(self):
+        self.assertEqual(self.missing, [])
+        page = Page(self.text["report.html"])
+        self.assertEqual(len(page.ids), len(set(page.ids)))
+        for address in page.addresses:
+            self.assertFalse(re.match(r"https?:|//|figures/", address), address)
+            if address.startswith("#"):
+                self.assertIn(address[1:], page.ids)
+        self.assertIn("10.0 (9.90–10.1)", page.cells)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is missing")
+    def test_every_figure_is_everywhere(self):
+        self.assertEqual((len(self.figures), self.notes), (7, []))
+        for f in self.figures:
+            self.assertIn(f'<figure id="{f.name}">', self.text["report.html"])
+            self.assertIn(f"(figures/{f.name}.svg)", self.text["report.md"])
+            self.assertIn(f"{{figures/{f.name}.pdf}}", self.text["report.tex"])
+        self.assertEqual(self.text["report.html"].count("<svg"), len(self.figures))
+
+    def test_claims(self):
+        self.assertIn(
+            "| Is gathering faster? | holds | H200 | Gathering is `2` times as fast & more. | c1 |",
+            self.text["report.md"],
+        )
+        self.assertIn("Gathering is <code>2</code> times as fast &amp; more.", self.text["report.html"])
+        self.assertIn(r"Gathering is \code{2} times as fast \& more.", self.text["report.tex"])
+        without = document_.document(self.model, self.figures)
+        self.assertNotIn("claims", [s.key for s in without.sections])
+        with self.assertRaisesRegex(ValueError, "claim gather: no verdict"):
+            document_.document(self.model, [], [{k: v for k, v in CLAIM.items() if k != "verdict"}])
+
+    def test_what_is_missing_is_said(self):
+        self.assertIn("Missing here: something is missing.", self.text["report.md"])
+
+    def test_lines_of_markdown(self):
+        for line in self.text["report.md"].splitlines():
+            self.assertTrue(len(line) <= 120 or line.startswith("|") or "](" in line, line)
+
+    def test_no_number_is_typed(self):
+        prose = " ".join(document_.METHOD) + (render.HERE / "report.md.j2").read_text()
+        self.assertEqual(re.findall(r"\d+", prose.replace(".j2", "")), [])
+        for name in ("report.tex.j2", "report.html.j2"):
+            body = re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>", "", (render.HERE / name).read_text())
+            self.assertEqual(re.findall(r"\d+\.\d+ ?(?:GDoF|s\b|ms|times|%)", body), [], name)
+
+
+class Languages(unittest.TestCase):
+    def test_tex(self):
+        self.assertEqual(
+            render.to_tex("50 % of `a_b` & *x* – 3×3 [c](d)"), r"50 \% of \code{a\_b} \& \emph{x} -- 3$\times$3 c"
+        )
+
+    def test_html(self):
+        self.assertEqual(
+            render.to_html("a<b `c&d` **e** [f](g)"), 'a&lt;b <code>c&amp;d</code> <strong>e</strong> <a href="g">f</a>'
+        )
+
+    def test_identifiers_of_figures_are_their_own(self):
+        svg = render.inline_svg(
+            "<?xml?>\n<svg viewBox='0'><title>Gnuplot</title>\n<desc>x</desc><path id='gpPt4'/><use "
+            "xlink:href='#gpPt4'/></svg>",
+            "f",
+        )
+        self.assertEqual(svg, "<svg role=\"img\" viewBox='0'><path id='f-gpPt4'/><use xlink:href='#f-gpPt4'/></svg>")
+
+    def test_wide_tables_fit_the_page(self):
+        def table(words: str) -> tables.Table:
+            return tables.Table(
+                "t", "t", "c", ["name", "n"], [[tables.Cell(words), tables.Cell("1.00 (0.99–1.01)")]]
+            )
+
+        self.assertEqual(render.tex_layout(table("short"))[1], "@{}lr@{}")
+        size, columns = render.tex_layout(table("long words " * 40))
+        width = float(re.search(r"p\{(\d+)pt\}r", columns)[1])
+        self.assertLess(width, render.TEXT_WIDTH)
+        self.assertIn("scriptsize", size)
+
+
+class Missing(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_program(self, *arguments: str) -> tuple[int, str]:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            code = program.main(list(arguments))
+        return code, said.getvalue()
+
+    def test_without_any_tool_tables_and_data_are_there(self):
+        results = small.results(self.path / "results", c1=small.plenty())
+        (results / "report").mkdir()
+        (results / "report" / "report.html").write_text("of another day")
+        with mock.patch.dict(sys.modules, {"jinja2": None}), mock.patch("shutil.which", return_value=None), \
+                mock.patch.object(model, "statistics", None):
+            code, said = self.run_program("--results", str(results))
+        self.assertEqual((code, len(said.splitlines())), (0, 3), said)
+        for line, name in zip(said.splitlines(), ("NumPy", "gnuplot", "Jinja2")):
+            self.assertRegex(
+                line,
+                f"^report: {name} .*missing: .*apt-get install|^report: {name} is missing: |^report: {name} and "
+                "SciPy are missing: ",
+            )
+        self.assertTrue((results / "report" / "tables" / "choice.csv").is_file())
+        self.assertTrue((results / "report" / "data" / "throughput-h200.gp").is_file())
+        self.assertFalse((results / "report" / "report.html").exists())  # nothing of another day is left
+
+    def test_without_latex_one_line(self):
+        self.assertRegex(
+            render.typeset(self.path, "no-such-latex")[0], "^LaTeX is missing: report.tex is there, .*apt-get install"
+        )
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "LaTeX is missing")
+    def test_a_fault_of_latex_is_one_line(self):
+        (self.path / "report.tex").write_text("\\documentclass{article}\\begin{document}\\nonsense\\end{document}\n")
+        self.assertEqual(render.typeset(self.path), ["pdflatex: ! Undefined control sequence. (data/latex/report.log)"])
+
+    @unittest.skipUnless(shutil.which("pdflatex") and shutil.which("gnuplot"), "LaTeX or gnuplot is missing")
+    def test_pdf_and_the_same_again(self):
+        """In processes of their own, since sets have another order in each."""
+        results = small.results(self.path / "results", c1=small.plenty())
+        seen = []
+        for _ in range(2):
+            done = subprocess.run([sys.executable, "-m", "report", "--results", str(results)], capture_output=True,
+                                  text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            files = [p for p in sorted((results / "report").rglob("*")) if p.is_file() and "latex" not in p.parts]
+            seen.append({p.name: p.read_bytes() for p in files})
+        self.assertGreater(len(seen[0]["report.pdf"]), 20000)
+        self.assertEqual([name for name in seen[0] if seen[0][name] != seen[1].get(name)], [])
+
+    def test_bad_rows_are_one_line(self):
+        results = small.results(self.path / "results", c1=[small.row(n_dof="many")])
+        code, said = self.run_program("--results", str(results))
+        self.assertEqual((code, len(said.splitlines())), (2, 1))
+        self.assertRegex(said, "^report: .*kernels.csv: line 2: n_dof 'many'")
+        self.assertEqual(list((results / "report").iterdir()), [])
+
+    def test_no_runs(self):
+        code, said = self.run_program("--results", str(small.results(self.path / "results")))
+        self.assertEqual(code, 0, said)
+        self.assertIn("There are no runs yet.", (self.path / "results/report/report.md").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
