@@ -34,6 +34,7 @@ from report.launch import Launcher, last_line, lines_of
 SHOWN = ("table.md", "kernels.csv", "solves.md", "solves.csv", "scaling.md", "scaling.csv", "storage.md", "storage.csv",
          "anderson.csv", "orthogonality.csv", "profile.md")
 ALLOWED = 1.05  # a budget is kept within this
+MOST = 0.25  # of what is left a point may take, or twice what was predicted; then others have their turn
 SLOWER = 1.5  # as much longer tables and figures may take in the end than before
 # Mesh sizes of the bracket's finer meshes for Gmsh.
 FINENESS = {("hex8", "_fine"): "1.75", ("tet4", "_fine"): "1.45", ("hex8", "_finer"): "1.5", ("tet4", "_finer"): "1.25"}
@@ -174,7 +175,7 @@ class Run:
             self.counts.stopped += 1
             self.leave_out(task, number, predicted)
             self.note_time(task, process, begin, seconds, predicted, "stopped")
-            say(f"{point.name()} was stopped after {seconds:.0f} s: it would not end within the budget")
+            say(f"{point.name()} was stopped after {seconds:.0f} s: that is more than its share of the budget")
         else:
             self.give_up(task, process, code, log)
 
@@ -270,7 +271,10 @@ class Run:
             if elapsed + (0.0 if anyway else needed) > most:
                 self.leave_out(task, number, predicted)
                 return
-            limit = max(ALLOWED * self.budget - SLOWER * self.publishing - elapsed, 1.0)
+            limit = (1.0 if anyway else ALLOWED) * self.budget - SLOWER * self.publishing - elapsed
+            if not anyway:
+                limit = min(limit, max(costs.LATE * needed, MOST * (self.budget - elapsed)))
+            limit = max(limit, 1.0)
         of = f" of {clock(self.budget)}" if self.budget else ""
         seconds = "?" if predicted is None else f"{predicted:.0f}"
         say(f"{clock(elapsed)}{of}  {task.passed_in:<7} {self.about(task, number)} (about {seconds} s)")
@@ -316,8 +320,8 @@ class Run:
             self.take_more_samples()
 
     def use_the_rest(self) -> None:
-        """Time is left: what was left out once more, of all passes. Predictions may be wrong: while a fifth of the
-        budget is left, the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
+        """Time is left: what was left out once more, of all passes. Predictions may be wrong, and time that nothing fits
+        into is lost: the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
         tried: set[tuple[experiments.Task, int]] = set()
         anyway: tuple[experiments.Task, int] | None = None
         while self.waiting and self.elapsed() < self.budget:
@@ -329,7 +333,7 @@ class Run:
                 anyway = None
                 continue
             new = [item for item in self.waiting if item[1:] not in tried]
-            if self.elapsed() > 0.8 * self.budget or not new:
+            if self.elapsed() > (2 - ALLOWED) * self.budget or not new:
                 return
             anyway = min(new, key=lambda item: item[0])[1:]
             tried.add(anyway)

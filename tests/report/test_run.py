@@ -296,7 +296,7 @@ class Budget(Folder):
                 self.assertLess(one.now(), 1.05 * 600)
                 self.assertGreater(one.now(), 0.8 * 600)
                 self.assertGreater(one.counts.left, 0)
-                self.assertLessEqual(one.counts.stopped, 2)
+                self.assertLess(one.counts.stopped, 0.3 * one.counts.measured)
 
     def test_a_point_that_would_not_end_is_stopped_and_named(self):
         endless = "irregular@25000"
@@ -305,13 +305,16 @@ class Budget(Folder):
         _, text = self.said(one)
         self.assertRegex(text, f"kernels-host-tet4-{endless}-auto-1-clustered was stopped after")
         self.assertLess(one.now(), 1.051 * 300 + one.publishing_takes)
+        self.assertGreater(one.counts.measured, 20)  # others had their turn
         self.assertIn(f"host tet4, {endless}, auto, plastic 1 clustered", one.left_out)
         with open(one.folder.path / "points.csv", newline="") as file:
-            self.assertIn("stopped", [row["status"] for row in csv.DictReader(file)])
+            table = [row for row in csv.DictReader(file) if endless in row["point"]]
+        self.assertIn("stopped", [row["status"] for row in table])
         again = self.make(BUDGET="5")
         work = again.work(again.tasks[0], points.Process(1, 15, tuple(QUICK)))
         name = f"kernels-host-tet4-{endless}-auto-1-clustered"
-        self.assertGreater(again.costs.predict(work, name), 300)
+        stopped = max(float(row["took_s"]) for row in table if row["status"] == "stopped")
+        self.assertGreaterEqual(again.costs.predict(work, name), 2 * stopped)
 
     def test_the_first_look_is_whole_and_a_note_says_that_it_took_longer(self):
         one = self.make(lambda command: 100.0, BUDGET="1")
@@ -350,7 +353,6 @@ class Paper(Folder):
             "MESHES_host": "0", "STRONG_host": "1000", "RANKS_host": "1 2"}
 
     def test_pieces_make_the_whole_and_repeat_nothing(self):
-        launched: list[str] = []
         whole = self.make(**self.LIST)
         wanted = sum(task.processes for task in whole.tasks)
         self.assertEqual(wanted, 5 + 5 + 2 * 3 + 5)  # first look, both sizes with more samples, 1 and 2 ranks
@@ -359,10 +361,11 @@ class Paper(Folder):
             code, _ = self.said(piece)
             self.assertEqual(code, 0)
             self.assertLessEqual(piece.now(), 1.06 * 60 + piece.publishing_takes)
-            launched += [flag(c, "--fe_rows") or flag(c, "--rows") for c in piece.simulated.commands]
             if not piece.counts.measured:
                 break
-        self.assertEqual(len(launched), wanted)
+        done = [(row["point"], row["process"], row["repetitions"])
+                for row in rows.read(whole.folder.path / "points.csv") if row["status"] == "done"]
+        self.assertEqual((len(done), len(set(done))), (wanted, wanted))
         processes = [(task, n) for task in whole.tasks for n in range(1, task.processes + 1)]
         self.assertTrue(all(whole.folder.is_done(t.point, n, t.repetitions, t.energy) for t, n in processes))
         _, text = self.said(self.make(**self.LIST, MISSING="1"))
