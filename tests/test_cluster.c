@@ -52,10 +52,10 @@ static void processes_without_mpi_are_refused(void **state)
     child_must(0, "env SLURM_STEP_NUM_TASKS=2 solve --help");
 }
 
-/* Started by a launcher of another MPI, each process is alone, too. */
 /* Open MPI itself leaks at its end, which the address sanitizer would report. */
 #define MPI_LEAKS "ASAN_OPTIONS=detect_leaks=0 "
 
+/* Started by a launcher of another MPI, each process is alone, too. */
 static void processes_of_another_mpi_are_refused(void **state)
 {
     (void)state;
