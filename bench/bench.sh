@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures this machine: runs report/run.py, which needs Python 3.11. Without one it runs kernels over one size, so that
+# Measures this machine: runs runner/run.py, which needs Python 3.11. Without one it runs kernels over one size, so that
 # there are rows all the same.
 #   BUILD=build RESULTS=results [BACKENDS= ELEMENTS= SIZES_host= SIZES_cuda= ...] sh bench/bench.sh
 #       from the root of the repository; make bench does it after building. make help lists the variables
@@ -7,7 +7,7 @@ set -eu
 export LC_ALL=C.UTF-8
 BUILD=${BUILD:-build} RESULTS=${RESULTS:-results}
 for python in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
-    if "$python" -c 'import tomllib' 2>/dev/null; then exec "$python" -m report.run; fi
+    if "$python" -c 'import tomllib' 2>/dev/null; then exec "$python" -m runner.run; fi
 done
 fail() { echo "bench: $*" >&2; exit 1; }
 kernels=$BUILD/kernels

@@ -1,4 +1,4 @@
-# Markdown table of what Nsight Compute measured, a CSV of its raw page (report/studies.py), compared with the model in
+# Markdown table of what Nsight Compute measured, a CSV of its raw page (runner/studies.py), compared with the model in
 # the rows of the same run.
 #   awk -v element=hex8 -v rows=profile-hex8.rows -f bench/profile.awk profile-hex8.csv
 BEGIN {

@@ -1,5 +1,4 @@
 """From measured rows to answers: rows, statistics, comparisons, claims, and what is printed of them.
 
-Arrows point one way: experiments and points know nothing of the run that measures them; rows and statistics know nothing
-of claims, claims nothing of how they are printed.
+Arrows point one way: rows and statistics know nothing of claims, claims nothing of how they are printed.
 """

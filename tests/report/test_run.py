@@ -12,8 +12,9 @@ import tempfile
 import time
 import unittest
 
-from report import costs, experiments, launch, points, rows, run, studies
-from report.here import Failure
+from report import rows
+from runner import costs, experiments, launch, points, run, studies
+from runner.here import Failure
 
 KERNELS = """#!/bin/sh
 case " $* " in
@@ -439,7 +440,7 @@ class Faults(Folder):
         def small_files() -> None:
             if limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        return subprocess.run([sys.executable, "-m", "report.run"], env=os.environ | self.environment(**more),
+        return subprocess.run([sys.executable, "-m", "runner.run"], env=os.environ | self.environment(**more),
                               capture_output=True, text=True, preexec_fn=small_files, check=False)
 
     def test_a_full_disk_is_one_line(self):

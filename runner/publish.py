@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
-from report import studies
+from runner import studies
 
 Key = Callable[[dict[str, str]], tuple]
 

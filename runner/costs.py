@@ -14,7 +14,8 @@ import math
 import pathlib
 from collections.abc import Iterable, Iterator
 
-from report import points, rows, studies
+from report import rows
+from runner import points, studies
 
 # What a record counts for, compared with a point of this run. They say how far to believe, not how long.
 EARLIER, OTHER_MACHINE, ROWS = 0.3, 0.03, 0.003

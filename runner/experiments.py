@@ -11,7 +11,7 @@ import pathlib
 import tomllib
 from collections.abc import Iterator, Mapping
 
-from report import points, studies
+from runner import points, studies
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy", "claims"}

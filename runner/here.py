@@ -10,7 +10,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Mapping
 
-from report import points
+from runner import points
 
 PROGRAMS = ("kernels", "solves", "peers", "scaling", "solve")
 

@@ -1,6 +1,6 @@
 """Measures experiments/*.toml on this machine within a budget of time: what `make bench` does after building.
 
-    python3 -m report.run       from the root of the repository; variables as `make help` lists them
+    python3 -m runner.run       from the root of the repository; variables as `make help` lists them
 
 Leaves rows, samples, tables and figures in RESULTS/MACHINE/DATE-COMMIT/ (results/README.md describes them). Run again,
 it goes on: finished points are kept.
@@ -27,9 +27,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 
-from report import costs, experiments, folder, points, publish, rows
-from report.here import Failure, find_gmsh, find_here, say, settings_line, warn
-from report.launch import Launcher, last_line, lines_of
+from report import rows
+from runner import costs, experiments, folder, points, publish
+from runner.here import Failure, find_gmsh, find_here, say, settings_line, warn
+from runner.launch import Launcher, last_line, lines_of
 
 SHOWN = ("table.md", "kernels.csv", "solves.md", "solves.csv", "scaling.md", "scaling.csv", "storage.md", "storage.csv",
          "anderson.csv", "orthogonality.csv", "profile.md")

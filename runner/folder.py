@@ -13,8 +13,8 @@ import pathlib
 import random
 import shutil
 
-from report import points
-from report.here import Failure
+from runner import points
+from runner.here import Failure
 
 FINAL = {"json": "json", "samples": "samples.csv", "history": "history.csv", "section": "section.md",
          "rows": "rows.csv"}

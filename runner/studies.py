@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from typing import ClassVar
 
-from report import points
+from runner import points
 
 STORED = ("element_only", "element_atomic", "patch")  # strategies of which ways to store are timed
 
