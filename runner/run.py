@@ -321,8 +321,8 @@ class Run:
             self.take_more_samples()
 
     def use_the_rest(self) -> None:
-        """Time is left: what was left out once more, of all passes. Predictions may be wrong, and time that nothing fits
-        into is lost: the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
+        """Time is left: what was left out once more, of all passes. Predictions may be wrong, and time that nothing
+        fits into is lost: the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
         tried: set[tuple[experiments.Task, int]] = set()
         anyway: tuple[experiments.Task, int] | None = None
         while self.waiting and self.elapsed() < self.budget:
