@@ -50,7 +50,8 @@ typedef struct bench_nvml {
     const char *(*explain)(int code);
 } bench_nvml;
 
-/* The card at a place on the bus, by a library such as libnvidia-ml.so.1. FE_FAILED says why there is none.
+/* The card at a place on the bus, by a library such as libnvidia-ml.so.1. FE_FAILED says why it was not
+ * found.
  */
 fe_status bench_nvml_open(const char *library, const char *bus, bench_nvml *nvml);
 /* The first card of CUDA, that of bench_case_open. NVML numbers all cards of the machine, CUDA those that

@@ -49,7 +49,7 @@ static fe_status add_place(fe_hash *h, const char *path)
     return lost ? fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path) : FE_OK;
 }
 
-/* Whose the series is: the result's; where there is none, that of the problem on this mesh. */
+/* Whose the series is: the result's; of a run without a result, the problem's on this mesh. */
 static fe_status find_run(output *o, const char *mesh)
 {
     fe_hash run = {0};

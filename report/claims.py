@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from report import rows, statistics
+from report import rows, statistics, text
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
@@ -105,8 +105,8 @@ def read(folder: pathlib.Path = ROOT / "claims") -> list[Claim]:
 
 
 def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
-    def fault(text: str) -> rows.Fault:
-        return rows.Fault(f"{path}: [{name}]: {text}")
+    def fault(what: str) -> rows.Fault:
+        return rows.Fault(f"{path}: [{name}]: {what}")
 
     if unknown := sorted(set(table) - KEYS):
         raise fault(f"{unknown[0]!r} is not a key of a claim")
@@ -184,11 +184,10 @@ def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
 def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, list[rows.Row]]:
     """Rows of one side by what both sides must share."""
     loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | set(NOT_POINT)
-    names = rows.SOLVE_POINT if claim.file == "solves.csv" else rows.POINT
     points: dict[tuple, list[rows.Row]] = {}
     for row in found:
         if all(matches(row[c], w) for c, w in side.items()):
-            key = tuple(None if n in loose or (n == "threads" and row["backend"] == "cuda") else row[n] for n in names)
+            key = rows.anywhere(row, loose)
             points.setdefault(key, []).append(row)
     return points
 
@@ -289,10 +288,8 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
 
 def place(point: Decided) -> str:
     w = point.where
-    size = int(w["n_dof"] or 0)
-    text = f"{w['element']} {w['operation']}, {size / 1e6:.3g} M" if size >= 1e6 else (
-        f"{w['element']} {w['operation']}, {size / 1e3:.3g} K")
-    return text + f" ({w['case']}" + (f", beside {w['variant']})" if "variant" in w else ")")
+    beside = f", beside {w['variant']}" if "variant" in w else ""
+    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])} ({w['case']}{beside})"
 
 
 def describe(v: Verdict) -> str:

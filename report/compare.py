@@ -27,7 +27,7 @@ import pathlib
 import sys
 from collections.abc import Iterable, Sequence
 
-from report import rows, statistics
+from report import rows, statistics, text
 
 ALPHA = 0.05
 SLOWER = (0.01, 0.02, 0.05)
@@ -74,17 +74,10 @@ class Compared:
     more: int = 0  # further processes of each side that would decide, as the spread is; 0: not known
 
 
-def key_of(row: rows.Row) -> Key:
-    """A point, wherever it was measured: threads of the host tell nothing of a GPU."""
-    names = rows.SOLVE_POINT if "krylov" in row else rows.POINT
-    return tuple(None if name == "threads" and row["backend"] == "cuda" else row[name] for name in names)
-
-
 def name_of(key: Key) -> str:
-    named = dict(zip(rows.SOLVE_POINT if len(key) == len(rows.SOLVE_POINT) else rows.POINT, key))
-    size = float(named["n_dof"] or 0)
+    named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
-             f"{size / 1e6:.3g} M" if size >= 1e6 else f"{size / 1e3:.3g} K", str(named["case"])]
+             text.size(named["n_dof"]), str(named["case"])]
     usual = {"backend": "cuda", "ranks": 1, "order": "auto", "plastic": 1.0, "plastic_pattern": "clustered",
              "precision": "double", "hardening": "linear", "condition": "burst"}
     words += [f"{name}={named[name]}" for name in usual if named[name] not in (usual[name], "", None)]
@@ -98,7 +91,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
         if rows.kind_of(file) not in COMPARED:
             continue
         for row in rows.read(file):
-            side = sides.setdefault(key_of(row), Side([]))
+            side = sides.setdefault(rows.anywhere(row), Side([]))
             side.rows += [] if row["noise"] else [row]
     if not sides:
         raise rows.Fault(f"{path}: holds no rows")
@@ -261,7 +254,7 @@ def _groups(found: Iterable[Compared]) -> dict[tuple[str, str], list[Compared]]:
     """By strategy and operation."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for point in found:
-        named = dict(zip(rows.SOLVE_POINT if len(point.key) == len(rows.SOLVE_POINT) else rows.POINT, point.key))
+        named = rows.named(point.key)
         groups.setdefault((str(named["variant"]), str(named["operation"])), []).append(point)
     return groups
 

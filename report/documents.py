@@ -12,11 +12,11 @@ from __future__ import annotations
 import pathlib
 import re
 import sys
-import textwrap
 from collections.abc import Sequence
 
 from report import claims, predict, rows, strategies
 from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, backends_of
+from report.text import size, wrap
 
 PAGE = pathlib.Path("docs/claims.md")
 SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
@@ -24,10 +24,6 @@ BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice|predict
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
-
-
-def wrap(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def page(decided: All) -> str:
@@ -114,9 +110,7 @@ def _largest(v: Verdict | None, element: str, box: bool) -> claims.Decided | Non
 def _cell(point: claims.Decided | None) -> str:
     if point is None:
         return "-"
-    size = int(point.where["n_dof"] or 0)
-    text = f"{size / 1e6:.3g} M" if size >= 1e6 else f"{size / 1e3:.3g} K"
-    return f"{claims.digits(point.ratio.value)} ({text})"
+    return f"{claims.digits(point.ratio.value)} ({size(point.where['n_dof'])})"
 
 
 def choice(known: dict[str, tuple[Claim, Sequence[Verdict]]]) -> list[str]:

@@ -121,9 +121,24 @@ def _row(path: pathlib.Path, line: int, header: list[str], cells: list[str], wan
     return row
 
 
+def columns_of_point(row: Row) -> tuple[str, ...]:
+    return SOLVE_POINT if "krylov" in row else POINT
+
+
+def named(point: tuple[Value, ...]) -> Row:
+    """A point's columns by name."""
+    return dict(zip(SOLVE_POINT if len(point) == len(SOLVE_POINT) else POINT, point))
+
+
 def point_of(row: Row) -> tuple[Value, ...]:
     """What the row measured; equal for rows that may be compared."""
-    return tuple(row[name] for name in (SOLVE_POINT if "krylov" in row else POINT))
+    return tuple(row[name] for name in columns_of_point(row))
+
+
+def anywhere(row: Row, loose: Iterable[str] = ()) -> tuple[Value, ...]:
+    """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU."""
+    ignored = {*loose, "threads"} if row["backend"] == "cuda" else set(loose)
+    return tuple(None if name in ignored else row[name] for name in columns_of_point(row))
 
 
 def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:

@@ -41,10 +41,6 @@ class Estimate:
     def inverse(self) -> Estimate:
         return Estimate(1 / self.value, 1 / self.high, 1 / self.low, self.processes)
 
-    def times(self, factor: float) -> Estimate:
-        """Of another unit; factor > 0."""
-        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.processes)
-
 
 @dataclasses.dataclass(frozen=True)
 class Difference:

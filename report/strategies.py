@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import re
-import textwrap
 
 from report import claims, rows
+from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
 INNER: dict[str, tuple[tuple[str, str], ...]] = {
@@ -77,12 +77,12 @@ def _numbers(variant: str) -> list[str]:
 
 def page() -> str:
     """docs/strategies.md."""
-    lines = ["# Strategies side by side"] + textwrap.wrap(
+    lines = ["# Strategies side by side"] + wrap(
         "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches on the largest box: 6 M degrees "
         "of freedom, all points plastic, the newest rows of each card ([intervals and other sizes](findings.md)). "
         "`patch_ordered` is `patch` with a second pass between patches instead of atomics, `hybrid` chooses among others, "
         "`assembled_cusparse` and `assembled_csr` call cuSPARSE: they have no inner loop of their own. "
-        "`python3 -m report.documents` wrote this page.", 118, break_long_words=False, break_on_hyphens=False) + [""]
+        "`python3 -m report.documents` wrote this page.") + [""]
     for variant, functions in INNER.items():
         folder = claims.ROOT / "variants" / variant
         lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", ""] + _numbers(variant)

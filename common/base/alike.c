@@ -14,7 +14,7 @@ typedef struct letter {
     int base, n_mark;
 } letter;
 
-/* The code point at p, NOT_UTF8 + the byte where there is none, and its bytes. */
+/* The code point at p, or NOT_UTF8 + the byte if it begins none, and its bytes. */
 static int code_point(const char *p, size_t *n)
 {
     const unsigned char *u = (const unsigned char *)p;

@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct fe_lock {
     int file;
-    char *path; /* of the lock; NULL: there is none */
+    char *path; /* of the lock; NULL: not locked */
 } fe_lock;
 
 /* FE_BAD_INPUT where another run writes `path`, with the process and the machine that do. A device or pipe

@@ -48,7 +48,7 @@ static uint32_t find_cell(const grid *g, const place *c)
     }
 }
 
-/* A node of this cell and another part that is near enough, -1 where there is none. */
+/* A node of this cell and another part that is near enough; -1: no node is. */
 static int twin_in(const grid *g, const int *part, int node, const place *c)
 {
     enum { MOST = 256 }; /* nodes that are asked: a mesh made for it may have all in one cell */
