@@ -84,6 +84,7 @@ QUANTITIES: dict[str, Callable[[rows.Row], float | None]] = {
     "time": lambda row: float(row["median_s"]) if row["median_s"] else None,
     "time_per_newton": lambda row: (float(row["median_s"]) / int(row["newton_iterations"])
                                     if row["median_s"] and row["newton_iterations"] else None),
+    "energy": lambda row: float(row["nj_per_dof"]) if row["nj_per_dof"] else None,
     "bytes_work_per_node": lambda row: float(row["bytes_work"]) / (int(row["n_dof"]) / 3) if row["bytes_work"] else None,
     "bytes_per_dof": lambda row: float(row["bytes"]) / int(row["n_dof"]) if row["bytes"] else None,
 }
