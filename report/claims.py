@@ -177,7 +177,7 @@ def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
         if rows.kind_of(path) != claim.file:
             continue
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] == "ok" and not row["noise"] and all(matches(row[c], w) for c, w in usual.items()
+            if row["status"] == "ok" and not rows.disturbed(row) and all(matches(row[c], w) for c, w in usual.items()
                                              if c not in claim.of and c not in (claim.over or {})):
                 yield row
 
@@ -250,6 +250,11 @@ def decide_all(claims: Iterable[Claim]) -> list[tuple[Claim, list[Verdict]]]:
     """Each claim on each machine that has rows of it."""
     return [(claim, [v for m in machines() if (v := decide(claim, m.name, runs_of(m))).verdict != MISSING])
             for claim in claims]
+
+
+def short(machine: str) -> str:
+    """nvidia-h100-80gb-hbm3: H100."""
+    return machine.split("-")[1].upper() if machine.startswith("nvidia-") else machine
 
 
 # --- sources that have changed since ------------------------------------------------------------------------
