@@ -48,7 +48,7 @@ TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CU
 DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
 OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
 FOUND := $(BUILD)$(if $(OTHER),/dry)
-ifneq ($(filter-out help clean format test bench storage plots sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(FOUND)/config.mk
 endif
 $(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
@@ -128,7 +128,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
+.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -149,7 +149,6 @@ help:
 	@echo '                PAPER=1: the whole list, several processes of each point, in pieces of BUDGET minutes; each call goes on'
 	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
-	@echo 'make plots      all tables and figures anew from the committed results'
 	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
 	@echo 'make report     the report of the rows that results/current.csv names, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN=0.02)'
@@ -190,7 +189,7 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
-	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone; apt-get install python3-scipy python3-jinja2)
+	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone, without tables and figures; apt-get install python3-scipy python3-jinja2)
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
@@ -397,13 +396,6 @@ storage:
 	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
 	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
-
-plots:
-	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
-	@for folder in results/*/*; do \
-	    sh bench/tabulate.sh "$$folder" || exit 1; \
-	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/solves.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
-	done
 
 tables:
 	@sh results/tables.sh

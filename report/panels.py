@@ -372,7 +372,7 @@ def slim(svg: str) -> str:
     return re.sub(r"\n\s+", "\n", svg)
 
 
-def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
+def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path, formats: Sequence[str] = FORMATS,
          gnuplot: str = "gnuplot") -> tuple[list[Figure], list[str]]:
     """Draws into folder, data into another; returns the figures that are there, and one line for what is not."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -383,7 +383,7 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
         write_data(f, data)
         if not program:
             continue
-        for format in FORMATS:
+        for format in formats:
             output = folder / f"{f.name}.{format}"
             command = f"scripts='{SCRIPTS}'; values='{f.name}.gp'; format='{format}'; output='{output.resolve()}'"
             done = subprocess.run([program, "-e", command, str(SCRIPTS / "report.gp")], cwd=data, capture_output=True,
@@ -393,10 +393,12 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
                 notes.append(f"gnuplot: {output.name}: {said[-1].strip() if said else 'nothing was drawn'}")
                 break
         else:
-            pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
-            pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
-            svg = folder / f"{f.name}.svg"
-            svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
+            if "pdf" in formats:
+                pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
+                pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
+            if "svg" in formats:
+                svg = folder / f"{f.name}.svg"
+                svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
             drawn.append(f)
     if not program:
         notes.append(

@@ -27,13 +27,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 
-from report import rows
+from report import one_run, rows
 from runner import costs, experiments, folder, points, publish
 from runner.here import Failure, find_gmsh, find_here, say, settings_line, warn
 from runner.launch import Launcher, last_line, lines_of
 
-SHOWN = ("table.md", "kernels.csv", "solves.md", "solves.csv", "scaling.md", "scaling.csv", "storage.md", "storage.csv",
-         "anderson.csv", "orthogonality.csv", "profile.md")
+SHOWN = ("table.md", "figures", "kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "anderson.csv",
+         "orthogonality.csv", "profile.csv")
 ALLOWED = 1.05  # a budget is kept within this
 MOST = 0.25  # of what is left a point may take, or twice what was predicted; then others have their turn
 SLOWER = 1.5  # as much longer tables and figures may take in the end than before
@@ -92,8 +92,9 @@ class Run:
         self.waiting: list[tuple[float, experiments.Task, int]] = []  # seconds predicted, of what was left out
         self.launcher = Launcher()
         self.publishing = 0.0  # seconds that tables and figures took
+        self.missing: set[str] = set()  # what was said to be missing of these
         self.ungathered = True
-        self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, here.commit, here.strategies,
+        self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, here.strategies,
                                            {task.point.name(): i for i, task in enumerate(self.tasks)})
         kinds = {f"{task.point.program}-{task.point.backend}" for task in self.tasks}
         tops = {results, pathlib.Path("results")}
@@ -283,17 +284,26 @@ class Run:
 
     # --- all of it ---
 
-    def publish(self) -> None:
-        """Rows, tables and figures of all that is finished."""
+    def publish(self, first: bool = False) -> None:
+        """Rows, tables and figures of all that is finished. first: prints the tables before anything is drawn."""
         begin = self.now()
         if self.ungathered:
             self.publisher.gather()
         self.ungathered = False
         try:
-            if not self.publisher.write(self.left_out):
-                raise Failure("no point could be measured")
-        except publish.NotWritten as error:
-            raise self.folder.full_disk() from error
+            written = self.publisher.write_table(self.left_out)
+        except rows.Fault as fault:
+            warn(f"no tables and figures: {fault}")
+            return
+        if not written:
+            raise Failure("no point could be measured")
+        if first:
+            say(f"the first table is there after {clock(self.elapsed())}: {self.folder.path}/table.md")
+            print(f"\n{one_run.first_tables(written)}", flush=True)
+        for note in self.publisher.draw(written):
+            if note not in self.missing:
+                warn(note)
+                self.missing.add(note)
         self.publishing = max(self.publishing, self.now() - begin)
 
     def has_time_to_publish(self) -> bool:
@@ -305,10 +315,7 @@ class Run:
         for task in self.tasks:
             if last and task.passed_in != last:
                 if self.ungathered and (last == "first" or self.has_time_to_publish()):
-                    self.publish()
-                if last == "first":
-                    say(f"the first table and figures are there after {clock(self.elapsed())}: "
-                        f"{self.folder.path}/table.md")
+                    self.publish(last == "first")
             last = task.passed_in
             needs = task.point.needs(self.here) if last == "studies" else ""
             if needs:

@@ -91,23 +91,6 @@ static void test_a_new_strategy_needs_no_rows(void **state)
                      0);
 }
 
-/* Tables in the folders of runs, from copies of their rows. */
-static void test_tables_of_runs_are_those_of_rows(void **state)
-{
-    (void)state;
-    char text[2000];
-    const int code = run(
-        text,
-        "made='%s/tables'; for from in results/*/*; do rm -rf \"$made\"; mkdir \"$made\"; "
-        "for file in \"$from\"/*.csv \"$from\"/left-out.txt; do [ ! -f \"$file\" ] || cp \"$file\" "
-        "\"$made\"; done; "
-        "sh bench/tabulate.sh \"$made\" 2>&1 || exit 2; "
-        "for table in \"$made\"/*.md; do [ ! -f \"$table\" ] || cmp -s \"$table\" \"$from/${table##*/}\" || "
-        "echo \"$from/${table##*/} is not of its rows: make plots\"; done; done",
-        folder);
-    if (code || *text) fail_msg("code %d: %s", code, text);
-}
-
 /* A number that someone typed is found, and the script writes the row's again. */
 static void test_changed_number_is_named_and_mended(void **state)
 {
@@ -237,126 +220,12 @@ static void test_all_meshes_and_precisions_are_shown(void **state)
     if (run(said, "cmp docs/findings.md '%s/docs/findings.md' 2>&1", folder)) fail_msg("%s", said);
 }
 
-/* What plots/crossover.awk makes of rows of patch, on a GPU and its host, and of faster ones of `other`. */
-static void draw_crossover(char text[2000], const char *other)
-{
-    if (run(text,
-            "{ echo case,backend,device,threads,element,order,plastic,variant,operation,status,n_dof,"
-            "median_s,ci95_low_s,ci95_high_s,commit; for b in cuda host; do for v in patch:3 %s; do "
-            "echo box9-distorted,$b,$b,1,hex8,auto,1,${v%%:*},jacvec,ok,3000,${v#*:},${v#*:},${v#*:},0; "
-            "done; done; } | awk -f plots/crossover.awk LICENSE - 2>&1",
-            other))
-        fail_msg("%s", text);
-    assert_says(text, "hex8 jacvec fastest_on_GPU 3000 ");
-}
-
-/* The fastest strategy of that figure is one: element_only is none, by its name and by that of old rows. */
-static void test_the_fastest_is_a_strategy(void **state)
-{
-    (void)state;
-    char alone[2000], text[2000];
-    draw_crossover(alone, "");
-    draw_crossover(text, "element_only:1");
-    assert_string_equal(text, alone);
-    draw_crossover(text, "bound:1");
-    assert_string_equal(text, alone);
-    draw_crossover(text, "element_team:1");
-    assert_string_not_equal(text, alone);
-}
-
-/* What an awk program of plots/ makes of rows of `patch`; a row is "backend,case,precision,size,seconds". */
-static void draw(char text[2000], const char *program, const char *rows)
-{
-    if (run(text,
-            "for r in %s; do echo $r; done | awk -F, -v OFS=, 'BEGIN { print "
-            "\"case,backend,device,threads,element,order,plastic,variant,operation,status,n_dof,median_s,"
-            "ci95_low_s,ci95_high_s,precision,commit\" } { print $2, $1, $1, 1, \"hex8\", \"auto\", 1, "
-            "\"patch\", \"jacvec\", ($5 ? \"ok\" : \"failed\"), $4, $5, $5, $5, $3, 0 }' | "
-            "awk %s variants/variants.def - 2>&1",
-            rows, program))
-        fail_msg("%s", text);
-}
-
-/* Meshes that are no cubes are in figures: beside the cube of nearest size, in each precision, and on the GPU
- * beside its host. Without such rows nothing is drawn. */
-static void test_figures_show_all_meshes(void **state)
-{
-    (void)state;
-    static const char rows[] =
-        "cuda,box9-distorted,double,3000,3e-6 cuda,box99-distorted,double,3000000,1e-3 "
-        "cuda,irregular,double,2000000,1e-3 cuda,irregular,single,2000000,5e-4 "
-        "cuda,box3x4x5-distorted,double,2000,0 host,irregular,double,2000,1e-3";
-    static const char few[] = "cuda,box9-distorted,double,3000,3e-6 host,box9-distorted,double,3000,1e-3";
-    char text[2000];
-    draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", rows);
-    assert_says(text, "hex8 jacvec patch 1 3 3 3 1 1 1\n"); /* the large box */
-    assert_says(text, "hex8 jacvec patch 2 2 2 2 0.666667 0.666667 0.666667\n");
-    assert_says(
-        text, "hex8 jacvec patch 3 1 1 1 1 1 1\n"); /* the small box: nearest to the mesh whose row failed */
-    assert_says(text, "$lost << EOD\nhex8 jacvec patch 4\n");
-    assert_says(text, "group_hex8_2 = \"irregular\\n2.0 M\"\n");
-    draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", rows);
-    assert_says(text, "hex8 jacvec patch 1 2 2 2 1 1 1\nhex8 jacvec patch 2 4 4 4 2 2 2\nEOD\n");
-    draw(text, "-f plots/crossover.awk", rows);
-    assert_says(text, "hex8@irregular jacvec fastest_on_GPU 2000000 2000 ");
-    assert_says(text, "hex8@irregular jacvec patch_on_host 2000 2 ");
-    assert_says(text, "swept = 'hex8@irregular'");
-    draw(text, "-v backend=cuda -v what=meshes -f plots/groups.awk", few);
-    assert_string_equal(text, "");
-    draw(text, "-v backend=cuda -v what=precisions -f plots/groups.awk", few);
-    assert_string_equal(text, "");
-    draw(text, "-f plots/crossover.awk", few);
-    assert_says(text, "swept = 'hex8'");
-}
-
-/* Rows of three strategies: set-up, product and material in seconds. */
-#define SET_UP_ROWS                                                                                          \
-    "{ echo case,backend,device,threads,element,order,plastic,variant,setup_s,operation,status,n_dof,"       \
-    "median_s,ci95_low_s,ci95_high_s,commit,precision; for v in element_atomic:0:4:1 patch:9:2:1 "           \
-    "element_team:0:3:1 element_warp:1:5:1 assembled_bsr:20:1:8; do echo $v | "                              \
-    "{ IFS=: read -r n s t m; for o in jacvec:$t material:$m; do "                                           \
-    "echo box9-distorted,cuda,G,1,hex8,auto,1,$n,$s,${o%%:*},ok,3000,${o#*:},${o#*:},${o#*:},0,double; "     \
-    "done; }; done; }"
-
-/* 9 / (4 - 2) = 4.5 products against element_atomic; against the matrix, which is faster by one second and
- * whose set-up and assembly take 20 - 9 + 8 - 1 = 18 s longer, the matrix is repaid after 18. element_team is
- * at once, element_warp never. */
-static void test_set_ups_are_repaid(void **state)
-{
-    (void)state;
-    char text[2000];
-    if (run(text, SET_UP_ROWS " | awk -v backend=cuda -v reference=element_atomic -f results/break_even.awk "
-                              "-f plots/break_even.awk variants/variants.def - 2>&1"))
-        fail_msg("%s", text);
-    assert_says(text, "hex8 jacvec patch 3000 5 5 5\n");
-    assert_says(text, "hex8 jacvec element_team 3000 1 1 1\n");
-    assert_says(text, "hex8 jacvec assembled_bsr 3000 9 9 9\n");
-    if (strstr(text, "element_warp")) fail_msg("%s", text);
-    if (run(text, SET_UP_ROWS " | awk -v backend=cuda -v reference=patch -f results/break_even.awk "
-                              "-f plots/break_even.awk variants/variants.def - 2>&1"))
-        fail_msg("%s", text);
-    assert_says(text, "hex8 jacvec assembled_bsr 3000 18 18 18\n");
-    if (run(text, SET_UP_ROWS
-            " | awk -f results/break_even.awk -f bench/table.awk 2>&1 | grep '|.*|.*|.*|.*|.*|.*|.*|.*|' "
-            "| grep -v GDoF | tail -5"))
-        fail_msg("%s", text);
-    assert_says(text, "| `element_atomic` | 0.00 |  | 0 |  |  |  |  |\n");
-    assert_says(text, "| `patch` | 9000.00 |  | 4 |  | 5 |  |  |\n");
-    assert_says(text, "| `element_team` | 0.00 |  | 0 |  | 0 |  |  |\n");
-    assert_says(text, "| `element_warp` | 1000.00 |  | 0 |  |  |  |  |\n");
-    assert_says(text, "| `assembled_bsr` | 20000.00 |  | 20 |  | 9 |  |  |\n");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_of_the_documents_are_those_of_rows),
                                        cmocka_unit_test(test_a_new_strategy_needs_no_rows),
-                                       cmocka_unit_test(test_tables_of_runs_are_those_of_rows),
                                        cmocka_unit_test(test_changed_number_is_named_and_mended),
                                        cmocka_unit_test(test_all_meshes_and_precisions_are_shown),
-                                       cmocka_unit_test(test_missing_rows_and_files_are_named),
-                                       cmocka_unit_test(test_the_fastest_is_a_strategy),
-                                       cmocka_unit_test(test_figures_show_all_meshes),
-                                       cmocka_unit_test(test_set_ups_are_repaid)};
+                                       cmocka_unit_test(test_missing_rows_and_files_are_named)};
     return cmocka_run_group_tests(tests, copy_tree, remove_tree);
 }

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from report import model as model_
+from report.figures import ranked
 from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
 from report.panels import Figure
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
@@ -112,8 +113,8 @@ def limits(model: Model) -> list[str]:
     alone = sum(p.time.one_process for p in points)
     noisy = [p for p in points if p.time.noisy]
     by_status: dict[str, int] = {}
-    for _, row in model.refused:
-        status = row["status"] if row["status"] != "ok" else "no time"
+    for refused in model.refused:
+        status = refused.row["status"] if refused.row["status"] != "ok" else "no time"
         by_status[status] = by_status.get(status, 0) + 1
     commits = len({run.commit for run in model.runs})
     said = [
@@ -222,7 +223,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
     about = (
         f"Rows of {len(model.runs)} runs from {days[0]} to {days[-1]}: {len(model.points)} points" +
         (f" on {listed(cards)} and processors." if cards else " on processors.")) if days else "There are no runs yet."
-    used = [s for s in STRATEGY if any(p.strategy == s for p in model.points)]
+    used = [s for s in ranked(model.points) if s != "none"]
     names = Table("names", "Strategies", "Strategies by the words of this report, and their names in code and rows.",
                   ["strategy", "name in code"], [[Cell(STRATEGY[s]), Cell(f"`{s}`")] for s in used], words=2)
     sections = [

@@ -150,7 +150,8 @@ class Colours(unittest.TestCase):
 
 class Drawing(Small):
     def test_without_gnuplot_one_line_and_the_data(self):
-        drawn, notes = panels.draw(self.figures[:1], self.path / "none", self.path / "none-data", "no-such-gnuplot")
+        drawn, notes = panels.draw(self.figures[:1], self.path / "none", self.path / "none-data",
+                                    gnuplot="no-such-gnuplot")
         self.assertEqual((drawn, len(notes)), ([], 1))
         self.assertIn("gnuplot is missing", notes[0])
         self.assertTrue((self.path / "none-data" / "throughput-h200-1.dat").is_file())

@@ -120,7 +120,7 @@ class Winners(Small):
 class Reading(Small):
     def test_rows_without_time_are_kept_apart(self):
         built = self.build(c1=[small.row(), small.row(variant="node_csr", status="out_of_memory", median_s="")])
-        self.assertEqual((len(built.points), [row["status"] for _, row in built.refused]), (1, ["out_of_memory"]))
+        self.assertEqual((len(built.points), [refused.row["status"] for refused in built.refused]), (1, ["out_of_memory"]))
 
     def test_faults_name_file_line_and_value(self):
         small.results(self.path, c1=[small.row()])
