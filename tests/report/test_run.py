@@ -510,6 +510,33 @@ class Studies(Folder):
         self.assertEqual([(row["storage"], row["operation"]) for row in table],
                          [("FLOATS", "diagonal"), ("FLOATS", "jacvec")])
 
+    def test_rows_of_a_profile(self):
+        """Of what Nsight Compute prints: a line for each kernel, units in the second, numbers with separators."""
+        files = points.Files(self.top / "p.rows.part")
+        product = ROW.replace(",,,,,,100,50,", ",,,,39000,,100,50,")
+        files.rows.write_text(f"{ROWS}\n{product}\n")
+        names = ("Kernel Name",) + studies.METRICS
+        values = dict.fromkeys(studies.METRICS, "0") | {
+            "launch__block_size": "128", "launch__grid_size": "10", "launch__registers_per_thread": "64",
+            "launch__shared_mem_per_block": "1,024", "gpu__time_duration.sum": "20,000",
+            "sm__maximum_warps_per_active_cycle_pct": "50", "sm__warps_active.avg.pct_of_peak_sustained_active": "45.6",
+            "dram__bytes.sum": "59000", "smsp__inst_executed_op_local_ld.sum": "40",
+            "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum": "100",
+            "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum": "5",
+            "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum": "7"}
+        text = ["==PROF== Connected", ",".join(f'"{name}"' for name in names), ",".join('""' for _ in names)]
+        for kernel in ("patch_jacvec_hex8(int, double)", "void bsrmv<double>(int)", "fingerprint(int)", "material_hex8(int)"):
+            text.append(",".join(f'"{value}"' for value in [kernel, *values.values()]))
+        (self.top / "p.log").write_text("\n".join(text) + "\n")
+        studies.Profile("cuda", "hex8", "1000").collect(self.make().here, points.Process(1, 1, ("patch",)), files)
+        table = rows.read(files.rows, "profile.csv")
+        self.assertEqual([row["kernel"] for row in table], ["patch_jacvec_hex8", "cuSPARSE bsrmv"])
+        shown = {name: table[0][name] for name in rows.columns_of("profile.csv")[8:]}
+        self.assertEqual(shown, {
+            "seconds": 2e-5, "registers": 64, "spilled_accesses": 1.0, "block_bytes": 1024, "warps_fit": 0.5,
+            "warps_active": 0.456, "memory_bytes": 59000.0, "bytes_moved": 39000.0, "flop": 205.0, "atomic_lanes": 224.0})
+        self.assertIsNone(table[1]["bytes_moved"])  # not named after an operation
+
     def test_a_way_that_was_not_built_is_named(self):
         code, text = self.said(self.make(EXPERIMENTS="storage", ELEMENTS="tet4"))
         self.assertEqual(code, 0)
