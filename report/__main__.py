@@ -13,7 +13,7 @@ import pathlib
 import shutil
 import sys
 
-from report import figures, model, one_run, panels, render
+from report import figures, model, one_run, panels, render, study_figures
 from report.render.document import document
 from report.rows import Fault
 
@@ -42,7 +42,8 @@ PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", 
 def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     """Writes all parts into an empty folder; returns a line for each thing that is missing."""
     read = model.build(results)
-    drawn, notes = panels.draw(figures.all_figures(read), folder / "figures", folder / "data")
+    wanted = figures.all_figures(read) + study_figures.all_studies(read)
+    drawn, notes = panels.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
     told = document(read, drawn, claims_of(results), notes)
     missing = render.render(told, folder)

@@ -242,10 +242,11 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Points(answer_sentences(model)) if model.points else None, choice_table(model),
                 repeated_table(model), solve_choice_table(model), *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
-        Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
+        Section("products", "Products and residuals", of(*shown("throughput", "irregular", "plastic", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
+        Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
     ]
     if claims:
         sections.append(
@@ -257,7 +258,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Claims(list(claims))
             ]))
     sections += [
-        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, processes_table(model))),
+        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, *shown("samples"),
+                                            processes_table(model))),
         Section("machines", "Machines and runs", of(machines_table(model), runs_table(model), names)),
         Section("appendix", "Appendix: all places and solves",
                 of(answers_table(model), solves_table(model), scaling_table(model))),
