@@ -2,7 +2,8 @@
 # Measures this machine: runs runner/run.py, which needs Python 3.11. Without one it runs kernels over one size, so that
 # there are rows all the same; python3 -m report --run makes tables and figures of them elsewhere.
 #   BUILD=build RESULTS=results [BACKENDS= ELEMENTS= SIZES_host= SIZES_cuda= ...] sh bench/bench.sh
-#       from the root of the repository; make bench does it after building. make help lists the variables
+#       from the root of the repository; make bench does it, with BENCH_BUILD, the command that builds all programs. make
+#       help lists the variables
 set -eu
 export LC_ALL=C.UTF-8
 BUILD=${BUILD:-build} RESULTS=${RESULTS:-results}
@@ -10,6 +11,7 @@ for python in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
     if "$python" -c 'import tomllib' 2>/dev/null; then exec "$python" -m runner.run; fi
 done
 fail() { echo "bench: $*" >&2; exit 1; }
+[ -z "${BENCH_BUILD:-}" ] || sh -c "$BENCH_BUILD"
 kernels=$BUILD/kernels
 [ -x "$kernels" ] || fail "$kernels is not there: make info says what it needs"
 backend=host sizes=${SIZES_host:-25000}

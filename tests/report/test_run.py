@@ -62,9 +62,9 @@ class Simulated:
 
 
 class SimulatedRun(run.Run):
-    def __init__(self, environment, law, publishing=2.0) -> None:
+    def __init__(self, environment, law, publishing=2.0, first_look=False) -> None:
         self.simulated = Simulated(law)
-        super().__init__(environment)
+        super().__init__(environment, first_look)
         self.start, self.launcher, self.publishing_takes = 0.0, self.simulated, publishing
         self.publisher = self
 
@@ -326,6 +326,23 @@ class Budget(Folder):
         self.assertEqual((code, one.counts.measured), (0, 2))
         self.assertIn("note: 3:24 instead of 1:00: building and the first look", text)
 
+    def test_the_first_look_goes_before_other_programs_are_there(self):
+        (self.top / "build" / "first").mkdir()
+        for name in ("scaling", "solves", "solve"):
+            (self.top / "build" / name).unlink()
+        (self.top / "build" / "kernels").rename(self.top / "build" / "first" / "kernels")
+        with contextlib.redirect_stderr(io.StringIO()) as warned:
+            look = SimulatedRun(self.environment(BUDGET="3"), law(), first_look=True)
+        code, text = self.said(look)
+        self.assertEqual((code, look.counts.measured, warned.getvalue()), (0, 2, ""))
+        self.assertIn("the first table is there after", text)
+        self.build(gpus=0)
+        whole = self.make(BUDGET="3")
+        code, text = self.said(whole)
+        self.assertEqual((code, whole.folder.path), (0, look.folder.path))
+        self.assertGreaterEqual(whole.counts.kept, 2)
+        self.assertNotIn("the first table is there", text)
+
     def test_finished_points_are_kept(self):
         one = self.make(BUDGET="3")
         self.said(one)
@@ -457,6 +474,10 @@ class Faults(Folder):
         done = self.start()
         self.assertEqual((done.returncode, done.stderr),
                          (1, f"bench: {self.top}/build/kernels is not there: make info says what it needs\n"))
+
+    def test_programs_that_cannot_be_built_are_one_line(self):
+        done = self.start(BENCH_BUILD="false")
+        self.assertEqual((done.returncode, done.stderr), (2, "bench: the programs could not be built\n"))
 
     def test_a_blank_in_the_folder_is_refused(self):
         done = self.start(RESULTS=str(self.top / "a b"))
