@@ -7,8 +7,10 @@
 set -eu
 export LC_ALL=C.UTF-8
 BUILD=${BUILD:-build} RESULTS=${RESULTS:-results}
-for python in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
-    if "$python" -c 'import tomllib' 2>/dev/null; then exec "$python" -m runner.run; fi
+for modules in 'tomllib, numpy, scipy' tomllib; do # intervals of several processes need the others
+    for python in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+        if "$python" -c "import $modules" 2>/dev/null; then exec "$python" -m runner.run; fi
+    done
 done
 fail() { echo "bench: $*" >&2; exit 1; }
 [ -z "${BENCH_BUILD:-}" ] || sh -c "$BENCH_BUILD"

@@ -32,8 +32,8 @@ def kind_of(times: Iterable[Time]) -> str:
     if all(t.one_process for t in times):
         return "Bars: 95 % interval within one process; another process can differ by more"
     if any(t.one_process for t in times):
-        return "Bars: 95 % interval between processes, and within the process where there is only one"
-    return "Bars: 95 % interval between processes"
+        return f"Bars: 95 % interval {model_.BETWEEN}, and within the process where there is only one"
+    return f"Bars: 95 % interval {model_.BETWEEN}"
 
 
 def throughput(model: Model, card: Card) -> Figure | None:
@@ -139,8 +139,8 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     runs = [b.run for b in best_of]
     height = row * len(lines)
-    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(shown | {b.fastest[0].strategy for b in best_of})
-                     if s in SHORT and SHORT[s] != STRATEGY[s])
+    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
+        shown | {b.fastest[0].strategy for b in best_of}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
                   f"The fastest strategy at each mesh, size and operation, {card.words}. In a coloured cell one "
                   "strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
@@ -247,7 +247,8 @@ SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of free
 
 def solves_of(model: Model, ranks: int = 1) -> dict[SolvePlace, list[Point]]:
     """Points of whole solves of each card, element and load: of the run and the place with most strategies, and among
-    those with most degrees of freedom, with multigrid rather than without. Of several runs those with three strategies."""
+    those with most degrees of freedom, with multigrid rather than without. Where there are several runs, with at least
+    three strategies."""
     least = 3 if len(model.runs) > 1 else 1
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):
@@ -483,8 +484,8 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
             def same(q: Point) -> bool:
                 other = model_.ranked_case(q.case)
                 alike = (other.mesh == case.mesh and q.n_dof == p.n_dof) if case.kind == "strong" else True
-                return q.ranks == 1 and other.kind == case.kind and alike and (q.strategy, q.element, q.operation, q.order) == (
-                    p.strategy, p.element, p.operation, p.order)
+                return q.ranks == 1 and other.kind == case.kind and alike and all(
+                    getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             if alone := next((q for q in some if same(q)), None):
                 words = model_.mesh_of(case.mesh).words
                 found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.by, alone.n_dof,

@@ -1,8 +1,8 @@
 """What a report shows, as values: runs, points with their times, and groups of points that may be compared.
 
-Runs are those of results/current.csv, and those with several processes of each point (*-processes.csv); or one alone. A
-point is what rows.point_of tells apart, measured by one run; each of its rows is one process. Only points of one run are
-compared: their processes shared a machine, a binary and an hour.
+Runs are those of results/current.csv, and those with several processes of each point (*-processes.csv); or one alone.
+A point is what rows.point_of tells apart, measured by one run; each of its rows is one process. Only points of one run
+are compared: their processes shared a machine, a binary and an hour.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ try:
 except ImportError:  # no NumPy or SciPy: ranges instead of intervals between processes, and the report says so
     statistics = None
 
+BETWEEN = "between processes" if statistics else "the range of processes"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_PROCESSES = 3  # as report/statistics.py has it, which cannot be read without NumPy
 NOISY = 1.25         # an interval whose ends have a larger ratio decides nothing

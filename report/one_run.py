@@ -1,5 +1,5 @@
-"""Tables and figures of one run, in its folder: table.md, and figures/ where gnuplot is there. They are made of its rows at
-any time, so neither is committed.
+"""Tables and figures of one run, in its folder: table.md, and figures/ where gnuplot is there. They can be made of its
+rows at any time, so neither is committed.
 
     python3 -m report --results results --run MACHINE/FOLDER
 """

@@ -406,6 +406,5 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path, fo
                 svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
             drawn.append(f)
     if not program:
-        notes.append(
-            "gnuplot is missing: figures are left out, their data files are there (apt-get install gnuplot-nox)")
+        notes.append("gnuplot is missing: figures are left out (apt-get install gnuplot-nox)")
     return drawn, notes

@@ -69,8 +69,8 @@ def value_of(name: str, text: str) -> Value:
 
 
 def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
-    """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault where
-    it is not of its kind."""
+    """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault
+    where it is not of its kind."""
     path = pathlib.Path(path)
     kind = kind or kind_of(path)
     wanted = columns_of(kind)

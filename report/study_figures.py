@@ -1,5 +1,5 @@
-"""Figures of studies, beside those of report/figures.py: Anderson acceleration, bases of GMRES, shares of plastic elements,
-short samples compared with operations that do not pause, and how samples are distributed."""
+"""Figures of studies, beside those of report/figures.py: Anderson acceleration, bases of GMRES, shares of plastic
+elements, short samples compared with operations that do not pause, and how samples are distributed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from report import model as model_
 from report import rows
 from report.figures import dots, in_order, kind_of, ranked, shifts, where
 from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time, count
-from report.panels import (COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names, add_series,
-                           add_words, decades, figure, linear, style_of)
+from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
+                           add_series, add_words, decades, figure, linear, style_of)
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
 CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}
 ACCEPTED = 1e-9  # of the residual, where an iteration ends
 ROUNDING = 6e-8  # of floats
+STRIP = 0.16     # cm: height of the samples of a process
 
 
 def study(model: Model, kind: str) -> list[tuple[Run, list[rows.Row]]]:
@@ -47,7 +47,8 @@ def anderson(model: Model) -> list[Figure | None]:
             if len({row["depth"] for row in converged}) < 2:
                 continue
             deepest = max(row["depth"] for row in converged)
-            panel = Panel(ELEMENT[element], linear("depth of the acceleration (0: without)", 1.02 * deepest, -0.03 * deepest),
+            panel = Panel(ELEMENT[element],
+                          linear("depth of the acceleration (0: without)", 1.02 * deepest, -0.03 * deepest),
                           decades("Newton iterations of all steps", [row["newton"] for row in converged], grow=1.5))
             ends = []
             for i, jacobian in enumerate(JACOBIAN):
@@ -61,10 +62,10 @@ def anderson(model: Model) -> list[Figure | None]:
             panels.append(panel)
         found.append(figure(
             f"anderson-iterations{in_runs([r for r, _ in of], run)}", "Anderson acceleration",
-            f"Newton iterations of all {some[0]['steps']} load steps of the perforated strip over the depth of Anderson "
-            "acceleration, with the consistent tangent and with the elastic Jacobian. Falling lines gain, rising ones "
-            f"lose; counts, not times. {where([run]).capitalize()}.", panels, [run], columns=2, height=height, left=1.4,
-            right=2.75))
+            f"Newton iterations of all {some[0]['steps']} load steps of the perforated strip over the depth of "
+            "Anderson acceleration, with the consistent tangent and with the elastic Jacobian. Falling lines gain, "
+            f"rising ones lose; counts, not times. {where([run]).capitalize()}.", panels, [run], columns=2, height=height,
+            left=1.4, right=2.75))
     return found
 
 
@@ -82,9 +83,10 @@ def anderson_history(model: Model) -> list[Figure | None]:
                 continue
             last = max(row["iteration"] for row in there)
             far = last > 60
-            x = Axis("iteration", 1.0, float(last), tuple((str(n), float(n)) for n in (1, 3, 10, 30, 100, 300, 1000)
-                                                          if n <= last), True) if far else linear("iteration", 1.02 * last)
-            panel = Panel(f"{ELEMENT[element]}, {JACOBIAN[jacobian]}", x, exponents("residual / largest force", -13, 1, 3))
+            ticks = tuple((str(n), float(n)) for n in (1, 3, 10, 30, 100, 300, 1000) if n <= last)
+            x = Axis("iteration", 1.0, float(last), ticks, True) if far else linear("iteration", 1.02 * last)
+            panel = Panel(f"{ELEMENT[element]}, {JACOBIAN[jacobian]}", x,
+                          exponents("residual / largest force", -13, 1, 3))
             panel.dashed.append(([(x.low, ACCEPTED), (x.high, ACCEPTED)], INK))
             ends = []
             for i, depth in enumerate(depths):
@@ -99,8 +101,9 @@ def anderson_history(model: Model) -> list[Figure | None]:
             panels.append(panel)
         found.append(figure(
             f"anderson-history{in_runs([r for r, _ in of], run)}", "Residuals with Anderson acceleration",
-            f"Residual over the iterations of load step {some[0]['step']} of the perforated strip, by the depth of Anderson "
-            f"acceleration, which stands below the end of each line (0: without). Dashed: the step ends. {where([run]).capitalize()}.", panels, [run], columns=2, height=height,
+            f"Residual over the iterations of load step {some[0]['step']} of the perforated strip, by the depth of "
+            f"Anderson acceleration, which stands below the end of each line (0: without). Dashed: the step "
+            f"ends. {where([run]).capitalize()}.", panels, [run], columns=2, height=height,
             left=1.35, right=0.3))
     return found
 
@@ -116,7 +119,8 @@ def orthogonality(model: Model) -> list[Figure | None]:
     for run, some in of:
         panels = []
         height = 4.6
-        for precondition, title in (("multigrid", "well-conditioned: with multigrid"), ("none", "ill-conditioned: without")):
+        for precondition, title in (("multigrid", "well-conditioned: with multigrid"),
+                                    ("none", "ill-conditioned: without")):
             there = [row for row in some if row["precondition"] == precondition and row["loss"] > 0]
             if not there:
                 continue
@@ -136,10 +140,10 @@ def orthogonality(model: Model) -> list[Figure | None]:
             panels.append(panel)
         found.append(figure(
             f"orthogonality{in_runs([r for r, _ in of], run)}", "Orthogonality of GMRES's bases",
-            "Loss of orthogonality (Frobenius norm) over the columns of one cycle of GMRES, by Gram-Schmidt's way: modified, "
-            "classical twice, and classical with a delayed second pass; bases in doubles and in floats. Flat lines keep "
-            "what they have; a line at 1 has lost all. Dashed: rounding of floats. Rounding errors, alike on every machine; "
-            f"{where([run])}.", panels, [run], columns=2, height=height, left=1.35, right=3.4))
+            "Loss of orthogonality (Frobenius norm) over the columns of one cycle of GMRES, by Gram-Schmidt's way: "
+            "modified, classical twice, and classical with a delayed second pass; bases in doubles and in floats. "
+            "Flat lines keep what they have; a line at 1 has lost all. Dashed: rounding of floats. Rounding errors, "
+            f"alike on every machine; {where([run])}.", panels, [run], columns=2, height=height, left=1.35, right=3.4))
     return found
 
 
@@ -185,10 +189,10 @@ def plastic(model: Model, card: Card) -> Figure | None:
         times += scaled
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"plastic-{card.key}", f"Shares of plastic elements, {card.words}",
-                  f"Time of tangent products over the share of plastic elements, whose tangents are read, {card.words}. "
-                  "Lower is better. Look how steep the curves are, and whether it matters where the plastic elements lie."
-                  f"{grey} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height,
-                  left=1.0, right=2.3)
+                  f"Time of tangent products over the share of plastic elements, whose tangents are read, "
+                  f"{card.words}. Lower is better. Look how steep the curves are, and whether it matters where the "
+                  f"plastic elements lie.{grey} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
+                  height=height, left=1.0, right=2.3)
 
 
 def conditions(model: Model, card: Card) -> Figure | None:
@@ -214,14 +218,15 @@ def conditions(model: Model, card: Card) -> Figure | None:
             i = list(CONDITIONS).index(p.condition)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.condition)]))
         panels.append(dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}",
-                           linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(best), values))
+                           linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(best),
+                           values))
         runs.append(best[0].run)
         times += rates
     used = {q[2] for panel in panels for q in panel.points}
     return figure(f"conditions-{card.key}", f"Short samples and operations without pause, {card.words}",
-                  f"Throughput in short samples after a pause, and of the same operation without a pause for seconds, or "
-                  f"where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, what a short "
-                  f"sample promises is not what a long run gets. {kind_of(times)}; {where(runs)}.", panels,
+                  f"Throughput in short samples after a pause, and of the same operation without a pause for seconds, "
+                  f"or where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, "
+                  f"what a short sample promises is not what a long run gets. {kind_of(times)}; {where(runs)}.", panels,
                   runs, columns=2, left=2.95, legend=[(words, PALETTE[i], SHAPES[i]) for i, words in
                                                       enumerate(CONDITIONS.values()) if PALETTE[i] in used])
 
@@ -250,7 +255,7 @@ def samples_of(some: Sequence[Point]) -> dict[tuple[str, int], list[float]]:
 def samples(model: Model, card: Card) -> Figure | None:
     """One dot a sample, by process."""
     panels, runs = [], []
-    most = 0
+    most = lines = 0
     for element in ("hex8", "tet4"):
         some = headline(model, card, element)
         times = samples_of(some) if some else {}
@@ -258,18 +263,16 @@ def samples(model: Model, card: Card) -> Figure | None:
             continue
         categories = in_order(s for s, _ in times)
         numbers = sorted({n for _, n in times})
-        most = max(most, len(numbers))
+        most, lines = max(most, len(numbers)), max(lines, len(categories))
         values: list[tuple[str, int, int, Time, float]] = []
         for (strategy, n), seconds in times.items():
             middle = next(p for p in some if p.strategy == strategy).time.value
             place = numbers.index(n)
-            first = shifts(len(numbers))[place]
             for i, t in enumerate(seconds):
-                # within the strip of a process the first sample is the highest
-                down = (i + 0.5) / len(seconds) - 0.5
+                # each process has a strip, and the first sample is the highest in it
+                down = (place + (i + 0.5) / len(seconds)) / len(numbers) - 0.5
                 share = t / middle
-                values.append((strategy, *process_style(place), Time(share, share, share, 1, 1),
-                               first + down * 0.8 * (0.5 / len(numbers) if len(numbers) > 1 else 0.9)))
+                values.append((strategy, *process_style(place), Time(share, share, share, 1, 1), 0.8 * down))
         low, high = min(v[3].value for v in values), max(v[3].value for v in values)
         panels.append(dots(f"{ELEMENT[element]}, {count(some[0].n_dof)}",
                            linear("sample / median of the strategy", high + 0.03 * (high - low),
@@ -279,10 +282,11 @@ def samples(model: Model, card: Card) -> Figure | None:
     if most > COLOURS:
         legend.append(("further processes", *process_style(COLOURS)))
     return figure(f"samples-{card.key}", f"Samples of tangent products, {card.words}",
-                  f"Each sample of tangent products at the largest box over the value that tables show, {card.words}; from "
-                  "top to bottom in the order in which they were taken. What scatters sideways is noise, what leans drifts, "
-                  "and where processes stand apart one of them tells little; "
-                  f"{where(runs)}.", panels, runs, columns=2, left=2.95, legend=legend)
+                  f"Each sample of tangent products at the largest box over the value that tables show, {card.words}; "
+                  "from top to bottom in the order in which they were taken. What scatters sideways is noise, what "
+                  "leans drifts, and where processes stand apart one of them tells little; "
+                  f"{where(runs)}.", panels, runs, columns=2,
+                  height=0.2 + max(CATEGORY, STRIP * most) * lines, left=2.95, legend=legend)
 
 
 def process_style(i: int) -> tuple[int, int]:

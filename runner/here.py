@@ -118,8 +118,8 @@ def checksum(paths: Iterable[pathlib.Path]) -> int:
 
 
 def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
-    """Runs with one text belong into one folder: of one build, or of a paper, whose pieces may come from several builds of
-    one commit."""
+    """Runs with one text belong into one folder: of one build, or of a paper, whose pieces may come from several builds
+    of one commit."""
     version = output_of([str(here.programs["kernels"]), "--version"]) or ""
     shared = f"{'; '.join(version.splitlines())}; threads {here.threads or 'all'}, strategies " \
         f"{' '.join(here.strategies)} and {' '.join(here.few)}, repetitions {repetitions or 'as listed'}"
@@ -127,4 +127,5 @@ def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
     if paper and not dirty:
         return f"paper; {shared}"
     sources = sorted(path for top in SOURCES for path in pathlib.Path(top).rglob("*")) if dirty else []
-    return f"{'paper; ' if paper else ''}flags {checksum([here.build / 'flags'])}, sources {checksum(sources)}; {shared}"
+    sums = f"flags {checksum([here.build / 'flags'])}, sources {checksum(sources)}"
+    return f"{'paper; ' if paper else ''}{sums}; {shared}"

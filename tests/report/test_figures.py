@@ -172,12 +172,14 @@ class Studies(unittest.TestCase):
         self.assertEqual(self.drawn(), {})
 
     def test_anderson(self):
-        of = dict(schema=1, commit="c1", machine="m", problem="strip", element="hex8", variant="patch", steps=14, krylov=9)
+        of = dict(schema=1, commit="c1", machine="m", problem="strip", element="hex8", variant="patch", steps=14,
+                  krylov=9)
         self.write("anderson.csv", [of | dict(jacobian=j, depth=d, newton=n, status=s) for j, d, n, s in (
             ("tangent", 0, 80, "converged"), ("tangent", 5, 160, "converged"), ("elastic", 0, 3000, "not_converged"),
             ("elastic", 3, 900, "converged"), ("elastic", 5, 600, "converged"))])
         self.write("anderson-history.csv", [dict(element="hex8", jacobian="tangent", depth=d, step=8, iteration=i,
-                                                 residual=10.0 ** (-3 * i)) for d, n in ((0, 3), (5, 4)) for i in range(n + 1)])
+                                                 residual=10.0 ** (-3 * i))
+                                            for d, n in ((0, 3), (5, 4)) for i in range(n + 1)])
         drawn = self.drawn()
         self.assertEqual(list(drawn), ["anderson-iterations", "anderson-history"])
         first, over = drawn["anderson-iterations"].panels
@@ -198,8 +200,9 @@ class Studies(unittest.TestCase):
         self.assertEqual({w[2] for w in over.words}, {"modified", "classical twice"})
 
     def test_shares_of_plastic_elements(self):
-        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, plastic=s, plastic_measured=s) for v, t in (
-            ("patch", 1), ("node_csr", 2)) for s in (0, 0.1, 1)] + [small.row(plastic_pattern="zones", plastic=0.2)])
+        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, plastic=s, plastic_measured=s)
+                                   for v, t in (("patch", 1), ("node_csr", 2)) for s in (0, 0.1, 1)] + [
+                                       small.row(plastic_pattern="zones", plastic=0.2)])
         panel, _ = self.drawn()["plastic-h200"].panels  # of zones there is one share
         self.assertEqual([[(round(x, 6), round(y, 6)) for x, y in line] for line, _ in panel.lines],
                          [[(0, t), (round(study_figures.share_at(0.1), 6), t), (round(study_figures.share_at(1), 6), t)]
@@ -213,9 +216,11 @@ class Studies(unittest.TestCase):
         self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])
 
     def test_each_sample_is_a_dot_of_its_process(self):
-        self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n) for v in ("patch", "node_csr") for n in (1, 2)])
+        self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n)
+                                   for v in ("patch", "node_csr") for n in (1, 2)])
         keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")} | {"condition": "burst"}
-        self.write("samples.csv", [keys | dict(variant=v, process=n, sample=i, seconds=2e-5 * n * (1 + i / 100), operation=o)
+        self.write("samples.csv", [keys | dict(variant=v, process=n, sample=i, operation=o,
+                                               seconds=2e-5 * n * (1 + i / 100))
                                    for v in ("patch", "node_csr") for n in (1, 2) for i in (1, 2, 3)
                                    for o in ("jacvec", "residual")])
         panel, over = self.drawn()["samples-h200"].panels

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from report import __main__ as program
-from report import model, one_run, rows, run_tables, statistics
+from report import model, one_run, rows, run_kernels, run_tables, statistics
 from report.rows import Fault
 from tests.report import small
 
@@ -124,9 +124,11 @@ class Kernels(Run):
                      row(4, 4, 4, operation="residual", hardening="voce", condition="burst"),
                      row(8, 8, 8, operation="residual", hardening="linear", condition="sustained"))
         line = self.line("tet4 on host, 1000 DoF: laws of hardening, MDoF/s", "`v`")
-        self.assertEqual((line["residual linear"], line["residual voce"]), ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
+        self.assertEqual((line["residual linear"], line["residual voce"]),
+                         ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
         line = self.line("tet4 on host, 1000 DoF: burst, sustained and cold, MDoF/s", "`v`")
-        self.assertEqual((line["residual burst"], line["sustained / burst"]), ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
+        self.assertEqual((line["residual burst"], line["sustained / burst"]),
+                         ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
         self.assertEqual(self.line(self.MAIN, "`v`")["residual"], "0.500 (0.500–0.500)")
 
     def test_energies_at_each_size_that_has_any(self):
@@ -159,8 +161,8 @@ class Kernels(Run):
         self.assertEqual(self.line("tet4 on host, 3000 DoF: MDoF/s", "`v`")["jacvec"], "3.00 (3.00–3.00)")
 
     def test_set_ups_are_repaid(self):
-        """9 / (4 - 2) = 4.5 products against element_atomic. The matrix takes a second less per product and is set up and
-        assembled 20 - 9 + 8 - 1 = 18 s later than patch, of which it is repaid after 18."""
+        """9 / (4 - 2) = 4.5 products against element_atomic. The matrix takes a second less per product and is set up
+        and assembled 20 - 9 + 8 - 1 = 18 s later than patch, of which it is repaid after 18."""
         lines = []
         for strategy, set_up, product, material in (("element_atomic", 0, 4, 1), ("patch", 9, 2, 1),
                                                     ("element_team", 0, 3, 1), ("element_warp", 1, 5, 1),
@@ -174,9 +176,9 @@ class Kernels(Run):
             "`element_atomic`": ["0", "", "", "", ""], "`patch`": ["4", "", "5", "", ""],
             "`element_team`": ["0", "", "0", "", ""], "`element_warp`": ["0", "", "", "", ""],
             "`assembled_bsr`": ["20", "", "9", "", ""]})
-        read = run_tables.Kernels(model.build_one(self.run))
+        read = run_kernels.Kernels(model.build_one(self.run))
         (scene,) = read.find()
-        self.assertEqual(run_tables.repaid(read, scene, "jacvec", "assembled_bsr", "patch").number, 18)
+        self.assertEqual(run_kernels.repaid(read, scene, "jacvec", "assembled_bsr", "patch").number, 18)
 
     def test_columns_stand_below_each_other(self):
         self.kernels(row(1, 1, 1), row(2, 2, 2, variant="patch_ordered"))
@@ -194,7 +196,7 @@ def ranks(n: int, strategy: str, operation: str, median: float = 0, low: float =
 
 class Scaling(Run):
     def test_compares_with_one_rank(self):
-        """On 4 ranks a hides a quarter of its exchange; with b intervals with and without it overlap; c has no times."""
+        """On 4 ranks a hides a quarter of its exchange; of b intervals with and without it overlap; c has no times."""
         self.kernels(ranks(1, "a", "jacvec", 8, 7, 9), ranks(4, "a", "jacvec", 4, 3.9, 4.1),
                      ranks(4, "a", "jacvec_local", 2.5, 2.4, 2.6), ranks(1, "b", "jacvec", 8, 7, 9),
                      ranks(4, "b", "jacvec", 3, 2.9, 3.1), ranks(4, "b", "jacvec_local", 2.8, 2.7, 2.95),
@@ -234,7 +236,8 @@ class Scaling(Run):
     def test_weak_boxes_of_one_size_per_rank_are_one_table(self):
         self.kernels(*(ranks(r, "a", "gmres_cgs2", t, t, t, case=f"weak-1x1x{r}-threads-box4x4x{4 * r}", n_dof=n)
                        for r, t, n in ((1, 1, 375), (2, 1.25, 675))), kind="scaling.csv")
-        self.assertEqual(self.line("tet4 on host, weak: 375 DoF per rank", "`a`")["efficiency on 2"], "0.800 (0.800–0.800)")
+        self.assertEqual(self.line("tet4 on host, weak: 375 DoF per rank", "`a`")["efficiency on 2"],
+                         "0.800 (0.800–0.800)")
 
     def test_points_that_were_killed_have_a_status(self):
         self.kernels(lost("killed", ranks=2, operation="jacvec", case="weak-1x1x2-threads-box4x4x8", threads=0),
@@ -263,7 +266,8 @@ class Solves(Run):
     def test_solves_and_their_phases(self):
         self.kernels(row(90, 100, 110, operation="solve", **self.SOLVE), row(1, 2, 3, operation="precondition_setup",
                                                                               **self.SOLVE),
-                     row(20, 20, 20, operation="material", **self.SOLVE), row(40, 40, 40, operation="jacvec", **self.SOLVE),
+                     row(20, 20, 20, operation="material", **self.SOLVE),
+                     row(40, 40, 40, operation="jacvec", **self.SOLVE),
                      row(30, 30, 30, operation="exchange", **self.SOLVE),
                      lost("killed", operation="solve", **self.SOLVE | {"variant": "node_csr"}), kind="solves.csv")
         title = "box3-stretched-fixed, tet4 on host"
