@@ -32,8 +32,8 @@ def kind_of(times: Iterable[Time]) -> str:
     if all(t.one_process for t in times):
         return "Bars: 95 % interval within one process; another process can differ by more"
     if any(t.one_process for t in times):
-        return "Bars: 95 % interval between processes, and within the process where there is only one"
-    return "Bars: 95 % interval between processes"
+        return f"Bars: 95 % interval {model_.BETWEEN}, and within the process where there is only one"
+    return f"Bars: 95 % interval {model_.BETWEEN}"
 
 
 def throughput(model: Model, card: Card) -> Figure | None:
@@ -67,7 +67,7 @@ def throughput(model: Model, card: Card) -> Figure | None:
             times += rates
     if not panels:
         return None
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in STRATEGY if s in others)}." if others else ""
+    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"throughput-{card.key}", f"Throughput over size, {card.words}",
                   f"Throughput on boxes over their size, {card.words}, all points plastic. Higher is better. Look "
                   f"where the curves cross, and from which size on they are flat.{grey} {kind_of(times)}; "
@@ -139,8 +139,8 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     runs = [b.run for b in best_of]
     height = row * len(lines)
-    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in STRATEGY
-                     if s in shown | {b.fastest[0].strategy for b in best_of} if s in SHORT and SHORT[s] != STRATEGY[s])
+    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
+        shown | {b.fastest[0].strategy for b in best_of}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
                   f"The fastest strategy at each mesh, size and operation, {card.words}. In a coloured cell one "
                   "strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
@@ -167,10 +167,14 @@ def dots(title: str, x: Axis, categories: Sequence[str], values: Iterable[tuple[
     return panel
 
 
+def in_order(strategies: Iterable[str]) -> list[str]:
+    """As STRATEGY has them, then those that are new."""
+    there = set(strategies)
+    return [s for s in STRATEGY if s in there] + sorted(there - set(STRATEGY))
+
+
 def ranked(points: Iterable[Point]) -> list[str]:
-    """Strategies in the order of STRATEGY."""
-    there = {p.strategy for p in points}
-    return [s for s in STRATEGY if s in there]
+    return in_order(p.strategy for p in points)
 
 
 def shifts(n: int) -> list[float]:
@@ -241,9 +245,11 @@ def problem_words(case: str) -> str:
 SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of freedom
 
 
-def solves_of(model: Model, ranks: int = 1, least: int = 3) -> dict[SolvePlace, list[Point]]:
+def solves_of(model: Model, ranks: int = 1, least: int = 0) -> dict[SolvePlace, list[Point]]:
     """Points of whole solves of each card, element and load: of the run and the place with most strategies, and among
-    those with most degrees of freedom, with multigrid rather than without."""
+    those with most degrees of freedom, with multigrid rather than without. least: strategies; 0: three where there are
+    several runs."""
+    least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):
         if p.ranks == ranks and not p.strategy.startswith("petsc"):
@@ -471,18 +477,18 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
             by_run.setdefault(p.run, []).append(p)
     for run, some in by_run.items():
         for p in some:
-            kind, _, by, mesh = p.case.split("-", 3)
+            case = model_.ranked_case(p.case)
             if p.ranks == 1 or p.operation != "gmres_cgs2" and (p.operation != "gmres_mgs" or any(
                     q.operation == "gmres_cgs2" and q.case == p.case for q in some)):
                 continue
             def same(q: Point) -> bool:
-                k, _, _, m = q.case.split("-", 3)
-                alike = (m == mesh and q.n_dof == p.n_dof) if kind == "strong" else True
-                return q.ranks == 1 and k == kind and alike and (q.strategy, q.element, q.operation, q.order) == (
-                    p.strategy, p.element, p.operation, p.order)
+                other = model_.ranked_case(q.case)
+                alike = (other.mesh == case.mesh and q.n_dof == p.n_dof) if case.kind == "strong" else True
+                return q.ranks == 1 and other.kind == case.kind and alike and all(
+                    getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             if alone := next((q for q in some if same(q)), None):
-                words = model_.mesh_of(mesh).words
-                found.append(Speed(kind, words, p.element, p.strategy, p.operation, p.ranks, by, alone.n_dof,
+                words = model_.mesh_of(case.mesh).words
+                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.by, alone.n_dof,
                                    model_.ratio(alone, p), run))
     return found
 
@@ -516,7 +522,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
         title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
         panel = Panel(title, x, y)
         panel.dashed.append(([(1.0, 1.0), (float(most), float(most) if kind == "strong" else 1.0)], INK))
-        strategies = [s for s in STRATEGY if any(k[0] == s for k in best)]
+        strategies = in_order(s for s, _ in best)
         for strategy in strategies:
             colour, shape = style_of(strategy)
             for (name, r), s in best.items():
