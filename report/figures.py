@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
 from report.model import (CHOOSES, ELEMENT, MATRIX, NEAR, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, Card, Model,
@@ -37,7 +37,18 @@ def kind_of(times: Iterable[Time]) -> str:
 
 
 def throughput(model: Model, card: Card) -> Figure | None:
-    """Over size, on boxes: each panel of the run with most sizes."""
+    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
+                     "10⁹ degrees of freedom/s", "Higher is better. Look where the curves cross, and from which size on they "
+                     "are flat.")
+
+
+def time_of_products(model: Model, card: Card) -> Figure | None:
+    return over_size(model, card, "time", "Time", lambda p: p.time.times(1e6), "µs", "Lower is better. Where a curve is flat, "
+                     "a call costs its start and not its work.")
+
+
+def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str) -> Figure | None:
+    """Of products and residuals, on boxes: each panel of the run with most sizes."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
     boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
@@ -50,10 +61,10 @@ def throughput(model: Model, card: Card) -> Figure | None:
             some = [p for p in some if p.strategy not in CHOOSES]
             if len({p.n_dof for p in some}) < 2:
                 continue
-            rates = [p.throughput.times(1e-9) for p in some]
+            rates = [of(p) for p in some]
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
-                          decades("10⁹ degrees of freedom/s", [t.low for t in rates] + [t.high for t in rates]))
+                          decades(label, [t.low for t in rates] + [t.high for t in rates]))
             ends: dict[str, tuple[float, float]] = {}
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 values = [(float(p.n_dof), t) for p, t in zip(some, rates) if p.strategy == strategy]
@@ -68,10 +79,9 @@ def throughput(model: Model, card: Card) -> Figure | None:
     if not panels:
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
-    return figure(f"throughput-{card.key}", f"Throughput over size, {card.words}",
-                  f"Throughput on boxes over their size, {card.words}, all points plastic. Higher is better. Look "
-                  f"where the curves cross, and from which size on they are flat.{grey} {kind_of(times)}; "
-                  f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
+    return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic. {said}{grey} "
+                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:
@@ -685,7 +695,7 @@ def all_figures(model: Model) -> list[Figure]:
     """In the order of the report."""
     found: list[Figure | None] = []
     solve_cards = dict.fromkeys(place[0] for place in solves_of(model))
-    for make, cards in ((throughput, model.cards), (winners_map, model.cards), (irregular_over_box, model.cards),
+    for make, cards in ((throughput, model.cards), (time_of_products, model.cards), (winners_map, model.cards), (irregular_over_box, model.cards),
                         (whole_solves, solve_cards), (breakdown, solve_cards), (roofline, model.cards),
                         (break_even, model.cards)):
         found += [make(model, card) for card in cards]

@@ -244,7 +244,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 else None, choice_table(model), solve_choice_table(model), repeated_table(model),
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
-        Section("products", "Products and residuals", of(*shown("throughput", "irregular", "plastic", "conditions", "roofline"), *tables)),
+        Section("products", "Products and residuals", of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
