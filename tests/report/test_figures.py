@@ -35,6 +35,7 @@ class Content(Small):
             [f.name for f in self.figures],
             [
                 "throughput-h200",
+                "time-h200",
                 "winners-h200",
                 "irregular-h200",
                 "solves-h200",
