@@ -28,7 +28,7 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
     told = []
     for claim, verdicts in claims.decide_all(claims.read()):
         words = list(dict.fromkeys(v.verdict for v in verdicts)) or [claims.MISSING]
-        commits = sorted({p.commit[:7] for v in verdicts for p in v.points})
+        commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
         where = "; ".join(f"{documents.short(v.machine)} {documents.counted(v)}" for v in verdicts)
         told.append({"name": claim.name, "asks": claim.asks, "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(words), "where": where, "decided_by": ", ".join(commits)})

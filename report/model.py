@@ -16,7 +16,7 @@ import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows
+from report import rows, sources
 from report.rows import Fault, Row
 
 try:
@@ -137,10 +137,16 @@ class Run:
     commit: str
     proves: tuple[str, ...]
     record: tuple[tuple[str, str], ...] = dataclasses.field(default=(), compare=False)
+    is_old: bool = dataclasses.field(default=False, compare=False)  # sources of rows have changed since
 
     @property
     def name(self) -> str:
         return f"{self.machine}/{self.folder}"
+
+    @property
+    def marked(self) -> str:
+        """The commit, with a mark where it is old."""
+        return sources.marked(self.commit, self.is_old, len(self.commit))
 
     @property
     def day(self) -> str:
@@ -328,21 +334,32 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
     return points, refused
 
 
+def timed_rows(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
+    """Of a run's files with times, by kind."""
+    found = []
+    for path in sorted(folder.glob("*.csv")):
+        try:
+            kind = rows.kind_of(path)
+        except Fault:
+            continue
+        if kind in TIMED:
+            found.append((kind, rows.read(path)))
+    return found
+
+
 def build(results: pathlib.Path = ROOT / "results") -> Model:
     """Of all runs that the head of this file names; rows.Fault where a file is not what the schema says."""
     runs = read_runs(results)
     runs += repeated_runs(results, runs)
     points: list[Point] = []
     refused: list[tuple[Run, Row]] = []
-    for run in runs:
-        for path in sorted((results / run.machine / run.folder).glob("*.csv")):
-            try:
-                kind = rows.kind_of(path)
-            except Fault:
-                continue
-            if kind not in TIMED:
-                continue
-            more, without = points_of(run, kind, rows.read(path))
+    for i, run in enumerate(runs):
+        there = timed_rows(results / run.machine / run.folder)
+        is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"])
+                     for kind, read in there for row in read)
+        run = runs[i] = dataclasses.replace(run, is_old=is_old)
+        for kind, read in there:
+            more, without = points_of(run, kind, read)
             points += more
             refused += without
     notes = []

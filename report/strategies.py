@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from report import claims, rows
+from report import claims, rows, sources
 from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
@@ -70,7 +70,9 @@ def _numbers(variant: str) -> list[str]:
         own = sorted({float(r["bytes_work"]) / int(r["n_dof"]) for (_, op), r in found.items()
                       if op == "jacvec" and r["bytes_work"] is not None})
         memory = "-" if not own else "–".join(dict.fromkeys(f"{x:.0f}" for x in (own[0], own[-1])))
-        commits = ", ".join(sorted({str(r["commit"])[:7] for (_, op), r in found.items() if op in dict(OPERATIONS)}))
+        commits = ", ".join(sorted({
+            sources.marked(commit, sources.changed(commit, "kernels.csv", variant, "cuda"))
+            for commit in (str(r["commit"]) for (_, op), r in found.items() if op in dict(OPERATIONS))}))
         lines.append(f"| {machine.name} | " + " | ".join(cells) + f" | {memory} | {commits} |")
     return lines
 
@@ -89,4 +91,6 @@ def page() -> str:
         for file, name in functions:
             lines += ["", f"[`{file}`](../variants/{variant}/{file}):", "```c", function(folder / file, name), "```"]
         lines.append("")
+    if any(sources.MARK in line for line in lines):
+        lines += wrap(sources.FOOT)
     return "\n".join(lines).rstrip() + "\n"

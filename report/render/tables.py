@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from report import figures as figures_
 from report import model as model_
+from report import sources
 from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, STRATEGY, Card, Model, Point, count,
                           digits, interval, seconds)
 
@@ -158,7 +159,7 @@ def answers_table(model: Model) -> Table | None:
     rows = []
     for entry in in_order(model, answers(model)):
         n = entry[1].fastest[0].time.processes
-        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.commit)])
+        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.marked)])
     if not rows:
         return None
     return Table("all-places", "The fastest strategy at each place",
@@ -192,7 +193,7 @@ def solves_table(model: Model) -> Table | None:
             number(graph.time if graph else None, 1e3),
             Cell(str(solve.newton_iterations), solve.newton_iterations),
             Cell(str(solve.krylov_iterations), solve.krylov_iterations),
-            Cell(run.commit)
+            Cell(run.marked)
         ])
     if not rows:
         return None
@@ -224,7 +225,7 @@ def scaling_table(model: Model) -> Table | None:
                 size(s.n_dof),
                 Cell(str(s.ranks), s.ranks),
                 number(s.gain),
-                Cell(s.run.commit)
+                Cell(s.run.marked)
             ])
     if not rows:
         return None
@@ -264,13 +265,14 @@ def runs_table(model: Model) -> Table:
     for run in model.runs:
         of = [p for p in model.points if p.run == run]
         devices = listed(dict.fromkeys(p.card.name for p in of)) or run.told("gpu") or run.told("cpu") or run.machine
-        rows.append([Cell(f"[{run.folder}](../{run.name})"), Cell(run.day), Cell(devices), Cell(", ".join(run.proves)),
+        link = f"[{run.folder}](../{run.name})" + sources.MARK * run.is_old
+        rows.append([Cell(link), Cell(run.day), Cell(devices), Cell(", ".join(run.proves)),
                      Cell(str(len(of)), len(of)), Cell(str(sum(not p.time.one_process for p in of)),
                                                        sum(not p.time.one_process for p in of))])
     return Table(
         "runs", "Runs", "Runs that this report reads (`results/current.csv`): folder (day and commit), cards, what the "
-        "run is there for, points with a time, and how many of them several processes measured.",
-        ["run", "day", "cards", "for", "points", "several processes"], rows, words=4)
+        "run is there for, points with a time, and how many of them several processes measured. "
+        f"{sources.NOTE}", ["run", "day", "cards", "for", "points", "several processes"], rows, words=4)
 
 
 def processes_table(model: Model) -> Table:
