@@ -48,7 +48,7 @@ TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CU
 DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
 OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
 FOUND := $(BUILD)$(if $(OTHER),/dry)
-ifneq ($(filter-out help clean format test bench storage plots sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(FOUND)/config.mk
 endif
 $(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
@@ -128,7 +128,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage plots tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
+.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
@@ -149,9 +149,8 @@ help:
 	@echo '                PAPER=1: the whole list, several processes of each point, in pieces of BUDGET minutes; each call goes on'
 	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
-	@echo 'make plots      all tables and figures anew from the committed results'
-	@echo 'make tables     numbers in documents anew from the rows that results/current.csv names'
-	@echo 'make report     the report of the rows that results/current.csv names, in results/report/: one HTML page, Markdown, LaTeX, PDF'
+	@echo 'make tables     what rows decide in documents anew'
+	@echo 'make report     the report of all rows in results/, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN=0.02)'
 	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3)'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
@@ -398,16 +397,8 @@ storage:
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
 	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
 
-plots:
-	@ls results/*/*/*.csv >/dev/null 2>&1 || echo 'plots: there are no results yet: make bench'
-	@for folder in results/*/*; do \
-	    sh bench/tabulate.sh "$$folder" || exit 1; \
-	    [ ! -f "$$folder/kernels.csv" ] && [ ! -f "$$folder/solves.csv" ] && [ ! -f "$$folder/scaling.csv" ] || sh plots/plots.sh "$$folder" || exit 1; \
-	done
-
 tables:
-	@sh results/tables.sh
-	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: what claims say is left as it is: no Python with NumPy and SciPy (make info)' >&2)
+	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: documents are left as they are: no Python with NumPy and SciPy (make info)' >&2)
 
 # The smallest set of points that decides a claim, on this machine.
 PROCESSES ?= 3

@@ -1,4 +1,4 @@
-"""The report of all runs that results/current.csv names: Markdown, one HTML page, LaTeX and a PDF below one folder.
+"""The report of all runs below a folder of results: Markdown, one HTML page, LaTeX and a PDF below one folder.
 
     python3 -m report [--results FOLDER] [--output FOLDER]     default: results, results/report
 

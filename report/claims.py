@@ -142,6 +142,7 @@ QUANTITIES: dict[str, Quantity] = {
     "time": Quantity(_per("median_s", lambda row: 1.0), "ms", 1e3),
     "time_per_newton": Quantity(_per("median_s", lambda row: row["newton_iterations"]), "ms", 1e3),
     "time_per_evaluation": Quantity(_per("median_s", lambda row: row["evaluations"]), "ms", 1e3),
+    "energy": Quantity(_per("nj_per_dof", lambda row: 1.0), "nJ"),
     "newton": Quantity(_per("newton", lambda row: 1.0), "iterations", counted=True),
     "bytes_work_per_node": Quantity(_per("bytes_work", _nodes), "B", counted=True),
     # starts of 4 B, and 4 B for each element at a node
@@ -168,7 +169,10 @@ def read(folder: pathlib.Path = ROOT / "claims") -> list[Claim]:
                 tables = tomllib.load(file)
         except tomllib.TOMLDecodeError as error:
             raise rows.Fault(f"{path}: {error}") from error
-        claims += [_claim(path, name, table) for name, table in tables.items()]
+        for name, table in tables.items():
+            if name in (claim.name for claim in claims):
+                raise rows.Fault(f"{path}: [{name}]: there is another claim of this name")
+            claims.append(_claim(path, name, table))
     return claims
 
 

@@ -1,6 +1,13 @@
-"""Text that rows decide: docs/claims.md, docs/strategies.md, and the parts of documents between <!-- claims: NAME... --> and <!-- end -->,
-<!-- commands of claims --> (what reproduces each), <!-- choice --> (which strategy to take) or <!-- predictions --> (of
-chips that were not measured) and <!-- end -->.
+"""Text that rows decide: docs/claims.md, docs/strategies.md, and the parts of documents that end with <!-- end -->:
+
+    <!-- claims: NAME... -->        what claims say
+    <!-- commands of claims -->     what reproduces each
+    <!-- choice -->                 which strategy to take
+    <!-- predictions -->            of chips that were not measured
+    <!-- figure: NAME -->           a figure of the report with its caption
+    <!-- work -->                   modelled bytes and counted flop
+    <!-- solved: FILE... -->        results of `solve` below results/
+    <!-- validation -->             errors against the reference results
 
     python3 -m report.documents            rewrites them, and names the files that changed
     python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say, or where a claim
@@ -15,13 +22,14 @@ import re
 import sys
 from collections.abc import Sequence
 
-from report import claims, predict, rows, sources, strategies
+from report import claims, parts, predict, rows, sources, strategies
 from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict
 from report.text import size, wrap
 
 PAGE = pathlib.Path("docs/claims.md")
 SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
-BLOCK = re.compile(r"(<!-- (?:claims: ([\w ]+)|commands of claims|choice|predictions) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (claims|commands of claims|choice|predictions|figure|work|solved|validation)(?:: ([^>]+))? -->\n)"
+                   r".*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -145,16 +153,23 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
     up = "../" * (len(path.parts) - 1)
 
-    def part(match: re.Match[str]) -> str:
+    def claimed(names: str) -> list[str]:
         lines: list[str] = []
-        if not match[2]:
-            table = (choice(known) if "choice" in match[1] else predictions() if "predictions" in match[1]
-                     else commands([claim for claim, _ in decided]))
-            return match[1] + "\n".join(table) + "\n" + match[4]
-        for name in match[2].split():
+        for name in names.split():
             if name not in known:
                 raise rows.Fault(f"{path}: <!-- claims: … {name} -->: there is no such claim")
             lines += bullet(*known[name], up)
+        return lines
+
+    def part(match: re.Match[str]) -> str:
+        kind, words = match[2], match[3] or ""
+        if kind in parts.KINDS:
+            lines = parts.KINDS[kind](words, up)
+        elif kind == "claims":
+            lines = claimed(words)
+        else:
+            lines = (choice(known) if kind == "choice" else predictions() if kind == "predictions"
+                     else commands([claim for claim, _ in decided]))
         return match[1] + "\n".join(lines) + "\n" + match[4]
 
     return BLOCK.sub(part, text)

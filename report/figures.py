@@ -495,7 +495,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
     for s in all_:
         groups.setdefault((s.kind, s.mesh, round(math.log(s.n_dof, NEAR)), s.element), []).append(s)
     for (kind, mesh, _, element), some in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1], g[0][2], g[0][3])):
-        # of each strategy and number of ranks one value: the newest run's, which current.csv names first, peers if both
+        # of each strategy and number of ranks one value: the newest run's, peers if both
         best: dict[tuple[str, int], Speed] = {}
         for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.by != "peer")):
             best.setdefault((s.strategy, s.ranks), s)

@@ -1,8 +1,8 @@
 """What a report shows, as values: runs, points with their times, and groups of points that may be compared.
 
-Runs are those of results/current.csv, and those with several processes of each point (*-processes.csv). A point is what
-rows.point_of tells apart, measured by one run; each of its rows is one process. Only points of one run are compared:
-their processes shared a machine, a binary and an hour.
+Runs are all folders results/MACHINE/DATE-COMMIT, the newest first. A point is what rows.point_of tells apart, measured
+by one run; each of its rows is one process. Only points of one run are compared: their processes shared a machine, a
+binary and an hour.
 """
 
 from __future__ import annotations
@@ -130,12 +130,10 @@ def time_of(processes: Sequence[Row]) -> Time:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A line of current.csv, and the machine's record where the run has one."""
+    """A folder, and the machine's record where the run has one."""
 
     machine: str
     folder: str
-    commit: str
-    proves: tuple[str, ...]
     record: tuple[tuple[str, str], ...] = dataclasses.field(default=(), compare=False)
     is_old: bool = dataclasses.field(default=False, compare=False)  # sources of rows have changed since
 
@@ -151,6 +149,11 @@ class Run:
     @property
     def day(self) -> str:
         return self.folder[:10]
+
+    @property
+    def commit(self) -> str:
+        """Without what tells apart runs of one day: 2026-11-24-3473d452576f-2."""
+        return re.sub(r"-\d+$", "", self.folder[11:])
 
     def told(self, key: str) -> str:
         return dict(self.record).get(key, "")
@@ -267,11 +270,28 @@ class Model:
         return [p for p in self.of("kernels.csv") if p.row.get("condition", "burst") == "burst"]
 
     @functools.cached_property
+    def _newest(self) -> dict[tuple, Run]:
+        """The newest run of each machine's points."""
+        found: dict[tuple, Run] = {}
+        for p in self.points:
+            place = (p.run.machine, p.kind, rows.anywhere(p.row))
+            if place not in found or self.runs.index(p.run) < self.runs.index(found[place]):
+                found[place] = p.run
+        return found
+
+    def superseded(self, run: Run) -> int:
+        """Points of a run that a newer run of its machine has, too."""
+        return sum(self._newest[run.machine, p.kind, rows.anywhere(p.row)] != run for p in self.points if p.run == run)
+
+    @functools.cached_property
     def cards(self) -> list[Card]:
-        """In the order of current.csv, GPUs first; the first is that of the first run with the word "kernels"."""
-        seen = dict.fromkeys(p.card for p in self.kernels)
-        head = next((run.machine for run in self.runs if "kernels" in run.proves), "")
-        return sorted(seen, key=lambda c: (c.backend != "cuda", c.machine != head))
+        """GPUs first; among them, and among hosts, the one with most points of several processes, then of all."""
+        seen: dict[Card, list[int]] = {}
+        for p in self.kernels:
+            several = seen.setdefault(p.card, [0, 0])
+            several[0] += p.time.processes >= LEAST_PROCESSES
+            several[1] += 1
+        return sorted(seen, key=lambda c: (c.backend != "cuda", [-n for n in seen[c]], c.name))
 
 
 def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
@@ -281,40 +301,16 @@ def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
         return tuple((line[0], line[1]) for line in csv.reader(file) if len(line) == 2)
 
 
-def repeated_runs(results: pathlib.Path, known: Iterable[Run]) -> list[Run]:
-    """Runs whose files hold several processes of each point, beside those that are known."""
-    names = {run.name for run in known}
-    found = []
-    for path in sorted(results.glob("*/*/*-processes.csv")):
-        machine, folder = path.parts[-3:-1]
-        if f"{machine}/{folder}" not in names:
-            found.append(Run(machine, folder, folder[11:], ("processes",), read_record(path.with_name("machine.csv"))))
-            names.add(f"{machine}/{folder}")
-    return found
+FOLDER = re.compile(r"\d{4}-\d\d-\d\d-.+")
 
 
 def read_runs(results: pathlib.Path) -> list[Run]:
-    """Of current.csv."""
-    path = results / "current.csv"
-    wanted = ["machine", "folder", "commit", "proves", "lacks"]
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            if header != wanted:
-                raise Fault(f"{path}: line 1: columns are {','.join(header)}, not {','.join(wanted)}")
-            found: list[Run] = []
-            for cells in reader:
-                if len(cells) != len(wanted):
-                    raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(wanted)} columns")
-                machine, folder, commit, proves, _ = cells
-                if not (results / machine / folder).is_dir():
-                    raise Fault(f"{path}: line {reader.line_num}: there is no folder {results / machine / folder}")
-                record = read_record(results / machine / folder / "machine.csv")
-                found.append(Run(machine, folder, commit, tuple(proves.split()), record))
-    except OSError as error:
-        raise Fault(f"{path}: {error.strerror}") from error
-    return found
+    """The newest first, of one day by name."""
+    if not results.is_dir():
+        raise Fault(f"{results}: there is no such folder")
+    found = [Run(path.parent.name, path.name, read_record(path / "machine.csv"))
+             for path in sorted(results.glob("*/*")) if path.is_dir() and FOLDER.fullmatch(path.name)]
+    return sorted(found, key=lambda run: run.folder, reverse=True)
 
 
 def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], list[tuple[Run, Row]]]:
@@ -350,7 +346,6 @@ def timed_rows(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
 def build(results: pathlib.Path = ROOT / "results") -> Model:
     """Of all runs that the head of this file names; rows.Fault where a file is not what the schema says."""
     runs = read_runs(results)
-    runs += repeated_runs(results, runs)
     points: list[Point] = []
     refused: list[tuple[Run, Row]] = []
     for i, run in enumerate(runs):
@@ -376,7 +371,7 @@ Place = tuple  # card, element, operation, mesh in words, degrees of freedom
 
 def widest(points: Iterable[Point]) -> list[Point]:
     """Those of one run: of one with enough processes for a claim, if such a run has three points or more; else of the
-    one with most points; of equals, of the one that current.csv names first."""
+    one with most points; of equals, of the newest."""
     by_run: dict[Run, list[Point]] = {}
     for p in points:
         by_run.setdefault(p.run, []).append(p)

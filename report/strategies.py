@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from report import claims, rows, sources
+from report import claims, parts, rows, sources
 from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
@@ -21,7 +21,8 @@ INNER: dict[str, tuple[tuple[str, str], ...]] = {
     "patch": (("cuda.cu", "patch_body"), ("cuda.cu", "patch_sum")),
     "assembled_bsr": (("cuda.cu", "row_product"),),
 }
-OPERATIONS = (("residual", "residual"), ("jacvec_elastic", "elastic"), ("jacvec", "tangents"))
+# Strategies without an inner loop of their own, beside the one of whose loop they are a form.
+BESIDE = {"patch": ("patch", "patch_ordered"), "assembled_bsr": ("assembled_bsr", "assembled_cusparse", "assembled_csr")}
 
 
 def function(path: pathlib.Path, name: str) -> str:
@@ -39,58 +40,24 @@ def function(path: pathlib.Path, name: str) -> str:
     raise rows.Fault(f"{path}: has no function {name}; report/strategies.py names it")
 
 
-def _newest(machine: pathlib.Path, variant: str) -> dict[tuple[str, str], rows.Row]:
-    """Of each element and operation the row of the largest box in the newest run that has one."""
-    found: dict[tuple[str, str], rows.Row] = {}
-    for run in claims.runs_of(machine):
-        path = run / "kernels.csv"
-        there: dict[tuple[str, str], rows.Row] = {}
-        for row in rows.read(path) if path.exists() else ():
-            if (row["variant"] == variant and row["status"] == "ok" and row["backend"] == "cuda"
-                    and str(row["case"]).startswith("box") and int(row["n_dof"] or 0) > 6e6
-                    and all(row[c] == v for c, v in claims.USUAL["kernels.csv"].items())):
-                there[str(row["element"]), str(row["operation"])] = row
-        for key, row in there.items():
-            found.setdefault(key, row)
-    return found
-
-
-def _numbers(variant: str) -> list[str]:
-    head = [f"{element} {name}" for element in ("Hex8", "Tet4") for _, name in OPERATIONS]
-    lines = ["| GDoF/s | " + " | ".join(head) + " | B/DoF of its own | rows of |", "|---|" + "---:|" * (len(head) + 1) + "---|"]
-    for machine in claims.machines():
-        found = _newest(machine, variant)
-        if not found:
-            continue
-        cells = []
-        for element in ("hex8", "tet4"):
-            for operation, _ in OPERATIONS:
-                row = found.get((element, operation))
-                cells.append(claims.digits(float(row["dof_per_s"]) / 1e9) if row else "-")
-        own = sorted({float(r["bytes_work"]) / int(r["n_dof"]) for (_, op), r in found.items()
-                      if op == "jacvec" and r["bytes_work"] is not None})
-        memory = "-" if not own else "–".join(dict.fromkeys(f"{x:.0f}" for x in (own[0], own[-1])))
-        commits = ", ".join(sorted({
-            sources.marked(commit, sources.changed(commit, "kernels.csv", variant, "cuda"))
-            for commit in (str(r["commit"]) for (_, op), r in found.items() if op in dict(OPERATIONS))}))
-        lines.append(f"| {machine.name} | " + " | ".join(cells) + f" | {memory} | {commits} |")
-    return lines
-
-
 def page() -> str:
     """docs/strategies.md."""
     lines = ["# Strategies side by side"] + wrap(
-        "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches on the largest box: 6 M degrees "
-        "of freedom, all points plastic, the newest rows of each card ([intervals and other sizes](findings.md)). "
-        "`patch_ordered` is `patch` with a second pass between patches instead of atomics, `hybrid` chooses among others, "
-        "`assembled_cusparse` and `assembled_csr` call cuSPARSE: they have no inner loop of their own. "
+        "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches: GDoF/s on GPUs and MDoF/s on "
+        "hosts, medians with 95 % intervals, on the box and run of each machine with most strategies, all points plastic, "
+        "doubles. `~`: an interval so wide that it decides nothing. *Own B/DoF*: memory that this strategy needs and others "
+        "do not. *Break-even*: products after which the set-up is repaid against `element_atomic`, of matrices with one "
+        "assembly; empty: never. [Other sizes and meshes](../results/report/report.md), [all words](method.md). "
         "`python3 -m report.documents` wrote this page.") + [""]
     for variant, functions in INNER.items():
         folder = claims.ROOT / "variants" / variant
-        lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", ""] + _numbers(variant)
+        lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", "",
+                  *parts.strategy(list(BESIDE.get(variant, (variant,))))]
         for file, name in functions:
             lines += ["", f"[`{file}`](../variants/{variant}/{file}):", "```c", function(folder / file, name), "```"]
         lines.append("")
+    lines += ["## hybrid", "[README](../variants/hybrid/README.md): the fastest of four others, timed at set-up.", "",
+              *parts.strategy(["hybrid"])]
     if any(sources.MARK in line for line in lines):
-        lines += wrap(sources.FOOT)
+        lines += ["", *wrap(sources.FOOT)]
     return "\n".join(lines).rstrip() + "\n"

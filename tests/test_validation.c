@@ -1,7 +1,7 @@
 /* Every validation problem, on its meshes, with every variant and backend, against the reference results.
  *
  * An argument selects tests by name ("strip*"). Where FE_VALIDATION_TABLE names a file, each run leaves a row
- * of a Markdown table there. Displacements and reactions agree to 1e-6, equivalent plastic strains to 1e-5,
+ * of validation.csv there (results/README.md). Displacements and reactions agree to 1e-6, equivalent plastic strains to 1e-5,
  * in the norms of reference.h; energies and stresses, whose errors follow, to 1e-6. Reactions and loads are
  * in balance, forces and moments, to Newton's tolerance. */
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static void table_head(void)
 {
     FILE *file = table_path() ? fopen(table_path(), "w") : NULL;
     if (!file) return;
-    fputs("| variant | backend | problem | mesh | displacement error | reaction error | peeq error | "
-          "Newton iterations | Krylov iterations |\n|---|---|---|---|---:|---:|---:|---:|---:|\n",
+    fputs("variant,backend,problem,mesh,displacement_error,reaction_error,peeq_error,newton_iterations,"
+          "krylov_iterations\n",
           file);
     fclose(file);
 }
@@ -79,7 +79,7 @@ static void table_row(const run *r, const fe_result *result, const reference_err
         newton += result->step[s].newton_iterations;
         krylov += result->step[s].krylov_iterations;
     }
-    fprintf(file, "| %s | %s | %s | %s | %.1e | %.1e | %.1e | %d | %lld |\n", r->variant, r->backend,
+    fprintf(file, "%s,%s,%s,%s,%.3e,%.3e,%.3e,%d,%lld\n", r->variant, r->backend,
             r->problem, r->mesh, errors->displacement, errors->reaction, errors->peeq, newton, krylov);
     fclose(file);
 }

@@ -171,7 +171,7 @@ METHOD = (
     "intervals.",
     "**Comparisons.** Only points of one run are compared: it built once, on one machine, in one hour. Where several "
     "runs have a place, one with several processes is taken, else the one with most strategies, and of equals the "
-    "one that `results/current.csv` names first.",
+    "newest one.",
     "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
     "are counted by running the element code on numbers that count. Both are the same for all strategies without a "
     "matrix. The ceilings are the measured rates of copies and of multiply-adds.",
@@ -266,8 +266,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 of(answers_table(model), solves_table(model), scaling_table(model))),
         Section("artifact", "Appendix: artifact", [
             Words(
-                "Everything here is made by `make report` from the rows below `results/` that `results/current.csv` "
-                "names; the columns are defined in [results/README.md](../README.md). It needs no GPU."),
+                "Everything here is made by `make report` from all rows below `results/`; their columns are "
+                "defined in [results/README.md](../README.md). It needs no GPU."),
             Points([
                 "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
                 "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a column or page; "

@@ -51,12 +51,14 @@ def listed(words: Iterable[str]) -> str:
 
 
 def fullest(model: Model, card: Card, element: str) -> list[Point]:
-    """Of a card and an element: the points of the run and box with most strategies; of equals the largest box."""
+    """Of a card and an element: the points of the run and box with most strategies; of equals with most operations,
+    then the largest box, then the newest run. Boxes below 50 K degrees of freedom only where there are no others."""
     by: dict[tuple[model_.Run, int], list[Point]] = {}
     for p in model.kernels:
         if p.card == card and p.element == element and p.plain and p.mesh.cube:
             by.setdefault((p.run, p.n_dof), []).append(p)
-    return max(by.values(), key=lambda ps: (len({p.strategy for p in ps}), ps[0].n_dof, len(ps)), default=[])
+    return max(by.values(), key=lambda ps: (
+        ps[0].n_dof >= 50_000, len({p.strategy for p in ps}), len({p.operation for p in ps}), ps[0].n_dof), default=[])
 
 
 def strategies_table(model: Model, card: Card, element: str) -> Table | None:
@@ -264,15 +266,21 @@ def runs_table(model: Model) -> Table:
     rows = []
     for run in model.runs:
         of = [p for p in model.points if p.run == run]
-        devices = listed(dict.fromkeys(p.card.name for p in of)) or run.told("gpu") or run.told("cpu") or run.machine
+        if not of:
+            continue
+        devices = listed(dict.fromkeys(p.card.name for p in of))
+        several, worst = sum(not p.time.one_process for p in of), max((p.error for p in of if p.error), default=None)
+        newer = model.superseded(run)
         link = f"[{run.folder}](../{run.name})" + sources.MARK * run.is_old
-        rows.append([Cell(link), Cell(run.day), Cell(devices), Cell(", ".join(run.proves)),
-                     Cell(str(len(of)), len(of)), Cell(str(sum(not p.time.one_process for p in of)),
-                                                       sum(not p.time.one_process for p in of))])
+        rows.append([Cell(link), Cell(run.day), Cell(devices),
+                     *(Cell(str(n), n) for n in (len(of), several, newer)),
+                     Cell(f"{worst:.1e}", worst) if worst else Cell("")])
     return Table(
-        "runs", "Runs", "Runs that this report reads (`results/current.csv`): folder (day and commit), cards, what the "
-        "run is there for, points with a time, and how many of them several processes measured. "
-        f"{sources.NOTE}", ["run", "day", "cards", "for", "points", "several processes"], rows, words=4)
+        "runs", "Runs", "All runs below `results/` with times, the newest first: folder (day and commit), cards, points "
+        "with a time, how many of them several processes measured, how many a newer run of the same machine measured "
+        "again (where all were, the folder can leave), and the largest error of a result that was timed, against the "
+        f"oracle or another strategy. {sources.NOTE}",
+        ["run", "day", "cards", "points", "several processes", "measured again", "largest error"], rows, words=3)
 
 
 def processes_table(model: Model) -> Table:

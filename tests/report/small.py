@@ -75,9 +75,8 @@ def write(path: pathlib.Path, columns: list[str], lines: list[dict]) -> None:
 
 
 def results(folder: pathlib.Path, **runs: list[dict]) -> pathlib.Path:
-    """results/m/RUN/kernels.csv for each run (solves.csv for rows with krylov), all of them current."""
+    """results/m/RUN/kernels.csv for each run (solves.csv for rows with krylov)."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = ["machine,folder,commit,proves,lacks"]
     for name, lines_of in runs.items():
         run = folder / "m" / f"2026-01-02-{name}"
         run.mkdir(parents=True)
@@ -86,8 +85,6 @@ def results(folder: pathlib.Path, **runs: list[dict]) -> pathlib.Path:
             if some:
                 write(run / kind, columns, some)
         write(run / "machine.csv", ["key", "value"], [{"key": k, "value": v} for k, v in RECORD.items()])
-        lines.append(f"m,2026-01-02-{name},{name},kernels,")
-    (folder / "current.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
 

@@ -45,7 +45,7 @@ class Times(Small):
 
     def test_ratio_combines_ends_and_refuses_two_runs(self):
         built = self.build(c1=[small.row(2e-5, 0.1), small.row(4e-5, 0.1, variant="node_csr")], c2=[small.row(3e-5)])
-        patch, node, other = built.points
+        other, patch, node = built.points  # the newest run first
         r = model.ratio(node, patch)
         self.assertAlmostEqual(r.value, 2)
         self.assertAlmostEqual(r.low, 4e-5 * 0.9 / (2e-5 * 1.1))
@@ -109,7 +109,6 @@ class Winners(Small):
                    for t in (1e-5, 1.01e-5, 1.02e-5)]
         small.write(run / "kernels-processes.csv", small.KERNELS, several)
         built = model.build(self.path)
-        self.assertEqual([(r.commit, r.proves) for r in built.runs], [("c1", ("kernels",)), ("c2", ("processes",))])
         (won,) = model.winners(built).values()
         self.assertEqual((won.run.commit, won.of, won.gain.processes), ("c2", 3, 3))
 
@@ -122,17 +121,15 @@ class Reading(Small):
         built = self.build(c1=[small.row(), small.row(variant="node_csr", status="out_of_memory", median_s="")])
         self.assertEqual((len(built.points), [row["status"] for _, row in built.refused]), (1, ["out_of_memory"]))
 
-    def test_faults_name_file_line_and_value(self):
-        small.results(self.path, c1=[small.row()])
-        current = self.path / "current.csv"
-        current.write_text(current.read_text() + "m,2026-01-03-gone,gone,,\n")
-        with self.assertRaisesRegex(Fault, "current.csv: line 3: there is no folder .*gone"):
-            model.build(self.path)
-        current.write_text("machine,folder\n")
-        with self.assertRaisesRegex(Fault, "current.csv: line 1: columns are machine,folder"):
-            model.build(self.path)
-        with self.assertRaisesRegex(Fault, "current.csv: No such file"):
+    def test_what_is_no_folder_of_results_is_a_fault(self):
+        with self.assertRaisesRegex(Fault, "nowhere: there is no such folder"):
             model.build(self.path / "nowhere")
+
+    def test_the_newest_run_comes_first_and_supersedes(self):
+        built = self.build(c1=[small.row(), small.row(variant="node_csr")], c2=[small.row()])
+        self.assertEqual([run.commit for run in built.runs], ["c2", "c1"])
+        self.assertEqual([built.superseded(run) for run in built.runs], [0, 1])
+        self.assertEqual(model.Run("m", "2026-01-02-abc-2").commit, "abc")
 
     def test_committed_runs(self):
         built = model.build()

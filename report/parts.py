@@ -1,0 +1,160 @@
+"""Parts of documents that rows and results decide, besides claims: figures, tables of a few lines (report/documents.py)."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import pathlib
+
+from report import figures, model as model_, rows, sources
+from report.model import ELEMENT, OPERATION, ROOT, Model, Point, count, digits
+from report.render.tables import fullest
+from report.rows import Fault
+from report.text import wrap
+
+RESULTS = ROOT / "results"
+
+
+@functools.cache
+def model() -> Model:
+    """Of the rows of this repository."""
+    return model_.build(RESULTS)
+
+
+def table(head: list[str], lines: list[list[str]], words: int) -> list[str]:
+    """The first columns hold words, the others numbers."""
+    marks = ["---"] * words + ["---:"] * (len(head) - words)
+    return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def drawn() -> list[figures.Figure]:
+    """All figures, once for each model."""
+    told = vars(model())
+    if "drawn" not in told:
+        told["drawn"] = figures.all_figures(model())
+    return told["drawn"]
+
+
+def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
+    return sources.marked(commit, sources.changed(commit, kind, strategy, backend))
+
+
+def figure(name: str, up: str) -> list[str]:
+    """The report's figure of this name, with its caption. Fault where the rows have no such figure."""
+    found = next((f for f in drawn() if f.name == name), None)
+    if found is None:
+        raise Fault(f"<!-- figure: {name} -->: the report has no such figure")
+    foot = f" {sources.NOTE}" if sources.MARK in found.caption else ""
+    return [f"![{found.title}]({up}results/report/figures/{name}.svg)", "",
+            *wrap(f"*{found.title}.* {found.caption}{foot}")]
+
+
+def work(_: str, up: str) -> list[str]:
+    """Modelled bytes and counted flop of each element and operation, of the box of a card with most operations."""
+    lines = []
+    for element in ("hex8", "tet4"):
+        of_card = [{p.operation: p for p in fullest(model(), card, element) if p.strategy == "element_atomic"}
+                   for card in model().cards]
+        some = max(of_card, key=len)
+        for operation in OPERATION:
+            p = some.get(operation)
+            if p is not None and p.flop is not None:
+                lines.append([ELEMENT[element], f"`{operation}`", digits(p.bytes_moved / p.n_dof),
+                              f"{p.flop / p.n_elem:.0f}"])
+    return table(["element", "operation", "modelled bytes per degree of freedom", "counted flop per element"], lines, 2)
+
+
+def solved(pattern: str, up: str) -> list[str]:
+    """What `solve` left in these files below results/ (JSON): a name, or a pattern of names."""
+    lines = []
+    files = sorted(RESULTS.glob(pattern))
+    if not files:
+        raise Fault(f"<!-- solved: {pattern} -->: no such file below {RESULTS}")
+    for path in files:
+        name = path.relative_to(RESULTS)
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise Fault(f"<!-- solved: {pattern} -->: {path}: {error}") from error
+        run, steps = told["run"], told["steps"]
+        newton = [step["newton"] for step in steps]
+        ranks = f"{run['ranks']} × " if run["ranks"] > 1 else ""
+        lines.append([
+            f"[{told['problem']}]({up}results/{name})", ELEMENT[told["element"]] if "element" in told else "",
+            ranks + run["device"], f"`{run['variant']}`",
+            marked(run["commit"], "solves.csv", run["variant"], run["backend"]), count(3 * told["nodes"]),
+            str(len(steps)),
+            str(sum(n["iterations"] for n in newton)), str(sum(n["krylov_iterations"] for n in newton)),
+            digits(sum(sum(step["seconds"].values()) for step in steps)), f"{steps[-1]['max_peeq']:.3g}",
+            f"{steps[-1]['max_abs_u']:.3g}"
+        ])
+    return table(["problem", "element", "on", "strategy", "commit", "DoF", "load steps", "Newton", "Krylov", "seconds",
+                  "largest equivalent plastic strain, last step", "largest displacement"], lines, 5)
+
+
+def validation(_: str, up: str) -> list[str]:
+    """The largest error over strategies and load steps of the newest run that has validation.csv."""
+    run = next((run for run in model().runs if (RESULTS / run.name / "validation.csv").is_file()), None)
+    if run is None:
+        raise Fault("<!-- validation -->: no run has a validation.csv")
+    told = rows.read(RESULTS / run.name / "validation.csv")
+    kinds = ("displacement_error", "reaction_error", "peeq_error")
+    errors: dict[tuple[str, str], list[float]] = {}
+    for row in told:
+        place = str(row["problem"]), str(row["mesh"])
+        errors[place] = [max(w, float(row[k] or 0)) for w, k in zip(errors.get(place, [0.0] * len(kinds)), kinds)]
+    strategies = len({row["variant"] for row in told})
+    backends = " and ".join(sorted({str(row["backend"]) for row in told}))
+    return wrap(f"Largest relative error over all load steps and {strategies} strategies, backend {backends}, {run.machine}, "
+                f"commit {run.commit[:7]} ([rows]({up}results/{run.name}/validation.csv)):") + [""] + table(
+        ["problem", "mesh", "displacement", "reaction", "equivalent plastic strain"],
+        [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
+
+
+def break_even(some: dict[tuple[str, str], Point], strategy: str, against: str, operation: str) -> str:
+    """Products after which the set-up is repaid by faster ones; where one of both is a matrix, with one call of
+    `material` each, which assembles. Empty: never."""
+    if strategy == against or not {(strategy, operation), (against, operation)} <= some.keys():
+        return ""
+    own, other = some[strategy, operation], some[against, operation]
+    gain = other.time.value - own.time.value
+    if own.setup_s is None or other.setup_s is None or gain <= 0:
+        return ""
+    cost = own.setup_s - other.setup_s
+    if strategy in model_.MATRIX or against in model_.MATRIX:
+        if not {(strategy, "material"), (against, "material")} <= some.keys():
+            return ""
+        cost += some[strategy, "material"].time.value - some[against, "material"].time.value
+    return f"{max(0, math.ceil(cost / gain))}"
+
+
+MEASURED = ("residual", "jacvec_elastic", "jacvec", "diagonal", "material")
+
+
+def strategy(names: list[str]) -> list[str]:
+    """What strategies reach on each card: the run and box with most strategies (report/render/tables.py)."""
+    lines = []
+    for card in model().cards:
+        scale = 1e9 if card.backend == "cuda" else 1e6
+        for element in ("hex8", "tet4"):
+            some = {(p.strategy, p.operation): p for p in fullest(model(), card, element)}
+            for name in names:
+                own = [some[name, o] for o in MEASURED if (name, o) in some]
+                if not own:
+                    continue
+                cells = [model_.interval(some[name, o].throughput, 1 / scale) if (name, o) in some else ""
+                         for o in MEASURED]
+                p = some.get((name, "jacvec"), own[0])
+                lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
+                             + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
+                                        digits(p.setup_s * 1e3) if p.setup_s is not None else "",
+                                        break_even(some, name, "element_atomic", "jacvec_elastic"),
+                                        break_even(some, name, "element_atomic", "jacvec"),
+                                        marked(p.run.commit, p.kind, name, card.backend)])
+    head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
+    return table(head + [f"`{o}`" for o in MEASURED] + ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents",
+                                                         "commit"], lines, len(head))
+
+
+KINDS = {"figure": figure, "work": work, "solved": solved, "validation": validation}

@@ -1,0 +1,97 @@
+"""Parts of documents that rows decide, and that README and pages name every strategy."""
+
+import pathlib
+import re
+import tempfile
+import unittest
+from unittest import mock
+
+from report import documents, model, parts
+from report.rows import Fault
+from tests.report import small
+
+
+class Rows(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def use(self, **runs) -> None:
+        """The parts are then of these rows."""
+        small.results(self.path, **runs)
+        parts.model.cache_clear()
+        self.addCleanup(parts.model.cache_clear)
+        patched = mock.patch.object(parts, "RESULTS", self.path)
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def test_numbers_of_a_strategy_are_those_of_its_rows(self):
+        self.use(c1=small.plenty())
+        text = "\n".join(parts.strategy(["patch"]))
+        self.assertIn("| `residual` |", text)
+        # of plenty: n 1e-10 seconds an operation, so ten billion degrees of freedom a second
+        self.assertRegex(text, r"Hex8 \| 6\.44 M \| 10\.0 \(9\.90–10\.1\)")
+        self.assertNotIn("`strategy`", text)
+        self.assertEqual(parts.strategy(["dof_csr"])[2:], [])
+
+    def test_a_part_is_written_and_found_to_be_right(self):
+        self.use(c1=small.plenty())
+        old = "before\n<!-- work -->\n| old | 9.99 |\n<!-- end -->\nafter\n"
+        new = documents.rewritten(pathlib.Path("docs/x.md"), old, [])
+        self.assertNotIn("9.99", new)
+        self.assertIn("| Hex8 | `jacvec` |", new)
+        self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, []), new)
+
+    def test_a_figure_has_the_caption_of_the_report(self):
+        self.use(c1=small.plenty())
+        (name, *_) = [f.name for f in parts.figures.all_figures(parts.model())]
+        self.assertIn(f"](../results/report/figures/{name}.svg)", parts.figure(name, "../")[0])
+        with self.assertRaisesRegex(Fault, "figure: nowhere -->: the report has no such figure"):
+            parts.figure("nowhere", "")
+
+    def test_results_that_are_not_there_are_named(self):
+        self.use(c1=small.plenty())
+        with self.assertRaisesRegex(Fault, "solved: m/none.json -->: no such file"):
+            parts.solved("m/none.json", "")
+        with self.assertRaisesRegex(Fault, "no run has a validation.csv"):
+            parts.validation("", "")
+
+    def test_errors_are_the_largest_of_all_strategies(self):
+        self.use(c1=small.plenty())
+        lines = ["variant,backend,problem,mesh,displacement_error,reaction_error,peeq_error,newton_iterations,krylov_iterations",
+                 "patch,host,strip,s.msh,1e-12,3e-9,0,2,3", "node_csr,host,strip,s.msh,2e-12,1e-9,0,2,3"]
+        (self.path / "m" / "2026-01-02-c1" / "validation.csv").write_text("\n".join(lines) + "\n")
+        self.assertEqual(parts.validation("", "")[-1], "| strip | `s.msh` | 2.0e-12 | 3.0e-09 | 0.0e+00 |")
+
+
+class BreakEven(unittest.TestCase):
+    def points(self, own: tuple[float, float], other: tuple[float, float]) -> dict:
+        """Of (set-up, seconds of a product)."""
+        run = model.Run("m", "2026-01-02-c")
+        found = {}
+        for name, (setup, seconds) in (("patch", own), ("element_atomic", other)):
+            row = small.row(seconds, 0.0, variant=name, setup_s=setup, repetitions=5)
+            found[name, "jacvec"] = model.Point(run, "kernels.csv", row, model.time_of([row]), (seconds,), (1,))
+        return found
+
+    def test_products_that_repay_a_set_up(self):
+        for own, other, said in (((1.0, 1.0), (0.0, 2.0), "1"), ((1.0, 1.0), (0.0, 1.3), "4"), ((0.0, 1.0), (1.0, 2.0), "0"),
+                                 ((1.0, 2.0), (0.0, 1.0), "")):
+            self.assertEqual(parts.break_even(self.points(own, other), "patch", "element_atomic", "jacvec"), said)
+        self.assertEqual(parts.break_even(self.points((1, 1), (0, 2)), "patch", "patch", "jacvec"), "")
+
+
+class Documents(unittest.TestCase):
+    def test_every_strategy_has_a_line(self):
+        readme, page = ((model.ROOT / name).read_text() for name in ("README.md", "docs/strategies.md"))
+        names = re.findall(r"^FE_VARIANT\((\w+)\)", (model.ROOT / "variants/variants.def").read_text(), re.MULTILINE)
+        self.assertGreater(len(names), 10)
+        for name in names:
+            with self.subTest(name):
+                self.assertTrue(f"\n| [`{name}`](variants/" in readme, "no line in README.md")
+                self.assertTrue(f"\n## {name}\n" in page or f" `{name}` " in page, "not in docs/strategies.md")
+
+
+if __name__ == "__main__":
+    unittest.main()
