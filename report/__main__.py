@@ -14,6 +14,7 @@ import sys
 
 from report import figures, model, panels, render
 from report.render.document import document
+from report.render.tables import Table
 from report.rows import Fault
 
 
@@ -29,10 +30,20 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
     for claim, verdicts in claims.decide_all(claims.read()):
         words = list(dict.fromkeys(v.verdict for v in verdicts)) or [claims.MISSING]
         commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
-        where = "; ".join(f"{documents.short(v.machine)} {documents.counted(v)}" for v in verdicts)
-        told.append({"name": claim.name, "asks": claim.asks, "sentence": claims.sentence(claim, verdicts),
+        where = "; ".join(f"{claims.short(v.machine)} {documents.counted(v)}" for v in verdicts)
+        told.append({"name": claim.name, "expected": claim.expected, "asks": claim.asks,
+                     "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(words), "where": where, "decided_by": ", ".join(commits)})
     return told
+
+
+def reliability_tables() -> list[Table]:
+    """Nothing without NumPy and SciPy, which the model says."""
+    try:
+        from report import reliability
+    except ImportError:
+        return []
+    return [t for t in (reliability.coverage_table(), reliability.calibration_table()) if t]
 
 
 PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", "figures", "tables", "data")
@@ -43,7 +54,7 @@ def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     read = model.build(results)
     drawn, notes = panels.draw(figures.all_figures(read), folder / "figures", folder / "data")
     notes = read.notes + notes
-    told = document(read, drawn, claims_of(results), notes)
+    told = document(read, drawn, claims_of(results), notes, reliability_tables())
     missing = render.render(told, folder)
     return notes + (missing or render.typeset(folder))
 

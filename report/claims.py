@@ -272,7 +272,7 @@ def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
     sides = {*claim.of, *(claim.over or {})}
     for path in _files_of(claim.file, run):
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] in ("ok", "converged") and not row.get("noise") and \
+            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
                 yield row
 
@@ -361,6 +361,11 @@ def decide_all(claims: Iterable[Claim]) -> list[tuple[Claim, list[Verdict]]]:
     """Each claim on each machine that has rows of it."""
     return [(claim, [v for m in machines() if (v := decide(claim, m.name, runs_of(m))).verdict != MISSING])
             for claim in claims]
+
+
+def short(machine: str) -> str:
+    """nvidia-h100-80gb-hbm3: H100."""
+    return machine.split("-")[1].upper() if machine.startswith("nvidia-") else machine
 
 
 # --- what is said ---------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
             continue
         for row in rows.read(file):
             side = sides.setdefault(rows.anywhere(row), Side([]))
-            side.rows += [] if row["noise"] else [row]
+            side.rows += [] if rows.disturbed(row) else [row]
     if not sides:
         raise rows.Fault(f"{path}: holds no rows")
     return sides

@@ -2,6 +2,7 @@
 
     <!-- claims: NAME... -->        what claims say
     <!-- commands of claims -->     what reproduces each
+    <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
     <!-- predictions -->            of chips that were not measured
     <!-- figure: NAME -->           a figure of the report with its caption
@@ -22,14 +23,15 @@ import re
 import sys
 from collections.abc import Sequence
 
-from report import claims, parts, predict, rows, sources, strategies
-from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict
-from report.text import size, wrap
+from report import choice, claims, parts, predict, rows, sources, strategies
+from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, short
+from report.text import wrap
+from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
-BLOCK = re.compile(r"(<!-- (claims|commands of claims|choice|predictions|figure|work|solved|validation)(?:: ([^>]+))? -->\n)"
-                   r".*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (claims|commands of claims|experiments|choice|predictions|figure|work|solved|validation)"
+                   r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -68,11 +70,6 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
 def anchor(heading: str) -> str:
     """As GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def short(machine: str) -> str:
-    """nvidia-h100-80gb-hbm3: H100."""
-    return machine.split("-")[1].upper() if machine.startswith("nvidia-") else machine
 
 
 def counted(v: Verdict) -> str:
@@ -116,38 +113,6 @@ def commands(listed: Sequence[Claim]) -> list[str]:
     return lines
 
 
-def _largest(v: Verdict | None, element: str, box: bool) -> claims.Decided | None:
-    """The largest mesh of a kind at which products with tangents were compared."""
-    points = [p for p in v.points if p.where["element"] == element and p.where["operation"] == "jacvec"
-              and str(p.where["case"]).startswith("box") == box] if v else []
-    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
-
-
-def _cell(point: claims.Decided | None) -> str:
-    if point is None:
-        return "-"
-    return f"{claims.digits(point.ratio.value)} ({size(point.where['n_dof'])})"
-
-
-def choice(known: dict[str, tuple[Claim, Sequence[Verdict]]]) -> list[str]:
-    """A table: for each element and machine what patch gains over the matrix, and what a fixed order costs."""
-    lines = ["| element | on | `patch` over the matrix: box | irregular mesh | `patch_ordered` takes, of `patch` | take |",
-             "|---|---|---:|---:|---:|---|"]
-    orders = {v.machine: v for v in known["price_of_order"][1]}
-    for element, name in (("hex8", "Hex8"), ("tet4", "Tet4")):
-        for v in (*known["patch_over_matrix"][1], *known["host_patch_over_matrix"][1]):
-            box, other = (_largest(v, element, of) for of in (True, False))
-            if box is None and other is None:
-                continue
-            gain = min(p.ratio.value for p in (box, other) if p)
-            on_gpu = v.claim.name == "patch_over_matrix"
-            price = _largest(orders.get(v.machine), element, True) if on_gpu else None
-            lines.append(f"| {name} | {short(v.machine)}{'' if on_gpu else ' host'} | "
-                         f"{_cell(box)} | {_cell(other)} | {_cell(price)} | "
-                         f"{'`patch`' if gain >= ONE_PROCESS else 'the matrix' if gain <= 1 / ONE_PROCESS else 'either'} |")
-    return lines
-
-
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     """A document with its parts anew. Fault where one names no claim."""
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
@@ -168,8 +133,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
         elif kind == "claims":
             lines = claimed(words)
         else:
-            lines = (choice(known) if kind == "choice" else predictions() if kind == "predictions"
-                     else commands([claim for claim, _ in decided]))
+            lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
+                     else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
         return match[1] + "\n".join(lines) + "\n" + match[4]
 
     return BLOCK.sub(part, text)

@@ -116,7 +116,7 @@ def time_of(processes: Sequence[Row]) -> Time:
     """Of the rows of one point, one for each process."""
     medians = [float(row["median_s"]) for row in processes]
     samples = min(int(row["repetitions"] or 1) for row in processes)
-    disturbed = any(word in str(row.get("noise") or "") for row in processes for word in ("wide", "loaded"))
+    disturbed = any(rows.disturbed(row) for row in processes)
     if len(medians) == 1:
         row = processes[0]
         low, high = row["ci95_low_s"], row["ci95_high_s"]

@@ -124,6 +124,12 @@ def _row(path: pathlib.Path, line: int, header: list[str], cells: list[str], wan
     return row
 
 
+def disturbed(row: Row) -> bool:
+    """Whether the row supports nothing: its interval is wide, or others loaded the machine. A clock that was lowered for
+    power is how a card works under load, and no disturbance."""
+    return not {"wide", "loaded"}.isdisjoint(str(row.get("noise") or "").split())
+
+
 def columns_of_point(row: Row) -> tuple[str, ...]:
     if "case" not in row:
         return COUNTED_POINT if "depth" in row else PROFILE_POINT

@@ -16,7 +16,7 @@ from report.render.tables import (GIGA, Cell, Table, answers, answers_table, cho
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 
-CLAIM_KEYS = ("name", "asks", "sentence", "verdict", "where", "decided_by")
+CLAIM_KEYS = ("name", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,8 +207,9 @@ def of(*blocks):
 
 
 def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, str]] = (),
-             notes: Sequence[str] = ()) -> Document:
-    """Of the figures those that were drawn; without claims, the section is left out."""
+             notes: Sequence[str] = (), reliability: Sequence[Table] = ()) -> Document:
+    """Of the figures those that were drawn; without claims, the section is left out. reliability: tables of how far the
+    numbers hold."""
     for claim in claims:
         if missing := [key for key in CLAIM_KEYS if key not in claim]:
             raise ValueError(f"claim {claim.get('name', '?')}: no {', '.join(missing)}")
@@ -242,8 +243,9 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section(
             "answer", "Answer",
             of(
-                Points(answer_sentences(model)) if model.points else None, choice_table(model),
-                repeated_table(model), solve_choice_table(model), *shown("winners"))),
+                Points([f"{claim['sentence']} ({claim['where']})" for claim in claims if not claim["expected"]]) if claims
+                else None, choice_table(model), solve_choice_table(model), repeated_table(model),
+                Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
@@ -260,7 +262,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Claims(list(claims))
             ]))
     sections += [
-        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, processes_table(model))),
+        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, processes_table(model), *reliability)),
         Section("machines", "Machines and runs", of(machines_table(model), runs_table(model), names)),
         Section("appendix", "Appendix: all places and solves",
                 of(answers_table(model), solves_table(model), scaling_table(model))),

@@ -94,6 +94,12 @@ class Deciding(unittest.TestCase):
                                      (",burst,", ",cold,"), (",2,,ok", ",2,wide,ok"))):
             self.assertEqual(self.decided(self.run_of(f"r{k}", *pair, changes=changes)).verdict, "not measured")
 
+    def test_disturbed_rows_do_not_count_and_throttled_ones_do(self):
+        for noise, told in (("wide", "not measured"), ("throttled", "holds"), ("loaded throttled", "not measured")):
+            with self.subTest(noise):
+                run = self.run_of(noise, ("a", 1.0), ("b", 0.5), changes=(",2,,ok", f",2,{noise},ok"))
+                self.assertEqual(self.decided(run).verdict, told)
+
     def test_without_another_side_the_quantity_is_judged(self):
         claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_work_per_node"'))
         v = self.decided(self.run_of("r", ("b", 1.0)), claim=claim)

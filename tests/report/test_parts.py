@@ -93,5 +93,17 @@ class Documents(unittest.TestCase):
                 self.assertTrue(f"\n## {name}\n" in page or f" `{name}` " in page, "not in docs/strategies.md")
 
 
+    def test_no_measured_number_is_typed(self):
+        number = re.compile(r"\d[\d.,]*[  ]?(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|W|times(?= as| faster| slower))(?![\w³])")
+        for name in ("README.md", "docs/findings.md", "docs/ranks.md", "docs/predictions.md"):
+            text = (model.ROOT / name).read_text()
+            text = re.sub(r"<!-- [\w ]+(?:: [^>]+)? -->.*?<!-- end -->", "", text, flags=re.DOTALL)
+            text = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+            with self.subTest(name):
+                self.assertEqual([m[0] for m in number.finditer(text)], [])
+        self.assertEqual([m[0] for m in number.finditer("23.7 GDoF/s, 4 ms and 1.2 times as fast, 30 s, 161³ cells")],
+                         ["23.7 GDoF/s", "4 ms", "1.2 times"])
+
+
 if __name__ == "__main__":
     unittest.main()

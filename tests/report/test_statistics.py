@@ -5,32 +5,16 @@ import unittest
 
 import numpy
 
-from report import statistics
-
-WITHIN = 0.003  # spread of samples of a process; real rows on an H100 have 0.05 to 0.5 %
-
-
-def simulate(random: numpy.random.Generator, processes: int, between: float, heavy: bool) -> numpy.ndarray:
-    """Times [process][9 samples] around 1; heavy: Student's t with 3 degrees of freedom between processes."""
-    z = random.standard_t(3, processes) / math.sqrt(3) if heavy else random.standard_normal(processes)
-    return numpy.exp(between * z)[:, None] * numpy.exp(WITHIN * random.standard_normal((processes, 9)))
-
-
-def coverage(processes: int, between: float, heavy: bool, bootstrap: bool = False, runs: int = 800) -> float:
-    random = numpy.random.default_rng(1)
-    hits = 0
-    for _ in range(runs):
-        x = simulate(random, processes, between, heavy)
-        if bootstrap:
-            low, high = statistics.bootstrap(x.tolist(), random, 300)
-        else:
-            e = statistics.estimate([statistics.median_of(p) for p in x.tolist()])
-            low, high = e.low, e.high
-        hits += low <= 1 <= high
-    return hits / runs
+from report import reliability, statistics
+from report.reliability import coverage
 
 
 class Intervals(unittest.TestCase):
+    def test_the_report_has_what_was_measured(self):
+        table = reliability.coverage_table()
+        self.assertEqual([row[1].number for row in table.rows], [coverage(n, 0.02) for n in (3, 5, 10)])
+        self.assertIn("H100", [row[0].text for row in reliability.calibration_table().rows])
+
     def test_cover_the_truth_as_often_as_they_say(self):
         for processes in (3, 5, 10):
             for between in (0.002, 0.02, 0.04):

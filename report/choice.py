@@ -1,0 +1,73 @@
+"""Which strategy to take: a table of what patch gains over the matrix, per product and per whole solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from report import claims, figures, model as model_, parts
+from report.claims import ONE_PROCESS, Claim, Decided, Verdict, digits
+from report.model import ELEMENT
+from report.text import size
+
+Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
+
+
+def largest(known: Known, name: str, machine: str, element: str, box: bool) -> Decided | None:
+    """Of a claim the point of products with tangents on the largest mesh of a kind."""
+    verdicts = known[name][1] if name in known else ()
+    points = [p for v in verdicts if v.machine == machine for p in v.points
+              if p.where["element"] == element and p.where["operation"] == "jacvec"
+              and str(p.where["case"]).startswith("box") == box]
+    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
+
+
+def cell(point: Decided | None) -> str:
+    """A ratio with its interval and size."""
+    if point is None:
+        return "-"
+    r = point.ratio
+    return f"{digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(point.where['n_dof'])}"
+
+
+def before(some: Sequence[model_.Point], strategy: str) -> float:
+    """Seconds of a solve's set-ups: of mesh and strategy, and of the preconditioner."""
+    solve = figures.one(some, strategy=strategy, operation="solve")
+    prepare = figures.one(some, strategy=strategy, operation="precondition_setup")
+    return (solve.setup_s or 0.0 if solve else 0.0) + (prepare.time.value if prepare else 0.0)
+
+
+def plastic_solve(machine: str, backend: str, element: str) -> str:
+    """Of the largest plastic solve: the matrix's time over that of patch, set-ups and assembly in it; then without set-ups."""
+    found = [(place, some) for place, some in figures.solves_of(parts.model(), least=2).items()
+             if place[0].machine == machine and place[0].backend == backend and place[2] == element
+             and place[1].endswith("-steps") and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
+    if not found:
+        return "-"
+    place, some = max(found, key=lambda entry: entry[0][5])
+    graphs = all(figures.one(some, strategy=s, operation="solve_graph") for s in ("patch", "assembled_bsr"))
+    own, matrix = (figures.one(some, strategy=s, operation="solve_graph" if graphs else "solve")
+                   for s in ("patch", "assembled_bsr"))
+    whole = (before(some, "assembled_bsr") + matrix.time.value) / (before(some, "patch") + own.time.value)
+    r = model_.ratio(matrix, own)
+    return f"{digits(whole)}; {digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(place[5])}"
+
+
+def table(known: Known) -> list[str]:
+    """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
+    lines = []
+    for element in ("hex8", "tet4"):
+        for v in (*known["patch_over_matrix"][1], *known["host_patch_over_matrix"][1]):
+            on_gpu = v.claim.name == "patch_over_matrix"
+            box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
+            if box is None and other is None:
+                continue
+            gain = min(p.ratio.value for p in (box, other) if p)
+            floats, price = (largest(known, name, v.machine, element, True) if on_gpu else None
+                             for name in ("floats_over_matrix", "price_of_order"))
+            lines.append([
+                ELEMENT[element], claims.short(v.machine) + ("" if on_gpu else " host"), cell(box), cell(other), cell(floats),
+                plastic_solve(v.machine, "cuda" if on_gpu else "host", element), cell(price),
+                "`patch`" if gain >= ONE_PROCESS else "the matrix" if gain <= 1 / ONE_PROCESS else "either"
+            ])
+    return parts.table(["element", "on", "product: box", "irregular mesh", "box, floats", "whole plastic solve; without set-ups",
+                        "`patch_ordered` takes", "take"], lines, 2)
