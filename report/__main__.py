@@ -12,7 +12,7 @@ import pathlib
 import shutil
 import sys
 
-from report import figures, model, panels, render
+from report import figures, model, panels, render, sources
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
@@ -31,6 +31,7 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
         words = list(dict.fromkeys(v.verdict for v in verdicts)) or [claims.MISSING]
         commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
         where = "; ".join(f"{claims.short(v.machine)} {documents.counted(v)}" for v in verdicts)
+        where += sources.WORDS if any(v.is_old for v in verdicts) else ""
         told.append({"name": claim.name, "expected": claim.expected, "asks": claim.asks,
                      "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(words), "where": where, "decided_by": ", ".join(commits)})

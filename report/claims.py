@@ -380,7 +380,7 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     """With the least and the largest ratio of all points."""
     values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
     if not values:
-        return claim.sentence.split("{")[0].rstrip() + " … (not measured)"
+        return claim.sentence.replace("{least} to {most}", "…") + " (Not measured.)"
     return claim.sentence.format(least=digits(min(values)), most=digits(max(values)))
 
 
@@ -479,7 +479,8 @@ def run(a: argparse.Namespace) -> int:
         return 0
     for claim, verdicts in decided:
         print(f"{claim.name}: {sentence(claim, verdicts)}")
-        print("\n".join("  " + describe(v) for v in verdicts) or f"  {MISSING}")
+        told = [f"  {describe(v)}{sources.WORDS if v.is_old else ''}" for v in verdicts]
+        print("\n".join(told) or f"  {MISSING}" + f"; it needs {claim.needs}" * bool(claim.needs))
     return 0
 
 

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-from report import claims, rows
+from report import claims, rows, sources
 
 
 def gpus_here() -> int:
@@ -53,10 +53,18 @@ def measure(claim: claims.Claim, build: pathlib.Path, folder: pathlib.Path, proc
                 raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
 
 
+def disturbed(folder: pathlib.Path) -> list[str]:
+    """A line where rows do not count for that."""
+    told = [rows.disturbed(row) for path in rows.files_below(folder) for row in rows.read(path) if "noise" in row]
+    if not any(told):
+        return []
+    return [f"{sum(told)} of {len(told)} rows do not count: other programs used the machine, or times spread too far"]
+
+
 def known(claim: claims.Claim) -> list[str]:
     """What committed rows say of it."""
     (_, verdicts), = claims.decide_all([claim])
-    return [claims.describe(v) for v in verdicts]
+    return [claims.describe(v) + (sources.WORDS if v.is_old else "") for v in verdicts]
 
 
 def run(a: argparse.Namespace) -> int:
@@ -81,8 +89,8 @@ def run(a: argparse.Namespace) -> int:
     folder.mkdir(parents=True)
     measure(claim, build, folder, processes)
     verdict = claims.decide(claim, "here", [folder])
-    lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *(f"before on {text}" for text in known(claim)),
-             verdict.verdict]
+    lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
+             *(f"before on {text}" for text in known(claim)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     return verdict.verdict == claims.FAILS

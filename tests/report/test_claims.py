@@ -214,8 +214,8 @@ class Reproducing(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def kernels(self, tet4_time: str) -> None:
-        row = ROW.replace("hex8", "tet4")
+    def kernels(self, tet4_time: str, noise: str = "") -> None:
+        row = ROW.replace("hex8", "tet4").replace(",,ok", f",{noise},ok")
         lines = [row.replace(",patch,", ",assembled_bsr,").replace("1e-5,9e-6", f"{tet4_time},9e-6"), row]
         text = "\\n".join(lines)
         (self.build / "kernels").write_text(
@@ -248,6 +248,12 @@ class Reproducing(unittest.TestCase):
         code, _, err = self.program("host_matrix_tet4")
         self.assertEqual(code, 2)
         self.assertIn("broken", err)
+
+    def test_rows_that_were_disturbed_are_told(self):
+        self.kernels("5e-6", "loaded")
+        code, out, _ = self.program("host_matrix_tet4")
+        self.assertEqual((code, out.splitlines()[-1]), (0, "not measured"))
+        self.assertIn("6 of 6 rows do not count: other programs", out)
 
     def test_what_nothing_here_can_measure_says_what_it_needs(self):
         code, out, _ = self.program("contact")
