@@ -50,24 +50,24 @@ class Claim:
     asserted: bool
     reproduce: tuple[str, ...]
     minutes: float
-    share: bool  # what is told is the part of `of` by which it exceeds `over`, in per cent
+    told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
     needs: str  # what it would take to measure it, where nothing here can
 
     def shown(self, ratio: float) -> float:
-        """As the sentence has it."""
-        if self.share:
-            return 100 * (1 - 1 / ratio)
+        """As the sentence has it. A share is the part of `of` by which it exceeds `over`, in per cent."""
+        if self.told_as:
+            return 100 * (1 - 1 / ratio if self.told_as == "share" else ratio)
         return ratio if self.over is not None else ratio * QUANTITIES[self.quantity].factor
 
     def bound(self, shown: float) -> float:
         """The inverse: of a bound."""
-        if self.share:
-            return 1 / (1 - shown / 100)
+        if self.told_as:
+            return 1 / (1 - shown / 100) if self.told_as == "share" else shown / 100
         return shown if self.over is not None else shown / QUANTITIES[self.quantity].factor
 
     @property
     def unit(self) -> str:
-        return "%" if self.share else "times" if self.over is not None else QUANTITIES[self.quantity].unit
+        return "%" if self.told_as else "times" if self.over is not None else QUANTITIES[self.quantity].unit
 
     @property
     def programs(self) -> list[str]:
@@ -191,8 +191,8 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         raise fault(f"quantity {table['quantity']!r} is not one of {', '.join(QUANTITIES)}")
     if "above" not in table and "below" not in table:
         raise fault("has neither 'above' nor 'below'")
-    if table.get("as", "share") != "share" or ("as" in table and "over" not in table):
-        raise fault(f"as {table['as']!r}: it may be \"share\", of a claim with 'over'")
+    if "as" in table and (table["as"] not in ("share", "percent") or "over" not in table):
+        raise fault(f"as {table['as']!r}: it may be \"share\" or \"percent\", of a claim with 'over'")
     for text in table.get("reproduce", ()):
         if text.split()[:1] not in [[name] for name in PROGRAMS]:
             raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
@@ -206,7 +206,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
-                 table.get("minutes", 0.0), table.get("as") == "share", table.get("needs", ""))
+                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""))
 
 
 def backends_of(claim: Claim) -> set[str]:

@@ -96,7 +96,7 @@ def predictions() -> list[str]:
 
 
 def bounds(claim: Claim) -> str:
-    what = "share" if claim.share else "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
+    what = "share" if claim.told_as == "share" else "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
     words = [f"above {claim.above:g}"] if claim.above is not None else []
     words += [f"below {claim.below:g}"] if claim.below is not None else []
     return f"{what} {' and '.join(words)}{'' if claim.unit == 'times' else ' ' + claim.unit}"

@@ -119,6 +119,13 @@ class Deciding(unittest.TestCase):
             self.assertIn(f"{share} % at", claims.describe(v))
             self.assertEqual(claims.sentence(v.claim, [v]), f"B is {share} to {share} times as fast.")
 
+    def test_a_ratio_in_per_cent(self):
+        text = CLAIM.replace('"speed"', '"time"\nas = "percent"').replace("above = 1.0", "below = 30.0")
+        for k, (time, verdict) in enumerate(((0.2, "holds"), (0.31, "cannot tell"), (0.5, "fails"))):
+            v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", time)), claim=self.claim(text))
+            self.assertEqual(v.verdict, verdict)
+            self.assertIn(f"{100 * time:.1f} % at", claims.describe(v))
+
     def test_what_is_counted_has_no_interval(self):
         text = CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_work_per_node"')
         for above, verdict in ((0.39, "holds"), (0.41, "fails")):  # ROW: 50 B of 125 nodes, of one process
