@@ -25,6 +25,7 @@ static const char help[] =
     "                            linear: the first load step without yielding, one CG solve to 1e-8;\n"
     "                            fixed: 20 Newton iterations of 30 GMRES iterations a load step, whatever\n"
     "                            comes out\n"
+    "  --jacobian KIND           of the loads steps and linear: tangent (default), difference (by GMRES)\n"
     "  --basis PRECISION         what GMRES of the load fixed stores its basis in: double (default), single\n"
     "  --precondition KIND       block-jacobi, multigrid (default), chebyshev, none\n"
     "  --backend host|cuda       (host)\n"
@@ -48,12 +49,16 @@ static const char help[] =
     "bad\n"
     "      input; 130 interrupted\n";
 
+/* FE_JACOBIAN_TANGENT and FE_JACOBIAN_DIFFERENCE */
+enum { N_JACOBIAN = 2 };
+static const char *const jacobian_names[N_JACOBIAN] = {"tangent", "difference"};
+
 enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
 typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *samples, *give_up;
-    int basis, precondition, ranks, asked, threads, transport, repetitions, process,
+    int jacobian, basis, precondition, ranks, asked, threads, transport, repetitions, process,
         done; /* asked: --ranks or 0 */
     double most_error;
     int n_variant, *variant;
@@ -137,7 +142,7 @@ static fe_options options_of(const arguments *a, int variant)
     fe_options o = fe_default_options();
     o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
-    o.precondition = a->precondition;
+    o.precondition = a->precondition, o.jacobian = a->jacobian;
     o.graphs = FE_GRAPHS_OFF, o.tells_levels = 1; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
@@ -154,7 +159,7 @@ static fe_options options_of(const arguments *a, int variant)
 static fe_options reference_options(const arguments *a, int variant)
 {
     fe_options o = options_of(a, variant);
-    o.ranks = 1, o.threads = 0;
+    o.ranks = 1, o.threads = 0, o.jacobian = FE_JACOBIAN_TANGENT;
     if (a->choice.load == WHOLE_FIXED) {
         o.orthogonalization = FE_ORTHOGONALIZATION_CGS2, o.basis = FE_BASIS_DOUBLE;
         return o;
@@ -229,10 +234,11 @@ static void write_row(bench *b, const collector *c, const char *operation, int n
     whole_row_write(b->rows, b->samples, &b->row, operation, n, sample);
 }
 
-/* Of multigrid's transfers and levels those that there are. */
+/* Of multigrid's transfers and levels those that there are; what ranks tell each other, of several. */
 static int is_used(const collector *c, int phase)
 {
-    return phase < FE_PHASE_PRECONDITION_COARSE || phase >= FE_PHASE_EXCHANGE || c->phase[phase][0] > 0.0;
+    if (phase == FE_PHASE_EXCHANGE || phase == FE_PHASE_REDUCTION) return c->b->arguments->ranks > 1;
+    return phase < FE_PHASE_PRECONDITION_COARSE || phase > FE_PHASE_EXCHANGE || c->phase[phase][0] > 0.0;
 }
 
 /* Phases, what is left of the solve beside them, and the whole. */
@@ -257,6 +263,7 @@ static void describe(bench *b, const fe_result *result, const collector *c)
 {
     fe_row *r = &b->row.row;
     const fe_mesh *mesh = &b->whole.mesh;
+    b->row.moved = result->moved, b->row.interface = result->quality.ghosts;
     r->threads = result->threads;
     r->bytes = (double)result->bytes_resident;
     r->numbering = result->order;
@@ -278,9 +285,9 @@ static fe_status give_up(bench *b, const collector *c, const char *status)
     return FE_OK;
 }
 
-static void write_recorded(bench *b, collector *c, fe_status status)
+static void write_recorded(bench *b, collector *c, const fe_result *result, fe_status status)
 {
-    b->row.row.error = c->error;
+    b->row.row.error = c->error, b->row.moved = result->moved;
     b->row.row.status = status != FE_OK                        ? status_of(status)
                         : c->error <= b->arguments->most_error ? "ok"
                                                                : "check_failed";
@@ -295,7 +302,7 @@ static fe_status time_recorded(bench *b, fe_options *o, collector *c)
     o->graphs = FE_GRAPHS_ON, o->setups = 0;
     memset(c->wall, 0, sizeof c->wall);
     const fe_status status = solve(b, o, c, &result);
-    if (status != FE_INTERRUPTED) write_recorded(b, c, status);
+    if (status != FE_INTERRUPTED) write_recorded(b, c, &result, status);
     option_leave("solves", status);
     fe_result_close(&result);
     return status == FE_INTERRUPTED ? status : FE_OK;
@@ -340,6 +347,8 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
     if (a->basis && a->choice.load != WHOLE_FIXED)
         return fe_fail(FE_BAD_INPUT, "--basis %s: --load %s solves by CG, which has none",
                        fe_basis_names[a->basis], whole_load_names[a->choice.load]);
+    if (a->jacobian != FE_JACOBIAN_TANGENT && a->choice.load == WHOLE_FIXED)
+        return fe_fail(FE_BAD_INPUT, "--jacobian %s: --load fixed has tangents", jacobian_names[a->jacobian]);
     FE_TRY(fe_backend_find(a->backend, &b->backend));
     FE_TRY(whole_open(&a->choice, FE_ORDER_AS_IS, &b->whole));
     if (b->whole.problem.n_step > MOST_STEPS)
@@ -353,9 +362,14 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
     }
     whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
                    &b->row);
-    b->row.krylov = a->choice.load != WHOLE_FIXED ? "cg"
-                    : a->basis == FE_BASIS_SINGLE ? "gmres_single"
-                                                  : "gmres";
+    if (a->jacobian == FE_JACOBIAN_DIFFERENCE) {
+        const size_t n = strlen(b->whole.name);
+        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-difference");
+    }
+    b->row.krylov = a->jacobian == FE_JACOBIAN_DIFFERENCE ? "gmres"
+                    : a->choice.load != WHOLE_FIXED       ? "cg"
+                    : a->basis == FE_BASIS_SINGLE         ? "gmres_single"
+                                                          : "gmres";
     b->row.precondition = fe_precondition_names[a->precondition];
     b->row.row.backend = a->backend, b->row.row.order = fe_order_names[FE_ORDER_AUTO];
     b->row.row.ranks = a->ranks, b->row.row.threads = a->threads, b->row.row.process = a->process;
@@ -382,7 +396,10 @@ static fe_status run_variants(bench *b, const fe_machine *machine)
         b->row.row.variant = fe_variant_at(a->variant[i])->name;
         if (status == FE_OK && !a->give_up) status = find_reference(b, a->variant[i]);
         if (status == FE_INTERRUPTED) return status;
-        if (status != FE_OK) b->row.newton_iterations = -1, b->row.row.bytes = 0.0, b->row.row.error = NAN;
+        if (status != FE_OK) {
+            b->row.newton_iterations = -1, b->row.moved = (fe_moved){0};
+            b->row.row.bytes = 0.0, b->row.row.error = NAN;
+        }
         FE_TRY(a->give_up        ? give_up(b, NULL, a->give_up)
                : status != FE_OK ? give_up(b, NULL, status_of(status))
                                  : run_variant(b, a->variant[i]));
@@ -417,6 +434,7 @@ enum {
     OPT_CELLS,
     OPT_ELEMENT,
     OPT_LOAD,
+    OPT_JACOBIAN,
     OPT_BASIS,
     OPT_PRECONDITION,
     OPT_BACKEND,
@@ -433,17 +451,27 @@ enum {
     OPT_HELP,
     OPT_VERSION
 };
-static const struct option flags[] = {
-    {"mesh", 1, 0, OPT_MESH},         {"cells", 1, 0, OPT_CELLS},
-    {"element", 1, 0, OPT_ELEMENT},   {"load", 1, 0, OPT_LOAD},
-    {"basis", 1, 0, OPT_BASIS},       {"precondition", 1, 0, OPT_PRECONDITION},
-    {"backend", 1, 0, OPT_BACKEND},   {"ranks", 1, 0, OPT_RANKS},
-    {"threads", 1, 0, OPT_THREADS},   {"transport", 1, 0, OPT_TRANSPORT},
-    {"variants", 1, 0, OPT_VARIANTS}, {"repetitions", 1, 0, OPT_REPETITIONS},
-    {"error", 1, 0, OPT_ERROR},       {"rows", 1, 0, OPT_ROWS},
-    {"samples", 1, 0, OPT_SAMPLES},   {"process", 1, 0, OPT_PROCESS},
-    {"give-up", 1, 0, OPT_GIVE_UP},   {"help", 0, 0, OPT_HELP},
-    {"version", 0, 0, OPT_VERSION},   {0}};
+static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
+                                      {"cells", 1, 0, OPT_CELLS},
+                                      {"element", 1, 0, OPT_ELEMENT},
+                                      {"load", 1, 0, OPT_LOAD},
+                                      {"basis", 1, 0, OPT_BASIS},
+                                      {"precondition", 1, 0, OPT_PRECONDITION},
+                                      {"backend", 1, 0, OPT_BACKEND},
+                                      {"ranks", 1, 0, OPT_RANKS},
+                                      {"threads", 1, 0, OPT_THREADS},
+                                      {"transport", 1, 0, OPT_TRANSPORT},
+                                      {"variants", 1, 0, OPT_VARIANTS},
+                                      {"repetitions", 1, 0, OPT_REPETITIONS},
+                                      {"error", 1, 0, OPT_ERROR},
+                                      {"rows", 1, 0, OPT_ROWS},
+                                      {"samples", 1, 0, OPT_SAMPLES},
+                                      {"process", 1, 0, OPT_PROCESS},
+                                      {"give-up", 1, 0, OPT_GIVE_UP},
+                                      {"help", 0, 0, OPT_HELP},
+                                      {"version", 0, 0, OPT_VERSION},
+                                      {"jacobian", 1, 0, OPT_JACOBIAN},
+                                      {0}};
 
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
@@ -463,6 +491,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_ERROR: return option_share(flag, text, &a->most_error);
     case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
+    case OPT_JACOBIAN: return option_choice(flag, text, jacobian_names, N_JACOBIAN, &a->jacobian);
     case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &a->basis);
     case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &a->transport);
     case OPT_PRECONDITION: /* not auto, which changes under way */

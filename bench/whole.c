@@ -80,7 +80,7 @@ double whole_error(size_t n, const double *u, const double *reference)
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row)
 {
     snprintf(row->device, sizeof row->device, "%s", device);
-    row->newton_iterations = -1;
+    row->newton_iterations = -1, row->interface = -1.0;
     const fe_j2 material = fe_j2_of(p->problem.material);
     row->row = (fe_row){.machine = machine,
                         .backend = "host",
@@ -100,6 +100,29 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
                         .status = "ok"};
 }
 
+/* Evaluations in the phase of this name; below 0: they are not counted. */
+static int64_t evaluations_of(const whole_row *r)
+{
+    for (int p = 0; p < FE_N_OWN; p++)
+        if (!strcmp(r->row.operation, fe_phase_names[p])) return r->moved.evaluations[p];
+    return -1;
+}
+
+static void write_moved(FILE *file, const whole_row *r)
+{
+    const fe_moved *m = &r->moved;
+    const int64_t evaluations = evaluations_of(r);
+    if (m->setup == 0.0) {
+        fputs(",,,,,,,", file);
+        return;
+    }
+    if (evaluations >= 0) fprintf(file, "%lld", (long long)evaluations);
+    fprintf(file, ",%.0f,%.0f,%.0f,%lld,%lld,", m->setup, m->back, m->halo, (long long)m->exchanges,
+            (long long)m->sums);
+    if (r->interface >= 0.0) fprintf(file, "%.6f", r->interface);
+    fputc(',', file);
+}
+
 static void write_row(FILE *file, const whole_row *r)
 {
     fprintf(file, "%s,%s,", r->krylov, r->precondition);
@@ -107,6 +130,7 @@ static void write_row(FILE *file, const whole_row *r)
         fprintf(file, "%d,%lld,", r->newton_iterations, (long long)r->krylov_iterations);
     else
         fputs(",,", file);
+    write_moved(file, r);
     fe_row_write(file, &r->row);
 }
 

@@ -13,7 +13,7 @@ import pathlib
 import shutil
 import sys
 
-from report import figures, model, one_run, panels, render, study_figures
+from report import figures, model, one_run, panels, render, sources, study_figures
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
@@ -30,9 +30,11 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
     told = []
     for claim, verdicts in claims.decide_all(claims.read()):
         words = list(dict.fromkeys(v.verdict for v in verdicts)) or [claims.MISSING]
-        commits = sorted({p.commit[:7] for v in verdicts for p in v.points})
+        commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
         where = "; ".join(f"{claims.short(v.machine)} {documents.counted(v)}" for v in verdicts)
-        told.append({"name": claim.name, "expected": claim.expected, "asks": claim.asks, "sentence": claims.sentence(claim, verdicts),
+        where += sources.WORDS if any(v.is_old for v in verdicts) else ""
+        told.append({"name": claim.name, "expected": claim.expected, "asks": claim.asks,
+                     "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(words), "where": where, "decided_by": ", ".join(commits)})
     return told
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import itertools
 import math
 import pathlib
 import re
-import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from report import rows, statistics, text
+from report import rows, sources, statistics, text
+from report.quantities import QUANTITIES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
@@ -25,6 +26,8 @@ HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 ONE_PROCESS = 1.1
 USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
                          "hardening": "linear", "condition": "burst"}}
+# Columns that say where a point is.
+PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 # Columns that a run's rows may differ in without being other points.
 NOT_POINT = ("device",)
 
@@ -48,6 +51,28 @@ class Claim:
     asserted: bool
     reproduce: tuple[str, ...]
     minutes: float
+    told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
+    needs: str  # what it would take to measure it, where nothing here can
+
+    def shown(self, ratio: float) -> float:
+        """As the sentence has it. A share is the part of `of` by which it exceeds `over`, in per cent."""
+        if self.told_as:
+            return 100 * (1 - 1 / ratio if self.told_as == "share" else ratio)
+        return ratio if self.over is not None else ratio * QUANTITIES[self.quantity].factor
+
+    def bound(self, shown: float) -> float:
+        """The inverse: of a bound."""
+        if self.told_as:
+            return 1 / (1 - shown / 100) if self.told_as == "share" else shown / 100
+        return shown if self.over is not None else shown / QUANTITIES[self.quantity].factor
+
+    @property
+    def unit(self) -> str:
+        return "%" if self.told_as else "times" if self.over is not None else QUANTITIES[self.quantity].unit
+
+    @property
+    def programs(self) -> list[str]:
+        return [text.split()[0] for text in self.reproduce]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +80,11 @@ class Decided:
     """One point: the ratio of a claim, with its interval."""
 
     where: dict[str, rows.Value]
+    beside: str  # the strategy that the ratio is over
     ratio: statistics.Estimate
     verdict: str
     commit: str
+    is_old: bool  # sources have changed since (report/sources.py)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,27 +100,29 @@ class Verdict:
         return sum(p.verdict == verdict for p in self.points)
 
     @property
+    def commits(self) -> str:
+        """With marks where sources have changed since."""
+        old = {p.commit for p in self.points if p.is_old}
+        return ", ".join(sources.marked(c, c in old) for c in sorted({p.commit for p in self.points}))
+
+    @property
+    def is_old(self) -> bool:
+        return any(p.is_old for p in self.points)
+
+    @property
     def processes(self) -> int:
         return min((p.ratio.processes for p in self.points), default=0)
 
 
 # --- claims as files ------------------------------------------------------------------------------------------
 
-QUANTITIES: dict[str, Callable[[rows.Row], float | None]] = {
-    "speed": lambda row: 1 / float(row["median_s"]) if row["median_s"] else None,
-    "time": lambda row: float(row["median_s"]) if row["median_s"] else None,
-    "time_per_newton": lambda row: (float(row["median_s"]) / int(row["newton_iterations"])
-                                    if row["median_s"] and row["newton_iterations"] else None),
-    "energy": lambda row: float(row["nj_per_dof"]) if row["nj_per_dof"] else None,
-    "bytes_work_per_node": lambda row: float(row["bytes_work"]) / (int(row["n_dof"]) / 3) if row["bytes_work"] else None,
-    "bytes_per_dof": lambda row: float(row["bytes"]) / int(row["n_dof"]) if row["bytes"] else None,
-}
-KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected", "asserted",
-        "reproduce", "minutes"}
+PROGRAMS = ("kernels", "solves", "scaling", "bench")
+KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
+        "asserted", "reproduce", "minutes", "as", "needs"}
 
 
 def read(folder: pathlib.Path = ROOT / "claims") -> list[Claim]:
-    """All claims, in the order of files and of the claims in them. Fault where one is not what claims/README.md says."""
+    """All claims, in the order of files and of claims in them. Fault where one is not what claims/README.md says."""
     claims: list[Claim] = []
     for path in sorted(folder.glob("*.toml")):
         try:
@@ -101,7 +130,10 @@ def read(folder: pathlib.Path = ROOT / "claims") -> list[Claim]:
                 tables = tomllib.load(file)
         except tomllib.TOMLDecodeError as error:
             raise rows.Fault(f"{path}: {error}") from error
-        claims += [_claim(path, name, table) for name, table in tables.items()]
+        for name, table in tables.items():
+            if name in (claim.name for claim in claims):
+                raise rows.Fault(f"{path}: [{name}]: there is another claim of this name")
+            claims.append(_claim(path, name, table))
     return claims
 
 
@@ -120,6 +152,13 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         raise fault(f"quantity {table['quantity']!r} is not one of {', '.join(QUANTITIES)}")
     if "above" not in table and "below" not in table:
         raise fault("has neither 'above' nor 'below'")
+    if "as" in table and (table["as"] not in ("share", "percent") or "over" not in table):
+        raise fault(f"as {table['as']!r}: it may be \"share\" or \"percent\", of a claim with 'over'")
+    for text in table.get("reproduce", ()):
+        if text.split()[:1] not in [[name] for name in PROGRAMS]:
+            raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
+    if not table.get("reproduce") and not table.get("needs"):
+        raise fault("has neither 'reproduce' nor 'needs'")
     columns = rows.columns_of(table["file"])
     for part in ("select", "of", "over"):
         for column in table.get(part, {}):
@@ -128,12 +167,25 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
-                 table.get("minutes", 0.0))
+                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""))
 
 
 def backends_of(claim: Claim) -> set[str]:
-    """Backends that a claim's sides name."""
-    return {str(s["backend"]) for s in (claim.select, claim.of, claim.over or {}) if "backend" in s}
+    """Those that a claim's sides name; where none does, the host's will do. Profiles are of a GPU."""
+    named = {str(s["backend"]) for s in (claim.select, claim.of, claim.over or {}) if "backend" in s}
+    return named or {"cuda" if claim.file == "profile.csv" else "host"}
+
+
+def gpus_of(claim: Claim) -> int:
+    """That its commands need: as many as the most ranks."""
+    if "cuda" not in backends_of(claim):
+        return 0
+    return max([1] + [int(n) for command in claim.reproduce for n in re.findall(r"--ranks (\d+)", command)])
+
+
+def hardware(claim: Claim) -> str:
+    n = gpus_of(claim)
+    return "a host" if n == 0 else "a GPU" if n == 1 else f"{n} GPUs"
 
 
 def matches(value: rows.Value, wanted: object) -> bool:
@@ -162,6 +214,12 @@ def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
     return tuple(rows.read(path))
 
 
+@functools.cache
+def strategies() -> tuple[str, ...]:
+    """In the order of variants/variants.def."""
+    return tuple(re.findall(r"^FE_VARIANT\((\w+)\)", (ROOT / "variants/variants.def").read_text(), re.MULTILINE))
+
+
 def runs_of(folder: pathlib.Path) -> list[pathlib.Path]:
     """Run folders, the newest first: their names begin with the day; of one day the last by name."""
     return sorted((path for path in folder.iterdir() if path.is_dir()), key=lambda path: path.name, reverse=True)
@@ -173,12 +231,11 @@ def machines() -> list[pathlib.Path]:
 
 def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
     usual = {**USUAL.get(claim.file, {}), **claim.select}
-    for path in rows.files_below(run):
-        if rows.kind_of(path) != claim.file:
-            continue
+    sides = {*claim.of, *(claim.over or {})}
+    for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] == "ok" and not rows.disturbed(row) and all(matches(row[c], w) for c, w in usual.items()
-                                             if c not in claim.of and c not in (claim.over or {})):
+            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
+                    all(matches(row[c], w) for c, w in usual.items() if c not in sides):
                 yield row
 
 
@@ -204,19 +261,22 @@ def _split(side: Selection) -> Iterator[Selection]:
 
 
 def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
-    values = [[QUANTITIES[claim.quantity](row) for row in side] for side in (of, over or ())]
+    quantity = QUANTITIES[claim.quantity]
+    values = [[quantity.of(row) for row in side] for side in (of, over or ())]
     if any(v is None for side in values for v in side):
         return None
     x, y = values
     r = statistics.ratio(x, y, paired=False) if over else statistics.estimate(x)  # type: ignore[arg-type]
     if r.supports_claims:
         return r
+    if quantity.counted:
+        return statistics.Estimate(r.value, r.value, r.value, r.processes)
     return statistics.Estimate(r.value, r.value / ONE_PROCESS, r.value * ONE_PROCESS, r.processes)
 
 
 def _judge(claim: Claim, r: statistics.Estimate) -> str:
-    low = -math.inf if claim.above is None else claim.above
-    high = math.inf if claim.below is None else claim.below
+    low = -math.inf if claim.above is None else claim.bound(claim.above)
+    high = math.inf if claim.below is None else claim.bound(claim.below)
     if low < r.low and r.high < high:
         return HOLDS
     return FAILS if r.high <= low or r.low >= high else UNSURE
@@ -227,18 +287,24 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     points: dict[tuple, Decided] = {}
     for run in runs:
         found = list(_selected(claim, run))
-        of = _side(claim, found, claim.of)
-        for selection in _split(claim.over) if claim.over is not None else [None]:
-            over = _side(claim, found, selection) if selection is not None else {key: None for key in of}
+        others = _split(claim.over) if claim.over is not None else [None]
+        for side, other in itertools.product(_split(claim.of), others):
+            of = _side(claim, found, side)
+            over = _side(claim, found, other) if other is not None else {key: None for key in of}
             for key in (key for key in of if key in over):
-                name = (key, tuple(sorted((selection or {}).items())))
+                name = (key, tuple(side.items()), tuple((other or {}).items()))
                 r = _estimate(claim, of[key], over[key]) if name not in points else None
                 if r is None:
                     continue
-                first = of[key][0]
-                where = {n: first[n] for n in ("element", "operation", "case", "n_dof", "ranks")} | (selection or {})
-                points[name] = Decided(where, r, _judge(claim, r), str(first["commit"]))
+                first, beside = of[key][0], str((other or {}).get("variant", ""))
+                is_old = any(_is_old(claim, row) for row in of[key] + (over[key] or []))
+                points[name] = Decided({n: first[n] for n in PLACE if n in first}, beside, r, _judge(claim, r),
+                                       str(first["commit"]), is_old)
     return Verdict(claim, machine, _overall(list(points.values())), tuple(points.values()))
+
+
+def _is_old(claim: Claim, row: rows.Row) -> bool:
+    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), str(row.get("backend", ""))))
 
 
 def _overall(points: Sequence[Decided]) -> str:
@@ -257,45 +323,57 @@ def short(machine: str) -> str:
     return machine.split("-")[1].upper() if machine.startswith("nvidia-") else machine
 
 
-# --- sources that have changed since ------------------------------------------------------------------------
-
-
-@functools.cache
-def changed_since(commit: str, variant: str) -> bool | None:
-    """Whether a strategy's sources, or what all share, differ between a commit and now. None: git can't tell."""
-    paths = ["common/physics", "common/backend", "common/problem", f"variants/{variant}"]
-    try:
-        done = subprocess.run(["git", "diff", "--quiet", commit.removesuffix("-dirty"), "--", *paths], cwd=ROOT,
-                              capture_output=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return {0: False, 1: True}.get(done.returncode)
-
-
 # --- what is said ---------------------------------------------------------------------------------------------
 
 
 def digits(x: float) -> str:
-    """Two digits, three from 100 on or near 1."""
-    if x >= 100:
-        return f"{x:.0f}"
-    return f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+    """Two decimals, fewer from 10 and from 100 on."""
+    return f"{x:.0f}" if abs(x) >= 100 else f"{x:.1f}" if abs(x) >= 10 else f"{x:.2f}"
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     """With the least and the largest ratio of all points."""
-    values = [p.ratio.value for v in verdicts for p in v.points]
+    values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
     if not values:
-        return claim.sentence.split("{")[0].rstrip() + " … (not measured)"
-    least, most = min(values), max(values)
-    return claim.sentence.format(least=digits(least), most=digits(most), least_ms=digits(1e3 * least),
-                                 most_ms=digits(1e3 * most))
+        return claim.sentence.replace("{least} to {most}", "…") + " (Not measured.)"
+    return claim.sentence.format(least=digits(min(values)), most=digits(max(values)))
+
+
+KINDS = (("box", "boxes"), ("irregular", "irregular meshes"), ("bracket", "brackets"), ("br_", "brackets"))
+NAMES = {"tet4": "Tet4", "hex8": "Hex8", "tet4_p4": "Tet4 of 4 points", "hex8_naive": "Hex8 without tables",
+         "jacvec": "products with tangents", "jacvec_elastic": "elastic products", "residual": "residuals",
+         "material": "material updates", "solve_graph": "solves with graphs", "solve": "solves"}
+
+
+def scope(verdicts: Sequence[Verdict]) -> str:
+    """Of which elements, operations, meshes and sizes its points are."""
+    places = [p.where for v in verdicts for p in v.points]
+    if not places:
+        return ""
+
+    def told(column: str) -> list[str]:
+        words = sorted({str(w[column]) for w in places if w.get(column)})
+        return [NAMES.get(word, word) for word in words if not word.startswith("gmres")] + \
+            ["GMRES"] * any(word.startswith("gmres") for word in words)
+
+    cases = {re.sub(r"^(strong|weak)-[\dx]+-\w+-", "", str(w["case"])) for w in places if w.get("case")}
+    meshes = [name for start, name in KINDS if any(case.startswith(start) for case in cases)]
+    sizes = sorted(int(w["n_dof"]) for w in places if w.get("n_dof"))
+    parts = [" and ".join(told("element")), ", ".join(told("operation")), ", ".join(dict.fromkeys(meshes)),
+             ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
+    if sizes:
+        ends = [f"{text.size(n)}" for n in (sizes[0], sizes[-1])]
+        parts.append(" to ".join(dict.fromkeys(ends)) + " DoF")
+    return ", ".join(part for part in parts if part)
 
 
 def place(point: Decided) -> str:
     w = point.where
-    beside = f", beside {w['variant']}" if "variant" in w else ""
-    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])} ({w['case']}{beside})"
+    if "problem" in w:
+        return f"{w['element']}, depth {w['depth']} ({w['problem']}, {w['jacobian']})"
+    further = "".join([f" on {w['ranks']} ranks" if int(w.get("ranks") or 1) > 1 else "",
+                       f" ({w.get('case', 'profile')}{', beside ' if point.beside else ''}{point.beside})"])
+    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])}{further}"
 
 
 def describe(v: Verdict) -> str:
@@ -305,40 +383,26 @@ def describe(v: Verdict) -> str:
     counts = f"{v.count(HOLDS)} of {len(v.points)} points hold" if len(v.points) > 1 else "1 point"
     worst = _decisive(v)
     processes = f"{v.processes} processes" if v.processes > 1 else "one process"
+    if QUANTITIES[v.claim.quantity].counted:
+        processes = "counted"
     return (f"{v.machine}: {v.verdict} ({counts}, {processes}); "
-            f"{digits(worst.ratio.value * _unit(v.claim))}{_suffix(v.claim)} at {place(worst)}")
-
-
-def _unit(claim: Claim) -> float:
-    return 1e3 if claim.over is None and claim.quantity.startswith("time") else 1.0
-
-
-def _suffix(claim: Claim) -> str:
-    if claim.over is not None:
-        return " times"
-    return " ms" if claim.quantity.startswith("time") else " B"
+            f"{digits(v.claim.shown(worst.ratio.value))} {v.claim.unit} at {place(worst)}")
 
 
 def _decisive(v: Verdict) -> Decided:
-    """Of the points with the overall verdict the one that is farthest on its side; of those that hold the closest call."""
+    """Of the points with the overall verdict the one farthest on its side; of those that hold the closest call."""
     def margin(p: Decided) -> float:
-        above = math.log(p.ratio.value / v.claim.above) if v.claim.above else math.inf
-        below = math.log(v.claim.below / p.ratio.value) if v.claim.below else math.inf
+        above = math.log(p.ratio.value / v.claim.bound(v.claim.above)) if v.claim.above else math.inf
+        below = math.log(v.claim.bound(v.claim.below) / p.ratio.value) if v.claim.below else math.inf
         return min(above, below)
     return min((p for p in v.points if p.verdict == v.verdict), key=margin)
 
 
 def stale(decided: Sequence[tuple[Claim, list[Verdict]]]) -> list[str]:
     """Claims that rest on rows whose sources have changed since."""
-    found = []
-    for claim, verdicts in decided:
-        variants = {str(s["variant"]) for s in (claim.of, claim.select, claim.over or {})
-                    if isinstance(s.get("variant"), str)}
-        old = sorted({p.commit for v in verdicts for p in v.points
-                      if any(changed_since(p.commit, variant) for variant in variants)})
-        if old:
-            found.append(f"{claim.name}: sources have changed since {', '.join(c[:7] for c in old)}")
-    return found
+    old = [(claim, sorted({p.commit[:7] for v in verdicts for p in v.points if p.is_old}))
+           for claim, verdicts in decided]
+    return [f"{claim.name}: sources have changed since {', '.join(commits)}" for claim, commits in old if commits]
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -346,7 +410,8 @@ def arguments() -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FOLDER")
-    parser.add_argument("--stale", action="store_true", help="claims whose rows are older than their sources (needs git)")
+    parser.add_argument("--stale", action="store_true",
+                        help="claims whose rows are older than their sources (needs git)")
     return parser
 
 
@@ -369,7 +434,8 @@ def run(a: argparse.Namespace) -> int:
         return 0
     for claim, verdicts in decided:
         print(f"{claim.name}: {sentence(claim, verdicts)}")
-        print("\n".join("  " + describe(v) for v in verdicts) or f"  {MISSING}")
+        told = [f"  {describe(v)}{sources.WORDS if v.is_old else ''}" for v in verdicts]
+        print("\n".join(told) or f"  {MISSING}" + f"; it needs {claim.needs}" * bool(claim.needs))
     return 0
 
 

@@ -2,6 +2,7 @@
 
     <!-- claims: NAME... -->        what claims say
     <!-- commands of claims -->     what reproduces each
+    <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
     <!-- predictions -->            of chips that were not measured
     <!-- figure: NAME -->           a figure of the report with its caption
@@ -11,7 +12,8 @@
 
     python3 -m report.documents            rewrites them, and names the files that changed
     python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say, or where a claim
-                                           that documents state (asserted) fails
+                                           that documents state (asserted) fails. Marks of rows whose sources have
+                                           changed since (report/sources.py) are not compared
 """
 
 from __future__ import annotations
@@ -21,14 +23,15 @@ import re
 import sys
 from collections.abc import Sequence
 
-from report import choice, claims, parts, predict, rows, strategies
-from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, backends_of, short
+from report import choice, claims, parts, predict, rows, sources, strategies
+from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, short
 from report.text import wrap
+from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
-BLOCK = re.compile(r"(<!-- (claims|commands of claims|choice|predictions|figure|work|solved|validation)(?:: ([^>]+))? -->\n)"
-                   r".*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (claims|commands of claims|experiments|choice|predictions|figure|work|solved|validation)"
+                   r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -41,7 +44,9 @@ def page(decided: All) -> str:
         "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
         "which one is held. The newest run of a machine that has all rows of a ratio decides its point. Where a point was "
         f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
-        "differed.") + [""]
+        "differed. What is counted, not timed, counts as it is.") + [""]
+    if any(v.is_old for _, verdicts in decided for v in verdicts):
+        lines += wrap(sources.FOOT) + [""]
     for title, expected in TITLES:
         lines += [f"## {title}", ""]
         for claim, verdicts in decided:
@@ -55,10 +60,11 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
     if claim.expected:
         lines += wrap(f"Expected: {claim.expected}.") + [""]
     lines += wrap(f"{claims.sentence(claim, verdicts)} (`{claim.name}`)") + [""]
+    lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if verdicts else []
     for v in verdicts:
-        commits = ", ".join(sorted({p.commit[:7] for p in v.points}))
-        lines += wrap(f"- {claims.describe(v)}; rows of {commits}", "  ")
-    return lines + ([] if verdicts else [f"- {claims.MISSING} on any machine"]) + [""]
+        lines += wrap(f"- {claims.describe(v)}; rows of {v.commits}", "  ")
+    needs = f"; it needs {claim.needs}" if claim.needs else ""
+    return lines + ([] if verdicts else wrap(f"- {claims.MISSING} on any machine{needs}", "  ")) + [""]
 
 
 def anchor(heading: str) -> str:
@@ -74,11 +80,14 @@ def counted(v: Verdict) -> str:
 
 
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
-    """The sentence, and on how many points of which machines it was decided."""
-    said = "; ".join(f"{short(v.machine)}: {counted(v)}" for v in verdicts)
+    """The sentence, what it was tested on, and on how many points of which machines it was decided."""
+    told = [f"{short(v.machine)}: {counted(v)}" for v in verdicts]
+    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * bool(told))
+    old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
     expected = f" Expected: {claim.expected}." if claim.expected else ""
-    return wrap(f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected} ({said or claims.MISSING}; {link})", "  ")
+    sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected}"
+    return wrap(f"{sentence} ({said or claims.MISSING}{old}; {link})", "  ")
 
 
 def predictions() -> list[str]:
@@ -87,18 +96,19 @@ def predictions() -> list[str]:
 
 
 def bounds(claim: Claim) -> str:
-    what = "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
+    what = "share" if claim.told_as == "share" else "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
     words = [f"above {claim.above:g}"] if claim.above is not None else []
     words += [f"below {claim.below:g}"] if claim.below is not None else []
-    return f"{what} {' and '.join(words)}"
+    return f"{what} {' and '.join(words)}{'' if claim.unit == 'times' else ' ' + claim.unit}"
 
 
 def commands(listed: Sequence[Claim]) -> list[str]:
     """A table: what each claim asks, what must hold, and what reproduces it."""
     lines = ["| claim | asks | holds if | needs | minutes for each process |", "|---|---|---|---|---:|"]
     for claim in listed:
-        needs = {True: "a GPU", False: "a host"}["cuda" in backends_of(claim)]
-        minutes = f"{claim.minutes:g}" if claim.reproduce else "`make bench`"
+        needs, minutes = claims.hardware(claim), f"{claim.minutes:g}"
+        if not claim.reproduce:
+            needs, minutes = claim.needs.split(",")[0], "-"
         lines.append(f"| `{claim.name}` | {claim.asks} | {bounds(claim)} | {needs} | {minutes} |")
     return lines
 
@@ -124,7 +134,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
             lines = claimed(words)
         else:
             lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
-                     else commands([claim for claim, _ in decided]))
+                     else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
         return match[1] + "\n".join(lines) + "\n" + match[4]
 
     return BLOCK.sub(part, text)
@@ -150,7 +160,8 @@ def run(check: bool, root: pathlib.Path = claims.ROOT) -> int:
     faults = failures(decided)
     for path, text in new_texts(root, decided).items():
         there = root / path
-        if there.exists() and there.read_text() == text:
+        old = there.read_text() if there.exists() else ""
+        if old == text or check and sources.without_marks(old) == sources.without_marks(text):
             continue
         if check:
             faults.append(f"{path}: is not what the rows say: make tables")

@@ -22,7 +22,7 @@ LEAST_DOF = 50_000  # below, caches hold what the ceilings count as moved
 
 
 def where(runs: Iterable[model_.Run]) -> str:
-    commits = list(dict.fromkeys(run.commit for run in runs))
+    commits = list(dict.fromkeys(run.marked for run in runs))
     return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
 
 

@@ -16,7 +16,7 @@ import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows
+from report import rows, sources
 from report.rows import Fault, Row
 
 try:
@@ -145,10 +145,16 @@ class Run:
     folder: str
     path: pathlib.Path = dataclasses.field(compare=False)
     record: tuple[tuple[str, str], ...] = dataclasses.field(default=(), compare=False)
+    is_old: bool = dataclasses.field(default=False, compare=False)  # sources of rows have changed since
 
     @property
     def name(self) -> str:
         return f"{self.machine}/{self.folder}"
+
+    @property
+    def marked(self) -> str:
+        """The commit, with a mark where it is old."""
+        return sources.marked(self.commit, self.is_old, len(self.commit))
 
     @property
     def day(self) -> str:
@@ -387,24 +393,37 @@ def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
                         "file of its own")
 
 
+def rows_of(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
+    """Of a run's files with times or studies, by kind."""
+    found = []
+    for path in sorted(folder.glob("*.csv")):
+        try:
+            kind = rows.kind_of(path)
+        except Fault:
+            continue
+        if kind in TIMED + STUDIES:
+            found.append((kind, rows.read(path)))
+        if kind == "scaling.csv":
+            check_ranks(path, found[-1][1])
+    return found
+
+
 def read_all(runs: Sequence[Run]) -> Model:
     """Rows of runs; rows.Fault where a file is not what the schema says."""
     points: list[Point] = []
     refused: list[Refused] = []
     studies: dict[tuple[Run, str], list[Row]] = {}
+    named: list[Run] = []
     for run in runs:
-        for path in sorted(run.path.glob("*.csv")):
-            try:
-                kind = rows.kind_of(path)
-            except Fault:
-                continue
-            if kind in STUDIES:
-                studies[run, kind] = rows.read(path)
+        there = rows_of(run.path)
+        is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"])
+                     for kind, read in there if kind in TIMED for row in read)
+        run = dataclasses.replace(run, is_old=is_old)
+        named.append(run)
+        studies |= {(run, kind): read for kind, read in there if kind in STUDIES}
+        for kind, read in there:
             if kind not in TIMED:
                 continue
-            read = rows.read(path)
-            if kind == "scaling.csv":
-                check_ranks(path, read)
             more, without = points_of(run, kind, read)
             points += more
             refused += without
@@ -412,7 +431,7 @@ def read_all(runs: Sequence[Run]) -> Model:
     if not statistics:
         notes.append("NumPy and SciPy are missing: points of several processes have their range, and no interval "
                      "(apt-get install python3-scipy)")
-    return Model(list(runs), points, refused, notes, studies)
+    return Model(named, points, refused, notes, studies)
 
 
 def build(results: pathlib.Path = ROOT / "results") -> Model:

@@ -6,7 +6,7 @@ import functools
 import json
 import pathlib
 
-from report import figures, model as model_, rows, study_figures
+from report import figures, model as model_, rows, sources, study_figures
 from report.model import ELEMENT, OPERATION, ROOT, Model, Point, count, digits
 from report.panels import Figure
 from report.render.tables import fullest
@@ -35,12 +35,18 @@ def table(head: list[str], lines: list[list[str]], words: int) -> list[str]:
     return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
 
 
+def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
+    return sources.marked(commit, sources.changed(commit, kind, strategy, backend))
+
+
 def figure(name: str, up: str) -> list[str]:
     """The report's figure of this name, with its caption. Fault where the rows have no such figure."""
     found = drawn().get(name)
     if found is None:
         raise Fault(f"<!-- figure: {name} -->: the report has no such figure")
-    return [f"![{found.title}]({up}results/report/figures/{name}.svg)", "", *wrap(f"*{found.title}.* {found.caption}")]
+    foot = f" {sources.NOTE}" if sources.MARK in found.caption else ""
+    return [f"![{found.title}]({up}results/report/figures/{name}.svg)", "",
+            *wrap(f"*{found.title}.* {found.caption}{foot}")]
 
 
 def work(_: str, up: str) -> list[str]:
@@ -75,7 +81,9 @@ def solved(pattern: str, up: str) -> list[str]:
         ranks = f"{run['ranks']} × " if run["ranks"] > 1 else ""
         lines.append([
             f"[{told['problem']}]({up}results/{name})", ELEMENT[told["element"]] if "element" in told else "",
-            ranks + run["device"], f"`{run['variant']}`", run["commit"][:7], count(3 * told["nodes"]), str(len(steps)),
+            ranks + run["device"], f"`{run['variant']}`",
+            marked(run["commit"], "solves.csv", run["variant"], run["backend"]), count(3 * told["nodes"]),
+            str(len(steps)),
             str(sum(n["iterations"] for n in newton)), str(sum(n["krylov_iterations"] for n in newton)),
             digits(sum(sum(step["seconds"].values()) for step in steps)), f"{steps[-1]['max_peeq']:.3g}",
             f"{steps[-1]['max_abs_u']:.3g}"
@@ -141,7 +149,8 @@ def strategy(names: list[str]) -> list[str]:
                              + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
                                         digits(p.setup_s * 1e3) if p.setup_s is not None else "",
                                         break_even(some, name, "element_atomic", "jacvec_elastic"),
-                                        break_even(some, name, "element_atomic", "jacvec"), p.run.commit[:7]])
+                                        break_even(some, name, "element_atomic", "jacvec"),
+                                        marked(p.run.commit, p.kind, name, card.backend)])
     head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
     return table(head + [f"`{o}`" for o in MEASURED] + ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents",
                                                          "commit"], lines, len(head))

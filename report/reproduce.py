@@ -10,61 +10,87 @@ BUILD/reproduce/CLAIM/, to be sent back.
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
 
-from report import claims, rows
+from report import claims, rows, sources
 
 
-def has_gpu() -> bool:
+def gpus_here() -> int:
     try:
-        return subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=60).returncode == 0
+        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
-        return False
+        return 0
+    return len(done.stdout.splitlines()) if done.returncode == 0 else 0
 
 
-def measure(claim: claims.Claim, kernels: pathlib.Path, folder: pathlib.Path, processes: int) -> None:
-    """Fault where the program fails."""
+def command_of(text: str, build: pathlib.Path, folder: pathlib.Path, process: int) -> tuple[list[str], dict[str, str]]:
+    """A program of the build with its flags, or `make bench` with its variables; and where they leave rows."""
+    program, *words = shlex.split(text)
+    if program == "bench":
+        own = dict(word.split("=", 1) for word in words)
+        return [sys.executable, "-m", "runner.run"], own | {"BUILD": str(build), "RESULTS": str(folder / str(process))}
+    rows_of = folder / f"{program}.csv"
+    flags = ([f"--fe_rows={rows_of}", f"--fe_process={process}"] if program == "kernels" else
+             ["--rows", str(rows_of), "--process", str(process)])
+    return [str(build / program), *words, *flags], {}
+
+
+def measure(claim: claims.Claim, build: pathlib.Path, folder: pathlib.Path, processes: int) -> None:
+    """Fault where a program fails."""
     for process in range(1, processes + 1):
         for text in claim.reproduce:
-            command = [str(kernels), *shlex.split(text), f"--fe_rows={folder / 'kernels.csv'}"]
-            print(f"process {process} of {processes}: {' '.join(command)}", flush=True)
-            run = subprocess.run(command, capture_output=True, text=True)
+            command, variables = command_of(text, build, folder, process)
+            told = [f"{name}={value}" for name, value in variables.items()] + command
+            print(f"process {process} of {processes}: {' '.join(told)}", flush=True)
+            run = subprocess.run(command, capture_output=True, text=True, cwd=claims.ROOT, env=os.environ | variables)
             if run.returncode:
-                raise rows.Fault(f"{kernels} ended with {run.returncode}: {run.stderr.strip() or 'it said nothing'}")
+                why = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
+                raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
+
+
+def disturbed(folder: pathlib.Path) -> list[str]:
+    """A line where rows do not count for that."""
+    told = [rows.disturbed(row) for path in rows.files_below(folder) for row in rows.read(path) if "noise" in row]
+    if not any(told):
+        return []
+    return [f"{sum(told)} of {len(told)} rows do not count: other programs used the machine, or times spread too far"]
 
 
 def known(claim: claims.Claim) -> list[str]:
     """What committed rows say of it."""
     (_, verdicts), = claims.decide_all([claim])
-    return [claims.describe(v) for v in verdicts]
+    return [claims.describe(v) + (sources.WORDS if v.is_old else "") for v in verdicts]
 
 
 def run(a: argparse.Namespace) -> int:
     (claim,) = claims.chosen([a.claim])
     if not claim.reproduce:
-        raise rows.Fault(f"{claim.name}: rests on {claim.file}, which no short run makes: make bench")
-    kernels = a.build / "kernels"
-    if not kernels.exists():
-        raise rows.Fault(f"{kernels} is not there: make")
+        print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{claims.MISSING}")
+        return 0
+    build = a.build.resolve()
+    for program in claim.programs:
+        if program != "bench" and not (build / program).exists():
+            raise rows.Fault(f"{a.build / program} is not there: make")
     if not 1 <= a.processes <= 99:
         raise rows.Fault(f"--processes {a.processes}: is not from 1 to 99")
-    needs = " and ".join("a GPU" if b == "cuda" else "the host" for b in sorted(claims.backends_of(claim)))
-    print(f"{claim.name}: {claim.asks}\nneeds {needs}; {a.processes} processes, about {claim.minutes:g} minutes each on a card",
-          flush=True)
-    if "cuda" in claims.backends_of(claim) and not has_gpu():
-        print(f"{claims.MISSING}: there is no GPU")
+    processes = 1 if claims.QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
+    print(f"{claim.name}: {claim.asks}\nneeds {claims.hardware(claim)}; processes: {processes}, at most about "
+          f"{claim.minutes:g} min each", flush=True)
+    if gpus_here() < claims.gpus_of(claim):
+        print(f"{claims.MISSING}: there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}")
         return 0
-    folder = a.build / "reproduce" / claim.name
+    folder = build / "reproduce" / claim.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    measure(claim, kernels, folder, a.processes)
+    measure(claim, build, folder, processes)
     verdict = claims.decide(claim, "here", [folder])
-    lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *(f"before on {text}" for text in known(claim)),
-             verdict.verdict]
+    lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
+             *(f"before on {text}" for text in known(claim)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     return verdict.verdict == claims.FAILS

@@ -22,6 +22,9 @@ POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "
          "hardening", "condition", "n_dof", "operation")
 # Further columns of whole solves.
 SOLVE_POINT = ("krylov", "precondition") + POINT
+# Of rows that count something.
+COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
+PROFILE_POINT = ("variant", "element", "n_dof", "operation")
 
 
 class Fault(Exception):
@@ -132,6 +135,8 @@ def disturbed(row: Row) -> bool:
 
 
 def columns_of_point(row: Row) -> tuple[str, ...]:
+    if "case" not in row:
+        return COUNTED_POINT if "depth" in row else PROFILE_POINT
     return SOLVE_POINT if "krylov" in row else POINT
 
 
@@ -147,7 +152,7 @@ def point_of(row: Row) -> tuple[Value, ...]:
 
 def anywhere(row: Row, loose: Iterable[str] = ()) -> tuple[Value, ...]:
     """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU."""
-    ignored = {*loose, "threads"} if row["backend"] == "cuda" else set(loose)
+    ignored = {*loose, "threads"} if row.get("backend") == "cuda" else set(loose)
     return tuple(None if name in ignored else row[name] for name in columns_of_point(row))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from report import claims, parts, rows
+from report import claims, parts, rows, sources
 from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
@@ -62,4 +62,6 @@ def page() -> str:
         lines.append("")
     lines += ["## hybrid", "[README](../variants/hybrid/README.md): the fastest of four others, timed at set-up.", "",
               *parts.strategy(["hybrid"])]
+    if any(sources.MARK in line for line in lines):
+        lines += ["", *wrap(sources.FOOT)]
     return "\n".join(lines).rstrip() + "\n"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from runner import points, studies
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
-KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy", "claims"}
+KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy"}
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
 AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "element"),
@@ -39,7 +39,6 @@ class Experiment:
     processes: int
     energy: bool = False
     only: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +102,7 @@ def read_experiments(path: pathlib.Path) -> list[Experiment]:
             raise Fault(f"{where}: stands there twice")
         found.append(Experiment(table["name"], table["question"], table["program"], passes, axes,
                                 by_backend(table["repetitions"]), table["processes"], table.get("energy", False),
-                                tuple(table.get("only", ())), tuple(table.get("claims", ()))))
+                                tuple(table.get("only", ()))))
     return found
 
 

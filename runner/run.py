@@ -459,10 +459,20 @@ class Run:
                     found.update(row["status"] for row in csv.DictReader(file) if row["status"] != "ok")
         return found
 
+    def read_by(self) -> dict[str, list[str]]:
+        """Claims by experiment; none where Python lacks what claims need."""
+        try:
+            from report import claims
+            from runner import readers
+        except ImportError:
+            return {}
+        return readers.readers(self.tasks, claims.read())
+
     def say_what_is_missing(self) -> int:
         """By experiment, with minutes; runs nothing and writes nothing."""
         total = missing = 0
         minutes = 0.0
+        read_by = self.read_by()
         say(f"what is missing in {self.folder.path}:")
         for name, tasks in self.by_experiment().items():
             wanted = [(task, n) for task in tasks for n in range(1, task.processes + 1)]
@@ -482,6 +492,8 @@ class Run:
             if needs:
                 text += f"; {len(absent) - len(possible)} need {', '.join(needs)}"
             say(f"{text}   {self.questions[name]}")
+            if read_by.get(name):
+                say(f"{'':<17} claims: {' '.join(read_by[name])}")
         say(f"{missing} of {total} processes of points are missing; those that can be measured here take about "
             f"{minutes:.0f} min (\"at least\": known from rows, which hold the time of samples alone)")
         return 0

@@ -23,7 +23,8 @@ enum {
     FE_PHASE_MATERIAL,
     FE_PHASE_RESIDUAL,
     FE_PHASE_JACVEC,
-    FE_PHASE_ORTHOGONALIZATION,
+    FE_N_OWN, /* operations of the strategy */
+    FE_PHASE_ORTHOGONALIZATION = FE_N_OWN,
     FE_PHASE_REDUCTION,
     FE_PHASE_PRECONDITION,
     FE_PHASE_PRECONDITION_PRODUCT,
@@ -202,8 +203,9 @@ struct fe_device {
     fe_status (*watch)(void *watcher, double since);
     void *watcher;
     size_t bytes_resident, bytes_peak;
-    int64_t bytes_to_device, bytes_from_device;
-    int overlaps; /* the next kernel may start before the one ahead of it has ended (cuda.h) */
+    int64_t bytes_to_device,
+        bytes_from_device; /* of uploads and downloads; of the host copies in its memory */
+    int overlaps;          /* the next kernel may start before the one ahead of it has ended (cuda.h) */
 };
 
 extern const fe_backend fe_backend_host;

@@ -90,12 +90,14 @@ static void copy(fe_device *d, size_t bytes, const void *from, void *to)
 
 static fe_status host_upload(fe_device *d, size_t bytes, const void *host, void *memory)
 {
+    d->bytes_to_device += (int64_t)bytes;
     copy(d, bytes, host, memory);
     return FE_OK;
 }
 
 static fe_status host_download(fe_device *d, size_t bytes, const void *memory, void *host)
 {
+    d->bytes_from_device += (int64_t)bytes;
     copy(d, bytes, memory, host);
     return FE_OK;
 }

@@ -39,7 +39,7 @@ static fe_status begin_single(const fe_problem *p, fe_comm *comm, const float *x
 {
     const size_t from = 3 * (size_t)p->view.n_node_interior, end = 3 * (size_t)p->view.n_owned;
     FE_TRY(fe_block_ops_of(p->device)->widen(p->device, end - from, x + from, exchanged + from));
-    return comm->ops->exchange_begin(comm, FE_HALO_NODES, exchanged);
+    return fe_comm_exchange_begin(comm, FE_HALO_NODES, exchanged);
 }
 static fe_status end_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
@@ -51,7 +51,7 @@ static fe_status end_single(const fe_problem *p, fe_comm *comm, float *x, double
 static fe_status begin(const application *p)
 {
     if (p->exchanged) return begin_single(&p->problem, p->comm, p->displacement, p->exchanged);
-    return p->comm->ops->exchange_begin(p->comm, FE_HALO_NODES, p->displacement);
+    return fe_comm_exchange_begin(p->comm, FE_HALO_NODES, p->displacement);
 }
 static fe_status end(const application *p)
 {
@@ -62,7 +62,7 @@ static fe_status end(const application *p)
 /* begin or end of the exchange */
 static fe_status exchange(const application *p, fe_status (*step)(const application *), int phase)
 {
-    FE_TRY(enter(p->problem.device, phase < FE_N_PHASE ? FE_PHASE_EXCHANGE : phase));
+    if (phase < FE_N_PHASE) FE_TRY(fe_comm_phase(p->comm, p->problem.device, FE_PHASE_EXCHANGE));
     FE_TRY(step(p));
     return enter(p->problem.device, phase);
 }
@@ -151,7 +151,10 @@ fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, voi
 
 fe_status fe_exchange_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
-    if (comm->ops->exchange_single) return comm->ops->exchange_single(comm, FE_HALO_NODES, x);
+    if (comm->ops->exchange_single) {
+        fe_comm_count_exchange(comm, FE_HALO_NODES, sizeof *x);
+        return comm->ops->exchange_single(comm, FE_HALO_NODES, x);
+    }
     FE_TRY(begin_single(p, comm, x, exchanged));
     return end_single(p, comm, x, exchanged);
 }

@@ -63,10 +63,16 @@ typedef struct fe_comm_operations {
     int (*close)(fe_comm *c);
 } fe_comm_operations;
 
+/* What a rank has sent to others: bytes of exchanges; and how often it exchanged and took part in sums. */
+typedef struct fe_traffic {
+    int64_t bytes, exchanges, sums;
+} fe_traffic;
+
 /* What all communicators share; each one's own struct begins with it. */
 struct fe_comm {
     const fe_comm_operations *ops;
     int rank, size;
+    fe_traffic traffic;                 /* what was enqueued; of recordings what was replayed (krylov.c) */
     const fe_halo *halo[FE_MOST_HALOS]; /* attached ones */
     int stranded; /* an abandoned thread or kernel may still use device and vectors: they must not be freed */
 };
@@ -123,27 +129,51 @@ static inline int fe_comm_close(fe_comm *c) { return c ? c->ops->close(c) : 0; }
 /* A rank that has failed tells the others why. */
 static inline void fe_comm_abort(fe_comm *c, fe_status status) { c->ops->abort(c, status, fe_message()); }
 
+/* Bytes that an exchange sends on this rank, in doubles. */
+static inline size_t fe_halo_bytes_sent(const fe_halo *h)
+{
+    return 3 * sizeof(double) * (size_t)h->send_first[h->n_neighbor];
+}
+/* Counts an exchange of numbers of so many bytes; a single rank has none. */
+static inline void fe_comm_count_exchange(fe_comm *c, int which, size_t number)
+{
+    if (c->size == 1) return;
+    c->traffic.bytes += (int64_t)(fe_halo_bytes_sent(c->halo[which]) / sizeof(double) * number);
+    c->traffic.exchanges++;
+}
+
+/* Time counts for `phase` from now on, an exchange or a sum; but what a single rank does there is nothing,
+ * and takes no time. */
+static inline fe_status fe_comm_phase(const fe_comm *c, fe_device *d, int phase)
+{
+    return c->size > 1 ? d->ops->phase(d, phase) : FE_OK;
+}
+
 static inline fe_status fe_comm_sum(fe_comm *c, fe_device *d, int n, double *x)
 {
+    c->traffic.sums += c->size > 1;
     return c->ops->reduce(c, d, FE_REDUCE_SUM, n, x);
 }
 static inline fe_status fe_comm_largest(fe_comm *c, fe_device *d, int n, double *x)
 {
+    c->traffic.sums += c->size > 1;
     return c->ops->reduce(c, d, FE_REDUCE_LARGEST, n, x);
+}
+
+/* Begins to refresh x's ghosts; exchange_end of the communicator ends it. */
+static inline fe_status fe_comm_exchange_begin(fe_comm *c, int which, double *x)
+{
+    fe_comm_count_exchange(c, which, sizeof *x);
+    return c->ops->exchange_begin(c, which, x);
 }
 
 /* Refreshes x's ghosts with nothing in between. */
 static inline fe_status fe_comm_exchange(fe_comm *c, int which, double *x)
 {
+    fe_comm_count_exchange(c, which, sizeof *x);
     if (c->ops->exchange) return c->ops->exchange(c, which, x);
     FE_TRY(c->ops->exchange_begin(c, which, x));
     return c->ops->exchange_end(c, which, x);
-}
-
-/* Bytes that an exchange sends on this rank. */
-static inline size_t fe_halo_bytes_sent(const fe_halo *h)
-{
-    return 3 * sizeof(double) * (size_t)h->send_first[h->n_neighbor];
 }
 
 /* For communicators: adds one more rank's value to a sum or maximum; the failure of a rank because another

@@ -59,6 +59,16 @@ typedef struct fe_step_result {
     double wall;                /* as the host's clock has it; without output, like seconds */
 } fe_step_result;
 
+/* What moves in all load steps, once. Bytes: on the rank that has the most of them. */
+typedef struct fe_moved {
+    double setup; /* bytes that the host sends to the device before the first load step; 0: not known */
+    double back,
+        halo; /* bytes from the device to the host, without output; and to other ranks in exchanges */
+    int64_t exchanges, sums;       /* of vectors' ghosts, and over ranks; 0 on one rank */
+    int64_t evaluations[FE_N_OWN]; /* material updates, residuals and products of the strategy; replayed ones
+                                      do not count */
+} fe_moved;
+
 typedef struct fe_result {
     const fe_case *problem;
     const fe_mesh *mesh;
@@ -77,6 +87,7 @@ typedef struct fe_result {
     int n_hierarchy;           /* times that multigrid's levels were set up, where a benchmark asks: */
     double *hierarchy_seconds; /* [n_hierarchy]; only the first loads the kernels for it */
     int64_t bytes_to_device, bytes_from_device_setup, bytes_from_device_solve, bytes_from_device_output;
+    fe_moved moved;
     size_t bytes_resident;      /* of all ranks */
     char inputs[FE_INPUT_HASH]; /* hash of problem and mesh; empty: not known */
     int n_before;               /* load steps of the runs that this one goes on from */

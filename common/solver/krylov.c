@@ -47,7 +47,7 @@ static double *vector(const fe_krylov *k, int j)
 /* x [n] summed over the ranks. */
 static fe_status sum(fe_krylov *k, int n, double *x)
 {
-    FE_TRY(k->device->ops->phase(k->device, FE_PHASE_REDUCTION));
+    FE_TRY(fe_comm_phase(k->comm, k->device, FE_PHASE_REDUCTION));
     FE_TRY(fe_comm_sum(k->comm, k->device, n, x));
     return k->device->ops->phase(k->device, FE_PHASE_ORTHOGONALIZATION);
 }
@@ -182,6 +182,7 @@ typedef struct fe_recordings {
     struct {
         int times; /* number of times it was enqueued */
         void *recording;
+        fe_traffic traffic; /* of a replay */
     } piece[];
 } fe_recordings;
 
@@ -205,11 +206,25 @@ void fe_krylov_close(fe_krylov *k)
     k->recordings = NULL;
 }
 
-static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *), void **recording)
+static fe_traffic traffic_between(fe_traffic a, fe_traffic b)
+{
+    return (fe_traffic){b.bytes - a.bytes, b.exchanges - a.exchanges, b.sums - a.sums};
+}
+static void add_traffic(fe_traffic a, fe_traffic *sum)
+{
+    sum->bytes += a.bytes, sum->exchanges += a.exchanges, sum->sums += a.sums;
+}
+
+/* *traffic: what each replay sends. */
+static fe_status record(fe_device *d, const piece *p, fe_status (*body)(const piece *), void **recording,
+                        fe_traffic *traffic)
 {
     char message[512];
+    const fe_traffic before = p->k->comm->traffic;
     FE_TRY(d->ops->recording.begin(d));
     const fe_status status = body(p);
+    *traffic = traffic_between(before, p->k->comm->traffic);
+    p->k->comm->traffic = before;
     snprintf(message, sizeof message, "%s", fe_message()); /* the first cause */
     const fe_status ended = d->ops->recording.end(d, recording);
     return status != FE_OK ? fe_fail(status, "%s", message) : ended;
@@ -224,7 +239,8 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
     if (!r || !p->A->version) return body(p);
     const int i = (p->A->version - 1) * r->n + index;
     if (r->piece[i].times++ == 0) return body(p);
-    if (!r->piece[i].recording) FE_TRY(record(d, p, body, &r->piece[i].recording));
+    if (!r->piece[i].recording) FE_TRY(record(d, p, body, &r->piece[i].recording, &r->piece[i].traffic));
+    add_traffic(r->piece[i].traffic, &p->k->comm->traffic);
     FE_TRY(d->ops->phase(d, FE_PHASE_OTHER));
     FE_TRY(d->ops->recording.replay(d, r->piece[i].recording));
     return d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION);

@@ -48,6 +48,11 @@ static fe_status coarse_phase(const fe_multigrid *m, int phase)
 {
     return m->device->ops->phase(m->device, m->tells_levels ? phase : FE_PHASE_PRECONDITION_COARSE);
 }
+/* The same of an exchange or a sum, which a single rank does not have. */
+static fe_status communicate(const fe_multigrid *m, int phase)
+{
+    return fe_comm_phase(m->comm, m->device, m->tells_levels ? phase : FE_PHASE_PRECONDITION_COARSE);
+}
 static int level_phase(int at)
 {
     return FE_PHASE_PRECONDITION_LEVEL + (at < FE_PHASE_LEVELS ? at : FE_PHASE_LEVELS - 1);
@@ -56,7 +61,7 @@ static int level_phase(int at)
 /* Ghosts of x are refreshed; from then on time counts for `phase`. */
 static fe_status exchange(const fe_multigrid *m, int halo, double *x, int phase)
 {
-    FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
+    FE_TRY(communicate(m, FE_PHASE_EXCHANGE));
     FE_TRY(fe_comm_exchange(m->comm, halo, x));
     return coarse_phase(m, phase);
 }
@@ -64,7 +69,7 @@ static fe_status exchange(const fe_multigrid *m, int halo, double *x, int phase)
 /* The same of the finest level's floats; z is scratch. */
 static fe_status exchange_fine(const fe_multigrid *m, float *x, double *z, int phase)
 {
-    FE_TRY(coarse_phase(m, FE_PHASE_EXCHANGE));
+    FE_TRY(communicate(m, FE_PHASE_EXCHANGE));
     FE_TRY(fe_exchange_single(m->problem, m->comm, x, z));
     return coarse_phase(m, phase);
 }
@@ -82,7 +87,7 @@ static fe_status gather(const fe_multigrid *m, const fe_coarse_level *l)
     const size_t n = 6 * (size_t)l->n;
     if (!l->gathered) return FE_OK;
     FE_TRY(fe_block_ops_of(d)->widen(d, n, l->b, l->gathered));
-    FE_TRY(coarse_phase(m, FE_PHASE_REDUCTION));
+    FE_TRY(communicate(m, FE_PHASE_REDUCTION));
     FE_TRY(fe_comm_sum(m->comm, d, (int)n, l->gathered));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
     return fe_block_ops_of(d)->narrow(d, n, l->gathered, l->b);

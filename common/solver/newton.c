@@ -66,9 +66,10 @@ int fe_newton_accepted(const fe_solver *s, double norm)
 
 fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displacement)
 {
-    FE_TRY(s->device->ops->phase(s->device, FE_PHASE_EXCHANGE));
+    FE_TRY(fe_comm_phase(s->comm, s->device, FE_PHASE_EXCHANGE));
     FE_TRY(fe_comm_exchange(s->comm, FE_HALO_NODES, displacement));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
+    s->moved.evaluations[FE_PHASE_MATERIAL]++;
     return s->assembly->material(&s->problem, s->work, mode, displacement);
 }
 

@@ -12,6 +12,7 @@ static fe_status mask(fe_solver *s, double *x)
 
 static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displacement, double *y)
 {
+    s->moved.evaluations[phase]++;
     return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, displacement, y);
 }
 
@@ -19,6 +20,7 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
 static fe_status add_product(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
+    s->moved.evaluations[FE_PHASE_JACVEC]++;
     return fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
                             direction, y);
 }

@@ -113,6 +113,36 @@ static fe_status start_over(fe_solver *s, fe_run *r)
     return FE_OK;
 }
 
+/* What was moved so far is set-up, unless the load steps are repeated. */
+static void begin_counts(fe_solver *s, fe_result *result)
+{
+    fe_device *d = s->device;
+    if (s->moved.setup == 0.0) {
+        s->moved.setup = (double)d->bytes_to_device;
+        if (s->comm->rank == 0) result->bytes_from_device_setup = d->bytes_from_device;
+    }
+    s->moved = (fe_moved){.setup = s->moved.setup};
+    d->bytes_from_device = 0;
+}
+
+/* Of all load steps: bytes of the rank with the most of them to rank 0's result. */
+static fe_status end_counts(fe_solver *s, fe_traffic before, fe_result *result)
+{
+    fe_device *d = s->device;
+    fe_moved *m = &s->moved;
+    const fe_traffic traffic = s->comm->traffic;
+    double most[] = {m->setup, m->back, (double)(traffic.bytes - before.bytes)};
+    FE_TRY(d->ops->memory.upload(d, sizeof most, most, s->scalar));
+    FE_TRY(fe_comm_largest(s->comm, d, 3, s->scalar));
+    FE_TRY(d->ops->memory.download(d, sizeof most, s->scalar, most));
+    if (s->comm->rank) return FE_OK;
+    result->moved = *m;
+    result->moved.setup = most[0], result->moved.back = most[1], result->moved.halo = most[2];
+    result->moved.exchanges = traffic.exchanges - before.exchanges;
+    result->moved.sums = traffic.sums - before.sums;
+    return FE_OK;
+}
+
 static fe_status load_steps(fe_solver *s, fe_run *r)
 {
     const int n_path = r->boundary->n_path;
@@ -122,8 +152,8 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
     double *to = NULL, before[FE_N_PHASE];
     if (first) FE_TRY(fe_solver_restore(s, resume));
     FE_ALLOCATE(to, n_path, "load factors");
-    if (s->comm->rank == 0) r->result->bytes_from_device_setup = s->device->bytes_from_device;
-    s->device->bytes_from_device = 0;
+    begin_counts(s, r->result);
+    const fe_traffic before_steps = s->comm->traffic;
     fe_status status = fe_run_observe(s, r, NULL);
     for (int step = first; step < r->problem->n_step && status == FE_OK; step++) {
         fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
@@ -141,6 +171,7 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
         if (status == FE_OK) status = fe_solver_load_step(s, to, record, &ending);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
         record->wall = fe_seconds() - begin;
+        s->moved.back = (double)s->device->bytes_from_device;
         if (s->comm->rank == 0) {
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
@@ -154,7 +185,7 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
     }
     free(to);
     if (s->comm->rank == 0) r->ending = ending;
-    return status;
+    return status == FE_OK ? end_counts(s, before_steps, r->result) : status;
 }
 
 /* What the run looks like, from rank 0. */
@@ -287,8 +318,9 @@ static fe_status choose(fe_run *r)
     if (!table_of(r))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
     if (o->precondition == FE_PRECONDITION_DIRECT && !FE_HAVE_SUPERLU)
-        return fe_fail(FE_BAD_INPUT,
-                       "--precondition direct: this build has no SuperLU (libsuperlu-dev was not found by make)");
+        return fe_fail(
+            FE_BAD_INPUT,
+            "--precondition direct: this build has no SuperLU (libsuperlu-dev was not found by make)");
     if (o->graphs == FE_GRAPHS_ON && !r->backend->recording.begin)
         return fe_fail(FE_BAD_INPUT, "--graphs: the %s backend has none", o->backend);
     return FE_OK;

@@ -73,6 +73,7 @@ typedef struct fe_solver {
     double said_error;        /* and the error of an increment */
     int jacobian;             /* of the next linear solve */
     double displacement_norm; /* |displacement| for the finite difference's step */
+    fe_moved moved;           /* on this rank */
     double setup_seconds[FE_N_SETUP];
     double load_norm;    /* |f_ext| of the load factors in force, */
     double largest_load; /* and the largest so far */

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from report import model as model_
+from report import sources
 from report.figures import ranked
 from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
 from report.panels import Figure
@@ -126,6 +127,9 @@ def limits(model: Model) -> list[str]:
         f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g} (~ in tables); "
         "they decide nothing."
     ]
+    if old := sum(run.is_old for run in model.runs):
+        said.append(f"{old} of {len(model.runs)} runs were measured from sources that have changed since: those of a "
+                    f"strategy or what it shares ({sources.MARK} behind their commits). Times may be others by now.")
     if by_status:
         said.append(f"{sum(by_status.values())} rows have no time: " +
                     ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")
@@ -256,7 +260,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Words(
                     "Each claim is a sentence with a test over rows (`claims/`). A verdict counts points; "
                     "[docs/claims.md](../../docs/claims.md) says which point decides, and how a point of one process "
-                    "counts."),
+                    f"counts. {sources.NOTE}"),
                 Claims(list(claims))
             ]))
     sections += [

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from report import figures as figures_
 from report import model as model_
+from report import sources
 from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, STRATEGY, Card, Model, Point, count,
                           digits, interval, seconds)
 
@@ -160,7 +161,7 @@ def answers_table(model: Model) -> Table | None:
     rows = []
     for entry in in_order(model, answers(model)):
         n = entry[1].fastest[0].time.processes
-        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.commit)])
+        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.marked)])
     if not rows:
         return None
     return Table("all-places", "The fastest strategy at each place",
@@ -194,7 +195,7 @@ def solves_table(model: Model) -> Table | None:
             number(graph.time if graph else None, 1e3),
             Cell(str(solve.newton_iterations), solve.newton_iterations),
             Cell(str(solve.krylov_iterations), solve.krylov_iterations),
-            Cell(run.commit)
+            Cell(run.marked)
         ])
     if not rows:
         return None
@@ -226,7 +227,7 @@ def scaling_table(model: Model) -> Table | None:
                 size(s.n_dof),
                 Cell(str(s.ranks), s.ranks),
                 number(s.gain),
-                Cell(s.run.commit)
+                Cell(s.run.marked)
             ])
     if not rows:
         return None
@@ -270,14 +271,15 @@ def runs_table(model: Model) -> Table:
         devices = listed(dict.fromkeys(p.card.name for p in of))
         several, worst = sum(not p.time.one_process for p in of), max((p.error for p in of if p.error), default=None)
         newer = model.superseded(run)
-        rows.append([Cell(f"[{run.folder}](../{run.name})"), Cell(run.day), Cell(devices),
+        link = f"[{run.folder}](../{run.name})" + sources.MARK * run.is_old
+        rows.append([Cell(link), Cell(run.day), Cell(devices),
                      *(Cell(str(n), n) for n in (len(of), several, newer)),
                      Cell(f"{worst:.1e}", worst) if worst else Cell("")])
     return Table(
         "runs", "Runs", "All runs below `results/` with times, the newest first: folder (day and commit), cards, points "
         "with a time, how many of them several processes measured, how many a newer run of the same machine measured "
         "again (where all were, the folder can leave), and the largest error of a result that was timed, against the "
-        "oracle or another strategy.",
+        f"oracle or another strategy. {sources.NOTE}",
         ["run", "day", "cards", "points", "several processes", "measured again", "largest error"], rows, words=3)
 
 

@@ -18,6 +18,7 @@ select = {operation = "jacvec", n_dof = ">= 100"}
 of = {variant = "b"}
 over = {variant = "a"}
 above = 1.0
+reproduce = ["kernels --fe_operations=jacvec"]
 """
 
 
@@ -28,7 +29,7 @@ class Page(unittest.TestCase):
     def test_every_claim_is_measured_on_a_machine(self):
         for claim, verdicts in claims.decide_all(claims.read()):
             with self.subTest(claim.name):
-                self.assertTrue(verdicts)
+                self.assertTrue(verdicts or claim.needs)
 
 
 class Deciding(unittest.TestCase):
@@ -104,6 +105,70 @@ class Deciding(unittest.TestCase):
         v = self.decided(self.run_of("r", ("b", 1.0)), claim=claim)
         self.assertAlmostEqual(v.points[0].ratio.value, 50 / 125)  # ROW: 50 B, 375 / 3 nodes
 
+    def test_a_list_on_the_other_side_is_a_ratio_for_each(self):
+        claim = self.claim(CLAIM.replace('of = {variant = "b"}', 'of = {variant = ["b", "c"]}'))
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)
+        self.assertEqual(sorted(p.ratio.value for p in v.points), [0.5, 2.0])
+
+    def test_a_share_is_what_one_side_has_more(self):
+        text = CLAIM.replace('"speed"', '"time"\nas = "share"').replace("above = 1.0", "below = 30.0")
+        for k, (time, verdict, share) in enumerate(((1.0, "holds", "0.00"), (2.0, "fails", "50.0"),
+                                                    (1.4, "cannot tell", "28.6"))):
+            v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", time)), claim=self.claim(text))
+            self.assertEqual(v.verdict, verdict)
+            self.assertIn(f"{share} % at", claims.describe(v))
+            self.assertEqual(claims.sentence(v.claim, [v]), f"B is {share} to {share} times as fast.")
+
+    def test_a_ratio_in_per_cent(self):
+        text = CLAIM.replace('"speed"', '"time"\nas = "percent"').replace("above = 1.0", "below = 30.0")
+        for k, (time, verdict) in enumerate(((0.2, "holds"), (0.31, "cannot tell"), (0.5, "fails"))):
+            v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", time)), claim=self.claim(text))
+            self.assertEqual(v.verdict, verdict)
+            self.assertIn(f"{100 * time:.1f} % at", claims.describe(v))
+
+    def test_what_is_counted_has_no_interval(self):
+        text = CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_work_per_node"')
+        for above, verdict in ((0.39, "holds"), (0.41, "fails")):  # ROW: 50 B of 125 nodes, of one process
+            claim = self.claim(text.replace("above = 1.0", f"above = {above}"))
+            v = self.decided(self.run_of(f"r{above}", ("b", 1.0)), claim=claim)
+            self.assertEqual(v.verdict, verdict)
+            self.assertIn("(1 point, counted); 0.40 B at", claims.describe(v))
+
+    def test_a_map_of_a_box(self):
+        claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"map_per_node"'))
+        v = self.decided(self.run_of("r", ("b", 1.0)), claim=claim)  # 64 Hex8 on 125 nodes
+        self.assertAlmostEqual(v.points[0].ratio.value, (4 * 125 + 4 * 64 * 8) / 125)
+
+    def test_counts_of_anderson(self):
+        text = CLAIM.replace("kernels.csv", "anderson.csv").replace('"speed"', '"newton"').replace(
+            'operation = "jacvec", n_dof = ">= 100"', 'jacobian = "elastic"').replace(
+            'variant = "b"', "depth = [1, 3]").replace('variant = "a"', "depth = 0").replace("above = 1.0", "below = 0.5")
+        (self.path / "r").mkdir()
+        names = ",".join(rows.columns_of("anderson.csv"))
+        lines = [f"1,c,m,strip,hex8,patch,elastic,{depth},14,{newton},9,{status}" for depth, newton, status in
+                 ((0, 100, "converged"), (1, 40, "converged"), (3, 60, "converged"), (5, 1, "fault"))]
+        (self.path / "r" / "anderson.csv").write_text("\n".join([names] + lines) + "\n")
+        v = self.decided(self.path / "r", claim=self.claim(text))
+        self.assertEqual(sorted(round(p.ratio.value, 12) for p in v.points), [0.4, 0.6])
+        self.assertEqual(v.verdict, "fails")
+        self.assertIn("0.60 times at hex8, depth 3 (strip, elastic)", claims.describe(v))
+
+    def test_flops_of_a_profile(self):
+        text = CLAIM.replace("kernels.csv", "profile.csv").replace('"speed"', '"flop"').replace(
+            '"b"', '"node_csr"').replace('"a"', '"element_atomic"')
+        (self.path / "r").mkdir()
+        lines = [f"2,abc1234,m,cuda,G,{v},hex8,auto,300,{o},ok,{v}_{o}_hex8,1e-5,64,0,1024,0.5,0.4,1e4,,{flop},0"
+                 for v, o, flop in (("node_csr", "jacvec", 60), ("node_csr", "jacvec_elastic", 50),
+                                    ("element_atomic", "jacvec", 10), ("", "", 0))]
+        (self.path / "r" / "profile.csv").write_text("\n".join([",".join(rows.columns_of("profile.csv"))] + lines) + "\n")
+        v = self.decided(self.path / "r", claim=self.claim(text))
+        self.assertEqual([round(p.ratio.value, 12) for p in v.points], [6.0])
+        self.assertEqual(v.points[0].commit, "abc1234")
+
+    def test_scope(self):
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)))
+        self.assertEqual(claims.scope([v]), "Hex8, products with tangents, boxes, 0.375 K DoF")
+
     def test_selections(self):
         for value, wanted, expected in ((5, ">= 5", True), (4, ">= 5", False), (5, "4 to 6", True), (7, "4 to 6", False),
                                         (None, "< 3", False), ("a", "!= a", False), ("b", "!= a", True),
@@ -112,7 +177,10 @@ class Deciding(unittest.TestCase):
 
     def test_faults_name_file_claim_and_value(self):
         for old, new, part in (("above = 1.0\n", "", "neither"), ("speed", "haste", "'haste'"), ("asks", "ask", "'ask'"),
-                               ("operation =", "operations =", "'operations'"), ("kernels.csv", "k.csv", "'k.csv'")):
+                               ("operation =", "operations =", "'operations'"), ("kernels.csv", "k.csv", "'k.csv'"),
+                               ("kernels --", "kernel --", "'kernel --fe_operations=jacvec'"),
+                               ("reproduce", 'as = "half"\nreproduce', "'half'"),
+                               ('reproduce = ["kernels --fe_operations=jacvec"]\n', "", "'needs'")):
             with self.assertRaises(rows.Fault) as caught:
                 self.claim(CLAIM.replace(old, new))
             self.assertIn(part, str(caught.exception))
@@ -130,7 +198,8 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 to 2.00 times as fast. (m: holds at all 1 points; [rows](../docs/claims.md#is-b-faster))",
+        self.assertIn("B is 2.00 to 2.00 times as fast. (m: holds at all 1 points; tested with Hex8, products with tangents, "
+                      "boxes, 0.375 K DoF; [rows](../docs/claims.md#is-b-faster))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
         self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, decided), new)
@@ -148,8 +217,8 @@ class Reproducing(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def kernels(self, tet4_time: str) -> None:
-        row = ROW.replace("hex8", "tet4")
+    def kernels(self, tet4_time: str, noise: str = "") -> None:
+        row = ROW.replace("hex8", "tet4").replace(",,ok", f",{noise},ok")
         lines = [row.replace(",patch,", ",assembled_bsr,").replace("1e-5,9e-6", f"{tet4_time},9e-6"), row]
         text = "\\n".join(lines)
         (self.build / "kernels").write_text(
@@ -172,7 +241,7 @@ class Reproducing(unittest.TestCase):
             self.assertEqual(len(rows.read(self.build / "reproduce/host_matrix_tet4/kernels.csv")), 6)
 
     def test_bad_input_is_one_line(self):
-        for words, part in ((("nothing",), "no such claim"), (("matrix_free_solve",), "make bench"),
+        for words, part in ((("nothing",), "no such claim"), (("matrix_free_solve",), "solves is not there"),
                             (("host_matrix_tet4",), "kernels is not there")):
             code, _, err = self.program(*words)
             self.assertEqual((code, err.count("\n")), (2, 1))
@@ -182,3 +251,29 @@ class Reproducing(unittest.TestCase):
         code, _, err = self.program("host_matrix_tet4")
         self.assertEqual(code, 2)
         self.assertIn("broken", err)
+
+    def test_rows_that_were_disturbed_are_told(self):
+        self.kernels("5e-6", "loaded")
+        code, out, _ = self.program("host_matrix_tet4")
+        self.assertEqual((code, out.splitlines()[-1]), (0, "not measured"))
+        self.assertIn("6 of 6 rows do not count: other programs", out)
+
+    def test_what_nothing_here_can_measure_says_what_it_needs(self):
+        code, out, _ = self.program("contact")
+        self.assertEqual((code, out.splitlines()[-1]), (0, "not measured"))
+        self.assertIn("needs contact, ", out)
+
+    def test_commands(self):
+        command, variables = reproduce.command_of("solves a.json --cells 4", self.build, self.build / "f", 2)
+        self.assertEqual(command, [str(self.build / "solves"), "a.json", "--cells", "4", "--rows",
+                                   str(self.build / "f/solves.csv"), "--process", "2"])
+        command, variables = reproduce.command_of("bench EXPERIMENTS=anderson", self.build, self.build / "f", 1)
+        self.assertEqual(command[1:], ["-m", "runner.run"])
+        self.assertEqual(variables, {"EXPERIMENTS": "anderson", "BUILD": str(self.build),
+                                     "RESULTS": str(self.build / "f/1")})
+
+    def test_hardware(self):
+        known = {claim.name: claims.hardware(claim) for claim in claims.read()}
+        self.assertEqual([known[name] for name in ("four_gpus_small", "patch_over_matrix", "host_matrix_tet4",
+                                                   "redundancy_hex8", "anderson_newton")],
+                         ["4 GPUs", "a GPU", "a host", "a GPU", "a host"])

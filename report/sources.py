@@ -1,0 +1,124 @@
+"""Which sources a row depends on, and whether they have changed since its commit.
+
+What counts is what was measured, not what measures: a change of bench/ that changes the meaning of a row raises its
+schema number.
+
+    a strategy          its folder in variants/, and the folders of strategies that its sources name
+    scaling.csv         also common/ranks and common/solver/krylov*
+    solves, anderson    also common/ranks and all of common/solver
+    all                 the headers that these include, directly or not, and the files beside a header that have its
+                        name (device.h: device.c; state.h: state_host.c, state_cuda.cu); the orders of a mesh
+    backend             host: no *.cu and cuda*; cuda: no host* and *_host.c
+
+A row's sources are those files with their contents, as git hashes them, comments included, Markdown not. Unknown, and
+told by no mark, is what has no commit here (a clone without history, uncommitted changes, no git).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MARK = "†"
+NOTE = f"{MARK}: measured from sources that have changed since, those of a strategy or what it shares with others."
+FOOT = f"{NOTE[:-1]} ([rule](../report/sources.py))."
+WORDS = "; from older sources"  # where there is no foot
+
+SUFFIXES = (".c", ".h", ".cu", ".cc")
+FOLDERS = ("common", "variants", "bench")
+ORDERS = ("common/mesh/arrange.c", "common/mesh/bisect.c", "common/mesh/reorder.c")
+FURTHER = {"scaling.csv": ("common/ranks/", "common/solver/krylov"), "solves.csv": ("common/ranks/", "common/solver/"),
+           "anderson.csv": ("common/ranks/", "common/solver/")}
+
+Tree = dict[str, str]  # hash of each file by its path
+
+
+@functools.cache
+def tree_of(commit: str) -> Tree | None:
+    """None where there is no such commit here."""
+    if not re.fullmatch(r"[0-9a-f]{7,40}", commit):  # with "-dirty" behind it: nobody knows what was changed
+        return None
+    try:
+        done = subprocess.run(["git", "ls-tree", "-r", commit, "--", *FOLDERS], cwd=ROOT, capture_output=True,
+                              text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode:
+        return None
+    lines = (line.split("\t") for line in done.stdout.splitlines())
+    return {path: about.split()[2] for about, path in lines if path.endswith(SUFFIXES)}
+
+
+@functools.cache
+def tree_now() -> Tree:
+    """Of the files as they are."""
+    found: Tree = {}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                data = path.read_bytes()
+                found[str(path.relative_to(ROOT))] = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    return found
+
+
+@functools.cache
+def folders_of(variant: str) -> tuple[str, ...]:
+    """Of a strategy and of those that its sources name; none of what is no strategy."""
+    texts = {folder.name: "".join(path.read_text() for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES)
+             for folder in sorted((ROOT / "variants").iterdir()) if folder.is_dir()}
+    home = {name: folder for folder, text in texts.items() for name in re.findall(r'\.name = "(\w+)"', text)}
+    wanted = [home[variant]] if variant in home else []
+    for folder in wanted:
+        named = re.findall(r'"(\w+)"|#include "variants/(\w+)/', texts[folder])
+        wanted += [other for pair in named for word in pair if (other := home.get(word, word)) in texts
+                   and other not in wanted]
+    return tuple(f"variants/{folder}/" for folder in dict.fromkeys(wanted))
+
+
+def _of_backend(path: str, backend: str) -> bool:
+    name = path.rsplit("/", 1)[-1]
+    if backend == "host":
+        return not (name.endswith(".cu") or name.startswith("cuda"))
+    return backend != "cuda" or name == "host_device.h" or not (name.startswith("host") or name.endswith("_host.c"))
+
+
+@functools.cache
+def files_of(kind: str, variant: str, backend: str) -> tuple[str, ...]:
+    """Paths, as the sources are now: where another file was included earlier, the one that included it has changed."""
+    places = FURTHER.get(kind, ()) + (folders_of(variant) or (f"bench/{variant}",))
+    there = tree_now()
+    found = [path for path in there if path.startswith(places)]
+    for path in found:  # grows
+        for name in re.findall(r'#include "((?:common|variants|bench)/[^"]+)"', (ROOT / path).read_text()):
+            if name in there and name not in found:
+                found.append(name)
+    stems = {path.removesuffix(".h") for path in found if path.endswith(".h")}
+    beside = [path for path in there if re.sub(r"(_host|_cuda)?\.(c|cu|cc)$", "", path) in stems]
+    return tuple(sorted(path for path in {*found, *beside, *ORDERS} if _of_backend(path, backend)))
+
+
+@functools.cache
+def changed(commit: str, kind: str, variant: str, backend: str) -> bool | None:
+    """Whether the sources of such rows differ between a commit and now; None where nobody can tell. kind: of file."""
+    tree = tree_of(commit)
+    if tree is None:
+        return None
+    return any(tree.get(path) != tree_now().get(path) for path in files_of(kind, variant, backend))
+
+
+def marked(commit: str, is_changed: bool | None, length: int = 7) -> str:
+    """The commit's first letters, with a mark where the sources have changed since."""
+    return commit[:length] + (MARK if is_changed else "")
+
+
+def without_marks(text: str) -> str:
+    """A generated text as it is when nothing has changed, for comparing: marks go with code, and must not make a
+    document out of date. Lines break where they do, so that blanks do not count."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    for mark in (FOOT, NOTE, WORDS, MARK):
+        flat = flat.replace(mark, "")
+    return re.sub(r"\s+", " ", flat).strip()

@@ -1,0 +1,148 @@
+"""Which claims read the rows of which experiment: those of which a point could decide one side.
+
+Nothing of this is typed: a point says what its rows will have in the columns that claims select by. Columns that it
+does not know, such as operations, count as fitting.
+
+    python3 -m runner.readers       a table of all experiments of a paper: question, claims, minutes
+"""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+import re
+from collections.abc import Iterable, Sequence
+
+from report import claims, model, rows
+from runner import costs, experiments, points, studies
+
+FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
+         "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
+KERNELS = ["residual", "material", "jacvec_elastic", "jacvec", "diagonal"]
+OPERATIONS = {"kernels": KERNELS, "storage": KERNELS, "profile": ["jacvec_elastic", "jacvec"]}
+CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
+                   scratch=pathlib.Path(), strategies=claims.strategies(), few=(), capacity={"cuda": 8, "host": 64})
+CORES = 64
+
+
+def columns_of(point: points.Point) -> rows.Row:
+    """What is known of a point's rows."""
+    known: rows.Row = {"backend": point.backend, "element": point.element}
+    if point.program in OPERATIONS:
+        known["operation"] = OPERATIONS[point.program]
+    if isinstance(point, points.Kernels):
+        known |= {"order": point.order, "plastic": float(point.plastic), "plastic_pattern": point.pattern,
+                  "precision": point.special if point.special in ("mixed", "single") else "double", "ranks": 1,
+                  "hardening": "voce" if point.special == "voce" else "linear", "n_dof": point.dofs(False)}
+        if point.special == "voce":
+            known["operation"] = ["residual", "material"]
+        if isinstance(point, studies.Storage):
+            known["storage"] = point.storage
+    elif isinstance(point, points.Solves):
+        known |= {"precondition": point.precondition, "ranks": point.ranks, "n_dof": point.dofs(False),
+                  "case": case_of(point)}
+        if isinstance(point, points.Peers):
+            known["variant"] = f"petsc_{point.precondition}"
+    elif isinstance(point, points.Scaling):
+        ranks = point.ranks
+        known |= {"ranks": ranks, "n_dof": point.dofs(False) * ranks}
+    elif isinstance(point, studies.Anderson):
+        known = {"element": point.element, "jacobian": point.jacobian, "depth": int(point.depth)}
+    elif isinstance(point, studies.Profile):
+        known = {"element": point.element}
+    return known
+
+
+def case_of(point: points.Solves) -> str:
+    """As `solves` names it."""
+    if match := re.fullmatch(r"(bending|stretched)(\d+)", point.size):
+        return f"box{match[2]}-{match[1]}-{'linear' if match[1] == 'bending' else 'fixed'}"
+    mesh = f"bracket_{point.element}" + ("" if "fine" in point.size else "_coarse")
+    return f"{mesh}-{'linear' if point.size.endswith('linear') else 'steps'}"
+
+
+def fits(known: rows.Row, wanted: claims.Selection) -> bool:
+    for column, selected in wanted.items():
+        if column not in known:
+            continue
+        value = known[column]
+        if not any(claims.matches(one, selected) for one in (value if isinstance(value, list) else [value])):
+            return False
+    return True
+
+
+def reads(claim: claims.Claim, task: experiments.Task) -> bool:
+    point = task.point
+    if FILES.get(point.program) != claim.file:
+        return False
+    if claim.quantity == "energy" and not task.energy:
+        return False
+    usual = claims.USUAL.get(claim.file, {}) | claim.select
+    sides = [side for side in (claim.of, claim.over) if side is not None]
+    own = {column for side in sides for column in side}
+    both = {column: wanted for column, wanted in usual.items() if column not in own}
+    return any(fits(columns_of(point), both | side) for side in sides)
+
+
+def readers(tasks: Iterable[experiments.Task], known: Sequence[claims.Claim]) -> dict[str, list[str]]:
+    """Names of claims by experiment, in the order of claims."""
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    by_experiment: dict[str, list[experiments.Task]] = collections.defaultdict(list)
+    for task in tasks:
+        by_experiment[task.experiment].append(task)
+    for name, some in by_experiment.items():
+        found[name] = [claim.name for claim in known if any(reads(claim, task) for task in some)]
+    return found
+
+
+def paper() -> tuple[list[experiments.Experiment], list[experiments.Task], experiments.Variables]:
+    """The whole list on a machine with GPUs."""
+    settings = experiments.read_settings()
+    variables = experiments.variables_of({}, settings, CARD, CORES, paper=True)
+    listed = [e for name in ("sweep.toml", "studies.toml")
+              for e in experiments.read_experiments(experiments.FOLDER / name)]
+    return listed, experiments.plan(listed, settings, variables, CARD, paper=True), variables
+
+
+def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs, few: int) -> float | None:
+    """Of one process of each point; None where nothing like one of them was ever measured."""
+    total = 0.0
+    for task in tasks:
+        strategies = 1 if task.point.program in ("peers", "anderson", "orthogonality") else \
+            few if task.point.program in ("solves", "scaling") else len(CARD.strategies)
+        seconds = known.predict(costs.work_of(task.point, strategies, task.repetitions, task.energy, False))
+        if seconds is None:
+            return None
+        total += seconds
+    return total / 60
+
+
+def table() -> list[str]:
+    """Experiments, what they ask, minutes on a card, which claims read them."""
+    listed, tasks, _ = paper()
+    few = len(experiments.read_settings().tables["variables"]["FEW"])
+    kinds = {f"{task.point.program}-cuda" for task in tasks}
+    known = costs.earlier([model.ROOT / "results"], "", pathlib.Path("none"), False, kinds)
+    read_by = readers(tasks, claims.read())
+    lines = ["| experiment | asks | processes | minutes of one | claims that read it |", "|---|---|---:|---:|---|"]
+    for e in listed:
+        some = [t for t in tasks if t.experiment == e.name and t.point.backend == "cuda"]
+        minutes = minutes_of(some, known, few) if some else None
+        measured = all(known.is_measured(f"{t.point.program}-cuda") for t in some)
+        told = "host" if not some else "not known" if minutes is None else \
+            ("" if measured else "≥ ") + f"{max(minutes, 0.1):.2g}"
+        names = ", ".join(f"`{name}`" for name in read_by.get(e.name, [])) or "-"
+        lines.append(f"| `{e.name}` | {e.question} | {e.processes} | {told} | {names} |")
+    return lines
+
+
+def unread() -> list[str]:
+    """Claims with commands that no experiment's rows decide."""
+    _, tasks, _ = paper()
+    told = {name for names in readers(tasks, claims.read()).values() for name in names}
+    return [claim.name for claim in claims.read() if claim.name not in told and claim.reproduce]
+
+
+if __name__ == "__main__":
+    print("\n".join(table()))
+    print("read by no experiment:", ", ".join(unread()) or "none")

@@ -1,0 +1,62 @@
+"""Which claims read which experiment, and that the points say what their rows will have."""
+
+import pathlib
+import unittest
+
+from report import claims, rows
+from runner import experiments, points, readers, studies
+
+
+class Readers(unittest.TestCase):
+    def setUp(self):
+        self.known = {claim.name: claim for claim in claims.read()}
+
+    def reads(self, name: str, point: points.Point, energy: bool = False) -> bool:
+        return readers.reads(self.known[name], experiments.Task("", "", point, 1, 1, energy))
+
+    def test_sides_and_sizes(self):
+        box = points.Kernels("cuda", "tet4", "1000000")
+        self.assertTrue(self.reads("patch_over_matrix", box))
+        self.assertFalse(self.reads("patch_over_matrix", points.Kernels("cuda", "tet4", "100000")))
+        self.assertFalse(self.reads("patch_over_matrix", points.Kernels("host", "tet4", "1000000")))
+        self.assertFalse(self.reads("gather_hex8", box))
+        self.assertFalse(self.reads("four_gpus_small", box))
+
+    def test_one_side_is_enough(self):
+        voce = points.Kernels("cuda", "hex8", "6400000", special="voce")
+        self.assertTrue(self.reads("iterated_return", voce))
+        self.assertFalse(self.reads("patch_over_matrix", voce))  # neither its law nor its operations
+        self.assertTrue(self.reads("floats", points.Kernels("cuda", "hex8", "6400000", special="single")))
+
+    def test_ranks_cases_and_energy(self):
+        self.assertTrue(self.reads("four_gpus_small", points.Scaling("cuda", "hex8", "300000", ranks=4)))
+        self.assertTrue(self.reads("communication_large", points.Scaling("cuda", "hex8", "50000000", ranks=2)))
+        self.assertFalse(self.reads("communication_large", points.Scaling("cuda", "hex8", "50000000", ranks=1)))
+        self.assertFalse(self.reads("newton_iteration", points.Solves("cuda", "hex8", "stretched46", "multigrid")))
+        box = points.Kernels("cuda", "hex8", "6400000")
+        self.assertEqual([self.reads("energy_over_matrix", box, energy) for energy in (False, True)], [False, True])
+
+    def test_studies(self):
+        self.assertTrue(self.reads("anderson_newton", studies.Anderson("host", "hex8", "strip", depth="3")))
+        self.assertFalse(self.reads("anderson_newton", studies.Anderson("host", "hex8", "strip", "elastic", "3")))
+        self.assertTrue(self.reads("redundancy_tet4", studies.Profile("cuda", "tet4", "1000000")))
+
+    def test_columns_are_those_of_files(self):
+        _, tasks, _ = readers.paper()
+        self.assertGreater(len(tasks), 100)
+        for task in tasks:
+            kind = readers.FILES.get(task.point.program)
+            if kind:
+                self.assertLessEqual(set(readers.columns_of(task.point)), set(rows.columns_of(kind)), task.point.name())
+
+    def test_cases_are_named_as_by_solves(self):
+        known = {str(row["case"]) for path in pathlib.Path("results").glob("*/*/solves.csv") for row in rows.read(path)}
+        for size in ("bending64", "stretched46", "bracket", "bracket_linear"):
+            self.assertIn(readers.case_of(points.Solves("cuda", "hex8", size)), known)
+
+    def test_claims_without_commands_are_read_by_none(self):
+        _, tasks, _ = readers.paper()
+        told = readers.readers(tasks, list(self.known.values()))
+        self.assertEqual([name for name, names in told.items() if "contact" in names], [])
+        self.assertIn("fastest_tangents", told["sizes"])
+        self.assertEqual(told["orthogonality"], [])
