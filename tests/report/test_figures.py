@@ -99,6 +99,14 @@ class Content(Small):
             panels.figure("f", "t", "c", [panels.Panel("", panels.linear("", 1), panels.linear("", 1))], [])
         )
 
+    def test_ticks_are_round_wherever_an_axis_begins(self):
+        self.assertEqual([text for text, _ in panels.linear("", 1.11, 0.972).ticks], ["1.00", "1.05", "1.10"])
+        self.assertEqual([text for text, _ in panels.linear("", 2.1).ticks], ["0.0", "0.5", "1.0", "1.5", "2.0"])
+        for axis in (panels.linear("", 1.11, 0.972), panels.linear("", 2.1)):
+            for text, value in axis.ticks:
+                self.assertAlmostEqual(float(text), value)
+                self.assertTrue(axis.low <= value <= axis.high)
+
     def test_labels_keep_their_distance_and_order(self):
         where = panels.spread([0.5, 0.51, 0.52, 0.99], 0.1, 0.0, 1.0)
         self.assertTrue(all(b - a > 0.0999 for a, b in zip(where, where[1:])), where)
