@@ -128,11 +128,13 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs FORCE
+.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs first-look FORCE
 all: info programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
 programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
+
+first-look: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc) $(if $(HAVE_CORE),$(BUILD)/first/kernels))
 
 help:
 	@echo 'make            build what this machine can: programs under $(BUILD)/'
@@ -189,7 +191,7 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
-	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone; apt-get install python3-scipy python3-jinja2)
+	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone, without tables and figures; apt-get install python3-scipy python3-jinja2)
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
@@ -245,7 +247,11 @@ ifneq ($(findstring fuzzer,$(CFLAGS)),)
 $(call objects,$(wildcard variants/*/*.c common/solver/*.c common/problem/*_host.c common/backend/*.c)): C_FLAGS += -fno-sanitize=all -O0
 endif
 
+doubles = $(filter-out %.mixed.o %.single.o,$(1))
 $(BUILD)/libfebench.a: $(CORE_OBJECTS)
+$(BUILD)/first/libfebench.a: $(call doubles,$(CORE_OBJECTS))
+$(BUILD)/libfebench.a $(BUILD)/first/libfebench.a:
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(call said,AR,$@)$(AR) rcs $@ $^
 
@@ -260,6 +266,9 @@ $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PRO
 $(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
+$(BUILD)/first/kernels: $(call object,bench/kernels.cc bench/first/no_floats.c) \
+    $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
+$(BUILD)/kernels $(BUILD)/first/kernels:
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
@@ -382,11 +391,13 @@ faults: tests
 	@FE_KILLS=$(KILLS) $(BUILD)/tests/test_resume 'killed_*'
 
 # A line of a recipe with $(MAKE) runs even with -n: it holds nothing else that does something.
-# The budget of time begins here.
+# The budget of time begins here. Where nothing is built, the first look needs one program, in doubles; then the runner
+# builds the others.
 bench: export BENCH_START := $(shell date +%s)
+bench: export BENCH_BUILD = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
 bench:
 	-@$(MAKE) --no-print-directory deps
-	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
+	@[ -x '$(BUILD)/kernels' ] || $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" first-look
 	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/bench.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).

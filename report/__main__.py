@@ -1,6 +1,7 @@
 """The report of all runs below a folder of results: Markdown, one HTML page, LaTeX and a PDF below one folder.
 
     python3 -m report [--results FOLDER] [--output FOLDER]     default: results, results/report
+    python3 -m report [--results FOLDER] --run MACHINE/FOLDER  tables and figures of this run alone, in its folder
 
 What is missing (gnuplot, Jinja2, NumPy, LaTeX) is said in one line each; the rest is written all the same.
 """
@@ -12,7 +13,7 @@ import pathlib
 import shutil
 import sys
 
-from report import figures, model, panels, render, sources
+from report import figures, model, one_run, panels, render, sources, study_figures
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
@@ -53,7 +54,8 @@ PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", 
 def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     """Writes all parts into an empty folder; returns a line for each thing that is missing."""
     read = model.build(results)
-    drawn, notes = panels.draw(figures.all_figures(read), folder / "figures", folder / "data")
+    wanted = figures.all_figures(read) + study_figures.all_studies(read)
+    drawn, notes = panels.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
     told = document(read, drawn, claims_of(results), notes, reliability_tables())
     missing = render.render(told, folder)
@@ -78,15 +80,27 @@ def make(results: pathlib.Path, output: pathlib.Path) -> list[str]:
     return notes
 
 
+def make_run(path: pathlib.Path) -> tuple[list[str], list[pathlib.Path]]:
+    """What is missing, and what was made."""
+    read = one_run.write_table(path)
+    notes = one_run.draw(read)
+    return notes, [path / "table.md"] + sorted((path / "figures").glob("*"))
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="report", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=pathlib.Path, default=model.ROOT / "results")
     parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--run", metavar="MACHINE/FOLDER")
     options = parser.parse_args(arguments)
     output = options.output or options.results / "report"
     try:
-        notes = make(options.results, output)
+        if options.run:
+            notes, made = make_run(options.results / options.run)
+        else:
+            notes = make(options.results, output)
+            made = [output / name for name in ("report.html", "report.pdf", "report.md")]
     except Fault as fault:
         print(f"report: {fault}", file=sys.stderr)
         return 2
@@ -95,9 +109,9 @@ def main(arguments: list[str]) -> int:
         return 2
     for note in notes:
         print(f"report: {note}", file=sys.stderr)
-    for name in ("report.html", "report.pdf", "report.md"):
-        if (output / name).is_file():
-            print(output / name)
+    for path in made:
+        if path.is_file():
+            print(path)
     return 0
 
 

@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
-from report import profile, rows, sources, statistics, text
+from report import rows, sources, statistics, text
 from report.quantities import QUANTITIES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ ONE_PROCESS = 1.1
 USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
                          "hardening": "linear", "condition": "burst"}}
 # Columns that say where a point is.
-PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
+PLACE = ("element", "operation", "kernel", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 # Columns that a run's rows may differ in without being other points.
 NOT_POINT = ("device",)
 
@@ -173,7 +173,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
 def backends_of(claim: Claim) -> set[str]:
     """Those that a claim's sides name; where none does, the host's will do. Profiles are of a GPU."""
     named = {str(s["backend"]) for s in (claim.select, claim.of, claim.over or {}) if "backend" in s}
-    return named or {"cuda" if claim.file == "profile.md" else "host"}
+    return named or {"cuda" if claim.file == "profile.csv" else "host"}
 
 
 def gpus_of(claim: Claim) -> int:
@@ -211,7 +211,7 @@ def matches(value: rows.Value, wanted: object) -> bool:
 @functools.cache
 def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
     """Of a file as it was when it was last changed."""
-    return tuple(profile.read(path, strategies()) if path.suffix == ".md" else rows.read(path))
+    return tuple(rows.read(path))
 
 
 @functools.cache
@@ -231,17 +231,13 @@ def machines() -> list[pathlib.Path]:
 def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
-    for path in _files_of(claim.file, run):
+    for path in rows.files_below(run):
+        if rows.kind_of(path) != claim.file:
+            continue
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
+            if row.get("status", "ok") in ("ok", "converged") and not rows.disturbed(row) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
                 yield row
-
-
-def _files_of(kind: str, run: pathlib.Path) -> list[pathlib.Path]:
-    if kind == "profile.md":
-        return sorted(path for path in run.rglob(kind) if "scratch" not in path.parts)
-    return [path for path in rows.files_below(run) if rows.kind_of(path) == kind]
 
 
 def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, list[rows.Row]]:
@@ -309,8 +305,11 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:
-    backend = "cuda" if claim.file == "profile.md" else str(row.get("backend", ""))
-    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), backend))
+    strategy, backend = row.get("variant"), row.get("backend")
+    if "kernel" in row:
+        kernel, backend = str(row["kernel"]), "cuda"
+        strategy = max((name for name in strategies() if kernel.startswith(f"{name}_")), key=len, default="")
+    return bool(sources.changed(str(row["commit"]), claim.file, str(strategy), str(backend)))
 
 
 def _overall(points: Sequence[Decided]) -> str:
@@ -342,7 +341,9 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
     if not values:
         return claim.sentence.replace("{least} to {most}", "…") + " (Not measured.)"
-    return claim.sentence.format(least=digits(min(values)), most=digits(max(values)))
+    least, most = digits(min(values)), digits(max(values))
+    words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
+    return words.format(least=least, most=most)
 
 
 KINDS = (("box", "boxes"), ("irregular", "irregular meshes"), ("bracket", "brackets"), ("br_", "brackets"))
@@ -379,7 +380,7 @@ def place(point: Decided) -> str:
         return f"{w['element']}, depth {w['depth']} ({w['problem']}, {w['jacobian']})"
     further = "".join([f" on {w['ranks']} ranks" if int(w.get("ranks") or 1) > 1 else "",
                        f" ({w.get('case', 'profile')}{', beside ' if point.beside else ''}{point.beside})"])
-    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])}{further}"
+    return f"{w['element']} {w.get('operation') or w['kernel']}, {text.size(w['n_dof'])}{further}"
 
 
 def describe(v: Verdict) -> str:

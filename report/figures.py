@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
 from report.model import (CHOOSES, ELEMENT, MATRIX, NEAR, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, Card, Model,
@@ -32,12 +32,23 @@ def kind_of(times: Iterable[Time]) -> str:
     if all(t.one_process for t in times):
         return "Bars: 95 % interval within one process; another process can differ by more"
     if any(t.one_process for t in times):
-        return "Bars: 95 % interval between processes, and within the process where there is only one"
-    return "Bars: 95 % interval between processes"
+        return f"Bars: 95 % interval {model_.BETWEEN}, and within the process where there is only one"
+    return f"Bars: 95 % interval {model_.BETWEEN}"
 
 
 def throughput(model: Model, card: Card) -> Figure | None:
-    """Over size, on boxes: each panel of the run with most sizes."""
+    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
+                     "10⁹ degrees of freedom/s", "Higher is better. Look where the curves cross, and from which size on they "
+                     "are flat.")
+
+
+def time_of_products(model: Model, card: Card) -> Figure | None:
+    return over_size(model, card, "time", "Time", lambda p: p.time.times(1e6), "µs", "Lower is better. Where a curve is flat, "
+                     "a call costs its start and not its work.")
+
+
+def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str) -> Figure | None:
+    """Of products and residuals, on boxes: each panel of the run with most sizes."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
     boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
@@ -50,10 +61,10 @@ def throughput(model: Model, card: Card) -> Figure | None:
             some = [p for p in some if p.strategy not in CHOOSES]
             if len({p.n_dof for p in some}) < 2:
                 continue
-            rates = [p.throughput.times(1e-9) for p in some]
+            rates = [of(p) for p in some]
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
-                          decades("10⁹ degrees of freedom/s", [t.low for t in rates] + [t.high for t in rates]))
+                          decades(label, [t.low for t in rates] + [t.high for t in rates]))
             ends: dict[str, tuple[float, float]] = {}
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 values = [(float(p.n_dof), t) for p, t in zip(some, rates) if p.strategy == strategy]
@@ -67,11 +78,10 @@ def throughput(model: Model, card: Card) -> Figure | None:
             times += rates
     if not panels:
         return None
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in STRATEGY if s in others)}." if others else ""
-    return figure(f"throughput-{card.key}", f"Throughput over size, {card.words}",
-                  f"Throughput on boxes over their size, {card.words}, all points plastic. Higher is better. Look "
-                  f"where the curves cross, and from which size on they are flat.{grey} {kind_of(times)}; "
-                  f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
+    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
+    return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic. {said}{grey} "
+                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:
@@ -139,8 +149,8 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     runs = [b.run for b in best_of]
     height = row * len(lines)
-    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in STRATEGY
-                     if s in shown | {b.fastest[0].strategy for b in best_of} if s in SHORT and SHORT[s] != STRATEGY[s])
+    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
+        shown | {b.fastest[0].strategy for b in best_of}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
                   f"The fastest strategy at each mesh, size and operation, {card.words}. In a coloured cell one "
                   "strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
@@ -167,10 +177,14 @@ def dots(title: str, x: Axis, categories: Sequence[str], values: Iterable[tuple[
     return panel
 
 
+def in_order(strategies: Iterable[str]) -> list[str]:
+    """As STRATEGY has them, then those that are new."""
+    there = set(strategies)
+    return [s for s in STRATEGY if s in there] + sorted(there - set(STRATEGY))
+
+
 def ranked(points: Iterable[Point]) -> list[str]:
-    """Strategies in the order of STRATEGY."""
-    there = {p.strategy for p in points}
-    return [s for s in STRATEGY if s in there]
+    return in_order(p.strategy for p in points)
 
 
 def shifts(n: int) -> list[float]:
@@ -241,9 +255,11 @@ def problem_words(case: str) -> str:
 SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of freedom
 
 
-def solves_of(model: Model, ranks: int = 1, least: int = 3) -> dict[SolvePlace, list[Point]]:
+def solves_of(model: Model, ranks: int = 1, least: int = 0) -> dict[SolvePlace, list[Point]]:
     """Points of whole solves of each card, element and load: of the run and the place with most strategies, and among
-    those with most degrees of freedom, with multigrid rather than without."""
+    those with most degrees of freedom, with multigrid rather than without. least: strategies; 0: three where there are
+    several runs."""
+    least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):
         if p.ranks == ranks and not p.strategy.startswith("petsc"):
@@ -471,18 +487,18 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
             by_run.setdefault(p.run, []).append(p)
     for run, some in by_run.items():
         for p in some:
-            kind, _, by, mesh = p.case.split("-", 3)
+            case = model_.ranked_case(p.case)
             if p.ranks == 1 or p.operation != "gmres_cgs2" and (p.operation != "gmres_mgs" or any(
                     q.operation == "gmres_cgs2" and q.case == p.case for q in some)):
                 continue
             def same(q: Point) -> bool:
-                k, _, _, m = q.case.split("-", 3)
-                alike = (m == mesh and q.n_dof == p.n_dof) if kind == "strong" else True
-                return q.ranks == 1 and k == kind and alike and (q.strategy, q.element, q.operation, q.order) == (
-                    p.strategy, p.element, p.operation, p.order)
+                other = model_.ranked_case(q.case)
+                alike = (other.mesh == case.mesh and q.n_dof == p.n_dof) if case.kind == "strong" else True
+                return q.ranks == 1 and other.kind == case.kind and alike and all(
+                    getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             if alone := next((q for q in some if same(q)), None):
-                words = model_.mesh_of(mesh).words
-                found.append(Speed(kind, words, p.element, p.strategy, p.operation, p.ranks, by, alone.n_dof,
+                words = model_.mesh_of(case.mesh).words
+                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.by, alone.n_dof,
                                    model_.ratio(alone, p), run))
     return found
 
@@ -516,7 +532,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
         title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
         panel = Panel(title, x, y)
         panel.dashed.append(([(1.0, 1.0), (float(most), float(most) if kind == "strong" else 1.0)], INK))
-        strategies = [s for s in STRATEGY if any(k[0] == s for k in best)]
+        strategies = in_order(s for s, _ in best)
         for strategy in strategies:
             colour, shape = style_of(strategy)
             for (name, r), s in best.items():
@@ -679,7 +695,7 @@ def all_figures(model: Model) -> list[Figure]:
     """In the order of the report."""
     found: list[Figure | None] = []
     solve_cards = dict.fromkeys(place[0] for place in solves_of(model))
-    for make, cards in ((throughput, model.cards), (winners_map, model.cards), (irregular_over_box, model.cards),
+    for make, cards in ((throughput, model.cards), (time_of_products, model.cards), (winners_map, model.cards), (irregular_over_box, model.cards),
                         (whole_solves, solve_cards), (breakdown, solve_cards), (roofline, model.cards),
                         (break_even, model.cards)):
         found += [make(model, card) for card in cards]

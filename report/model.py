@@ -1,8 +1,8 @@
 """What a report shows, as values: runs, points with their times, and groups of points that may be compared.
 
-Runs are all folders results/MACHINE/DATE-COMMIT, the newest first. A point is what rows.point_of tells apart, measured
-by one run; each of its rows is one process. Only points of one run are compared: their processes shared a machine, a
-binary and an hour.
+Runs are all folders results/MACHINE/DATE-COMMIT, the newest first; or one alone. A point is what rows.point_of tells
+apart, measured by one run; each of its rows is one process. Only points of one run are compared: their processes shared
+a machine, a binary and an hour.
 """
 
 from __future__ import annotations
@@ -24,13 +24,22 @@ try:
 except ImportError:  # no NumPy or SciPy: ranges instead of intervals between processes, and the report says so
     statistics = None
 
+BETWEEN = "between processes" if statistics else "the range of processes"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_PROCESSES = 3  # as report/statistics.py has it, which cannot be read without NumPy
 NOISY = 1.25         # an interval whose ends have a larger ratio decides nothing
 TIMED = ("kernels.csv", "solves.csv", "scaling.csv")
+STUDIES = ("storage.csv", "anderson.csv", "anderson-history.csv", "orthogonality.csv", "profile.csv")
 NEAR = 1.5           # degrees of freedom of two meshes may differ by this factor where meshes are compared
 
-STRATEGY = {
+class Words(dict[str, str]):
+    """Names in words; what has none is called by its own name."""
+
+    def __missing__(self, name: str) -> str:
+        return name.replace("_", " ")
+
+
+STRATEGY = Words({
     "patch": "patch",
     "patch_ordered": "patch, reproducible",
     "hybrid": "fastest of four",
@@ -48,7 +57,7 @@ STRATEGY = {
     "element_only": "no sums (bound)",
     "petsc_gamg": "PETSc, GAMG",
     "petsc_boomeramg": "PETSc, BoomerAMG",
-}
+})
 ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients"}
 OPERATION = {
     "jacvec": "tangent product",
@@ -134,6 +143,7 @@ class Run:
 
     machine: str
     folder: str
+    path: pathlib.Path = dataclasses.field(compare=False)
     record: tuple[tuple[str, str], ...] = dataclasses.field(default=(), compare=False)
     is_old: bool = dataclasses.field(default=False, compare=False)  # sources of rows have changed since
 
@@ -222,10 +232,21 @@ class Point:
 
     run: Run
     kind: str  # of file: "kernels.csv"
-    row: Row
+    rows: tuple[Row, ...]  # one for each process
     time: Time
-    medians: tuple[float, ...]
-    processes: tuple[int, ...]  # which; two strategies of the same ones were measured in turns
+
+    @property
+    def row(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def medians(self) -> tuple[float, ...]:
+        return tuple(float(row["median_s"]) for row in self.rows)
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Which; two strategies of the same ones were measured in turns."""
+        return tuple(int(row.get("process") or 1) for row in self.rows)
 
     def __getattr__(self, name: str):
         try:
@@ -255,11 +276,21 @@ class Point:
 
 
 @dataclasses.dataclass(frozen=True)
+class Refused:
+    """A row without a time: out of memory, a failed check."""
+
+    run: Run
+    kind: str
+    row: Row
+
+
+@dataclasses.dataclass(frozen=True)
 class Model:
     runs: list[Run]
     points: list[Point]
-    refused: list[tuple[Run, Row]]  # rows without a time: out of memory, failed checks
-    notes: list[str]                # what is missing here, one line each
+    refused: list[Refused]
+    notes: list[str]  # what is missing here, one line each
+    studies: dict[tuple[Run, str], list[Row]] = dataclasses.field(default_factory=dict)  # by kind of file: STUDIES
 
     def of(self, kind: str) -> list[Point]:
         return [p for p in self.points if p.kind == kind]
@@ -304,56 +335,95 @@ def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
 FOLDER = re.compile(r"\d{4}-\d\d-\d\d-.+")
 
 
+def run_in(path: pathlib.Path) -> Run:
+    return Run(path.parent.name, path.name, path, read_record(path / "machine.csv"))
+
+
 def read_runs(results: pathlib.Path) -> list[Run]:
     """The newest first, of one day by name."""
     if not results.is_dir():
         raise Fault(f"{results}: there is no such folder")
-    found = [Run(path.parent.name, path.name, read_record(path / "machine.csv"))
-             for path in sorted(results.glob("*/*")) if path.is_dir() and FOLDER.fullmatch(path.name)]
-    return sorted(found, key=lambda run: run.folder, reverse=True)
+    found = [run_in(path) for path in results.glob("*/*") if path.is_dir() and FOLDER.fullmatch(path.name)]
+    return sorted(found, key=lambda run: (run.folder, run.machine), reverse=True)
 
 
-def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], list[tuple[Run, Row]]]:
+def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], list[Refused]]:
     """Points with times, and rows without."""
     timed: list[Row] = []
-    refused: list[tuple[Run, Row]] = []
+    refused: list[Refused] = []
     for row in read:
         if row["status"] == "ok" and row["median_s"]:
             timed.append(row)
         else:
-            refused.append((run, row))
+            refused.append(Refused(run, kind, row))
     points = []
     for some in rows.by_point(timed).values():
         some = sorted(some, key=lambda row: int(row.get("process") or 1))
-        points.append(Point(run, kind, some[0], time_of(some), tuple(float(r["median_s"]) for r in some),
-                            tuple(int(r.get("process") or 1) for r in some)))
+        points.append(Point(run, kind, tuple(some), time_of(some)))
     return points, refused
 
 
-def timed_rows(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
-    """Of a run's files with times, by kind."""
+@dataclasses.dataclass(frozen=True)
+class Ranked:
+    """What the case of a row of scaling.csv says: strong-1x2x2-nccl-box45x45x45."""
+
+    kind: str  # strong: one mesh for all numbers of ranks; weak: one for each rank
+    grid: str  # ranks along the axes
+    by: str    # threads, nccl, peer or mpi
+    mesh: str  # may have hyphens
+
+
+def ranked_case(case: str) -> Ranked:
+    return Ranked(*case.split("-", 3))
+
+
+def cells_per_rank(mesh: str, ranks: int) -> int:
+    return math.prod(int(n) for n in mesh.removeprefix("box").split("x")) // ranks
+
+
+def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
+    """Fault where ranks of one mesh stood in two grids or communicated in two ways: their times are not to be mixed."""
+    form: dict[tuple, tuple[str, str]] = {}
+    for row in read:
+        case = ranked_case(row["case"])
+        same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
+        key = (row["backend"], row["element"], case.kind, same, row["ranks"])
+        if form.setdefault(key, (case.grid, case.by)) != (case.grid, case.by):
+            raise Fault(f"{path}: {row['case']} has {row['ranks']} ranks as {'-'.join(form[key])}, too: each needs a "
+                        "file of its own")
+
+
+def files_of(run: Run) -> list[tuple[pathlib.Path, str, list[Row]]]:
+    """A run's files with rows: kinds and rows."""
     found = []
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted(run.path.glob("*.csv")):
         try:
             kind = rows.kind_of(path)
         except Fault:
             continue
-        if kind in TIMED:
-            found.append((kind, rows.read(path)))
+        if kind in STUDIES + TIMED:
+            found.append((path, kind, rows.read(path)))
     return found
 
 
-def build(results: pathlib.Path = ROOT / "results") -> Model:
-    """Of all runs that the head of this file names; rows.Fault where a file is not what the schema says."""
-    runs = read_runs(results)
+def read_all(runs: Sequence[Run]) -> Model:
+    """Rows of runs; rows.Fault where a file is not what the schema says."""
     points: list[Point] = []
-    refused: list[tuple[Run, Row]] = []
+    refused: list[Refused] = []
+    studies: dict[tuple[Run, str], list[Row]] = {}
+    runs = list(runs)
     for i, run in enumerate(runs):
-        there = timed_rows(results / run.machine / run.folder)
+        files = files_of(run)
         is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"])
-                     for kind, read in there for row in read)
+                     for _, kind, read in files if kind in TIMED for row in read)
         run = runs[i] = dataclasses.replace(run, is_old=is_old)
-        for kind, read in there:
+        for path, kind, read in files:
+            if kind in STUDIES:
+                studies[run, kind] = read
+            if kind not in TIMED:
+                continue
+            if kind == "scaling.csv":
+                check_ranks(path, read)
             more, without = points_of(run, kind, read)
             points += more
             refused += without
@@ -361,7 +431,19 @@ def build(results: pathlib.Path = ROOT / "results") -> Model:
     if not statistics:
         notes.append("NumPy and SciPy are missing: points of several processes have their range, and no interval "
                      "(apt-get install python3-scipy)")
-    return Model(runs, points, refused, notes)
+    return Model(runs, points, refused, notes, studies)
+
+
+def build(results: pathlib.Path = ROOT / "results") -> Model:
+    """Of all runs below a folder of results."""
+    return read_all(read_runs(results))
+
+
+def build_one(path: pathlib.Path) -> Model:
+    """Of the run in one folder."""
+    if not path.is_dir():
+        raise Fault(f"{path}: there is no such folder")
+    return read_all([run_in(path)])
 
 
 # --- groups of points that may be compared ------------------------------------------------------------------

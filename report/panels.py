@@ -137,13 +137,13 @@ def decades(label: str, values: Sequence[float], words: Callable[[float], str] |
 
 
 def linear(label: str, high: float, low: float = 0.0) -> Axis:
-    """From low with four to seven ticks."""
+    """From low to high with four to seven round ticks."""
     raw = (high - low) / 5
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(s * size for s in (1, 2, 5, 10) if s * size >= 0.8 * raw)
     places = max(0, -math.floor(math.log10(step) + 1e-9))
-    n = int((high - low) / step + 1e-9)
-    ticks = [(f"{low + i * step:.{places}f}", low + i * step) for i in range(n + 1)]
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    ticks = [(f"{i * step:.{places}f}", i * step) for i in range(first, last + 1)]
     return Axis(label, low, high, tuple(ticks))
 
 
@@ -206,15 +206,19 @@ def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]]
         panel.points.append((x, t.value, colour, shape))
 
 
+def add_words(panel: Panel, ends: Iterable[tuple[str, float, float, int]], height: float) -> None:
+    """Names of series, each to the right of its last point: words, where it is, colour."""
+    ends = list(ends)
+    for at in sorted({x for _, x, _, _ in ends}):
+        order = sorted((end for end in ends if end[1] == at), key=lambda end: panel.y.share(end[2]))
+        where = spread([panel.y.share(y) for _, _, y, _ in order], 1.15 * TEXT / height, 0.0, 1.0)
+        for (words, _, _, colour), share in zip(order, where):
+            panel.words.append((panel.x.at(panel.x.share(at) + 0.05), panel.y.at(share), words, colour, "left"))
+
+
 def add_names(panel: Panel, ends: dict[str, tuple[float, float]], height: float) -> None:
-    """Names of coloured series, each to the right of its last point."""
-    for at in sorted({end[0] for end in ends.values()}):
-        order = sorted(((s, e) for s, e in ends.items() if s in COLOURED and e[0] == at),
-                       key=lambda entry: panel.y.share(entry[1][1]))
-        where = spread([panel.y.share(e[1]) for _, e in order], 1.15 * TEXT / height, 0.0, 1.0)
-        for (strategy, _), share in zip(order, where):
-            panel.words.append((panel.x.at(panel.x.share(at) + 0.05), panel.y.at(share), STRATEGY[strategy],
-                                style_of(strategy)[0], "left"))
+    """Names of coloured strategies."""
+    add_words(panel, ((STRATEGY[s], *end, style_of(s)[0]) for s, end in ends.items() if s in COLOURED), height)
 
 
 def grid(heights: Sequence[float], columns: int, width: float, left: float, right: float, bottom: float = 0.85,
@@ -329,7 +333,8 @@ def figure_values(figure: Figure) -> str:
         return f"array {name}[{n}] = [{', '.join(values)}]"
 
     def ticks(axis: Axis) -> str:
-        return quoted(", ".join(f"{quoted(text)} {value:.6g}" for text, value in axis.ticks))
+        # a tick is a format
+        return quoted(", ".join(f"{quoted(text.replace('%', '%%'))} {value:.6g}" for text, value in axis.ticks))
 
     def number(values: Iterable[float]) -> list[str]:
         return [f"{v:.6g}" for v in values]
@@ -372,7 +377,7 @@ def slim(svg: str) -> str:
     return re.sub(r"\n\s+", "\n", svg)
 
 
-def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
+def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path, formats: Sequence[str] = FORMATS,
          gnuplot: str = "gnuplot") -> tuple[list[Figure], list[str]]:
     """Draws into folder, data into another; returns the figures that are there, and one line for what is not."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -383,7 +388,7 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
         write_data(f, data)
         if not program:
             continue
-        for format in FORMATS:
+        for format in formats:
             output = folder / f"{f.name}.{format}"
             command = f"scripts='{SCRIPTS}'; values='{f.name}.gp'; format='{format}'; output='{output.resolve()}'"
             done = subprocess.run([program, "-e", command, str(SCRIPTS / "report.gp")], cwd=data, capture_output=True,
@@ -393,12 +398,13 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path,
                 notes.append(f"gnuplot: {output.name}: {said[-1].strip() if said else 'nothing was drawn'}")
                 break
         else:
-            pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
-            pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
-            svg = folder / f"{f.name}.svg"
-            svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
+            if "pdf" in formats:
+                pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
+                pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
+            if "svg" in formats:
+                svg = folder / f"{f.name}.svg"
+                svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
             drawn.append(f)
     if not program:
-        notes.append(
-            "gnuplot is missing: figures are left out, their data files are there (apt-get install gnuplot-nox)")
+        notes.append("gnuplot is missing: figures are left out (apt-get install gnuplot-nox)")
     return drawn, notes

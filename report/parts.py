@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import pathlib
 
-from report import figures, model as model_, rows, sources
+from report import figures, model as model_, rows, sources, study_figures
 from report.model import ELEMENT, OPERATION, ROOT, Model, Point, count, digits
+from report.panels import Figure
 from report.render.tables import fullest
 from report.rows import Fault
+from report.run_kernels import break_even as repaid_after
 from report.text import wrap
 
 RESULTS = ROOT / "results"
@@ -22,18 +23,16 @@ def model() -> Model:
     return model_.build(RESULTS)
 
 
+@functools.cache
+def drawn() -> dict[str, Figure]:
+    """Figures of the report by name."""
+    return {f.name: f for f in figures.all_figures(model()) + study_figures.all_studies(model())}
+
+
 def table(head: list[str], lines: list[list[str]], words: int) -> list[str]:
     """The first columns hold words, the others numbers."""
     marks = ["---"] * words + ["---:"] * (len(head) - words)
     return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
-
-
-def drawn() -> list[figures.Figure]:
-    """All figures, once for each model."""
-    told = vars(model())
-    if "drawn" not in told:
-        told["drawn"] = figures.all_figures(model())
-    return told["drawn"]
 
 
 def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
@@ -42,7 +41,7 @@ def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
 
 def figure(name: str, up: str) -> list[str]:
     """The report's figure of this name, with its caption. Fault where the rows have no such figure."""
-    found = next((f for f in drawn() if f.name == name), None)
+    found = drawn().get(name)
     if found is None:
         raise Fault(f"<!-- figure: {name} -->: the report has no such figure")
     foot = f" {sources.NOTE}" if sources.MARK in found.caption else ""
@@ -126,7 +125,7 @@ def break_even(some: dict[tuple[str, str], Point], strategy: str, against: str, 
         if not {(strategy, "material"), (against, "material")} <= some.keys():
             return ""
         cost += some[strategy, "material"].time.value - some[against, "material"].time.value
-    return f"{max(0, math.ceil(cost / gain))}"
+    return str(repaid_after(cost, gain))
 
 
 MEASURED = ("residual", "jacvec_elastic", "jacvec", "diagonal", "material")
@@ -155,6 +154,29 @@ def strategy(names: list[str]) -> list[str]:
     head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
     return table(head + [f"`{o}`" for o in MEASURED] + ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents",
                                                          "commit"], lines, len(head))
+
+
+def profile(kernels: tuple[str, ...]) -> list[str]:
+    """What kernels use whose names begin so, of the newest run that has profile.csv."""
+    run = next((run for run in model().runs if (run, "profile.csv") in model().studies), None)
+    if run is None:
+        return []
+    lines = []
+    for row in model().studies[run, "profile.csv"]:
+        if str(row["kernel"]).startswith(kernels):
+            n = int(row["n_dof"] or 0)
+            lines.append([
+                f"`{row['kernel']}`", ELEMENT[str(row["element"])], digits(float(row["seconds"] or 0) * 1e6),
+                str(row["registers"]), f"{row['spilled_accesses']:.1f}", str(row["block_bytes"]),
+                f"{100 * float(row['warps_active'] or 0):.0f} %",
+                *(f"{float(row[name] or 0) / n:.{places}f}" for name, places in (("memory_bytes", 0), ("flop", 0),
+                                                                                ("atomic_lanes", 1)))
+            ])
+    if not lines:
+        return []
+    head = ["kernel", "element", "µs", "registers", "spilled accesses per thread", "shared memory per block, B", "warps active",
+            "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF"]
+    return ["", *table(head, lines, 2)]
 
 
 KINDS = {"figure": figure, "work": work, "solved": solved, "validation": validation}

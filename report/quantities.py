@@ -46,5 +46,5 @@ QUANTITIES: dict[str, Quantity] = {
     # nodes that a rank sends, of those that it owns; 24 B each
     "interface": Quantity(_per("bytes_moved", lambda row: 24 * _nodes(row) / int(row["ranks"])), "%", 100,
                           counted=True),
-    "flop": Quantity(_per("flop_per_dof", lambda row: 1.0), "flop", counted=True),
+    "flop": Quantity(_per("flop", lambda row: row["n_dof"]), "flop", counted=True),
 }

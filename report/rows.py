@@ -10,7 +10,7 @@ import functools
 import pathlib
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 Value = str | int | float | None
 Row = dict[str, Value]
@@ -24,7 +24,7 @@ POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "
 SOLVE_POINT = ("krylov", "precondition") + POINT
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
-PROFILE_POINT = ("variant", "element", "n_dof", "operation")
+PROFILE_POINT = ("element", "order", "n_dof", "kernel")
 
 
 class Fault(Exception):
@@ -71,8 +71,9 @@ def value_of(name: str, text: str) -> Value:
     return number
 
 
-def read(path: pathlib.Path | str, kind: str | None = None) -> list[Row]:
-    """All rows of a file. Columns that older rows lack have what `absent` says. Fault where it is not of its kind."""
+def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
+    """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault
+    where it is not of its kind."""
     path = pathlib.Path(path)
     kind = kind or kind_of(path)
     wanted = columns_of(kind)
@@ -84,9 +85,12 @@ def read(path: pathlib.Path | str, kind: str | None = None) -> list[Row]:
             together = kind == "samples.csv" and "seconds" in header and "sample" not in header  # up to schema 5
             names = header + ["ranks", "sample"] if together else header
             _check_header(path, names, wanted)
+            chosen = [(header.index(name), text) for name, text in (only or {}).items()]
             for cells in reader:
                 if len(cells) != len(header):
                     raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(header)} columns")
+                if any(cells[at] != text for at, text in chosen):
+                    continue
                 for one in _samples_apart(header, cells) if together else [cells]:
                     rows.append(_row(path, reader.line_num, names, one, wanted))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

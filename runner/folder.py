@@ -16,8 +16,7 @@ import shutil
 from runner import points
 from runner.here import Failure
 
-FINAL = {"json": "json", "samples": "samples.csv", "history": "history.csv", "section": "section.md",
-         "rows": "rows.csv"}
+FINAL = {"json": "json", "samples": "samples.csv", "history": "history.csv", "rows": "rows.csv"}
 
 
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from runner import points
 
 PROGRAMS = ("kernels", "solves", "peers", "scaling", "solve")
+SOURCES = ("common", "variants", "bench", "meshgen", "oracle")
 
 
 class Failure(Exception):
@@ -63,7 +64,14 @@ def capacity_of(programs: dict[str, pathlib.Path], cores: int) -> dict[str, int]
     return found | {"cuda": max(found.get("cuda", 0), 1) if gpu else 0}
 
 
-def find_programs(build: pathlib.Path) -> dict[str, pathlib.Path]:
+def first_kernels(build: pathlib.Path) -> pathlib.Path:
+    """In doubles alone, built before all others."""
+    return build / "first" / "kernels"
+
+
+def find_programs(build: pathlib.Path, first_look: bool = False) -> dict[str, pathlib.Path]:
+    if first_look:
+        return {"kernels": first_kernels(build)}
     found = {name: build / name for name in PROGRAMS if os.access(build / name, os.X_OK)}
     if "kernels" not in found:
         raise Failure(f"{build}/kernels is not there: make info says what it needs")
@@ -76,10 +84,11 @@ def find_programs(build: pathlib.Path) -> dict[str, pathlib.Path]:
     return found
 
 
-def find_here(environment: Mapping[str, str], few: Iterable[str]) -> tuple[points.Here, int]:
+def find_here(environment: Mapping[str, str], few: Iterable[str],
+              first_look: bool = False) -> tuple[points.Here, int]:
     """And how many cores there are."""
     build = pathlib.Path(environment.get("BUILD") or "build")
-    programs = find_programs(build)
+    programs = find_programs(build, first_look)
     kernels = str(programs["kernels"])
     cores = int(output_of(["sh", "packaging/cores.sh"]) or 1)
     listed = [line.split()[0] for line in (output_of([kernels, "--fe_list"]) or "").splitlines() if line.split()]
@@ -99,16 +108,24 @@ def find_here(environment: Mapping[str, str], few: Iterable[str]) -> tuple[point
         commit=version[1], machine=slug), cores
 
 
-def checksum(path: pathlib.Path | None) -> str:
-    return f"{zlib.crc32(path.read_bytes())}" if path else "none"
+def checksum(paths: Iterable[pathlib.Path]) -> int:
+    """Of the files that are there."""
+    found = 0
+    for path in paths:
+        if path.is_file():
+            found = zlib.crc32(path.read_bytes(), found)
+    return found
 
 
 def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
-    """Runs with one text belong into one folder. A paper's pieces may come from several builds of one commit."""
-    shared = f"threads {here.threads or 'all'}, strategies {' '.join(here.strategies)} and {' '.join(here.few)}, " \
-        f"repetitions {repetitions or 'as listed'}"
-    if paper and not here.commit.endswith("-dirty"):
-        version = output_of([str(here.programs["kernels"]), "--version"]) or ""
-        return f"paper; {'; '.join(version.splitlines())}; {shared}"
-    sums = ", ".join(f"{name} {checksum(here.programs.get(name))}" for name in PROGRAMS)
+    """Runs with one text belong into one folder: of one build, or of a paper, whose pieces may come from several builds
+    of one commit."""
+    version = output_of([str(here.programs["kernels"]), "--version"]) or ""
+    shared = f"{'; '.join(version.splitlines())}; threads {here.threads or 'all'}, strategies " \
+        f"{' '.join(here.strategies)} and {' '.join(here.few)}, repetitions {repetitions or 'as listed'}"
+    dirty = here.commit.endswith("-dirty")
+    if paper and not dirty:
+        return f"paper; {shared}"
+    sources = sorted(path for top in SOURCES for path in pathlib.Path(top).rglob("*")) if dirty else []
+    sums = f"flags {checksum([here.build / 'flags'])}, sources {checksum(sources)}"
     return f"{'paper; ' if paper else ''}{sums}; {shared}"

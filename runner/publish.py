@@ -1,4 +1,4 @@
-"""Puts rows of finished points together, and has tables and figures made of them."""
+"""Puts rows of finished points together, and has tables and figures made of them (report/one_run.py)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import csv
 import dataclasses
 import math
 import pathlib
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
+from report import model, one_run
 from runner import studies
 
 Key = Callable[[dict[str, str]], tuple]
@@ -62,13 +60,9 @@ def merged(files: list[pathlib.Path], key: Key | None) -> str:
 def name_in(path: pathlib.Path) -> str:
     """The point's name in that of one of its files: it may hold dots (plastic 0.1)."""
     name = path.name
-    for suffix in (".rows.csv", ".killed.csv", ".samples.csv", ".history.csv", ".section.md"):
+    for suffix in (".rows.csv", ".killed.csv", ".samples.csv", ".history.csv"):
         name = name.removesuffix(suffix)
     return name.split(".process")[0]
-
-
-class NotWritten(Exception):
-    """A file of the folder could not be written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,25 +71,18 @@ class Publisher:
 
     folder: pathlib.Path
     scratch: pathlib.Path
-    commit: str
     strategies: tuple[str, ...]
     place: dict[str, int]
 
-    def finished(self, without: str = "") -> Iterator[tuple[str, list[pathlib.Path]]]:
+    def finished(self) -> Iterator[tuple[str, list[pathlib.Path]]]:
         """Files of the run, and those of finished points that make each, in the order of the list. Rows of points that
-        were killed stand in for them. without: a part of names that are passed over."""
+        were killed stand in for them."""
         for target, programs, suffixes in studies.TARGETS:
             files = [path for program in programs for suffix in suffixes
                      for path in sorted(self.scratch.glob(f"{program}-*.{suffix}"),
-                                        key=lambda path: (self.place.get(name_in(path), len(self.place)), path.name))
-                     if not without or without not in path.name]
+                                        key=lambda path: (self.place.get(name_in(path), len(self.place)), path.name))]
             if files:
                 yield target, files
-
-    def content(self, target: str, files: list[pathlib.Path]) -> str:
-        if target == "profile.md":
-            return studies.profile_page(self.commit, [path.read_text() for path in files])
-        return merged(files, sort_keys(self.strategies).get(target))
 
     def replace(self, path: pathlib.Path, text: str) -> None:
         """Written elsewhere and moved: a file is the old one or the new one."""
@@ -105,38 +92,19 @@ class Publisher:
 
     def gather(self) -> None:
         for target, files in self.finished():
-            self.replace(self.folder / target, self.content(target, files))
+            self.replace(self.folder / target, merged(files, sort_keys(self.strategies).get(target)))
 
-    def write(self, left_out: list[str]) -> bool:
-        """Tables and figures of all that is gathered; False where there is nothing."""
+    def write_table(self, left_out: list[str]) -> model.Model | None:
+        """table.md of all that is gathered; None where there is nothing. rows.Fault where rows are not what they should
+        be."""
         if left_out:
             self.replace(self.folder / "left-out.txt", "\n".join(left_out) + "\n")
         else:
             (self.folder / "left-out.txt").unlink(missing_ok=True)
         if not any((self.folder / target).exists() for target, _, _ in studies.TARGETS):
-            return False
-        shown = self.first_processes()
-        if subprocess.run(["sh", "bench/tabulate.sh", str(shown)], check=False).returncode != 0:
-            raise NotWritten
-        plots = subprocess.run(["sh", "plots/plots.sh", str(shown)], capture_output=True, text=True, check=False)
-        if plots.returncode != 0:
-            print("\n".join(sorted(set(plots.stderr.splitlines()))), file=sys.stderr, flush=True)  # what it left out
-        if shown != self.folder:
-            for path in shown.iterdir():
-                if path.suffix in (".md", ".svg", ".png"):
-                    path.replace(self.folder / path.name)
-        return True
+            return None
+        return one_run.write_table(self.folder)
 
-    def first_processes(self) -> pathlib.Path:
-        """Tables and figures know one row of a point: where there are several processes they show the first."""
-        if not list(self.scratch.glob("*.process*.rows.csv")):
-            return self.folder
-        shown = self.scratch / "shown"
-        shutil.rmtree(shown, ignore_errors=True)
-        shown.mkdir()
-        for target, files in self.finished(".process"):
-            (shown / target).write_text(self.content(target, files))
-        for name in ("machine.csv", "left-out.txt"):
-            if (self.folder / name).exists():
-                shutil.copy(self.folder / name, shown / name)
-        return shown
+    def draw(self, written: model.Model) -> list[str]:
+        """Figures; returns a line for each thing that is missing."""
+        return one_run.draw(written)

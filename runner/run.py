@@ -9,7 +9,8 @@ The sweep takes one process of each point, the most useful points first (experim
 PAPER=1 it takes the whole list with all independent processes, in a random order within each experiment, in pieces:
 BUDGET=minutes ends one, the next call goes on, also on another machine of the same kind with the copied folder.
 MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names" takes these alone.
-Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES.
+Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES, and
+BENCH_BUILD, the command that builds all programs: where only that of the first look is there, it runs first.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 
-from report import rows
+from report import one_run, rows
 from runner import costs, experiments, folder, points, publish
-from runner.here import Failure, find_gmsh, find_here, say, settings_line, warn
+from runner.here import Failure, find_gmsh, find_here, first_kernels, say, settings_line, warn
 from runner.launch import Launcher, last_line, lines_of
 
-SHOWN = ("table.md", "kernels.csv", "solves.md", "solves.csv", "scaling.md", "scaling.csv", "storage.md", "storage.csv",
-         "anderson.csv", "orthogonality.csv", "profile.md")
+SHOWN = ("table.md", "figures", "kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "anderson.csv",
+         "orthogonality.csv", "profile.csv")
 ALLOWED = 1.05  # a budget is kept within this
 MOST = 0.25  # of what is left a point may take, or twice what was predicted; then others have their turn
 SLOWER = 1.5  # as much longer tables and figures may take in the end than before
@@ -68,19 +70,20 @@ class Counts:
 class Run:
     """One call. Tests replace `now` and `launcher`."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
+    def __init__(self, environment: Mapping[str, str], first_look: bool = False) -> None:
+        self.environment, self.first_look = environment, first_look
         self.paper = is_set(environment.get("PAPER"))
         self.start = float(environment.get("BENCH_START") or self.now())
         self.settings = experiments.read_settings()
-        here, cores = find_here(environment, self.settings.tables["variables"]["FEW"])
+        here, cores = find_here(environment, self.settings.tables["variables"]["FEW"], first_look)
         self.variables = experiments.variables_of(environment, self.settings, here, cores, self.paper)
         self.chosen = tuple((environment.get("EXPERIMENTS") or "").split())
         results = pathlib.Path(environment.get("RESULTS") or "results")
         settings = settings_line(here, self.variables.repetitions, self.paper)
         self.folder = folder.Folder(folder.choose(results, here, settings), settings)
-        gmsh = find_gmsh(w for name, words in self.variables.lists.items() if name[:6] in ("SOLVES", "MESHES", "STRONG")
-                         for w in words)
+        gmsh = "" if first_look else find_gmsh(
+            w for name, words in self.variables.lists.items() if name[:6] in ("SOLVES", "MESHES", "STRONG")
+            for w in words)
         self.here = dataclasses.replace(here, scratch=self.folder.scratch, gmsh=gmsh)
         listed = [e for name in ("sweep.toml", "studies.toml")
                   for e in experiments.read_experiments(experiments.FOLDER / name)]
@@ -92,8 +95,9 @@ class Run:
         self.waiting: list[tuple[float, experiments.Task, int]] = []  # seconds predicted, of what was left out
         self.launcher = Launcher()
         self.publishing = 0.0  # seconds that tables and figures took
+        self.missing: set[str] = set()  # what was said to be missing of these
         self.ungathered = True
-        self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, here.commit, here.strategies,
+        self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, here.strategies,
                                            {task.point.name(): i for i, task in enumerate(self.tasks)})
         kinds = {f"{task.point.program}-{task.point.backend}" for task in self.tasks}
         tops = {results, pathlib.Path("results")}
@@ -105,7 +109,7 @@ class Run:
         for name in self.chosen:
             if name not in self.questions:
                 raise Failure(f"EXPERIMENTS={' '.join(self.chosen)}: there is no experiment {name}", 2)
-        passes = tuple((self.environment.get("PASSES") or "").split())
+        passes = ("first",) if self.first_look else tuple((self.environment.get("PASSES") or "").split())
         if self.chosen:
             listed = [e for e in listed if e.name in self.chosen]
         elif not self.paper and not passes:
@@ -283,17 +287,26 @@ class Run:
 
     # --- all of it ---
 
-    def publish(self) -> None:
-        """Rows, tables and figures of all that is finished."""
+    def publish(self, first: bool = False) -> None:
+        """Rows, tables and figures of all that is finished. first: prints the tables before anything is drawn."""
         begin = self.now()
         if self.ungathered:
             self.publisher.gather()
         self.ungathered = False
         try:
-            if not self.publisher.write(self.left_out):
-                raise Failure("no point could be measured")
-        except publish.NotWritten as error:
-            raise self.folder.full_disk() from error
+            written = self.publisher.write_table(self.left_out)
+        except rows.Fault as fault:
+            warn(f"no tables and figures: {fault}")
+            return
+        if not written:
+            raise Failure("no point could be measured")
+        if first:
+            say(f"the first table is there after {clock(self.elapsed())}: {self.folder.path}/table.md")
+            print(f"\n{one_run.first_tables(written)}", flush=True)
+        for note in self.publisher.draw(written):
+            if note not in self.missing:
+                warn(note)
+                self.missing.add(note)
         self.publishing = max(self.publishing, self.now() - begin)
 
     def has_time_to_publish(self) -> bool:
@@ -305,10 +318,7 @@ class Run:
         for task in self.tasks:
             if last and task.passed_in != last:
                 if self.ungathered and (last == "first" or self.has_time_to_publish()):
-                    self.publish()
-                if last == "first":
-                    say(f"the first table and figures are there after {clock(self.elapsed())}: "
-                        f"{self.folder.path}/table.md")
+                    self.publish(last == "first" and self.counts.measured > 0)
             last = task.passed_in
             needs = task.point.needs(self.here) if last == "studies" else ""
             if needs:
@@ -319,6 +329,14 @@ class Run:
         self.use_the_rest()
         if self.budget > 0 and not self.variables.repetitions and not self.chosen:
             self.take_more_samples()
+
+    def take_first_look(self) -> int:
+        """Its points and their tables, while the other programs are not there."""
+        say(f"the first look, into {self.folder.path}; then the other programs are built")
+        for task in self.tasks:
+            self.visit(task)
+        self.publish(self.counts.measured > 0)
+        return 0
 
     def use_the_rest(self) -> None:
         """Time is left: what was left out once more, of all passes. Predictions may be wrong, and time that nothing
@@ -488,6 +506,8 @@ class Run:
             given = self.environment.get("SEED")
             self.seed = self.folder.seed(experiments.whole("SEED", given, "") if given else None)
             self.here = dataclasses.replace(self.here, programs=self.folder.copy_programs(self.here.programs))
+            if self.first_look:
+                return self.take_first_look()
             self.introduce()
             if self.paper:
                 self.measure_paper()
@@ -518,12 +538,30 @@ def on_signal(number: int, frame: object) -> None:
     raise Interrupted
 
 
+WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not begin with the first look
+
+
+def build_all(environment: Mapping[str, str]) -> int:
+    """Takes the first look with what is built, where all programs are not there yet, then has them built."""
+    command = environment.get("BENCH_BUILD")
+    if not command:
+        return 0
+    build = pathlib.Path(environment.get("BUILD") or "build")
+    if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
+        code = Run(environment, first_look=True).run()
+        if code:
+            return code
+    if subprocess.run(["sh", "-c", command], check=False).returncode:
+        raise Failure("the programs could not be built", 2)
+    return 0
+
+
 def main() -> int:
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) is not signal.SIG_IGN:  # nohup, or a job in the background
             signal.signal(kind, on_signal)
     try:
-        return Run(os.environ).run()
+        return build_all(os.environ) or Run(os.environ).run()
     except Failure as failure:
         warn(str(failure))
         return failure.code

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import os
 import pathlib
+import re
 import shutil
-import subprocess
 from typing import ClassVar
 
+from report import rows
 from runner import points
 
+WARP = 32
 STORED = ("element_only", "element_atomic", "patch")  # strategies of which ways to store are timed
 
 # Files of a run, the programs and suffixes of the files of points that are put together to make each.
@@ -27,7 +28,7 @@ TARGETS = (
     ("anderson.csv", ("anderson",), ("rows.csv",)),
     ("anderson-history.csv", ("anderson",), ("history.csv",)),
     ("orthogonality.csv", ("orthogonality",), ("rows.csv",)),
-    ("profile.md", ("profile",), ("section.md",)),
+    ("profile.csv", ("profile",), ("rows.csv",)),
 )
 METRICS = (
     "launch__registers_per_thread", "launch__shared_mem_per_block", "launch__block_size", "launch__grid_size",
@@ -196,23 +197,41 @@ class Profile(points.Point):
                 "--fe_operations=jacvec_elastic,jacvec", f"--fe_rows={files.rows}", "--benchmark_repetitions=1"]
 
     def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
+        """A row for each kernel, instead of those of kernels, which tell the bytes that its operation has to move."""
         log = files.rows.with_name(files.rows.name.removesuffix("rows.part") + "log")
-        table = files.part("profile.csv")
-        table.write_text("".join(line + "\n" for line in log.read_text().splitlines() if line.startswith('"')))
-        with open(files.part("section"), "w", encoding="utf-8") as section:
-            subprocess.run(["awk", "-v", f"element={self.element}", "-v", f"rows={files.rows}", "-f",
-                            "bench/profile.awk", str(table)], stdout=section, check=True,
-                           env=os.environ | {"LC_ALL": "C"})
+        table = [line for line in log.read_text(errors="replace").splitlines() if line.startswith('"')]
+        launches = list(csv.DictReader(table))[1:]  # the first line holds units
+        timed = rows.read(files.rows, "kernels.csv")
+        moved = {row["operation"]: row["bytes_moved"] for row in timed if row["bytes_moved"] is not None}
+        about = (1, here.commit, here.machine, timed[0]["device"], self.element, self.order, timed[0]["n_dof"])
+        write_rows(files.rows, ",".join(rows.columns_of("profile.csv")),
+                   [about + kernel_row(launch, moved) for launch in launches if not is_a_check(launch["Kernel Name"])])
 
 
-def profile_page(commit: str, sections: list[str]) -> str:
-    return f"""# What the kernels of jacvec use
+def is_a_check(kernel: str) -> bool:
+    return kernel.startswith(("fingerprint", "material"))
 
-One launch of each kernel in Nsight Compute (experiments/studies.toml), commit {commit}.
-patch_ordered runs the kernels of patch and then one that adds its partial sums; it was left out.
-element_color launches one kernel per colour; one of them was measured. Modelled: bytes that the whole operation has to
-move if caches hold everything that is used twice (results/README.md).
-""" + "".join(sections)
+
+def kernel_row(launch: dict[str, str], moved: dict[str, float]) -> tuple:
+    """Of one launch in Nsight Compute's page of raw metrics, from `kernel` on in the order of profile.csv."""
+    kernel = "cuSPARSE bsrmv" if "bsrmv" in launch["Kernel Name"] else launch["Kernel Name"].partition("(")[0]
+    operation = re.search("_(jacvec_elastic|jacvec)_", kernel)
+
+    def of(name: str) -> float:
+        return float(launch[name].replace(",", ""))
+
+    def count(kind: str) -> float:
+        return of(f"smsp__sass_thread_inst_executed_op_{kind}_pred_on.sum")
+
+    threads = of("launch__block_size") * of("launch__grid_size")
+    spilled = of("smsp__inst_executed_op_local_ld.sum") + of("smsp__inst_executed_op_local_st.sum")
+    return (kernel, f"{of('gpu__time_duration.sum') * 1e-9:.4g}", int(of("launch__registers_per_thread")),
+            f"{WARP * spilled / threads:.4g}", int(of("launch__shared_mem_per_block")),
+            f"{of('sm__maximum_warps_per_active_cycle_pct') / 100:.4g}",
+            f"{of('sm__warps_active.avg.pct_of_peak_sustained_active') / 100:.4g}", f"{of('dram__bytes.sum'):.6g}",
+            f"{moved[operation[1]]:.6g}" if operation and operation[1] in moved else "",
+            f"{count('dadd') + count('dmul') + 2 * count('dfma'):.6g}",
+            f"{WARP * of('l1tex__t_requests_pipe_lsu_mem_global_op_red.sum'):.6g}")
 
 
 def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from report import model as model_
 from report import sources
+from report.figures import ranked
 from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
 from report.panels import Figure
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
@@ -113,8 +114,8 @@ def limits(model: Model) -> list[str]:
     alone = sum(p.time.one_process for p in points)
     noisy = [p for p in points if p.time.noisy]
     by_status: dict[str, int] = {}
-    for _, row in model.refused:
-        status = row["status"] if row["status"] != "ok" else "no time"
+    for refused in model.refused:
+        status = refused.row["status"] if refused.row["status"] != "ok" else "no time"
         by_status[status] = by_status.get(status, 0) + 1
     commits = len({run.commit for run in model.runs})
     said = [
@@ -227,7 +228,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
     about = (
         f"Rows of {len(model.runs)} runs from {days[0]} to {days[-1]}: {len(model.points)} points" +
         (f" on {listed(cards)} and processors." if cards else " on processors.")) if days else "There are no runs yet."
-    used = [s for s in STRATEGY if any(p.strategy == s for p in model.points)]
+    used = [s for s in ranked(model.points) if s != "none"]
     names = Table("names", "Strategies", "Strategies by the words of this report, and their names in code and rows.",
                   ["strategy", "name in code"], [[Cell(STRATEGY[s]), Cell(f"`{s}`")] for s in used], words=2)
     sections = [
@@ -247,10 +248,11 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 else None, choice_table(model), solve_choice_table(model), repeated_table(model),
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
-        Section("products", "Products and residuals", of(*shown("throughput", "irregular", "roofline"), *tables)),
+        Section("products", "Products and residuals", of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
+        Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
     ]
     if claims:
         sections.append(
@@ -262,7 +264,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Claims(list(claims))
             ]))
     sections += [
-        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, processes_table(model), *reliability)),
+        Section("limits", "Limits", of(Points(limits(model)) if model.points else None, *shown("samples"),
+                                       processes_table(model), *reliability)),
         Section("machines", "Machines and runs", of(machines_table(model), runs_table(model), names)),
         Section("appendix", "Appendix: all places and solves",
                 of(answers_table(model), solves_table(model), scaling_table(model))),

@@ -83,7 +83,7 @@ def kinds(times: Iterable[model_.Time]) -> str:
     processes = sorted({k for k, _ in there})
     samples = sorted({n for _, n in there})
     alone = processes == ["one process"]
-    what = "the interval is that within this process" if alone else "the interval is between processes"
+    what = "the interval is that within this process" if alone else f"the interval is {model_.BETWEEN}"
     return f"{listed(processes).capitalize()}, {listed(str(n) for n in samples)} samples each: {what}"
 
 

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from report import figures, model, panels
+from report import figures, model, panels, rows, study_figures
 from tests.report import small
 
 HAVE_GNUPLOT = shutil.which("gnuplot") is not None
@@ -35,6 +35,7 @@ class Content(Small):
             [f.name for f in self.figures],
             [
                 "throughput-h200",
+                "time-h200",
                 "winners-h200",
                 "irregular-h200",
                 "solves-h200",
@@ -109,7 +110,8 @@ class Committed(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.figures = figures.all_figures(model.build())
+        built = model.build()
+        cls.figures = figures.all_figures(built) + study_figures.all_studies(built)
 
     def test_rules(self):
         self.assertGreater(len(self.figures), 10)
@@ -137,8 +139,97 @@ class Committed(unittest.TestCase):
                     -0.1 <= left and left + width <= f.width + 0.1 and 0 <= y <= f.height, f"{f.name}: {text}"
                 )
 
+    def test_studies_are_among_them(self):
+        names = {f.name.split("-")[0] for f in self.figures}
+        self.assertLessEqual({"anderson", "orthogonality", "samples"}, names)
+
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
+
+
+class Studies(unittest.TestCase):
+    """Figures whose rows do not exist do not exist; those of a run whose rows do show them."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.run = pathlib.Path(self.folder.name) / "m" / "2026-01-02-c1"
+        self.run.mkdir(parents=True)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, kind: str, lines: list[dict]) -> None:
+        small.write(self.run / kind, [c for c in rows.columns_of(kind) if any(c in line for line in lines)
+                                      or "absent" not in rows.schema()["column"][c]], lines)
+
+    def drawn(self) -> dict[str, panels.Figure]:
+        found = study_figures.all_studies(model.build_one(self.run))
+        if HAVE_GNUPLOT:
+            self.assertEqual(panels.draw(found, self.run / "f", self.run / "d", ("svg",))[1], [])
+        return {f.name: f for f in found}
+
+    def test_none_without_rows(self):
+        self.write("kernels.csv", small.plenty()[:5])
+        self.assertEqual(self.drawn(), {})
+
+    def test_anderson(self):
+        of = dict(schema=1, commit="c1", machine="m", problem="strip", element="hex8", variant="patch", steps=14,
+                  krylov=9)
+        self.write("anderson.csv", [of | dict(jacobian=j, depth=d, newton=n, status=s) for j, d, n, s in (
+            ("tangent", 0, 80, "converged"), ("tangent", 5, 160, "converged"), ("elastic", 0, 3000, "not_converged"),
+            ("elastic", 3, 900, "converged"), ("elastic", 5, 600, "converged"))])
+        self.write("anderson-history.csv", [dict(element="hex8", jacobian="tangent", depth=d, step=8, iteration=i,
+                                                 residual=10.0 ** (-3 * i))
+                                            for d, n in ((0, 3), (5, 4)) for i in range(n + 1)])
+        drawn = self.drawn()
+        self.assertEqual(list(drawn), ["anderson-iterations", "anderson-history"])
+        first, over = drawn["anderson-iterations"].panels
+        self.assertEqual({line[1]: line[0] for line in first.lines},
+                         {panels.PALETTE[0]: [(0, 80), (5, 160)], panels.PALETTE[1]: [(3, 900), (5, 600)]})
+        self.assertEqual([w[2] for w in over.words], ["consistent tangent", "elastic, frozen"])
+        (history, over) = drawn["anderson-history"].panels
+        self.assertEqual([len(line) for line, _ in history.lines], [4, 5])
+        self.assertEqual([w[2] for w in over.words], ["0", "5"])
+
+    def test_orthogonality(self):
+        of = dict(schema=1, commit="c1", machine="m", problem="bracket_coarse", element="hex8", variant="corner_gather",
+                  precondition="none", residual=0.1)
+        self.write("orthogonality.csv", [of | dict(orthogonalization=way, basis="double", columns=n, loss=loss)
+                                         for way, loss in (("mgs", 1e-12), ("cgs2", 1e-15)) for n in (5, 10)])
+        panel, over = self.drawn()["orthogonality"].panels
+        self.assertEqual([line for line, _ in panel.lines], [[(5, 1e-12), (10, 1e-12)], [(5, 1e-15), (10, 1e-15)]])
+        self.assertEqual({w[2] for w in over.words}, {"modified", "classical twice"})
+
+    def test_shares_of_plastic_elements(self):
+        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, plastic=s, plastic_measured=s)
+                                   for v, t in (("patch", 1), ("node_csr", 2)) for s in (0, 0.1, 1)] + [
+                                       small.row(plastic_pattern="zones", plastic=0.2)])
+        panel, _ = self.drawn()["plastic-h200"].panels  # of zones there is one share
+        self.assertEqual([[(round(x, 6), round(y, 6)) for x, y in line] for line, _ in panel.lines],
+                         [[(0, t), (round(study_figures.share_at(0.1), 6), t), (round(study_figures.share_at(1), 6), t)]
+                          for t in (1, 2)])
+
+    def test_conditions(self):
+        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, condition=c) for v, c, t in (
+            ("patch", "burst", 1), ("patch", "sustained", 2), ("node_csr", "burst", 4))])
+        panel, over = self.drawn()["conditions-h200"].panels
+        self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
+        self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])
+
+    def test_each_sample_is_a_dot_of_its_process(self):
+        self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n)
+                                   for v in ("patch", "node_csr") for n in (1, 2)])
+        keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")} | {"condition": "burst"}
+        self.write("samples.csv", [keys | dict(variant=v, process=n, sample=i, operation=o,
+                                               seconds=2e-5 * n * (1 + i / 100))
+                                   for v in ("patch", "node_csr") for n in (1, 2) for i in (1, 2, 3)
+                                   for o in ("jacvec", "residual")])
+        panel, over = self.drawn()["samples-h200"].panels
+        middle = 2e-5  # tables show that
+        self.assertEqual(len(panel.points), 12)
+        self.assertEqual([round(p[0] * middle / 2e-5, 6) for p in panel.points if p[2] == panels.PALETTE[1]],
+                         [2.02, 2.04, 2.06] * 2)
+        self.assertEqual([w[2] for w in over.words], ["process 1", "process 2"])
 
 
 class Colours(unittest.TestCase):
@@ -150,7 +241,8 @@ class Colours(unittest.TestCase):
 
 class Drawing(Small):
     def test_without_gnuplot_one_line_and_the_data(self):
-        drawn, notes = panels.draw(self.figures[:1], self.path / "none", self.path / "none-data", "no-such-gnuplot")
+        drawn, notes = panels.draw(self.figures[:1], self.path / "none", self.path / "none-data",
+                                    gnuplot="no-such-gnuplot")
         self.assertEqual((drawn, len(notes)), ([], 1))
         self.assertIn("gnuplot is missing", notes[0])
         self.assertTrue((self.path / "none-data" / "throughput-h200-1.dat").is_file())

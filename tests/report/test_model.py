@@ -119,7 +119,7 @@ class Winners(Small):
 class Reading(Small):
     def test_rows_without_time_are_kept_apart(self):
         built = self.build(c1=[small.row(), small.row(variant="node_csr", status="out_of_memory", median_s="")])
-        self.assertEqual((len(built.points), [row["status"] for _, row in built.refused]), (1, ["out_of_memory"]))
+        self.assertEqual((len(built.points), [refused.row["status"] for refused in built.refused]), (1, ["out_of_memory"]))
 
     def test_what_is_no_folder_of_results_is_a_fault(self):
         with self.assertRaisesRegex(Fault, "nowhere: there is no such folder"):
@@ -129,7 +129,7 @@ class Reading(Small):
         built = self.build(c1=[small.row(), small.row(variant="node_csr")], c2=[small.row()])
         self.assertEqual([run.commit for run in built.runs], ["c2", "c1"])
         self.assertEqual([built.superseded(run) for run in built.runs], [0, 1])
-        self.assertEqual(model.Run("m", "2026-01-02-abc-2").commit, "abc")
+        self.assertEqual(model.Run("m", "2026-01-02-abc-2", self.path).commit, "abc")
 
     def test_committed_runs(self):
         built = model.build()

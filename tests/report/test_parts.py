@@ -20,8 +20,9 @@ class Rows(unittest.TestCase):
     def use(self, **runs) -> None:
         """The parts are then of these rows."""
         small.results(self.path, **runs)
-        parts.model.cache_clear()
-        self.addCleanup(parts.model.cache_clear)
+        for cached in (parts.model, parts.drawn):
+            cached.cache_clear()
+            self.addCleanup(cached.cache_clear)
         patched = mock.patch.object(parts, "RESULTS", self.path)
         patched.start()
         self.addCleanup(patched.stop)
@@ -45,7 +46,7 @@ class Rows(unittest.TestCase):
 
     def test_a_figure_has_the_caption_of_the_report(self):
         self.use(c1=small.plenty())
-        (name, *_) = [f.name for f in parts.figures.all_figures(parts.model())]
+        (name, *_) = parts.drawn()
         self.assertIn(f"](../results/report/figures/{name}.svg)", parts.figure(name, "../")[0])
         with self.assertRaisesRegex(Fault, "figure: nowhere -->: the report has no such figure"):
             parts.figure("nowhere", "")
@@ -68,11 +69,11 @@ class Rows(unittest.TestCase):
 class BreakEven(unittest.TestCase):
     def points(self, own: tuple[float, float], other: tuple[float, float]) -> dict:
         """Of (set-up, seconds of a product)."""
-        run = model.Run("m", "2026-01-02-c")
+        run = model.Run("m", "2026-01-02-c", pathlib.Path("m"))
         found = {}
         for name, (setup, seconds) in (("patch", own), ("element_atomic", other)):
             row = small.row(seconds, 0.0, variant=name, setup_s=setup, repetitions=5)
-            found[name, "jacvec"] = model.Point(run, "kernels.csv", row, model.time_of([row]), (seconds,), (1,))
+            found[name, "jacvec"] = model.Point(run, "kernels.csv", (row,), model.time_of([row]))
         return found
 
     def test_products_that_repay_a_set_up(self):

@@ -164,7 +164,7 @@ class Rendered(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is missing")
     def test_every_figure_is_everywhere(self):
-        self.assertEqual((len(self.figures), self.notes), (7, []))
+        self.assertEqual((len(self.figures), self.notes), (8, []))
         for f in self.figures:
             self.assertIn(f'<figure id="{f.name}">', self.text["report.html"])
             self.assertIn(f"(figures/{f.name}.svg)", self.text["report.md"])

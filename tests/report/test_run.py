@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from report import rows
+from report import model, rows
 from runner import costs, experiments, launch, points, run, studies
 from runner.here import Failure
 
@@ -62,9 +62,9 @@ class Simulated:
 
 
 class SimulatedRun(run.Run):
-    def __init__(self, environment, law, publishing=2.0) -> None:
+    def __init__(self, environment, law, publishing=2.0, first_look=False) -> None:
         self.simulated = Simulated(law)
-        super().__init__(environment)
+        super().__init__(environment, first_look)
         self.start, self.launcher, self.publishing_takes = 0.0, self.simulated, publishing
         self.publisher = self
 
@@ -74,9 +74,12 @@ class SimulatedRun(run.Run):
     def gather(self) -> None:
         pass
 
-    def write(self, left_out) -> bool:
+    def write_table(self, left_out) -> model.Model:
         self.simulated.time += self.publishing_takes
-        return True
+        return model.Model([], [], [], [])
+
+    def draw(self, written) -> list[str]:
+        return []
 
 
 def flag(command, name: str) -> str:
@@ -323,6 +326,23 @@ class Budget(Folder):
         self.assertEqual((code, one.counts.measured), (0, 2))
         self.assertIn("note: 3:24 instead of 1:00: building and the first look", text)
 
+    def test_the_first_look_goes_before_other_programs_are_there(self):
+        (self.top / "build" / "first").mkdir()
+        for name in ("scaling", "solves", "solve"):
+            (self.top / "build" / name).unlink()
+        (self.top / "build" / "kernels").rename(self.top / "build" / "first" / "kernels")
+        with contextlib.redirect_stderr(io.StringIO()) as warned:
+            look = SimulatedRun(self.environment(BUDGET="3"), law(), first_look=True)
+        code, text = self.said(look)
+        self.assertEqual((code, look.counts.measured, warned.getvalue()), (0, 2, ""))
+        self.assertIn("the first table is there after", text)
+        self.build(gpus=0)
+        whole = self.make(BUDGET="3")
+        code, text = self.said(whole)
+        self.assertEqual((code, whole.folder.path), (0, look.folder.path))
+        self.assertGreaterEqual(whole.counts.kept, 2)
+        self.assertNotIn("the first table is there", text)
+
     def test_finished_points_are_kept(self):
         one = self.make(BUDGET="3")
         self.said(one)
@@ -455,6 +475,10 @@ class Faults(Folder):
         self.assertEqual((done.returncode, done.stderr),
                          (1, f"bench: {self.top}/build/kernels is not there: make info says what it needs\n"))
 
+    def test_programs_that_cannot_be_built_are_one_line(self):
+        done = self.start(BENCH_BUILD="false")
+        self.assertEqual((done.returncode, done.stderr), (2, "bench: the programs could not be built\n"))
+
     def test_a_blank_in_the_folder_is_refused(self):
         done = self.start(RESULTS=str(self.top / "a b"))
         self.assertEqual(done.returncode, 2)
@@ -506,6 +530,35 @@ class Studies(Folder):
         table = rows.read(files.rows, "storage.csv")
         self.assertEqual([(row["storage"], row["operation"]) for row in table],
                          [("FLOATS", "diagonal"), ("FLOATS", "jacvec")])
+
+    def test_rows_of_a_profile(self):
+        """Of what Nsight Compute prints: a line for each kernel, units in the second, numbers with separators."""
+        files = points.Files(self.top / "p.rows.part")
+        product = ROW.replace(",,,,,,100,50,", ",,,,39000,,100,50,")
+        files.rows.write_text(f"{ROWS}\n{product}\n")
+        names = ("Kernel Name",) + studies.METRICS
+        values = dict.fromkeys(studies.METRICS, "0") | {
+            "launch__block_size": "128", "launch__grid_size": "10", "launch__registers_per_thread": "64",
+            "launch__shared_mem_per_block": "1,024", "gpu__time_duration.sum": "20,000",
+            "sm__maximum_warps_per_active_cycle_pct": "50", "sm__warps_active.avg.pct_of_peak_sustained_active": "45.6",
+            "dram__bytes.sum": "59000", "smsp__inst_executed_op_local_ld.sum": "40",
+            "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum": "100",
+            "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum": "5",
+            "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum": "7"}
+        text = ["==PROF== Connected", ",".join(f'"{name}"' for name in names), ",".join('""' for _ in names)]
+        for kernel in ("patch_jacvec_hex8(int, double)", "void bsrmv<double>(int)", "fingerprint(int)",
+                       "material_hex8(int)"):
+            text.append(",".join(f'"{value}"' for value in [kernel, *values.values()]))
+        (self.top / "p.log").write_text("\n".join(text) + "\n")
+        studies.Profile("cuda", "hex8", "1000").collect(self.make().here, points.Process(1, 1, ("patch",)), files)
+        table = rows.read(files.rows, "profile.csv")
+        self.assertEqual([row["kernel"] for row in table], ["patch_jacvec_hex8", "cuSPARSE bsrmv"])
+        shown = {name: table[0][name] for name in rows.columns_of("profile.csv")[8:]}
+        self.assertEqual(shown, {
+            "seconds": 2e-5, "registers": 64, "spilled_accesses": 1.0, "block_bytes": 1024, "warps_fit": 0.5,
+            "warps_active": 0.456, "memory_bytes": 59000.0, "bytes_moved": 39000.0, "flop": 205.0,
+            "atomic_lanes": 224.0})
+        self.assertIsNone(table[1]["bytes_moved"])  # not named after an operation
 
     def test_a_way_that_was_not_built_is_named(self):
         code, text = self.said(self.make(EXPERIMENTS="storage", ELEMENTS="tet4"))

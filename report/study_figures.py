@@ -1,0 +1,303 @@
+"""Figures of studies, beside those of report/figures.py: Anderson acceleration, bases of GMRES, shares of plastic
+elements, short samples compared with operations that do not pause, and how samples are distributed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from report import rows
+from report.figures import dots, in_order, kind_of, ranked, shifts, where
+from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time, count
+from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
+                           add_series, add_words, decades, figure, linear, style_of)
+
+JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
+CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}
+ACCEPTED = 1e-9  # of the residual, where an iteration ends
+ROUNDING = 6e-8  # of floats
+STRIP = 0.16     # cm: height of the samples of a process
+
+
+def study(model: Model, kind: str) -> list[tuple[Run, list[rows.Row]]]:
+    return [(run, some) for (run, k), some in model.studies.items() if k == kind and some]
+
+
+def in_runs(runs: Sequence[Run], run: Run) -> str:
+    """A word for the name of a figure where several runs have it."""
+    return "" if len(runs) == 1 else f"-{run.machine}-{run.commit[:7]}"
+
+
+def exponents(label: str, low: int, high: int, step: int) -> Axis:
+    """Powers of ten."""
+    ticks = tuple((f"1e{e}", 10.0**e) for e in range(low, high + 1) if e % step == 0)
+    return Axis(label, 10.0**low, 10.0**high, ticks, True)
+
+
+def anderson(model: Model) -> list[Figure | None]:
+    """Iterations over the depth of the acceleration."""
+    of = study(model, "anderson.csv")
+    found = []
+    for run, some in of:
+        panels = []
+        height = 3.4
+        for element in dict.fromkeys(row["element"] for row in some):
+            converged = [row for row in some if row["element"] == element and row["status"] == "converged"]
+            if len({row["depth"] for row in converged}) < 2:
+                continue
+            deepest = max(row["depth"] for row in converged)
+            panel = Panel(ELEMENT[element],
+                          linear("depth of the acceleration (0: without)", 1.02 * deepest, -0.03 * deepest),
+                          decades("Newton iterations of all steps", [row["newton"] for row in converged], grow=1.5))
+            ends = []
+            for i, jacobian in enumerate(JACOBIAN):
+                line = sorted((float(row["depth"]), float(row["newton"])) for row in converged
+                              if row["jacobian"] == jacobian)
+                panel.lines.append((line, PALETTE[i]))
+                panel.points += [(x, y, PALETTE[i], SHAPES[i]) for x, y in line]
+                if line:
+                    ends.append((JACOBIAN[jacobian], *line[-1], PALETTE[i]))
+            add_words(panel, ends, height)
+            panels.append(panel)
+        found.append(figure(
+            f"anderson-iterations{in_runs([r for r, _ in of], run)}", "Anderson acceleration",
+            f"Newton iterations of all {some[0]['steps']} load steps of the perforated strip over the depth of "
+            "Anderson acceleration, with the consistent tangent and with the elastic Jacobian. Falling lines gain, "
+            f"rising ones lose; counts, not times. {where([run]).capitalize()}.", panels, [run], columns=2, height=height,
+            left=1.4, right=2.75))
+    return found
+
+
+def anderson_history(model: Model) -> list[Figure | None]:
+    """Residuals of one load step, a panel for each element and Jacobian."""
+    of = study(model, "anderson-history.csv")
+    found = []
+    for run, some in of:
+        panels = []
+        height = 3.6
+        for element, jacobian in itertools.product(dict.fromkeys(row["element"] for row in some), JACOBIAN):
+            there = [row for row in some if (row["element"], row["jacobian"]) == (element, jacobian)]
+            depths = sorted({row["depth"] for row in there})[:COLOURS]
+            if not depths:
+                continue
+            last = max(row["iteration"] for row in there)
+            far = last > 60
+            ticks = tuple((str(n), float(n)) for n in (1, 3, 10, 30, 100, 300, 1000) if n <= last)
+            x = Axis("iteration", 1.0, float(last), ticks, True) if far else linear("iteration", 1.02 * last)
+            panel = Panel(f"{ELEMENT[element]}, {JACOBIAN[jacobian]}", x,
+                          exponents("residual / largest force", -13, 1, 3))
+            panel.dashed.append(([(x.low, ACCEPTED), (x.high, ACCEPTED)], INK))
+            ends = []
+            for i, depth in enumerate(depths):
+                line = sorted((float(row["iteration"]), row["residual"]) for row in there
+                              if row["depth"] == depth and row["residual"] > 0 and row["iteration"] >= x.low)
+                panel.lines.append((line, PALETTE[i]))
+                if not far:
+                    panel.points += [(n, r, PALETTE[i], SHAPES[i]) for n, r in line]
+                ends.append((line[-1][0], depth, PALETTE[i]))
+            for i, (at, depth, colour) in enumerate(sorted(ends)):  # in two lines, since ends may be near each other
+                panel.words.append((at, 10.0 ** (-10.9 if i % 2 else -12.1), str(depth), colour, "center"))
+            panels.append(panel)
+        found.append(figure(
+            f"anderson-history{in_runs([r for r, _ in of], run)}", "Residuals with Anderson acceleration",
+            f"Residual over the iterations of load step {some[0]['step']} of the perforated strip, by the depth of "
+            f"Anderson acceleration, which stands below the end of each line (0: without). Dashed: the step "
+            f"ends. {where([run]).capitalize()}.", panels, [run], columns=2, height=height,
+            left=1.35, right=0.3))
+    return found
+
+
+BASES = [(way, basis) for basis in ("double", "single") for way in ("mgs", "cgs2", "dcgs2")]
+WAY = {"mgs": "modified", "cgs2": "classical twice", "dcgs2": "classical, delayed"}
+
+
+def orthogonality(model: Model) -> list[Figure | None]:
+    """Loss of orthogonality over the columns of GMRES's basis."""
+    of = study(model, "orthogonality.csv")
+    found = []
+    for run, some in of:
+        panels = []
+        height = 4.6
+        for precondition, title in (("multigrid", "well-conditioned: with multigrid"),
+                                    ("none", "ill-conditioned: without")):
+            there = [row for row in some if row["precondition"] == precondition and row["loss"] > 0]
+            if not there:
+                continue
+            panel = Panel(title, linear("columns of the basis", 1.02 * max(row["columns"] for row in there)),
+                          exponents("|I - VᵀV|", -16, 1, 4))
+            panel.dashed.append(([(panel.x.low, ROUNDING), (panel.x.high, ROUNDING)], INK))
+            ends = []
+            for i, (way, basis) in enumerate(BASES):
+                line = sorted((float(row["columns"]), row["loss"]) for row in there
+                              if (row["orthogonalization"], row["basis"]) == (way, basis))
+                if not line:
+                    continue
+                panel.lines.append((line, PALETTE[i]))
+                panel.points += [(x, y, PALETTE[i], SHAPES[i]) for x, y in line]
+                ends.append((WAY[way] + (", floats" if basis == "single" else ""), *line[-1], PALETTE[i]))
+            add_words(panel, ends, height)
+            panels.append(panel)
+        found.append(figure(
+            f"orthogonality{in_runs([r for r, _ in of], run)}", "Orthogonality of GMRES's bases",
+            "Loss of orthogonality (Frobenius norm) over the columns of one cycle of GMRES, by Gram-Schmidt's way: "
+            "modified, classical twice, and classical with a delayed second pass; bases in doubles and in floats. "
+            "Flat lines keep what they have; a line at 1 has lost all. Dashed: rounding of floats. Rounding errors, "
+            f"alike on every machine; {where([run])}.", panels, [run], columns=2, height=height, left=1.35, right=3.4))
+    return found
+
+
+PATTERNS = {"clustered": "one slab", "scattered": "elements at random", "zones": "a few zones"}
+
+
+def share_at(share: float) -> float:
+    """Its place on the axis: 0, 1 %, 10 % and 100 % stand apart."""
+    return math.log10(1 + 100 * share)
+
+
+def plastic(model: Model, card: Card) -> Figure | None:
+    """Time of tangent products over the share of plastic elements, a panel for each element and pattern."""
+    panels, runs, times, others = [], [], [], set()
+    height = 3.4
+    boxes = [p for p in model.kernels if p.card == card and p.mesh.cube and p.operation == "jacvec"
+             and (p.order, p.precision, p.hardening) == ("auto", "double", "linear") and p.strategy not in CHOOSES]
+    axis = Axis("plastic elements, %", -0.05, share_at(1.0) * 1.02,
+                tuple((f"{100 * s:g}", share_at(s)) for s in (0.0, 0.01, 0.1, 0.3, 1.0)))
+    for element, (pattern, words) in itertools.product(("hex8", "tet4"), PATTERNS.items()):
+        by: dict[tuple[Run, int], list[Point]] = {}
+        for p in boxes:
+            if p.element == element and p.plastic_pattern == pattern:
+                by.setdefault((p.run, p.n_dof), []).append(p)
+        some = max(by.values(), key=lambda ps: (len({p.plastic for p in ps}), len(ps)), default=[])
+        if len({p.plastic for p in some}) < 3:
+            continue
+        scaled = [p.time.times(1e9 / p.n_dof) for p in some]
+        panel = Panel(f"{ELEMENT[element]}, {count(some[0].n_dof)}, {words}", axis,
+                      decades("ns per degree of freedom", [t.low for t in scaled] + [t.high for t in scaled]))
+        ends = {}
+        for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
+            at = sorted(((share_at(p.plastic_measured), t) for p, t in zip(some, scaled) if p.strategy == strategy),
+                        key=lambda v: v[0])
+            add_series(panel, strategy, at, join=False)
+            (panel.lines if strategy in COLOURED else panel.thin).append(([(x, t.value) for x, t in at],
+                                                                          style_of(strategy)[0]))
+            ends[strategy] = (at[-1][0], at[-1][1].value)
+        others |= {s for s in ends if s not in COLOURED}
+        add_names(panel, ends, height)
+        panels.append(panel)
+        runs.append(some[0].run)
+        times += scaled
+    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
+    return figure(f"plastic-{card.key}", f"Shares of plastic elements, {card.words}",
+                  f"Time of tangent products over the share of plastic elements, whose tangents are read, "
+                  f"{card.words}. Lower is better. Look how steep the curves are, and whether it matters where the "
+                  f"plastic elements lie.{grey} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
+                  height=height, left=1.0, right=2.3)
+
+
+def conditions(model: Model, card: Card) -> Figure | None:
+    """The same operation in short samples after a pause, and in other conditions; of one run."""
+    panels, runs, times = [], [], []
+    all_ = [p for p in model.of("kernels.csv") if p.card == card and p.plain and p.strategy not in CHOOSES]
+    for element, operation in itertools.product(("hex8", "tet4"), ("jacvec", "jacvec_elastic", "residual")):
+        some = [p for p in all_ if (p.element, p.operation) == (element, operation)]
+        places: dict[tuple, list[Point]] = {}
+        for p in some:
+            places.setdefault((p.run, p.case, p.n_dof), []).append(p)
+        there = [ps for ps in places.values() if len({p.condition for p in ps}) > 1]
+        best = max(there, key=lambda ps: (len(ps), ps[0].n_dof), default=[])
+        several = {p.strategy for p in best if p.condition != "burst"}
+        best = [p for p in best if p.strategy in several]
+        if not best:
+            continue
+        kinds = [c for c in CONDITIONS if any(p.condition == c for p in best)]
+        scale, unit = (1e-9, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
+        rates = [p.throughput.times(scale) for p in best]
+        values = []
+        for p, t in zip(best, rates):
+            i = list(CONDITIONS).index(p.condition)
+            values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.condition)]))
+        panels.append(dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}",
+                           linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(best),
+                           values))
+        runs.append(best[0].run)
+        times += rates
+    used = {q[2] for panel in panels for q in panel.points}
+    return figure(f"conditions-{card.key}", f"Short samples and operations without pause, {card.words}",
+                  f"Throughput in short samples after a pause, and of the same operation without a pause for seconds, "
+                  f"or where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, "
+                  f"what a short sample promises is not what a long run gets. {kind_of(times)}; {where(runs)}.", panels,
+                  runs, columns=2, left=2.95, legend=[(words, PALETTE[i], SHAPES[i]) for i, words in
+                                                      enumerate(CONDITIONS.values()) if PALETTE[i] in used])
+
+
+def headline(model: Model, card: Card, element: str) -> list[Point]:
+    """Tangent products at the largest box of a run that kept samples: of the one with most processes."""
+    by: dict[tuple[Run, int], list[Point]] = {}
+    for p in model.kernels:
+        if p.card == card and p.plain and p.mesh.cube and (p.element, p.operation) == (element, "jacvec") \
+                and (p.run.path / "samples.csv").is_file():
+            by.setdefault((p.run, p.n_dof), []).append(p)
+    return max(by.values(), key=lambda ps: (max(p.time.processes for p in ps), len(ps), ps[0].n_dof), default=[])
+
+
+def samples_of(some: Sequence[Point]) -> dict[tuple[str, int], list[float]]:
+    """Seconds by strategy and process, in the order in which they were taken."""
+    wanted = {name: str(some[0].row[name]) for name in ("element", "case", "operation")}
+    points = {rows.point_of(p.row) for p in some}
+    found: dict[tuple[str, int], list[tuple[int, float]]] = {}
+    for row in rows.read(some[0].run.path / "samples.csv", only=wanted):
+        if rows.point_of(row) in points:
+            found.setdefault((row["variant"], row["process"]), []).append((row["sample"], row["seconds"]))
+    return {key: [seconds for _, seconds in sorted(values)] for key, values in found.items()}
+
+
+def samples(model: Model, card: Card) -> Figure | None:
+    """One dot a sample, by process."""
+    panels, runs = [], []
+    most = lines = 0
+    for element in ("hex8", "tet4"):
+        some = headline(model, card, element)
+        times = samples_of(some) if some else {}
+        if len(times) < 2:
+            continue
+        categories = in_order(s for s, _ in times)
+        numbers = sorted({n for _, n in times})
+        most, lines = max(most, len(numbers)), max(lines, len(categories))
+        values: list[tuple[str, int, int, Time, float]] = []
+        for (strategy, n), seconds in times.items():
+            middle = next(p for p in some if p.strategy == strategy).time.value
+            place = numbers.index(n)
+            for i, t in enumerate(seconds):
+                # each process has a strip, and the first sample is the highest in it
+                down = (place + (i + 0.5) / len(seconds)) / len(numbers) - 0.5
+                share = t / middle
+                values.append((strategy, *process_style(place), Time(share, share, share, 1, 1), 0.8 * down))
+        low, high = min(v[3].value for v in values), max(v[3].value for v in values)
+        panels.append(dots(f"{ELEMENT[element]}, {count(some[0].n_dof)}",
+                           linear("sample / median of the strategy", high + 0.03 * (high - low),
+                                  low - 0.03 * (high - low)), categories, values, 1.0))
+        runs.append(some[0].run)
+    legend = [(f"process {i + 1}", *process_style(i)) for i in range(min(most, COLOURS))] if most > 1 else []
+    if most > COLOURS:
+        legend.append(("further processes", *process_style(COLOURS)))
+    return figure(f"samples-{card.key}", f"Samples of tangent products, {card.words}",
+                  f"Each sample of tangent products at the largest box over the value that tables show, {card.words}; "
+                  "from top to bottom in the order in which they were taken. What scatters sideways is noise, what "
+                  "leans drifts, and where processes stand apart one of them tells little; "
+                  f"{where(runs)}.", panels, runs, columns=2,
+                  height=0.2 + max(CATEGORY, STRIP * most) * lines, left=2.95, legend=legend)
+
+
+def process_style(i: int) -> tuple[int, int]:
+    """Colour and shape of a process, of the seventh on grey."""
+    return (PALETTE[i], SHAPES[i]) if i < COLOURS else (GREY, 2)
+
+
+def all_studies(model: Model) -> list[Figure]:
+    """In the order of the report."""
+    found: list[Figure | None] = []
+    for make in (plastic, conditions, samples):
+        found += [make(model, card) for card in model.cards]
+    found += anderson(model) + anderson_history(model) + orthogonality(model)
+    return [f for f in found if f]
