@@ -27,7 +27,7 @@ ONE_PROCESS = 1.1
 USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
                          "hardening": "linear", "condition": "burst"}}
 # Columns that say where a point is.
-PLACE = ("element", "operation", "kernel", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
+PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 # Columns that a run's rows may differ in without being other points.
 NOT_POINT = ("device",)
 
@@ -216,6 +216,7 @@ def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
 
 @functools.cache
 def strategies() -> tuple[str, ...]:
+    """In the order of variants/variants.def."""
     return tuple(re.findall(r"^FE_VARIANT\((\w+)\)", (ROOT / "variants/variants.def").read_text(), re.MULTILINE))
 
 
@@ -231,11 +232,9 @@ def machines() -> list[pathlib.Path]:
 def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
-    for path in rows.files_below(run):
-        if rows.kind_of(path) != claim.file:
-            continue
+    for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row.get("status", "ok") in ("ok", "converged") and not rows.disturbed(row) and \
+            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
                 yield row
 
@@ -305,11 +304,7 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:
-    strategy, backend = row.get("variant"), row.get("backend")
-    if "kernel" in row:
-        kernel, backend = str(row["kernel"]), "cuda"
-        strategy = max((name for name in strategies() if kernel.startswith(f"{name}_")), key=len, default="")
-    return bool(sources.changed(str(row["commit"]), claim.file, str(strategy), str(backend)))
+    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), str(row.get("backend", ""))))
 
 
 def _overall(points: Sequence[Decided]) -> str:
@@ -380,7 +375,7 @@ def place(point: Decided) -> str:
         return f"{w['element']}, depth {w['depth']} ({w['problem']}, {w['jacobian']})"
     further = "".join([f" on {w['ranks']} ranks" if int(w.get("ranks") or 1) > 1 else "",
                        f" ({w.get('case', 'profile')}{', beside ' if point.beside else ''}{point.beside})"])
-    return f"{w['element']} {w.get('operation') or w['kernel']}, {text.size(w['n_dof'])}{further}"
+    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])}{further}"
 
 
 def describe(v: Verdict) -> str:

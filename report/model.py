@@ -393,16 +393,18 @@ def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
                         "file of its own")
 
 
-def files_of(run: Run) -> list[tuple[pathlib.Path, str, list[Row]]]:
-    """A run's files with rows: kinds and rows."""
+def rows_of(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
+    """Of a run's files with times or studies, by kind."""
     found = []
-    for path in sorted(run.path.glob("*.csv")):
+    for path in sorted(folder.glob("*.csv")):
         try:
             kind = rows.kind_of(path)
         except Fault:
             continue
-        if kind in STUDIES + TIMED:
-            found.append((path, kind, rows.read(path)))
+        if kind in TIMED + STUDIES:
+            found.append((kind, rows.read(path)))
+        if kind == "scaling.csv":
+            check_ranks(path, found[-1][1])
     return found
 
 
@@ -411,19 +413,17 @@ def read_all(runs: Sequence[Run]) -> Model:
     points: list[Point] = []
     refused: list[Refused] = []
     studies: dict[tuple[Run, str], list[Row]] = {}
-    runs = list(runs)
-    for i, run in enumerate(runs):
-        files = files_of(run)
+    named: list[Run] = []
+    for run in runs:
+        there = rows_of(run.path)
         is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"])
-                     for _, kind, read in files if kind in TIMED for row in read)
-        run = runs[i] = dataclasses.replace(run, is_old=is_old)
-        for path, kind, read in files:
-            if kind in STUDIES:
-                studies[run, kind] = read
+                     for kind, read in there if kind in TIMED for row in read)
+        run = dataclasses.replace(run, is_old=is_old)
+        named.append(run)
+        studies |= {(run, kind): read for kind, read in there if kind in STUDIES}
+        for kind, read in there:
             if kind not in TIMED:
                 continue
-            if kind == "scaling.csv":
-                check_ranks(path, read)
             more, without = points_of(run, kind, read)
             points += more
             refused += without
@@ -431,7 +431,7 @@ def read_all(runs: Sequence[Run]) -> Model:
     if not statistics:
         notes.append("NumPy and SciPy are missing: points of several processes have their range, and no interval "
                      "(apt-get install python3-scipy)")
-    return Model(runs, points, refused, notes, studies)
+    return Model(named, points, refused, notes, studies)
 
 
 def build(results: pathlib.Path = ROOT / "results") -> Model:

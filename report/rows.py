@@ -24,7 +24,7 @@ POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "
 SOLVE_POINT = ("krylov", "precondition") + POINT
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
-PROFILE_POINT = ("element", "order", "n_dof", "kernel")
+PROFILE_POINT = ("variant", "element", "n_dof", "operation")
 
 
 class Fault(Exception):

@@ -203,20 +203,29 @@ class Profile(points.Point):
         launches = list(csv.DictReader(table))[1:]  # the first line holds units
         timed = rows.read(files.rows, "kernels.csv")
         moved = {row["operation"]: row["bytes_moved"] for row in timed if row["bytes_moved"] is not None}
-        about = (1, here.commit, here.machine, timed[0]["device"], self.element, self.order, timed[0]["n_dof"])
-        write_rows(files.rows, ",".join(rows.columns_of("profile.csv")),
-                   [about + kernel_row(launch, moved) for launch in launches if not is_a_check(launch["Kernel Name"])])
+        table = []
+        for launch in launches:
+            kernel = name_of(launch["Kernel Name"])
+            if is_a_check(kernel):
+                continue
+            operation = match[1] if (match := re.search("_(jacvec_elastic|jacvec)_", kernel)) else ""
+            variant = max((v for v in process.strategies if kernel.startswith(f"{v}_")), key=len, default="")
+            table.append((2, here.commit, here.machine, "cuda", timed[0]["device"], variant, self.element, self.order,
+                          timed[0]["n_dof"], operation, "ok", kernel, *kernel_row(launch, moved.get(operation))))
+        write_rows(files.rows, ",".join(rows.columns_of("profile.csv")), table)
 
 
 def is_a_check(kernel: str) -> bool:
     return kernel.startswith(("fingerprint", "material"))
 
 
-def kernel_row(launch: dict[str, str], moved: dict[str, float]) -> tuple:
-    """Of one launch in Nsight Compute's page of raw metrics, from `kernel` on in the order of profile.csv."""
-    kernel = "cuSPARSE bsrmv" if "bsrmv" in launch["Kernel Name"] else launch["Kernel Name"].partition("(")[0]
-    operation = re.search("_(jacvec_elastic|jacvec)_", kernel)
+def name_of(kernel: str) -> str:
+    return "cuSPARSE bsrmv" if "bsrmv" in kernel else kernel.partition("(")[0]
 
+
+def kernel_row(launch: dict[str, str], moved: float | None) -> tuple:
+    """Of one launch in Nsight Compute's page of raw metrics, what follows `kernel` in profile.csv. moved: bytes that its
+    operation has to move."""
     def of(name: str) -> float:
         return float(launch[name].replace(",", ""))
 
@@ -225,11 +234,11 @@ def kernel_row(launch: dict[str, str], moved: dict[str, float]) -> tuple:
 
     threads = of("launch__block_size") * of("launch__grid_size")
     spilled = of("smsp__inst_executed_op_local_ld.sum") + of("smsp__inst_executed_op_local_st.sum")
-    return (kernel, f"{of('gpu__time_duration.sum') * 1e-9:.4g}", int(of("launch__registers_per_thread")),
+    return (f"{of('gpu__time_duration.sum') * 1e-9:.4g}", int(of("launch__registers_per_thread")),
             f"{WARP * spilled / threads:.4g}", int(of("launch__shared_mem_per_block")),
             f"{of('sm__maximum_warps_per_active_cycle_pct') / 100:.4g}",
             f"{of('sm__warps_active.avg.pct_of_peak_sustained_active') / 100:.4g}", f"{of('dram__bytes.sum'):.6g}",
-            f"{moved[operation[1]]:.6g}" if operation and operation[1] in moved else "",
+            "" if moved is None else f"{moved:.6g}",
             f"{count('dadd') + count('dmul') + 2 * count('dfma'):.6g}",
             f"{WARP * of('l1tex__t_requests_pipe_lsu_mem_global_op_red.sum'):.6g}")
 

@@ -155,16 +155,15 @@ class Deciding(unittest.TestCase):
 
     def test_flops_of_a_profile(self):
         text = CLAIM.replace("kernels.csv", "profile.csv").replace('"speed"', '"flop"').replace(
-            'operation = "jacvec", n_dof', "n_dof").replace(
-            'variant = "b"', 'kernel = "node_csr_jacvec_hex8"').replace(
-            'variant = "a"', 'kernel = "element_atomic_jacvec_hex8"')
+            '"b"', '"node_csr"').replace('"a"', '"element_atomic"')
         (self.path / "r").mkdir()
-        lines = [f"7,abc1234,m,GPU,hex8,auto,300,{kernel},1e-4,32,0,1024,1,1,1e6,,{flop},0" for kernel, flop in
-                 (("node_csr_jacvec_hex8", 600), ("node_csr_jacvec_elastic_hex8", 1), ("element_atomic_jacvec_hex8", 100))]
+        lines = [f"2,abc1234,m,cuda,G,{v},hex8,auto,300,{o},ok,{v}_{o}_hex8,1e-5,64,0,1024,0.5,0.4,1e4,,{flop},0"
+                 for v, o, flop in (("node_csr", "jacvec", 60), ("node_csr", "jacvec_elastic", 50),
+                                    ("element_atomic", "jacvec", 10), ("", "", 0))]
         (self.path / "r" / "profile.csv").write_text("\n".join([",".join(rows.columns_of("profile.csv"))] + lines) + "\n")
         v = self.decided(self.path / "r", claim=self.claim(text))
         self.assertEqual([round(p.ratio.value, 12) for p in v.points], [6.0])
-        self.assertIn("6.00 times at hex8 node_csr_jacvec_hex8, 0.3 K (profile)", claims.describe(v))
+        self.assertEqual(v.points[0].commit, "abc1234")
 
     def test_scope(self):
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)))

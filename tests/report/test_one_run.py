@@ -292,7 +292,8 @@ class Studies(Run):
             ["FLOATS", "", "", "2.00 (2.00–2.00)", "", "1.0e-07", "4"], ["FULL", "", "", "killed", "", "", ""]])
 
     def test_profile(self):
-        self.write("profile.csv", [dict(schema=1, commit="c1", machine="m", device="G", element="hex8", order="auto",
+        self.write("profile.csv", [dict(schema=2, commit="c1", machine="m", backend="cuda", device="G", variant="patch",
+                                        element="hex8", order="auto", operation="jacvec", status="ok",
                                         n_dof=1000, kernel="patch_jacvec_hex8", seconds=2e-5, registers=64,
                                         spilled_accesses=0, block_bytes=1024, warps_fit=0.5, warps_active=0.456,
                                         memory_bytes=59000, bytes_moved=39000, flop=341000, atomic_lanes=23000)])

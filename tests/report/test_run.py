@@ -553,7 +553,8 @@ class Studies(Folder):
         studies.Profile("cuda", "hex8", "1000").collect(self.make().here, points.Process(1, 1, ("patch",)), files)
         table = rows.read(files.rows, "profile.csv")
         self.assertEqual([row["kernel"] for row in table], ["patch_jacvec_hex8", "cuSPARSE bsrmv"])
-        shown = {name: table[0][name] for name in rows.columns_of("profile.csv")[8:]}
+        self.assertEqual([(row["variant"], row["operation"]) for row in table], [("patch", "jacvec"), ("", "")])
+        shown = {name: table[0][name] for name in rows.columns_of("profile.csv")[12:]}
         self.assertEqual(shown, {
             "seconds": 2e-5, "registers": 64, "spilled_accesses": 1.0, "block_bytes": 1024, "warps_fit": 0.5,
             "warps_active": 0.456, "memory_bytes": 59000.0, "bytes_moved": 39000.0, "flop": 205.0,
