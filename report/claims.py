@@ -336,7 +336,9 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
     if not values:
         return claim.sentence.replace("{least} to {most}", "…") + " (Not measured.)"
-    return claim.sentence.format(least=digits(min(values)), most=digits(max(values)))
+    least, most = digits(min(values)), digits(max(values))
+    words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
+    return words.format(least=least, most=most)
 
 
 KINDS = (("box", "boxes"), ("irregular", "irregular meshes"), ("bracket", "brackets"), ("br_", "brackets"))

@@ -1,6 +1,7 @@
 """Which rows are older than their sources, in a small repository."""
 
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -23,6 +24,7 @@ FILES = {
 }
 
 
+@unittest.skipUnless(shutil.which("git"), "there is no git")
 class Repository(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
