@@ -163,7 +163,7 @@ static void test_table_has_energies(void **state)
     for (int i = 0; i < 4; i++) {
         fe_row row = some_row();
         row.variant = i == 3 ? "w" : "v", row.operation = i == 1 ? "jacvec_elastic" : "jacvec";
-        row.n_dof = i == 2 ? 2000 : 1000, row.nj_per_dof = i == 0 ? 23.456 : i == 1 ? 7.5 : 0.0;
+        row.n_dof = i == 2 ? 2000 : 1000, row.energy.nj = i == 0 ? 23.456 : i == 1 ? 7.5 : 0.0;
         fe_row_write(file, &row);
     }
     char *table = table_of(file);

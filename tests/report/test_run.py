@@ -33,7 +33,7 @@ esac
 """
 ROWS = ",".join(rows.columns_of("kernels.csv"))
 ROW = ("6,abc,m,host,CPU,1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,2e-5,8e-6,"
-       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,lexicographic,double,linear,burst,1,,ok")
+       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,,,,,,random,lexicographic,double,linear,burst,1,,ok")
 QUICK = ["element_only", "element_atomic", "node_csr", "two_phase", "patch", "assembled_bsr"]
 
 
