@@ -90,7 +90,7 @@ typedef struct collector {
     double wall[MOST_REPETITIONS], phase[FE_N_PHASE][MOST_REPETITIONS];
     fe_sample sample[MOST_REPETITIONS]; /* start and conditions */
     int newton_iterations;
-    int64_t krylov_iterations, plastic_points;
+    int64_t krylov_iterations, products, plastic_points;
 } collector;
 
 /* --- answers ----------------------------------------------------------------------------------------- */
@@ -129,12 +129,13 @@ static fe_status observe(void *context, const fe_step_result *step, const fe_fie
     collector *c = context;
     const size_t n = 3 * (size_t)c->b->whole.mesh.n_node;
     if (!step) { /* the undeformed body: a repetition begins */
-        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0, c->begun = whole_user_seconds();
+        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = c->products = 0,
+                         c->begun = whole_user_seconds();
         begin_sample(c);
         return FE_OK;
     }
     c->newton_iterations += step->newton_iterations, c->krylov_iterations += step->krylov_iterations;
-    c->plastic_points = step->plastic_gp;
+    c->products += step->products, c->plastic_points = step->plastic_gp;
     if (c->keeps) return keep(c->keeps, step->step - 1, n, fields->displacement);
     if (c->repetition == 0) return compare(c, step, fields);
     const int sample = c->repetition - 1;
@@ -235,6 +236,7 @@ static void write_row(bench *b, const collector *c, const char *operation, int n
         sample[i].calls = 1, sample[i].seconds = seconds[i];
     }
     if (c) b->row.newton_iterations = c->newton_iterations, b->row.krylov_iterations = c->krylov_iterations;
+    b->row.products = c && strcmp(operation, "solve_graph") ? c->products : -1;
     whole_row_write(b->rows, b->samples, &b->row, operation, n, sample);
 }
 

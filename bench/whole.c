@@ -80,7 +80,7 @@ double whole_error(size_t n, const double *u, const double *reference)
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row)
 {
     snprintf(row->device, sizeof row->device, "%s", device);
-    row->newton_iterations = -1;
+    row->newton_iterations = -1, row->products = -1;
     const fe_j2 material = fe_j2_of(p->problem.material);
     row->row = (fe_row){.machine = machine,
                         .backend = "host",
@@ -107,6 +107,8 @@ static void write_row(FILE *file, const whole_row *r)
         fprintf(file, "%d,%lld,", r->newton_iterations, (long long)r->krylov_iterations);
     else
         fputs(",,", file);
+    if (r->products >= 0) fprintf(file, "%lld", (long long)r->products);
+    fputc(',', file);
     fe_row_write(file, &r->row);
 }
 

@@ -37,13 +37,14 @@ void whole_close(whole_problem *p);
 double whole_error(size_t n, const double *u, const double *reference);
 
 enum { WHOLE_MOST_REPETITIONS = 999 };
-/* What rows of solves have in front of the columns of fe_row; iterations below 0: not known. */
-#define WHOLE_COLUMNS "krylov,precondition,newton_iterations,krylov_iterations," FE_ROW_COLUMNS
+/* What rows of solves have in front of the columns of fe_row; iterations and products below 0: not known.
+ */
+#define WHOLE_COLUMNS "krylov,precondition,newton_iterations,krylov_iterations,products," FE_ROW_COLUMNS
 #define WHOLE_SAMPLE_COLUMNS "krylov,precondition," FE_SAMPLE_COLUMNS
 typedef struct whole_row {
     const char *krylov, *precondition;
     int newton_iterations;
-    int64_t krylov_iterations;
+    int64_t krylov_iterations, products;
     fe_row row;
     char device[128];
 } whole_row;

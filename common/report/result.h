@@ -47,6 +47,8 @@ typedef struct fe_step_result {
     int64_t plastic_gp;
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
+    int64_t
+        products; /* of the tangent that were asked of the strategy; those of recordings are not counted */
     int n_residual;
     double *residual; /* [n_residual] relative to the acceptance scale: where each increment begins, and
                          after each linear solve */

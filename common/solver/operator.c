@@ -19,6 +19,7 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
 static fe_status add_product(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
+    s->products++;
     return fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
                             direction, y);
 }
@@ -73,6 +74,7 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
         FE_TRY(apply_difference(s, direction, y));
     else
         FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, direction, y));
+    s->products++;
     return mask(s, y);
 }
 

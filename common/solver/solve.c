@@ -135,12 +135,14 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
         }
         status = s->device->ops->seconds(s->device, before); /* set-up and output are not the step's */
         const double begin = fe_seconds();
+        const int64_t products = s->products;
         record->step = s->load_step = step + 1;
         s->said = begin, s->quiet = r->options->progress;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
         if (status == FE_OK) status = fe_solver_load_step(s, to, record, &ending);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
         record->wall = fe_seconds() - begin;
+        record->products = s->products - products;
         if (s->comm->rank == 0) {
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;

@@ -68,6 +68,7 @@ typedef struct fe_solver {
     int exact;              /* multigrid's cycle is in double precision */
 
     int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
+    int64_t products;         /* of the tangent with a vector, as called */
     double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
     double said_gradient;     /* the displacement gradient that was warned of last, */
     double said_error;        /* and the error of an increment */
