@@ -1,7 +1,7 @@
 """Starts programs beside the runner, which so hears an interruption at once, and stops them.
 
 Threads of OpenMP that wait for each other spin. Where other processes use the cores, too, they spin in the way of the
-thread that they wait for, and a call takes multiples of a scheduler's slice: on two cores, one of them busy, 36 ms
+thread that they wait for, and a call takes multiples of a scheduler's slice: on two cores that others used, too, 36 ms
 instead of 0.46 ms (a product of patch, 10 K degrees of freedom). So where others are at work when a program is started,
 its threads wait passively. Where none are, spinning is what a program alone on its cores wants.
 """
