@@ -332,7 +332,7 @@ run-tests: tests
 	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh $(TESTS))
 
 # Minutes, most of them to await a time limit: not among the tests.
-test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen
+test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen $(if $(HAVE_BENCHMARK),$(BUILD)/kernels)
 	@FE_BUILD=$(BUILD) sh tests/run.sh tests/slurm.sh
 
 # Under a sanitizer the two longest programs run in one piece for each strategy. test_new_variant is left out: it makes

@@ -160,7 +160,6 @@ static fe_status take(int n, turns_solve **solves)
         fprintf(stderr,
                 "solves: %s: memory does not suffice for it beside the others: it takes no turns with them\n",
                 s->options.variant);
-        s->was_alone = 1;
         FE_TRY(take_together(1, &s));
         if (s->status == FE_INTERRUPTED) break;
     }

@@ -16,7 +16,6 @@ typedef struct turns_solve {
     /* out: as fe_solve would tell it */
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
-    int was_alone; /* memory did not suffice for it beside the others: it came after them */
 
     struct turns *of;
     pthread_t thread;

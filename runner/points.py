@@ -1,7 +1,7 @@
 """What one process measures: a point of an experiment, its name, its size, what it needs, its command line.
 
 A point of `kernels` holds all strategies and operations on one backend, element and size, checked first and then timed
-in turns; one of `solves`, `peers` or `scaling` strategies one after another. The order of strategies is drawn anew for
+in turns; one of `solves` or `scaling` some of the strategies, in turns, too. The order of strategies is drawn anew for
 each process.
 """
 
