@@ -117,7 +117,7 @@ objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
-  bench/scaling_options.c bench/options.c
+  bench/scaling_options.c bench/options.c bench/turns.c
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
@@ -258,14 +258,17 @@ $(BUILD)/libfebench.a $(BUILD)/first/libfebench.a:
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
-$(BUILD)/solves: $(call object,bench/conditions.c bench/nvml.c)
+$(BUILD)/solves: $(call object,bench/turns.c bench/conditions.c bench/nvml.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
-$(BUILD)/scaling: $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
+SCALING_OBJECTS := $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) \
+    $(call objects,$(BENCH_SOURCES))
+KERNELS_OBJECTS := $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES))
+$(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/kernels: $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES)) $(BUILD)/libfebench.a
+$(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/first/kernels: $(call object,bench/kernels.cc bench/first/no_floats.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
 $(BUILD)/kernels $(BUILD)/first/kernels:
@@ -290,6 +293,15 @@ INJECT := $(if $(findstring thread,$(SANITIZE)),,$(BUILD)/tests/inject.so)
 $(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
+# Programs whose answers become wrong while they are timed
+LATE := $(addprefix $(BUILD)/tests/,solves-late scaling-late $(if $(HAVE_BENCHMARK),kernels-late))
+$(BUILD)/tests/solves-late: $(call object,bench/solves.c bench/turns.c bench/conditions.c bench/nvml.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS)
+$(BUILD)/tests/scaling-late: $(SCALING_OBJECTS)
+$(BUILD)/tests/kernels-late: $(KERNELS_OBJECTS)
+$(LATE): $(BUILD)/tests/%-late: $(call object,tests/faults/late.c) $(BUILD)/libfebench.a
+	@mkdir -p $(@D)
+	$(call said,LINK,$@)$(if $(findstring kernels,$@),$(CXX),$(WITH_MPI)) $(LINK_FLAGS) -Wl,--wrap=fe_apply -o $@ $(filter %.o,$^) \
+	    $(filter %.a,$^) $(if $(findstring kernels,$@),$(BENCHMARK_LIBS)) $(PROGRAM_LIBS) $(LIBS)
 # `solve` with calls of CUDA and its libraries that fail, for tests/faults/device.sh
 DEVICE_CALLS := $(addprefix cuda,Malloc MallocHost HostAlloc Free FreeHost Memcpy MemcpyAsync MemsetAsync LaunchKernel \
     LaunchKernelExC GraphLaunch GraphInstantiate GetLastError StreamSynchronize StreamQuery StreamWaitEvent StreamBeginCapture \
@@ -304,7 +316,7 @@ $(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/answer.c bench/ou
 .PRECIOUS: $(BUILD)/obj/tests/fuzz/main-%.o $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o \
     $(foreach p,mixed single,$(BUILD)/obj/%.c.$(p).o $(BUILD)/obj/%.cu.$(p).o)
 
-tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(FAULTY_SOLVE))
+tests: $(PROGRAMS) $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(LATE) $(FAULTY_SOLVE))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of what was not found.
@@ -328,7 +340,7 @@ run-tests: tests
 	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh $(TESTS))
 
 # Minutes, most of them to await a time limit: not among the tests.
-test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen
+test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen $(if $(HAVE_BENCHMARK),$(BUILD)/kernels)
 	@FE_BUILD=$(BUILD) sh tests/run.sh tests/slurm.sh
 
 # Under a sanitizer the two longest programs run in one piece for each strategy. test_new_variant is left out: it makes

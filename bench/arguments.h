@@ -46,10 +46,16 @@ inline const char help[] =
     "  --fe_pattern=PATTERN   which: clustered: in one slab; scattered: at random places; zones: a few "
     "connected\n"
     "                         zones, as in a part under load (clustered)\n"
+    "  --fe_operand=OPERAND   displacements and directions: random, or smooth as in a solve, which moves "
+    "the\n"
+    "                         power of a card (random)\n"
     "  --fe_threads=N         OpenMP threads of the host backend (all cores, at most OMP_NUM_THREADS)\n"
-    "  --fe_energy=SECONDS    before any time is taken runs each operation for so long and reads the energy "
-    "that\n"
-    "                         the card (NVML) or the processors (RAPL) took; at most 60 (0: not measured)\n"
+    "  --fe_energy=SECONDS    before any time is taken runs each operation six times for so long and reads "
+    "the\n"
+    "                         energy that the card (NVML) or the processors (RAPL) took, and before that "
+    "what "
+    "they\n"
+    "                         take with nothing to do; at most 60 (0: not measured)\n"
     "  --fe_sustained=SECONDS runs each operation for so long without pause, 10 s or more say what a card "
     "holds;\n"
     "                         rows are of the samples after the first fifth (0: short samples of all in "
@@ -85,6 +91,7 @@ struct arguments {
     int materials = 1;
     fe_order order = FE_ORDER_AUTO;
     bench_pattern pattern = BENCH_CLUSTERED;
+    bench_operand operand = BENCH_RANDOM;
     double plastic = 1.0, energy = 0.0, sustained = 0.0;
     int threads = 0, refine = 0, process = 1;
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
@@ -126,6 +133,7 @@ inline const char *hardening_name(int i) { return fe_hardening_names[i]; }
 inline const char *operation_name(int i) { return bench_operation_names[i]; }
 inline const char *order_name(int i) { return fe_order_names[i]; }
 inline const char *pattern_name(int i) { return bench_pattern_names[i]; }
+inline const char *operand_name(int i) { return bench_operand_names[i]; }
 inline const char *variant_name(int i) { return fe_variant_at(i)->name; }
 
 inline fe_status set_flag(arguments &a, const std::string &flag, const std::string &value)
@@ -143,6 +151,10 @@ inline fe_status set_flag(arguments &a, const std::string &flag, const std::stri
     if (flag == "fe_pattern") {
         FE_TRY(choice("fe_pattern", value, BENCH_N_PATTERN, pattern_name, &i));
         return a.pattern = (bench_pattern)i, FE_OK;
+    }
+    if (flag == "fe_operand") {
+        FE_TRY(choice("fe_operand", value, BENCH_N_OPERAND, operand_name, &i));
+        return a.operand = (bench_operand)i, FE_OK;
     }
     if (flag == "fe_refine") {
         FE_TRY(number("fe_refine", value, 0, 10, &x));

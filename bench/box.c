@@ -2,6 +2,7 @@
 #include "bench/box.h"
 
 const char *const bench_pattern_names[BENCH_N_PATTERN] = {"clustered", "scattered", "zones"};
+const char *const bench_operand_names[BENCH_N_OPERAND] = {"random", "smooth"};
 
 double bench_box_cell(const bench_box *box)
 {

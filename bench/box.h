@@ -13,6 +13,9 @@ extern "C" {
 /* Which elements are plastic, see fields.h. */
 typedef enum bench_pattern { BENCH_CLUSTERED, BENCH_SCATTERED, BENCH_ZONES, BENCH_N_PATTERN } bench_pattern;
 extern const char *const bench_pattern_names[BENCH_N_PATTERN];
+/* What displacements and directions are made of, see fields.h. */
+typedef enum bench_operand { BENCH_RANDOM, BENCH_SMOOTH, BENCH_N_OPERAND } bench_operand;
+extern const char *const bench_operand_names[BENCH_N_OPERAND];
 
 typedef struct bench_box {
     int kind;
@@ -23,6 +26,7 @@ typedef struct bench_box {
     int pieces;                    /* order auto: strategies want pieces (FE_PIECES) */
     double plastic;                /* share of elements */
     bench_pattern pattern;
+    bench_operand operand; /* smooth: of one rank */
     const fe_backend *backend;
     int threads;
     int precision; /* of the strategies on it: FE_DOUBLE, FE_MIXED or FE_SINGLE */

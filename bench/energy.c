@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* --- host -------------------------------------------------------------------------------------------- */
 
@@ -98,10 +100,115 @@ fe_status bench_energy_read(const bench_energy *e, uint64_t *microjoules)
     return FE_OK;
 }
 
-double bench_energy_per(const bench_energy *e, const uint64_t *before, const uint64_t *after, double n)
+double bench_energy_between(const bench_energy *e, const uint64_t *before, const uint64_t *after)
 {
     double microjoules = 0.0;
     for (int i = 0; i < e->n; i++)
         microjoules += (double)(after[i] - before[i] + (after[i] < before[i] ? e->range[i] : 0));
-    return 1e3 * microjoules / n;
+    return 1e-6 * microjoules;
+}
+
+/* --- windows ----------------------------------------------------------------------------------------- */
+
+/* Of a run of the work: what has been done, and the power over time since `begun`. */
+typedef struct course {
+    const bench_energy *e;
+    bench_energy_work work;
+    void *context;
+    double calls;
+    double power, at, joules; /* watts when they were last read, at this time; and over the time until then */
+} course;
+
+enum { COUNTER_STEP_MS = 100, POWER_MS = 10, SETTLE_MS = 300, LATE_MS = 1000 };
+
+/* Power counts from one reading to the next as their mean. */
+static void read_power(course *c)
+{
+    const double before = c->power, since = c->at;
+    c->power = bench_nvml_watt(&c->e->nvml), c->at = fe_seconds();
+    c->joules += 0.5 * (before + c->power) * (c->at - since);
+}
+
+static void begin_power(course *c)
+{
+    const int is_card = c->e->nvml.card != NULL;
+    c->joules = 0.0, c->at = fe_seconds();
+    c->power = is_card ? bench_nvml_watt(&c->e->nvml) : NAN;
+}
+
+static fe_status go_on(course *c)
+{
+    int64_t calls;
+    FE_TRY(c->work(c->context, &calls));
+    c->calls += (double)calls;
+    if (c->e->nvml.card && fe_seconds() - c->at > 1e-3 * POWER_MS) read_power(c);
+    return FE_OK;
+}
+
+static fe_status go_on_for(course *c, double seconds)
+{
+    for (const double end = fe_seconds() + seconds; fe_seconds() < end;) FE_TRY(go_on(c));
+    return FE_OK;
+}
+
+/* Goes on until the counters advance, which they have when this returns: counter [n], *at: when. */
+static fe_status await_step(course *c, uint64_t *counter, double *at)
+{
+    uint64_t before[BENCH_MOST_COUNTERS];
+    const double begin = fe_seconds();
+    FE_TRY(bench_energy_read(c->e, before));
+    do {
+        FE_TRY(go_on(c));
+        FE_TRY(bench_energy_read(c->e, counter));
+        *at = fe_seconds();
+        if (bench_energy_between(c->e, before, counter) > 0.0) return FE_OK;
+    } while (*at - begin < 1e-3 * LATE_MS);
+    return fe_fail(FE_FAILED, "the counter did not advance in %g s", 1e-3 * LATE_MS);
+}
+
+static fe_status take_window(course *c, double seconds, bench_energy_window *w)
+{
+    uint64_t before[BENCH_MOST_COUNTERS], after[BENCH_MOST_COUNTERS];
+    double begin, end;
+    FE_TRY(await_step(c, before, &begin));
+    begin_power(c);
+    c->calls = 0.0;
+    FE_TRY(go_on_for(c, seconds));
+    FE_TRY(await_step(c, after, &end));
+    if (c->e->nvml.card) read_power(c);
+    *w = (bench_energy_window){.seconds = end - begin,
+                               .calls = c->calls,
+                               .joules = bench_energy_between(c->e, before, after),
+                               .by_power = c->e->nvml.card ? c->joules : NAN};
+    return FE_OK;
+}
+
+fe_status bench_energy_windows(const bench_energy *e, double seconds, bench_energy_work work, void *context,
+                               bench_energy_window *window)
+{
+    course c = {.e = e, .work = work, .context = context, .at = fe_seconds()};
+    FE_TRY(go_on_for(&c, 1e-3 * SETTLE_MS));
+    for (int i = 0; i < BENCH_N_WINDOW; i++) {
+        FE_TRY(go_on_for(&c, 1e-3 * COUNTER_STEP_MS * i / BENCH_N_WINDOW)); /* another start for each */
+        FE_TRY(take_window(&c, seconds, &window[i]));
+    }
+    return FE_OK;
+}
+
+static fe_status wait_a_millisecond(void *context, int64_t *calls)
+{
+    (void)context;
+    *calls = 0;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return FE_OK;
+}
+
+fe_status bench_energy_idle(const bench_energy *e, double seconds, double *watts)
+{
+    course c = {.e = e, .work = wait_a_millisecond, .at = fe_seconds()};
+    bench_energy_window w;
+    FE_TRY(go_on_for(&c, 1.0));
+    FE_TRY(take_window(&c, seconds, &w));
+    *watts = w.joules / w.seconds;
+    return FE_OK;
 }

@@ -30,13 +30,38 @@ static double yield_strain(void) /* engineering strain, in shear */
     return m.sigma_y * 2.0 * (1.0 + m.nu) / m.E / sqrt(3.0);
 }
 
+/* Three waves of about the body's length; those of several phases differ. Their gradients are 2 pi over that
+ * length at most. */
+static void wave_at(const bench_plan *plan, const double *x, double phase, double out[3])
+{
+    static const double number[3][3] = {{0.8, 0.3, -0.5}, {-0.4, 0.7, 0.5}, {0.6, -0.5, 0.6}};
+    for (int i = 0; i < 3; i++) {
+        double turns = 0.0;
+        for (int j = 0; j < 3; j++) turns += number[i][j] * (x[j] - plan->low[j]) / plan->length;
+        out[i] = sin(2.0 * M_PI * turns + phase + i);
+    }
+}
+
+void bench_direction(const bench_plan *plan, const fe_mesh *mesh, int node, double v[3])
+{
+    if (plan->operand == BENCH_SMOOTH)
+        wave_at(plan, mesh->x + 3 * (size_t)node, 0.0, v);
+    else
+        bench_random_vector(mesh->node_tag[node], 3, v);
+}
+
 void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
     const double yield = yield_strain(), below = plan->height - mesh->x[3 * (size_t)node + 2],
                  slab = !plan->chosen && below > 0.0 ? below : 0.0,
-                 size = plan->size ? plan->size[node] : plan->cell;
-    bench_random_vector(mesh->node_tag[node], 1 + (uint64_t)step, u);
+                 size = plan->operand == BENCH_SMOOTH ? plan->length / (2.0 * M_PI)
+                        : plan->size                  ? plan->size[node]
+                                                      : plan->cell;
+    if (plan->operand == BENCH_SMOOTH)
+        wave_at(plan, mesh->x + 3 * (size_t)node, 1.0 + step, u);
+    else
+        bench_random_vector(mesh->node_tag[node], 1 + (uint64_t)step, u);
     for (int i = 0; i < 3; i++) u[i] = yield * (0.1 * size * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
 }
 
@@ -130,7 +155,7 @@ fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
             if (pass < 2)
                 bench_displacement(c->plan, mesh, pass, node, field + 3 * (size_t)i);
             else
-                bench_random_vector(mesh->node_tag[node], 3, field + 3 * (size_t)i);
+                bench_direction(c->plan, mesh, node, field + 3 * (size_t)i);
         }
         bench_round(c->box.precision, 3 * (size_t)s->n_owned, field);
         status = d->ops->memory.upload(d, bytes, field, x);

@@ -1,15 +1,15 @@
 /* Displacements and committed states of a benchmark case.
  *
  * Nodes move at random by a tenth of the yield strain times the length of a cell, or in meshes that are no
- * boxes times the least height of the elements at a node. A share `plastic` of the elements is plastic:
- *   clustered  a displacement shears the elements below a height in z, to twice the yield strain (committed)
- *              and then to four times (trial)
- *   scattered  each element is chosen with probability `plastic`, and holds a committed plastic strain of
- * three times the yield strain, as if such a shear had left it behind. The stress of this strain takes the
- *              element, and none of its neighbours, beyond yield
- *   zones      the same of the elements where a smooth function of the place is lowest: a few connected
- * zones, as in a part under load. In each case the plastic elements have a committed state and a softened
- * tangent, and the others have neither. The direction vectors of jacvec are random. */
+ * boxes times the least height of the elements at a node. Smooth operands move them by a wave as long as the
+ * body instead, which strains it by a tenth of the yield strain, as in a solve. A share `plastic` of the
+ * elements is plastic: clustered  a displacement shears the elements below a height in z, to twice the yield
+ * strain (committed) and then to four times (trial) scattered  each element is chosen with probability
+ * `plastic`, and holds a committed plastic strain of three times the yield strain, as if such a shear had
+ * left it behind. The stress of this strain takes the element, and none of its neighbours, beyond yield zones
+ * the same of the elements where a smooth function of the place is lowest: a few connected zones, as in a
+ * part under load. In each case the plastic elements have a committed state and a softened tangent, and the
+ * others have neither. The direction vectors of jacvec are random, or such a wave. */
 #ifndef BENCH_FIELDS_H
 #define BENCH_FIELDS_H
 
@@ -22,7 +22,7 @@ extern "C" {
 /* A steel (MPa): the same up to yield, whatever the law of hardening. */
 fe_material bench_material(int hardening);
 
-/* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. Seed 3 is that of the direction. */
+/* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. */
 void bench_random_vector(int64_t node, uint64_t seed, double out[3]);
 
 /* What the fields of a case depend on, besides nodes and elements. */
@@ -31,6 +31,8 @@ typedef struct bench_plan {
     double cell;     /* of a box */
     double *size;    /* [n_node] of another mesh; NULL: a box */
     uint8_t *chosen; /* [n_elem] of the mesh, scattered and zones; else NULL */
+    bench_operand operand;
+    double low[3], length; /* smooth: where the mesh begins, and its longest side */
 } bench_plan;
 /* Yields c->plan. */
 fe_status bench_plan_open(bench_case *c, const fe_mesh *mesh);
@@ -38,6 +40,8 @@ void bench_plan_close(bench_case *c);
 
 /* Displacement of a node of the mesh in step 0 (committed) or 1. */
 void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3]);
+/* What jacvec is applied to, at a node. */
+void bench_direction(const bench_plan *plan, const fe_mesh *mesh, int node, double v[3]);
 /* Committed state of point q of a chosen element, by its tag, as fe_state stores it. */
 void bench_chosen_state(int64_t tag, int q, double state[FE_N_STATE]);
 

@@ -29,7 +29,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->mesh_name = name;
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
-    g->box.plastic = a.plastic, g->box.pattern = a.pattern;
+    g->box.plastic = a.plastic, g->box.pattern = a.pattern, g->box.operand = a.operand;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
     g->box.materials = a.materials;
     g->how = a.sustained > 0.0 ? SUSTAINED : a.cold ? COLD : BURST;
@@ -38,6 +38,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
         (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) +
         "/" + (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
+        (a.operand == BENCH_RANDOM ? "" : std::string(bench_operand_names[a.operand]) + "/") +
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
         const fe_assembly *assembly = fe_variant_table(v, backend != &fe_backend_host, precision);
@@ -132,13 +133,25 @@ fe_status know_machine(const arguments &a, fe_machine *m)
     return fe_machine_write(m, a.machine.c_str());
 }
 
+/* Counters of a backend's energy, and its power with nothing to do, once the device is opened. */
+fe_status open_meter(const arguments &a, const fe_backend *backend, bench_energy *meter)
+{
+    constexpr double idle_seconds = 2.0;
+    fe_device *d = nullptr;
+    FE_TRY(backend->open(0, threads_of(a), &d));
+    fe_status status = bench_energy_open(backend, meter);
+    if (status == FE_OK) status = bench_energy_idle(meter, idle_seconds, &meter->idle);
+    backend->close(d);
+    return status;
+}
+
 /* The backends whose energy can be read, with their counters, and a line about each of the others. */
 std::map<const fe_backend *, bench_energy> open_meters(const arguments &a)
 {
     std::map<const fe_backend *, bench_energy> meters;
     if (a.energy > 0.0 && a.give_up.empty())
         for (const fe_backend *backend : a.backends)
-            if (bench_energy_open(backend, &meters[backend]) != FE_OK) {
+            if (open_meter(a, backend, &meters[backend]) != FE_OK) {
                 fe_note("--fe_energy: the energy of %s is not measured: %s", backend->name, fe_message());
                 meters.erase(backend);
             }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- which elements ---------------------------------------------------------------------------------- */
 
@@ -128,6 +129,8 @@ fe_status bench_plan_open(bench_case *c, const fe_mesh *mesh)
     const extent at = extent_of(mesh);
     FE_ALLOCATE(c->plan, 1, "fields");
     bench_plan *plan = c->plan;
+    plan->operand = box->operand, plan->length = at.size;
+    memcpy(plan->low, at.low, sizeof plan->low);
     if (box->pattern != BENCH_CLUSTERED) FE_TRY(choose_elements(box, mesh, &at, plan));
     if (!box->mesh) {
         int cells[3];

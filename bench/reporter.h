@@ -29,7 +29,8 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.plastic_pattern = bench_pattern_names[g.box.pattern];
     row.n_elem = g.n_elem, row.n_dof = g.n_dof, row.operation = bench_operation_names[p.operation];
     row.calls = p.batch, row.status = p.status, row.error = p.error;
-    row.deterministic = p.deterministic, row.nj_per_dof = p.nj_per_dof;
+    row.deterministic = p.deterministic, row.energy = p.energy;
+    row.operand = bench_operand_names[g.box.operand];
     row.precision = fe_precision_name(g.box.precision);
     row.hardening = fe_hardening_names[g.box.hardening];
     row.condition = condition_names[g.how], row.process = g.process;
@@ -105,7 +106,7 @@ class reporter : public benchmark::BenchmarkReporter
         for (auto &o : others) o->ReportRuns(runs);
         if (runs.empty() || runs[0].run_type != Run::RT_Iteration) return;
         for (point &p : current->points)
-            if (p.name == runs[0].run_name.function_name) write(p, runs);
+            if (p.name == runs[0].run_name.function_name) check_after(*current, p), write(p, runs);
     }
 
     /* A point's row, and its samples in the order in which they were taken. */

@@ -92,7 +92,7 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
         if (k < 0) continue;
         o->node[k] = c->share.local[i];
         memcpy(o->x + 3 * (size_t)k, mesh->x + 3 * (size_t)i, 3 * sizeof *o->x);
-        bench_random_vector(mesh->node_tag[i], 3, o->v + 3 * (size_t)k);
+        bench_direction(c->plan, mesh, i, o->v + 3 * (size_t)k);
         bench_round(c->box.precision, 3, o->v + 3 * (size_t)k);
         for (int step = 0; step < 2; step++) {
             bench_displacement(c->plan, mesh, step, i, o->u[step] + 3 * (size_t)k);

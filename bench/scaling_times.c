@@ -19,6 +19,7 @@ typedef struct entrant {
     fe_row row;
     int out;           /* it has its last row: a check failed, or memory did not suffice */
     int skips;         /* the current operation, whose check failed */
+    int spoilt;        /* the current operation, whose answer was wrong when it had been timed */
     int calls;         /* of a sample */
     double textbook;   /* residual after the first cycle of GMRES; NAN: there was none */
     fe_sample *sample; /* [repetitions] */
@@ -98,19 +99,34 @@ static void write_row(bench *b, const entrant *e, const char *operation)
     fflush(stdout);
 }
 
-/* What is timed: `call` with `argument`, which counts for so many `steps`, from the state of `op`. */
-typedef struct timed {
+/* What is timed: `call` with `argument`, which counts for so many `steps`, from the state of `op`. check: the
+ * error of what was computed, on this rank, which may be `tolerance`. */
+typedef struct timed timed;
+struct timed {
     const char *name;
     timed_call call;
+    fe_status (*check)(bench *b, entrant *e, const timed *t, double *error);
+    double tolerance;
     int argument, steps;
     bench_operation op;
-} timed;
+};
 
 /* Trial state and tangent are the case's and may be another strategy's. */
 static fe_status prepare(bench *b, const entrant *e, const timed *t)
 {
     take(b, e);
     return e->assembly ? bench_prepare(&b->c, e->assembly, e->work, t->op) : FE_OK;
+}
+
+/* The answer that the timed calls left. The row has the larger one of its errors. */
+static fe_status check_after(bench *b, entrant *e, const timed *t)
+{
+    double error;
+    FE_TRY(t->check(b, e, t, &error));
+    FE_TRY(largest(b, &error));
+    if (!(error <= e->row.error)) e->row.error = error;
+    e->spoilt = !(error <= t->tolerance);
+    return FE_OK;
 }
 
 /* Sample i. What another strategy left in the caches is not its matter: short calls begin with one that is
@@ -121,7 +137,7 @@ static fe_status take_turn(bench *b, entrant *e, const timed *t, int i)
     if (e->calls > 1) FE_TRY(t->call(b, t->argument));
     FE_TRY(take_sample(b, t->call, t->argument, e->calls, &e->sample[i]));
     e->sample[i].seconds /= t->steps;
-    return FE_OK;
+    return i + 1 < b->task->arguments->repetitions ? FE_OK : check_after(b, e, t);
 }
 
 /* Samples of n entrants of the list in turns, whose order changes from sample to sample in the same way on
@@ -139,20 +155,6 @@ static fe_status take_turns(bench *b, int n, int *order, entrant *list, const ti
     return FE_OK;
 }
 
-/* Samples of n entrants, then their rows. */
-static fe_status measure(bench *b, int n, entrant *list, const timed *t)
-{
-    int *order = NULL, n_in = 0;
-    FE_ALLOCATE(order, n, "order");
-    for (int k = 0; k < n; k++)
-        if (!list[k].out && !list[k].skips) order[n_in++] = k;
-    const fe_status status = take_turns(b, n_in, order, list, t);
-    free(order);
-    for (int k = 0; k < n && status == FE_OK; k++)
-        if (!list[k].out && !list[k].skips) take(b, &list[k]), write_row(b, &list[k], t->name);
-    return status;
-}
-
 /* The row of an operation that could not be timed. */
 static fe_status give_up(bench *b, const char *operation, const char *status)
 {
@@ -162,6 +164,27 @@ static fe_status give_up(bench *b, const char *operation, const char *status)
     if (b->task->rows) fe_row_write(b->task->rows, &row);
     fprintf(stderr, "scaling: %s: %s: %s: error %.3e\n", row.variant, operation, status, row.error);
     return FE_OK;
+}
+
+/* Samples of n entrants, then their rows. */
+static fe_status measure(bench *b, int n, entrant *list, const timed *t)
+{
+    int *order = NULL, n_in = 0;
+    FE_ALLOCATE(order, n, "order");
+    for (int k = 0; k < n; k++)
+        if (!list[k].out && !list[k].skips) order[n_in++] = k;
+    const fe_status status = take_turns(b, n_in, order, list, t);
+    free(order);
+    for (int k = 0; k < n && status == FE_OK; k++) {
+        if (list[k].out || list[k].skips) continue;
+        take(b, &list[k]);
+        if (list[k].spoilt)
+            FE_TRY(give_up(b, t->name, "check_failed"));
+        else
+            write_row(b, &list[k], t->name);
+        list[k].spoilt = 0;
+    }
+    return status;
 }
 
 static fe_status call_exchange(bench *b, int argument)
@@ -191,56 +214,66 @@ static fe_status call_gmres(bench *b, int basis)
     return fe_gmres(k, &A, NULL, b->b, b->x, 0.0, k->restart, &b->result);
 }
 
-/* --- checks of what belongs to no strategy ----------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------ */
 
-/* The largest error of any rank becomes that of the row. */
-static fe_status record_error(bench *b, double error)
+static fe_status check_exchange(bench *b, entrant *e, const timed *t, double *error)
 {
+    (void)e, (void)t;
+    return bench_check_exchange(&b->c, b->x, error);
+}
+
+static fe_status check_reduce(bench *b, entrant *e, const timed *t, double *error)
+{
+    (void)e;
+    return bench_check_sum(b->comm, b->device, t->argument, b->scalar, error);
+}
+
+static fe_status check_product(bench *b, entrant *e, const timed *t, double *error)
+{
+    (void)e;
+    return bench_verify_result(&b->c, t->op, error);
+}
+
+/* The last cycle reduced the residual, as far as it says, and as far as with modified Gram-Schmidt and a
+ * basis of doubles, the first one: the largest difference, over |b|. */
+static fe_status check_cycle(bench *b, entrant *e, const timed *t, double *error)
+{
+    const size_t n = 3 * (size_t)b->c.share.n_owned;
+    const fe_krylov_result *r = &b->result;
+    double norm;
+    (void)t;
+    FE_TRY(apply(b, b->x, b->y));
+    FE_TRY(bench_distance(b->comm, b->device, n, b->b, b->y, b->scalar, &norm));
+    if (isnan(e->textbook)) e->textbook = r->last;
+    const double off = fmax(fabs(norm - r->last), fabs(r->last - e->textbook)) / r->first;
+    *error = r->last < r->first && norm < INFINITY ? off : INFINITY;
+    return FE_OK;
+}
+
+/* A cycle and its check, and the loss of orthogonality. */
+static fe_status try_cycle(bench *b, entrant *e, const timed *t)
+{
+    double error;
+    b->krylov[t->argument].measures = 1;
+    const fe_status status = call_gmres(b, t->argument);
+    b->krylov[t->argument].measures = 0;
+    FE_TRY(status);
+    b->row.orthogonality_loss = b->result.loss;
+    FE_TRY(check_cycle(b, e, t, &error));
     FE_TRY(largest(b, &error));
     b->row.error = error;
     return FE_OK;
 }
 
-static fe_status check_exchange(bench *b, int argument)
-{
-    double error;
-    (void)argument;
-    FE_TRY(bench_check_exchange(&b->c, b->x, &error));
-    return record_error(b, error);
-}
-
-static fe_status check_reduce(bench *b, int n)
-{
-    double error;
-    FE_TRY(bench_check_sum(b->comm, b->device, n, b->scalar, &error));
-    return record_error(b, error);
-}
-
-/* The cycle reduces the residual, as far as it says, and as far as with modified Gram-Schmidt and a basis of
- * doubles, the first one: the largest difference, over |b|. Measures the loss of orthogonality, too. */
-static fe_status check_gmres(bench *b, int basis, double *textbook)
-{
-    const size_t n = 3 * (size_t)b->c.share.n_owned;
-    const fe_krylov_result *r = &b->result;
-    double norm;
-    b->krylov[basis].measures = 1;
-    const fe_status status = call_gmres(b, basis);
-    b->krylov[basis].measures = 0;
-    FE_TRY(status);
-    b->row.orthogonality_loss = r->loss;
-    FE_TRY(apply(b, b->x, b->y));
-    FE_TRY(bench_distance(b->comm, b->device, n, b->b, b->y, b->scalar, &norm));
-    if (isnan(*textbook)) *textbook = r->last;
-    const double error = fmax(fabs(norm - r->last), fabs(r->last - *textbook)) / r->first;
-    return record_error(b, r->last < r->first && norm < INFINITY ? error : INFINITY);
-}
-
 /* Checks and times what belongs to no strategy. */
-static fe_status measure_shared(bench *b, entrant *none, const timed *t, timed_call check, double bytes)
+static fe_status measure_shared(bench *b, entrant *none, const timed *t, double bytes)
 {
+    double error;
     b->row.bytes_moved = bytes;
-    FE_TRY(check(b, t->argument));
-    if (b->row.error > bench_tolerance(FE_DOUBLE)) return give_up(b, t->name, "check_failed");
+    FE_TRY(t->check(b, none, t, &error));
+    FE_TRY(largest(b, &error));
+    b->row.error = error;
+    if (!(error <= t->tolerance)) return give_up(b, t->name, "check_failed");
     none->row = b->row;
     return measure(b, 1, none, t);
 }
@@ -257,12 +290,13 @@ static fe_status time_none(bench *b, entrant *none)
     /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
     const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
     const double sent = (double)fe_halo_bytes_sent(&b->c.share.halo), number = share * sizeof(double);
-    static const timed exchange = {"exchange", call_exchange, .steps = 1},
-                       reduce1 = {"reduce1", call_reduce, 1, .steps = 1},
-                       reduce32 = {"reduce32", call_reduce, BENCH_LONGEST_SUM, .steps = 1};
-    FE_TRY(measure_shared(b, none, &exchange, check_exchange, sent));
-    FE_TRY(measure_shared(b, none, &reduce1, check_reduce, number));
-    return measure_shared(b, none, &reduce32, check_reduce, BENCH_LONGEST_SUM * number);
+    const double tolerance = bench_tolerance(FE_DOUBLE);
+    const timed exchange = {"exchange", call_exchange, check_exchange, tolerance, .steps = 1},
+                reduce1 = {"reduce1", call_reduce, check_reduce, tolerance, 1, .steps = 1},
+                reduce32 = {"reduce32", call_reduce, check_reduce, tolerance, BENCH_LONGEST_SUM, .steps = 1};
+    FE_TRY(measure_shared(b, none, &exchange, sent));
+    FE_TRY(measure_shared(b, none, &reduce1, number));
+    return measure_shared(b, none, &reduce32, BENCH_LONGEST_SUM * number);
 }
 
 fe_status scaling_time_shared(scaling_bench *b)
@@ -300,18 +334,20 @@ static fe_status verify_all(bench *b, int n, entrant *list, bench_operation op, 
 
 static fe_status time_products(bench *b, int n, entrant *list)
 {
-    static const timed whole[] = {{"jacvec_elastic", call_operation, BENCH_JACVEC_ELASTIC, 1,
-                                   BENCH_JACVEC_ELASTIC},
-                                  {"jacvec", call_operation, BENCH_JACVEC, 1, BENCH_JACVEC}},
-                       local[] = {{"jacvec_elastic_local", call_operation, BENCH_JACVEC_ELASTIC, 1,
-                                   BENCH_JACVEC_ELASTIC},
-                                  {"jacvec_local", call_operation, BENCH_JACVEC, 1, BENCH_JACVEC}};
+    static const bench_operation product[] = {BENCH_JACVEC_ELASTIC, BENCH_JACVEC};
+    static const char *const names[][2] = {{"jacvec_elastic", "jacvec_elastic_local"},
+                                           {"jacvec", "jacvec_local"}};
     for (int i = 0; i < 2; i++) {
-        FE_TRY(verify_all(b, n, list, whole[i].op, whole[i].name));
-        FE_TRY(measure(b, n, list, &whole[i]));
+        const timed whole = {
+            names[i][0], call_operation, check_product, bench_tolerance(FE_DOUBLE), product[i],
+            1,           product[i]};
+        timed local = whole;
+        local.name = names[i][1];
+        FE_TRY(verify_all(b, n, list, product[i], whole.name));
+        FE_TRY(measure(b, n, list, &whole));
         b->c.comm = NULL; /* the ghosts stay as they are */
-        fe_status status = verify_all(b, n, list, local[i].op, NULL);
-        if (status == FE_OK) status = measure(b, n, list, &local[i]);
+        fe_status status = verify_all(b, n, list, product[i], NULL);
+        if (status == FE_OK) status = measure(b, n, list, &local);
         b->c.comm = b->comm;
         FE_TRY(status);
     }
@@ -320,14 +356,15 @@ static fe_status time_products(bench *b, int n, entrant *list)
 
 static fe_status time_cycles(bench *b, int n, entrant *list, const char *name, int basis)
 {
-    const timed cycle = {name, call_gmres, basis, b->krylov[basis].restart, BENCH_JACVEC};
+    const timed cycle = {
+        name, call_gmres, check_cycle, gmres_tolerance[basis], basis, b->krylov[basis].restart, BENCH_JACVEC};
     for (int k = 0; k < n; k++) {
         entrant *e = &list[k];
         if (e->out) continue;
         FE_TRY(prepare(b, e, &cycle));
-        FE_TRY(check_gmres(b, basis, &e->textbook));
+        FE_TRY(try_cycle(b, e, &cycle));
         e->row = b->row;
-        e->skips = !(b->row.error <= gmres_tolerance[basis]);
+        e->skips = !(b->row.error <= cycle.tolerance);
         if (e->skips) FE_TRY(give_up(b, name, "check_failed"));
     }
     FE_TRY(measure(b, n, list, &cycle));

@@ -1,10 +1,10 @@
-/* The program `solves`: whole solves of one problem with several strategies, each checked against another
- * one's answer and then repeated on the resident mesh. Rows like those of `kernels`, behind four columns of
- * their own.
+/* The program `solves`: whole solves of one problem with several strategies, in turns on their resident
+ * meshes, each answer checked against that of another strategy. Rows like those of `kernels`, behind four
+ * columns of their own.
  */
 #include "bench/conditions.h"
 #include "bench/options.h"
-#include "bench/whole.h"
+#include "bench/turns.h"
 #include "common/backend/device.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
@@ -16,7 +16,7 @@
 
 static const char help[] =
     "usage: solves PROBLEM.json (--mesh FILE | --cells N) [options]\n"
-    "Times whole solves of a problem, strategy by strategy; each answer is checked first.\n"
+    "Times whole solves of a problem with several strategies in turns; each answer is checked.\n"
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1\n"
     "  --cells N                 instead: a distorted cube of N cells an axis\n"
@@ -55,6 +55,10 @@ static const char *const jacobian_names[N_JACOBIAN] = {"tangent", "difference"};
 
 enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
+/* Strategies whose answers are references: two that are fast and share no code. */
+static const char *const referees[] = {"corner_gather", "element_atomic"};
+enum { N_REFEREE = sizeof referees / sizeof *referees };
+
 typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *samples, *give_up;
@@ -64,9 +68,9 @@ typedef struct arguments {
     int n_variant, *variant;
 } arguments;
 
-/* Displacements of all nodes after each step, of the strategy `variant`. */
+/* Displacements of all nodes after each step. */
 typedef struct answer {
-    int variant;
+    int is_known;
     double *u[MOST_STEPS];
 } answer;
 
@@ -76,15 +80,15 @@ typedef struct bench {
     const fe_backend *backend;
     FILE *rows, *samples;
     bench_conditions around;
-    answer reference;
+    answer reference[N_REFEREE];
     whole_row row;
 } bench;
 
-/* What the observer of a solve collects: repetition 0 is checked, the others are samples. */
+/* What the observer of a solve collects: repetition 0 is no sample, and each is checked. */
 typedef struct collector {
     bench *b;
-    fe_observer observer; /* what calls this */
-    int keeps;            /* the answer is the reference */
+    answer *keeps;           /* where the answer is to be kept as a reference; NULL: it is compared */
+    const answer *reference; /* with this one */
     int repetition;
     double error;
     double begun, user[MOST_REPETITIONS]; /* user time of this process: at the beginning, and since */
@@ -103,7 +107,6 @@ static fe_status keep(answer *a, int step, size_t n, const double *u)
     return FE_OK;
 }
 
-/* Repetition 0 is no sample. */
 static void begin_sample(collector *c)
 {
     if (c->repetition < 1) return;
@@ -113,28 +116,38 @@ static void begin_sample(collector *c)
     s->start = bench_utc(), s->calls = 1;
 }
 
+/* A wrong answer ends the solve, also one that was timed. The comparison's own time is not the solve's. */
+static fe_status compare(collector *c, const fe_step_result *step, const fe_fields *fields)
+{
+    const double before = whole_user_seconds(), most = c->b->arguments->most_error;
+    const double error = whole_error(3 * (size_t)c->b->whole.mesh.n_node, fields->displacement,
+                                     c->reference->u[step->step - 1]);
+    if (!isnan(c->error) && !(error <= c->error)) c->error = error;
+    c->begun += whole_user_seconds() - before;
+    if (c->error <= most) return FE_OK;
+    return fe_fail(FE_FAILED, "load step %d of repetition %d: error %.3e is above %g", step->step,
+                   c->repetition, c->error, most);
+}
+
 static fe_status observe(void *context, const fe_step_result *step, const fe_fields *fields)
 {
     collector *c = context;
     const size_t n = 3 * (size_t)c->b->whole.mesh.n_node;
     if (!step) { /* the undeformed body: a repetition begins */
-        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0, c->begun = whole_user_seconds();
+        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0,
+                         c->begun = whole_user_seconds();
         begin_sample(c);
         return FE_OK;
     }
     c->newton_iterations += step->newton_iterations, c->krylov_iterations += step->krylov_iterations;
     c->plastic_points = step->plastic_gp;
-    if (c->keeps) return keep(&c->b->reference, step->step - 1, n, fields->displacement);
-    if (c->repetition == 0) {
-        const double error = whole_error(n, fields->displacement, c->b->reference.u[step->step - 1]);
-        if (!isnan(c->error) && !(error <= c->error)) c->error = error;
-        return FE_OK;
-    }
+    if (c->keeps) return keep(c->keeps, step->step - 1, n, fields->displacement);
+    if (c->repetition == 0) return compare(c, step, fields);
     const int sample = c->repetition - 1;
     c->wall[sample] += step->wall, c->user[sample] = whole_user_seconds() - c->begun;
     for (int p = 0; p < FE_N_PHASE; p++) c->phase[p][sample] += step->seconds[p];
     if (step->step == c->b->whole.problem.n_step) bench_conditions_end(&c->b->around, &c->sample[sample]);
-    return FE_OK;
+    return compare(c, step, fields);
 }
 
 static fe_options options_of(const arguments *a, int variant)
@@ -170,41 +183,38 @@ static fe_options reference_options(const arguments *a, int variant)
     return o;
 }
 
-static fe_status solve(bench *b, const fe_options *o, collector *c, fe_result *result)
-{
-    c->observer = (fe_observer){c, 1, observe};
-    c->repetition = -1;
-    return fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, o, &c->observer, result);
-}
-
 static int is_there(const bench *b, int i)
 {
     const fe_variant *v = fe_variant_at(i);
     return (b->backend == &fe_backend_host ? v->host : v->cuda) != NULL;
 }
 
-/* The strategy whose answer is the reference for `variant`: one of two that are fast and share no code. */
-static int referee_of(const bench *b, int variant)
+/* Which referee checks `variant`, another one; *strategy: its number. -1: there is none. */
+static int referee_of(const bench *b, int variant, int *strategy)
 {
-    static const char *const referees[] = {"corner_gather", "element_atomic"};
-    for (size_t k = 0; k < sizeof referees / sizeof *referees; k++)
+    for (int k = 0; k < N_REFEREE; k++)
         for (int i = 0; i < fe_variant_count(); i++)
-            if (i != variant && is_there(b, i) && !strcmp(fe_variant_at(i)->name, referees[k])) return i;
+            if (i != variant && is_there(b, i) && !strcmp(fe_variant_at(i)->name, referees[k]))
+                return *strategy = i, k;
     return -1;
 }
 
-static fe_status find_reference(bench *b, int variant)
+static fe_status find_reference(bench *b, int variant, const answer **reference)
 {
-    const int referee = referee_of(b, variant);
-    collector c = {.b = b, .keeps = 1};
+    int strategy = 0;
+    const int k = referee_of(b, variant, &strategy);
     fe_result result = {0};
-    if (referee < 0)
+    if (k < 0)
         return fe_fail(FE_BAD_INPUT, "there is no strategy that could check %s",
                        fe_variant_at(variant)->name);
-    if (b->reference.variant == referee) return FE_OK;
-    const fe_options o = reference_options(b->arguments, referee);
+    *reference = &b->reference[k];
+    if (b->reference[k].is_known) return FE_OK;
+    collector c = {.b = b, .keeps = &b->reference[k], .repetition = -1};
+    const fe_options o = reference_options(b->arguments, strategy);
+    const fe_observer observer = {&c, 1, observe};
     const double start = fe_seconds();
-    const fe_status status = solve(b, &o, &c, &result);
+    const fe_status status =
+        fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
     option_leave("solves", status);
     fe_result_close(&result);
     if (status != FE_OK) {
@@ -212,7 +222,7 @@ static fe_status find_reference(bench *b, int variant)
         snprintf(why, sizeof why, "%s", fe_message());
         return fe_fail(status, "reference answer: %s", why);
     }
-    b->reference.variant = referee;
+    b->reference[k].is_known = 1;
     printf("%s: checked against %s with %s, %d Newton and %lld Krylov iterations, %.1f s\n", b->whole.name,
            o.variant, fe_precondition_names[o.precondition], c.newton_iterations,
            (long long)c.krylov_iterations, fe_seconds() - start);
@@ -285,58 +295,101 @@ static fe_status give_up(bench *b, const collector *c, const char *status)
     return FE_OK;
 }
 
-static void write_recorded(bench *b, collector *c, const fe_result *result, fe_status status)
+/* --- strategies -------------------------------------------------------------------------------------- */
+
+/* Solves of a strategy, and those with iterations recorded. */
+enum { PLAIN, RECORDED, N_WAY };
+typedef struct entrant {
+    int variant;
+    const answer *reference;
+    collector *c[N_WAY];
+    turns_solve solve[N_WAY];
+} entrant;
+
+static fe_status open_way(bench *b, entrant *e, int way)
 {
-    b->row.row.error = c->error, b->row.moved = result->moved;
-    b->row.row.status = status != FE_OK                        ? status_of(status)
-                        : c->error <= b->arguments->most_error ? "ok"
-                                                               : "check_failed";
-    write_row(b, c, "solve_graph", strcmp(b->row.row.status, "ok") ? 0 : b->arguments->repetitions, c->wall);
+    turns_solve *s = &e->solve[way];
+    FE_ALLOCATE(e->c[way], 1, "samples");
+    *e->c[way] = (collector){.b = b, .reference = e->reference, .repetition = -1};
+    s->whole = &b->whole, s->options = options_of(b->arguments, e->variant);
+    s->options.repetitions = 1 + b->arguments->repetitions;
+    s->options.setups = way == PLAIN ? b->arguments->repetitions : 0;
+    if (way == RECORDED) s->options.graphs = FE_GRAPHS_ON;
+    s->observer = (fe_observer){e->c[way], 1, observe};
+    return FE_OK;
 }
 
-/* The same solve once more with iterations recorded, where the backend can. */
-static fe_status time_recorded(bench *b, fe_options *o, collector *c)
+/* ok, or why there are no times. */
+static const char *name_of(const bench *b, const collector *c, fe_status status)
 {
-    fe_result result = {0};
-    if (!b->backend->recording.begin) return FE_OK;
-    o->graphs = FE_GRAPHS_ON, o->setups = 0;
-    memset(c->wall, 0, sizeof c->wall);
-    const fe_status status = solve(b, o, c, &result);
-    if (status != FE_INTERRUPTED) write_recorded(b, c, &result, status);
-    option_leave("solves", status);
-    fe_result_close(&result);
-    return status == FE_INTERRUPTED ? status : FE_OK;
+    if (!(c->error <= b->arguments->most_error)) return "check_failed";
+    return status == FE_OK ? "ok" : status_of(status);
 }
 
-static fe_status run_variant(bench *b, int variant)
+static fe_status write_plain(bench *b, entrant *e)
 {
-    const arguments *a = b->arguments;
-    fe_options o = options_of(a, variant);
-    fe_result result = {0};
-    collector *c = NULL;
-    FE_ALLOCATE(c, 1, "samples");
-    c->b = b;
-    b->row.row.variant = o.variant, b->row.row.status = "ok";
-    o.repetitions = 1 + a->repetitions, o.setups = a->repetitions;
-    const fe_status solved = solve(b, &o, c, &result);
-    fe_status status = solved;
-    if (solved != FE_INTERRUPTED) {
-        describe(b, &result, c);
-        if (solved != FE_OK) {
-            if (!fe_ranks_stranded()) fprintf(stderr, "solves: %s: %s\n", o.variant, fe_message());
-            b->row.row.bytes = 0.0, b->row.row.error = NAN;
-            status = give_up(b, c, status_of(solved));
-        } else if (!(c->error <= a->most_error)) {
-            status = give_up(b, c, "check_failed");
-        } else {
-            write_phases(b, c, &result);
-            status = time_recorded(b, &o, c);
-        }
+    const turns_solve *s = &e->solve[PLAIN];
+    collector *c = e->c[PLAIN];
+    const char *status = name_of(b, c, s->status);
+    b->row.row.variant = s->options.variant, b->row.row.status = "ok";
+    describe(b, &s->result, c);
+    if (!strcmp(status, "ok")) return write_phases(b, c, &s->result), FE_OK;
+    if (s->status != FE_OK && !fe_ranks_stranded())
+        fprintf(stderr, "solves: %s: %s\n", s->options.variant, s->message);
+    if (strcmp(status, "check_failed")) b->row.row.bytes = 0.0, b->row.row.error = NAN;
+    return give_up(b, c, status);
+}
+
+static void write_recorded(bench *b, entrant *e)
+{
+    collector *c = e->c[RECORDED];
+    const char *status = name_of(b, c, e->solve[RECORDED].status);
+    b->row.row.error = c->error, b->row.row.status = status;
+    b->row.moved = e->solve[RECORDED].result.moved;
+    write_row(b, c, "solve_graph", strcmp(status, "ok") ? 0 : b->arguments->repetitions, c->wall);
+}
+
+/* Ends the program here if a rank was abandoned, behind the row of its strategy. */
+static void leave(bench *b, int n, entrant *list, int way)
+{
+    for (int i = 0; i < n && fe_ranks_stranded(); i++) {
+        const turns_solve *s = &list[i].solve[way];
+        if (!list[i].c[way] || s->status == FE_OK || s->status == FE_INTERRUPTED) continue;
+        if (way == PLAIN) write_plain(b, &list[i]);
+        const fe_status status = fe_fail(s->status, "%s", s->message);
+        option_leave("solves", status);
     }
-    option_leave("solves", solved);
-    fe_result_close(&result);
-    free(c);
-    return status;
+}
+
+/* Solves of all in turns. Those with recordings: of strategies that have times without. */
+static fe_status take_way(bench *b, int n, entrant *list, int way)
+{
+    turns_solve **solves = NULL;
+    int n_in = 0, interrupted = 0;
+    FE_ALLOCATE(solves, n, "strategies");
+    fe_status status = FE_OK;
+    for (int i = 0; i < n && status == FE_OK; i++) {
+        entrant *e = &list[i];
+        if (way == RECORDED && strcmp(name_of(b, e->c[PLAIN], e->solve[PLAIN].status), "ok")) continue;
+        status = open_way(b, e, way);
+        if (status == FE_OK) solves[n_in++] = &e->solve[way];
+    }
+    if (status == FE_OK) status = turns_take(n_in, solves);
+    leave(b, n, list, way);
+    for (int i = 0; i < n_in && status == FE_OK; i++) interrupted |= solves[i]->status == FE_INTERRUPTED;
+    free(solves);
+    return interrupted ? fe_fail(FE_INTERRUPTED, "interrupted") : status;
+}
+
+static fe_status run_entrants(bench *b, int n, entrant *list)
+{
+    FE_TRY(take_way(b, n, list, PLAIN));
+    if (b->backend->recording.begin) FE_TRY(take_way(b, n, list, RECORDED));
+    for (int i = 0; i < n; i++) {
+        FE_TRY(write_plain(b, &list[i]));
+        if (list[i].c[RECORDED]) write_recorded(b, &list[i]);
+    }
+    return FE_OK;
 }
 
 /* --- one problem ------------------------------------------------------------------------------------- */
@@ -354,7 +407,6 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
     if (b->whole.problem.n_step > MOST_STEPS)
         return fe_fail(FE_BAD_INPUT, "%s: %d load steps are more than %d", a->choice.problem,
                        b->whole.problem.n_step, MOST_STEPS);
-    b->reference.variant = -1;
     const fe_ranks ranks = {.backend = b->backend, .n_rank = a->ranks, .transport = a->transport};
     if (a->ranks > 1 && fe_ranks_transport(&ranks) == FE_TRANSPORT_PEER) {
         const size_t n = strlen(b->whole.name);
@@ -379,31 +431,53 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
 
 static void close_bench(bench *b)
 {
-    for (int i = 0; i < MOST_STEPS; i++) free(b->reference.u[i]);
+    for (int k = 0; k < N_REFEREE; k++)
+        for (int i = 0; i < MOST_STEPS; i++) free(b->reference[k].u[i]);
     whole_close(&b->whole);
+}
+
+/* Strategies with a reference, in list; rows of the others. Without a reference none can be checked. */
+static fe_status enlist(bench *b, int *n, entrant *list)
+{
+    const arguments *a = b->arguments;
+    fe_status status = FE_OK; /* of the reference */
+    for (int i = 0; i < a->n_variant; i++) {
+        entrant *e = &list[*n];
+        if (!is_there(b, a->variant[i])) continue;
+        b->row.row.variant = fe_variant_at(a->variant[i])->name;
+        if (a->give_up) {
+            FE_TRY(give_up(b, NULL, a->give_up));
+            continue;
+        }
+        if (status == FE_OK) status = find_reference(b, a->variant[i], &e->reference);
+        if (status == FE_INTERRUPTED) return status;
+        b->row.newton_iterations = -1, b->row.moved = (fe_moved){0};
+        b->row.row.bytes = 0.0, b->row.row.error = NAN;
+        if (status != FE_OK)
+            FE_TRY(give_up(b, NULL, status_of(status)));
+        else
+            e->variant = a->variant[i], ++*n;
+    }
+    return status;
 }
 
 static fe_status run_variants(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
-    fe_status status = FE_OK; /* of the reference: without it, no strategy can be checked */
+    entrant *list = NULL;
+    int n = 0;
     FE_TRY(open_bench(b, machine));
     printf("%s, %s, %d ranks: %d nodes, %d elements\n%-18s %-20s %12s %22s\n", b->whole.name,
            b->row.row.element, a->ranks, b->whole.mesh.n_node, b->whole.mesh.n_elem, "variant", "operation",
            "median ms", "95 % interval ms");
-    for (int i = 0; i < a->n_variant; i++) {
-        if (!is_there(b, a->variant[i])) continue;
-        b->row.row.variant = fe_variant_at(a->variant[i])->name;
-        if (status == FE_OK && !a->give_up) status = find_reference(b, a->variant[i]);
-        if (status == FE_INTERRUPTED) return status;
-        if (status != FE_OK) {
-            b->row.newton_iterations = -1, b->row.moved = (fe_moved){0};
-            b->row.row.bytes = 0.0, b->row.row.error = NAN;
-        }
-        FE_TRY(a->give_up        ? give_up(b, NULL, a->give_up)
-               : status != FE_OK ? give_up(b, NULL, status_of(status))
-                                 : run_variant(b, a->variant[i]));
-    }
+    FE_ALLOCATE(list, a->n_variant, "strategies");
+    const fe_status enlisted = enlist(b, &n, list);
+    fe_status status = enlisted != FE_INTERRUPTED && n ? run_entrants(b, n, list) : FE_OK;
+    if (status == FE_OK) status = enlisted;
+    for (int i = 0; i < n; i++)
+        for (int way = 0; way < N_WAY; way++)
+            fe_result_close(&list[i].solve[way].result), free(list[i].c[way]);
+    free(list);
     return status;
 }
 

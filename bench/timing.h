@@ -56,33 +56,41 @@ inline fe_status warm_up(group &g, point &p)
 
 /* --- energy ------------------------------------------------------------------------------------------ */
 
-/* Calls back to back for so many seconds; *calls: how many. */
-inline fe_status run_for(group &g, const point &p, double seconds, int64_t *calls)
+/* A batch, and on a GPU one more that is still at work when this returns: one is at the beginning of a window
+ * as well as at its end, so their number is right. */
+inline fe_status work_of_point(void *context, int64_t *calls)
 {
-    const double end = fe_seconds() + seconds;
-    double batch_seconds;
-    *calls = 0;
-    do {
-        FE_TRY(time_calls(g, p, p.batch, &batch_seconds));
-        *calls += p.batch;
-    } while (fe_seconds() < end);
-    return FE_OK;
+    const point &p = *(const point *)context;
+    group &g = *p.of;
+    fe_device *d = g.of(p).device;
+    const bool goes_on = d->ops != &fe_backend_host;
+    double seconds;
+    FE_TRY(bench_clock_start(d));
+    FE_TRY(call(g, p, p.batch));
+    FE_TRY(bench_clock_mark(d));
+    if (goes_on) FE_TRY(call(g, p, p.batch));
+    *calls = goes_on ? 2 * p.batch : p.batch;
+    return bench_clock_read(d, &seconds);
 }
 
-/* Counters advance up to a tenth of a second late, so the card is at work for longer than that before the
- * first reading: both readings then lag behind the same power. */
 inline fe_status measure_energy(group &g, point &p)
 {
-    uint64_t before[BENCH_MOST_COUNTERS], after[BENCH_MOST_COUNTERS];
-    int64_t calls;
+    bench_energy_window w[BENCH_N_WINDOW];
+    double nj[BENCH_N_WINDOW], by_power[BENCH_N_WINDOW], watts[BENCH_N_WINDOW];
     FE_TRY(warm_up(g, p));
-    FE_TRY(run_for(g, p, 0.3, &calls));
-    FE_TRY(bench_energy_read(g.meter, before));
-    FE_TRY(run_for(g, p, p.energy_seconds, &calls));
-    FE_TRY(bench_energy_read(g.meter, after));
-    p.nj_per_dof = bench_energy_per(g.meter, before, after, (double)calls * (double)g.n_dof);
-    if (p.nj_per_dof > 0.0) return FE_OK;
-    return fe_fail(FE_FAILED, "the counter did not advance in %g s", p.energy_seconds);
+    FE_TRY(bench_energy_windows(g.meter, p.energy_seconds, work_of_point, &p, w));
+    for (int i = 0; i < BENCH_N_WINDOW; i++) {
+        const double n = 1e-9 * w[i].calls * (double)g.n_dof;
+        nj[i] = w[i].joules / n, by_power[i] = w[i].by_power / n, watts[i] = w[i].joules / w[i].seconds;
+    }
+    const fe_statistics s = fe_statistics_of(BENCH_N_WINDOW, nj);
+    p.energy = {s.median,
+                s.low,
+                s.high,
+                fe_statistics_of(BENCH_N_WINDOW, by_power).median,
+                fe_statistics_of(BENCH_N_WINDOW, watts).median,
+                g.meter->idle};
+    return g.of(p).device->ops->wait(g.of(p).device);
 }
 
 /* Cases, checks of all points, and energies before any time, so that they disturb none. */

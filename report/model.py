@@ -297,8 +297,9 @@ class Model:
 
     @functools.cached_property
     def kernels(self) -> list[Point]:
-        """Short samples after a pause: rows of other conditions are points of their own."""
-        return [p for p in self.of("kernels.csv") if p.row.get("condition", "burst") == "burst"]
+        """Short samples after a pause, of random operands: rows of others are points of their own."""
+        return [p for p in self.of("kernels.csv")
+                if p.row.get("condition", "burst") == "burst" and p.row.get("operand", "random") == "random"]
 
     @functools.cached_property
     def _newest(self) -> dict[tuple, Run]:

@@ -19,9 +19,9 @@ SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.to
 
 # What tells one measured point from another. Runs are compared point by point.
 POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "plastic", "plastic_pattern", "precision",
-         "hardening", "condition", "n_dof", "operation")
-# Further columns of whole solves.
-SOLVE_POINT = ("krylov", "precondition") + POINT
+         "hardening", "condition", "n_dof", "operation", "operand")
+# Of whole solves, whose operands are their own.
+SOLVE_POINT = ("krylov", "precondition") + POINT[:-1]
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
 PROFILE_POINT = ("variant", "element", "n_dof", "operation")

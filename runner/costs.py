@@ -47,8 +47,10 @@ class Record:
 def work_of(point: points.Point, strategies: int, repetitions: int, energy: bool, gmsh: bool) -> Work:
     size = point.dofs(gmsh)
     n, samples = strategies, strategies * repetitions
-    seconds_of_energy = n * points.ENERGY_SECONDS if energy else 0.0
-    terms = (1.0, n, samples, n * size, samples * size, seconds_of_energy)
+    seconds = 5.0 * n * points.ENERGY_SECONDS if energy else 0.0  # of five operations
+    if isinstance(point, points.Kernels) and point.is_sustained():
+        seconds += n * len(points.SUSTAINED_OPERATIONS) * points.SUSTAINED_SECONDS
+    terms = (1.0, n, samples, n * size, samples * size, seconds)
     traits = [point.element, point.family()]
     if isinstance(point, points.Kernels):
         traits += [point.special]
@@ -178,7 +180,7 @@ def read_rows(path: pathlib.Path) -> Iterator[Record]:
     groups: dict[tuple, list[rows.Row]] = collections.defaultdict(list)
     program = path.stem
     for row in table:
-        key = tuple(row[c] for c in ("backend", "element", "case", "n_dof", "ranks", "precision", "hardening"))
+        key = tuple(row[c] for c in ("backend", "element", "case", "n_dof", "ranks", "precision", "hardening", "condition", "operand"))
         groups[key + (row.get("precondition"), row["order"], row["plastic"])].append(row)
     for group in groups.values():
         record = record_of_rows(program, group)
@@ -194,8 +196,8 @@ def record_of_rows(program: str, group: list[rows.Row]) -> Record | None:
     own = {row["variant"]: row["setup_s"] or 0.0 for row in group}
     if program == "kernels":
         family = points.mesh_family(case.split("_")[0].removesuffix("-distorted"))
-        special = str(first["precision"]) if first["precision"] != "double" else \
-            "voce" if first["hardening"] == "voce" else ""
+        usual = {"precision": "double", "hardening": "linear", "operand": "random", "condition": "burst"}
+        special = "+".join(str(first[c]) for c, value in usual.items() if first[c] != value)
         mesh = dofs if family == "box" else f"{family}@{dofs}"
         point: points.Point = points.Kernels(backend, element, mesh, special=special)
         seconds = sampled(group)

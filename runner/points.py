@@ -1,7 +1,7 @@
 """What one process measures: a point of an experiment, its name, its size, what it needs, its command line.
 
 A point of `kernels` holds all strategies and operations on one backend, element and size, checked first and then timed
-in turns; one of `solves`, `peers` or `scaling` strategies one after another. The order of strategies is drawn anew for
+in turns; one of `solves` or `scaling` some of the strategies, in turns, too. The order of strategies is drawn anew for
 each process.
 """
 
@@ -12,7 +12,10 @@ import pathlib
 import re
 from typing import ClassVar
 
-ENERGY_SECONDS = 3  # NVML counts up to a tenth of a second late
+ENERGY_WINDOW = 1  # seconds; bench/energy.h takes six of them
+ENERGY_SECONDS = 7  # of an operation, with what comes before and between its windows
+SUSTAINED_SECONDS = 10  # of an operation without pause
+SUSTAINED_OPERATIONS = ("residual", "jacvec_elastic", "jacvec")
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -167,9 +170,25 @@ def numbered(program: str, here: Here, number: int) -> list[str]:
     return [f"--fe_process={number}"] if program == "kernels" else ["--process", str(number)]
 
 
+def special_flags(word: str) -> list[str]:
+    """Flags of kernels for a word of `special`."""
+    if word == "voce":
+        return ["--fe_hardening=voce", "--fe_operations=residual,material"]
+    if word == "sustained":
+        return [f"--fe_sustained={SUSTAINED_SECONDS}", f"--fe_operations={','.join(SUSTAINED_OPERATIONS)}"]
+    if word == "cold":
+        return ["--fe_cold"]
+    if word == "smooth":
+        return ["--fe_operand=smooth"]
+    if word.startswith("materials"):
+        return [f"--fe_materials={word.removeprefix('materials')}"]
+    return [f"--fe_precision={word}"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Kernels(Point):
-    """special: a precision, the law voce, or layers of materials ("materials4")."""
+    """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), smooth
+    operands ("smooth"), or several of these with + between them."""
 
     order: str = "auto"
     plastic: str = "1"
@@ -188,19 +207,19 @@ class Kernels(Point):
     def mesh_to_make(self, here: Here) -> str:
         return "_finer" if self.size == "bracket" and here.gmsh else ""
 
+    def is_sustained(self) -> bool:
+        """Its samples follow each other for some seconds, however many are asked for."""
+        return "sustained" in self.special.split("+")
+
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
         flags = mesh_flags("--fe_", self.element, self.size, here)
         flags += [f"--fe_backend={self.backend}", f"--fe_elements={self.element}", f"--fe_order={self.order}",
                   f"--fe_plastic={self.plastic}", f"--fe_pattern={self.pattern}",
                   f"--fe_variants={','.join(process.strategies)}"]
-        if self.special == "voce":
-            flags += ["--fe_hardening=voce", "--fe_operations=residual,material"]
-        elif self.special.startswith("materials"):
-            flags += [f"--fe_materials={self.special.removeprefix('materials')}"]
-        elif self.special:
-            flags += [f"--fe_precision={self.special}"]
+        for word in self.special.split("+") if self.special else []:
+            flags += special_flags(word)
         if process.energy:
-            flags += [f"--fe_energy={ENERGY_SECONDS}"]
+            flags += [f"--fe_energy={ENERGY_WINDOW}"]
         if here.threads:
             flags += [f"--fe_threads={here.threads}"]
         flags += numbered("kernels", here, process.number)

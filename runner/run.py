@@ -367,7 +367,7 @@ class Run:
         """Mean width of the intervals, where more than a tenth of them are wider than 5 %, and the point."""
         for name in repetitions:
             path = self.folder.scratch / f"{name}.rows.csv"
-            if not name.startswith("kernels-") or not path.exists() \
+            if not name.startswith("kernels-") or not path.exists() or points.parse(name).is_sustained() \
                     or self.folder.taken(points.parse(name), 1) >= 2 * repetitions[name]:
                 continue
             timed = [row for row in rows.read(path, "kernels.csv") if row["status"] == "ok"]

@@ -28,6 +28,6 @@ fe_row some_row(void)
                     .plastic_measured = 0.24,
                     .error = 1e-15,
                     .deterministic = 1,
-                    .nj_per_dof = 23.4567,
+                    .energy = {23.4567, 22.5, 24.25, 23.75, 698.5, 71.25},
                     .status = "ok"};
 }

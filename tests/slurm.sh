@@ -208,6 +208,43 @@ finished_job() {
 }
 check 'a finished job is not solved again' finished_job
 
+# A piece of `make bench` is interrupted; the next one goes on, and no point is measured twice.
+results=$folder/work/results
+n_done() { find "$results" -path '*/scratch/*.done' 2>/dev/null | wc -l; }
+has_done() { [ "$(n_done)" -ge 2 ]; }
+bench_job() { # the words: variables
+    sbatch --parsable -c 1 -D "$here" -o "$folder/work/bench.log" packaging/slurm/bench.sbatch BUILD="$build" \
+        RESULTS="$results" PAPER=1 EXPERIMENTS=first-look BACKENDS=host ELEMENTS="tet4 hex8" SIZES_host=3000 \
+        VARIANTS="element_atomic patch" "$@"
+}
+bench_resumes() {
+    job=$(bench_job) || return 1
+    await has_done || { cat bench.log; return 1; }
+    scancel --signal=TERM "$job"
+    await is_waiting || { cat bench.log; return 1; }
+    n=$(n_done)
+    await begins || return 1
+    await is_state COMPLETED || { cat bench.log; return 1; }
+    cat bench.log
+    [ "$n" -lt 10 ] && [ "$(n_done)" -eq 10 ] && grep -q 'interrupted; finished points are kept' bench.log || return 1
+    awk -F, 'NR > 1 && $NF == "done" && seen[$4, $5]++ { exit 1 } NR > 1 && $NF == "done" { n++ } END { exit n != 10 }' \
+        "$results"/*/*/points.csv || { cat "$results"/*/*/points.csv; return 1; }
+}
+
+bench_without_time() {
+    bench_job MARGIN=300 >/dev/null || return 1
+    await grep -q 'bench.sbatch: a longer --time is needed than MARGIN=300 minutes' bench.log || return 1
+    expect 2 sbatch -Q -W -D "$here" -o "$folder/work/wrong.log" packaging/slurm/bench.sbatch paper &&
+        grep "^bench.sbatch: paper: is not VARIABLE=VALUE" wrong.log
+}
+if [ -x "$build/kernels" ]; then
+    check 'the job script of make bench resumes, and repeats no point' bench_resumes
+    check 'the job script of make bench names what is wrong' bench_without_time
+else
+    n_test=$((n_test + 1))
+    printf 'ok %d - bench.sbatch # SKIP\nskipped: bench.sbatch: this build has no kernels (make info)\n' $n_test
+fi
+
 array() {
     for i in 1 2 3; do problem case_$i 3; done
     SOLVE=solve expect 0 sbatch -Q -W --array=1-3 -n 1 -o array-%a.log "$here/packaging/slurm/solve.sbatch" case_%a.json --output fields || return 1

@@ -18,7 +18,7 @@
 #include "tests/common.h"
 #include "tests/row.h"
 
-enum { MOST_COLUMNS = 48 };
+enum { MOST_COLUMNS = 64 };
 
 /* --- statistics -------------------------------------------------------------------------------------- */
 
@@ -101,7 +101,9 @@ static void test_row_holds_its_times(void **state)
                     {"bytes_work", 100},       {"setup_s", 0.5},
                     {"plastic", 0.25},         {"plastic_measured", 0.24},
                     {"error", 1e-15},          {"deterministic", 1},
-                    {"nj_per_dof", 23.46}};
+                    {"nj_per_dof", 23.46},     {"nj_low", 22.5},
+                    {"nj_high", 24.25},        {"nj_by_power", 23.75},
+                    {"busy_w", 698.5},         {"idle_w", 71.25}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const double value = atof(cell(&row, expected[i].name));
         if (fabs(value - expected[i].value) > 1e-6 * expected[i].value)
@@ -109,6 +111,7 @@ static void test_row_holds_its_times(void **state)
     }
     assert_string_equal(cell(&row, "commit"), fe_commit());
     assert_string_equal(cell(&row, "plastic_pattern"), "scattered");
+    assert_string_equal(cell(&row, "operand"), "random");
     assert_string_equal(cell(&row, "precision"), "double");
     assert_string_equal(cell(&row, "hardening"), "linear");
     assert_string_equal(cell(&row, "condition"), "burst");
@@ -116,6 +119,8 @@ static void test_row_holds_its_times(void **state)
     assert_string_equal(cell(&row, "noise"), "wide"); /* 2 to 8 ms */
     assert_string_equal(cell(&row, "status"), "ok");
 }
+
+static const char *const energies[] = {"nj_per_dof", "nj_low", "nj_high", "nj_by_power", "busy_w", "idle_w"};
 
 static void test_failed_row_holds_no_times(void **state)
 {
@@ -126,7 +131,8 @@ static void test_failed_row_holds_no_times(void **state)
     fe_row row = some_row();
     row.status = "check_failed", row.error = 1e-3;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) assert_string_equal(cell(&row, times[i]), "");
-    assert_string_equal(cell(&row, "nj_per_dof"), "");
+    for (size_t i = 0; i < sizeof energies / sizeof *energies; i++)
+        assert_string_equal(cell(&row, energies[i]), "");
     assert_string_equal(cell(&row, "noise"), "");
     assert_string_equal(cell(&row, "error"), "1.000e-03");
     assert_string_equal(cell(&row, "bytes"), "4000");
@@ -151,8 +157,9 @@ static void test_row_without_a_model_has_none_of_its_numbers(void **state)
     for (size_t i = 0; i < sizeof modelled / sizeof *modelled; i++)
         assert_string_equal(cell(&row, modelled[i]), "");
     assert_string_equal(cell(&row, "bytes_work"), "100");
-    row.nj_per_dof = 0.0; /* its energy was not measured */
-    assert_string_equal(cell(&row, "nj_per_dof"), "");
+    row.energy = (fe_row_energy){0}; /* it was not measured */
+    for (size_t i = 0; i < sizeof energies / sizeof *energies; i++)
+        assert_string_equal(cell(&row, energies[i]), "");
     assert_string_equal(cell(&row, "status"), "ok");
 }
 
@@ -184,14 +191,14 @@ static void test_samples_stand_in_their_order(void **state)
     fputs(FE_SAMPLE_COLUMNS "\n", file);
     assert_int_equal(fe_row_write_samples(file, "", &row, 3, s), 0);
     fclose(file);
-#define KEY "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,double,linear,1,sustained,3,"
-    assert_string_equal(text,
-                        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
-                        "precision,hardening,ranks,condition,process,sample,start,calls,seconds,sm_mhz,"
-                        "memory_mhz,watt,celsius,throttle,load,cpu_mhz\n" KEY
-                        "1,1000000000.250,7,3.00000e-03,,,,,,,\n" KEY
-                        "2,1000000001.000,7,1.00000e-03,1785,2619,700.0,61,power_cap heat,0.125,2596\n" KEY
-                        "3,1000000001.000,7,2.00000e-03,1785,2619,700.0,61,none,,2596\n");
+#define KEY "host,2,v,tet4,box,rcm,0.25,scattered,1000,jacvec,random,double,linear,1,sustained,3,"
+    assert_string_equal(
+        text,
+        "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
+        "operand,precision,hardening,ranks,condition,process,sample,start,calls,seconds,sm_mhz,"
+        "memory_mhz,watt,celsius,throttle,load,cpu_mhz\n" KEY "1,1000000000.250,7,3.00000e-03,,,,,,,\n" KEY
+        "2,1000000001.000,7,1.00000e-03,1785,2619,700.0,61,power_cap heat,0.125,2596\n" KEY
+        "3,1000000001.000,7,2.00000e-03,1785,2619,700.0,61,none,,2596\n");
 #undef KEY
 }
 
@@ -256,6 +263,7 @@ struct fake_card {
     unsigned sm_mhz, memory_mhz, milliwatts_now, milliwatts_mean, celsius, type;
     unsigned long long reasons;
     int code;
+    unsigned step_ms;
 };
 
 static struct fake_card *open_fake(const char *name, bench_conditions *c)
@@ -264,11 +272,12 @@ static struct fake_card *open_fake(const char *name, bench_conditions *c)
     snprintf(path, sizeof path, "%s/tests/%s", build_folder(), name);
     bench_conditions_open(&fe_backend_host, c);
     must(bench_nvml_open(path, "0000:41:00.0", &c->nvml));
+    assert_non_null(c->nvml.energy);
     void *library = dlopen(path, RTLD_NOW);
     assert_non_null(library);
     struct fake_card *card = dlsym(library, "card");
     assert_non_null(card);
-    *card = (struct fake_card){1635, 2619, 698765, 512000, 67, BENCH_NVML_UINT, 0x5, 0};
+    *card = (struct fake_card){1635, 2619, 698765, 512000, 67, BENCH_NVML_UINT, 0x5, 0, 100};
     return card;
 }
 
@@ -546,12 +555,56 @@ static void test_energy_is_that_of_packages_and_their_memory(void **state)
     make_zone("intel-rapl:0:1", "dram", "120", "9999");
     make_zone("intel-rapl:1", "package-1", "5003000", "262143328850");
     must(bench_energy_read(&e, after));
-    assert_true(bench_energy_per(&e, before, after, 40.0) == 1e3 * (100 + 20 + 3000) / 40.0);
-    assert_true(bench_energy_per(&e, after, after, 40.0) == 0.0);
+    assert_true(bench_energy_between(&e, before, after) == 1e-6 * (100 + 20 + 3000));
+    assert_true(bench_energy_between(&e, after, after) == 0.0);
     write_file(e.path[1], "%s", "");
     assert_int_equal(bench_energy_read(&e, after), FE_FAILED);
     assert_message("/intel-rapl:0:1/energy_uj: holds no number");
     free(read_success("rm -r '%s'/intel-rapl:*", test_folder));
+}
+
+/* Three milliseconds of work of ten calls, at a power that goes up and down around 500 W. */
+static fe_status some_work(void *context, int64_t *calls)
+{
+    struct fake_card *card = context;
+    static int turn;
+    card->milliwatts_now = ++turn / 12 % 2 ? 600000 : 400000;
+    *calls = 10;
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    return FE_OK;
+}
+
+/* Windows that are no longer than two steps of the counter know the energy to some per cent, because they
+ * begin and end with a step: else half of them would be wrong by a fifth. Power over time says the same. */
+static void test_energy_is_that_of_whole_steps(void **state)
+{
+    (void)state;
+    bench_conditions c;
+    bench_energy_window window[BENCH_N_WINDOW];
+    double watts, total = 0.0;
+    struct fake_card *card = open_fake("nvml.so", &c);
+    const bench_energy e = {.n = 1, .nvml = c.nvml};
+    must(bench_energy_windows(&e, 0.2, some_work, card, window));
+    for (int i = 0; i < BENCH_N_WINDOW; i++) {
+        const bench_energy_window *w = &window[i];
+        if (!(fabs(w->joules / w->seconds / 500.0 - 1.0) < 0.12))
+            fail_msg("window %d: %g J in %g s", i, w->joules, w->seconds);
+        if (!(fabs(w->by_power / w->seconds / 500.0 - 1.0) <
+              0.2)) /* readings at some of the highs and lows */
+            fail_msg("window %d: %g J by power in %g s", i, w->by_power, w->seconds);
+        assert_true(w->seconds > 0.2 && w->calls > 0.0 && w->calls < 10.0 * w->seconds / 0.003 + 20.0);
+        total += w->by_power / w->joules / BENCH_N_WINDOW;
+    }
+    if (!(fabs(total - 1.0) < 0.03)) fail_msg("power over time is %g times the counters", total);
+    card->milliwatts_now = 71250;
+    must(bench_energy_idle(&e, 0.2, &watts));
+    assert_true(fabs(watts - 71.25) < 0.05 * 71.25);
+    card->step_ms = 1000000; /* a counter that stands still */
+    assert_int_equal(bench_energy_windows(&e, 0.2, some_work, card, window), FE_FAILED);
+    assert_message("the counter did not advance in 1 s");
+    card->code = 3;
+    assert_int_equal(bench_energy_idle(&e, 0.2, &watts), FE_FAILED);
+    assert_message("NVML: the counter of energy: Not Supported");
 }
 
 /* Where a counter is not there, none is left out silently. */
@@ -687,6 +740,7 @@ int main(void)
         cmocka_unit_test(test_names_are_one_field),
         cmocka_unit_test(test_rows_are_added),
         cmocka_unit_test(test_energy_is_that_of_packages_and_their_memory),
+        cmocka_unit_test(test_energy_is_that_of_whole_steps),
         cmocka_unit_test(test_lack_of_counters_is_named),
         cmocka_unit_test(test_slug),
         cmocka_unit_test(test_machine_record_comes_back),

@@ -92,6 +92,14 @@ static void write_text(FILE *file, const char *text)
     fputs(quoted ? "\"," : ",", file);
 }
 
+/* A number and the comma behind it; none where it is 0, not measured. */
+static void write_measured(FILE *file, double x)
+{
+    if (x > 0.0) fprintf(file, "%.4g", x);
+    fputc(',', file);
+}
+
+static const char *operand_of(const fe_row *r) { return r->operand ? r->operand : "random"; }
 static const char *precision_of(const fe_row *r) { return r->precision ? r->precision : "double"; }
 static const char *hardening_of(const fe_row *r) { return r->hardening ? r->hardening : "linear"; }
 static const char *condition_of(const fe_row *r) { return r->condition ? r->condition : "burst"; }
@@ -136,9 +144,11 @@ int fe_row_write(FILE *file, const fe_row *r)
     fputc(',', file);
     if (r->deterministic >= 0) fprintf(file, "%d", r->deterministic);
     fputc(',', file);
-    if (!strcmp(r->status, "ok") && r->nj_per_dof > 0.0) fprintf(file, "%.4g", r->nj_per_dof);
-    fprintf(file, ",%s,%s,%s,%s,%d,%s,%s\n", r->numbering ? r->numbering : r->order, precision_of(r),
-            hardening_of(r), condition_of(r), process_of(r), fe_row_noise(r), r->status);
+    const fe_row_energy none = {0}, *e = strcmp(r->status, "ok") ? &none : &r->energy;
+    write_measured(file, e->nj), write_measured(file, e->low), write_measured(file, e->high);
+    write_measured(file, e->by_power), write_measured(file, e->busy), write_measured(file, e->idle);
+    fprintf(file, "%s,%s,%s,%s,%s,%d,%s,%s\n", operand_of(r), r->numbering ? r->numbering : r->order,
+            precision_of(r), hardening_of(r), condition_of(r), process_of(r), fe_row_noise(r), r->status);
     return fflush(file);
 }
 
@@ -223,8 +233,9 @@ int fe_row_write_samples(FILE *file, const char *before, const fe_row *r, int n,
         write_text(file, r->mesh);
         fprintf(file, "%s,", r->order);
         write_number(file, "%g", r->plastic);
-        fprintf(file, "%s,%lld,%s,%s,%s,%d,%s,%d,%d,", r->plastic_pattern, (long long)r->n_dof, r->operation,
-                precision_of(r), hardening_of(r), r->ranks, condition_of(r), process_of(r), i + 1);
+        fprintf(file, "%s,%lld,%s,%s,%s,%s,%d,%s,%d,%d,", r->plastic_pattern, (long long)r->n_dof,
+                r->operation, operand_of(r), precision_of(r), hardening_of(r), r->ranks, condition_of(r),
+                process_of(r), i + 1);
         write_number(file, "%.3f", s->start);
         fprintf(file, "%lld,%.5e,", (long long)s->calls, s->seconds);
         write_number(file, "%.0f", s->sm_mhz);

@@ -16,10 +16,10 @@ enum { FE_ROW_SCHEMA = 7 };
     "schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,plastic_pattern," \
     "n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,dof_per_s,gb_per_s,"     \
     "gflop_per_s,ceiling_share,bytes_moved,flop,bytes,bytes_work,setup_s,plastic_measured,error,"            \
-    "orthogonality_loss,deterministic,nj_per_dof,numbering,precision,hardening,condition,process,noise,"     \
-    "status"
+    "orthogonality_loss,deterministic,nj_per_dof,nj_low,nj_high,nj_by_power,busy_w,idle_w,operand,"          \
+    "numbering,precision,hardening,condition,process,noise,status"
 #define FE_SAMPLE_COLUMNS                                                                                    \
-    "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,precision,"          \
+    "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,operand,precision,"  \
     "hardening,ranks,condition,process,sample,start,calls,seconds,sm_mhz,memory_mhz,watt,celsius,throttle,"  \
     "load,cpu_mhz"
 /* Rows with a larger share of their ceiling are marked: ceilings are medians, which vary by two per cent. */
@@ -68,6 +68,13 @@ typedef struct fe_sample {
 /* One of which nothing is known. */
 fe_sample fe_sample_unknown(void);
 
+/* The energy of one call over degrees of freedom, in nanojoules; 0: not measured. */
+typedef struct fe_row_energy {
+    double nj, low, high; /* by a counter of energy: median of some windows, and its interval */
+    double by_power;      /* the same windows by power over time */
+    double busy, idle;    /* watts in the windows, and of the device with nothing to do */
+} fe_row_energy;
+
 typedef struct fe_row {
     /* what was run */
     const char *machine, *backend, *device;
@@ -78,6 +85,7 @@ typedef struct fe_row {
     const char *plastic_pattern; /* clustered, scattered */
     int64_t n_elem, n_dof;
     const char *operation;
+    const char *operand;   /* what products are taken with: random (NULL), smooth */
     const char *precision; /* NULL: double */
     const char *hardening; /* law of hardening; NULL: linear */
     /* what came out; seconds of one call */
@@ -88,7 +96,7 @@ typedef struct fe_row {
     double plastic_measured, error;            /* error: of status ok or check_failed */
     double orthogonality_loss;                 /* of a GMRES cycle; 0 where it was not measured */
     int deterministic;                         /* as measured; below 0: unknown */
-    double nj_per_dof;                         /* energy of one call; 0 where it was not measured */
+    fe_row_energy energy;
 
     const char *condition; /* burst, sustained, cold; NULL: burst */
     int process;           /* number among those that measure the same; 0: the first */

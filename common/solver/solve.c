@@ -239,6 +239,20 @@ static fe_status sample_setups(fe_solver *s, fe_run *r)
     return FE_OK;
 }
 
+/* Until the observer lets the next repetition begin. A rank that waits shows that it lives, and hears of one
+ * that has failed. */
+static fe_status await_turn(const fe_solver *s, const fe_run *r)
+{
+    const fe_observer *o = r->observer;
+    if (!o || !o->turn.wait) return FE_OK;
+    FE_TRY(s->device->ops->wait(s->device));
+    for (int may_go = 0; !may_go;) {
+        FE_TRY(o->turn.wait(o->turn.context, s->comm->rank, &may_go));
+        FE_TRY(s->comm->ops->check(s->comm, fe_seconds()));
+    }
+    return FE_OK;
+}
+
 static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
 {
     warn_of_anderson(s);
@@ -249,6 +263,7 @@ static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));
     for (int i = 1; i < r->options->repetitions; i++) {
+        FE_TRY(await_turn(s, r));
         FE_TRY(start_over(s, r));
         FE_TRY(load_steps(s, r));
     }

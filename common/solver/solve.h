@@ -80,6 +80,12 @@ typedef struct fe_observer {
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
     fe_status (*keep)(void *context, fe_checkpoint *state);
     int stress;
+    /* Called on every rank before each further repetition, while nothing is at work on its device, until
+     * *may_go is set. It waits for a second at most. NULL: a repetition begins at once. */
+    struct {
+        fe_status (*wait)(void *context, int rank, int *may_go);
+        void *context;
+    } turn;
 } fe_observer;
 
 /* Runs the problem, or with MPI this process's rank of it; then every process has read the same, and rank 0's

@@ -3,6 +3,7 @@
  * says what a test has written into `card`. With -DOLD it is that of a driver without instantaneous power and
  * with the older name of the reasons for a lower clock. */
 #include <string.h>
+#include <time.h>
 
 typedef int nvmlReturn_t; /* 0: success, 2: invalid argument, 3: not supported, 6: not found */
 typedef struct nvmlDevice_st *nvmlDevice_t;
@@ -21,10 +22,29 @@ typedef struct nvmlFieldValue_st {
 struct {
     unsigned sm_mhz, memory_mhz, milliwatts_now, milliwatts_mean, celsius, type;
     unsigned long long reasons;
-    int code; /* of every question; of power now: of its value */
+    int code;         /* of every question; of power now: of its value */
+    unsigned step_ms; /* between two values of the counter of energy, which sums up power now */
 } card;
 
 static int here;
+static double joules, told, step; /* all that was taken, what the counter says, and since when */
+
+static double milliseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Power now counts from the last question to this one. */
+static void take_energy(void)
+{
+    static double last;
+    const double now = milliseconds();
+    if (last > 0.0) joules += 1e-6 * card.milliwatts_now * (now - last);
+    if (now - step >= card.step_ms) told = joules, step = now;
+    last = now;
+}
 
 nvmlReturn_t nvmlInit_v2(void) { return 0; }
 const char *nvmlErrorString(nvmlReturn_t code)
@@ -59,6 +79,14 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned 
     return sensor ? 2 : answer(device, card.celsius, celsius);
 }
 
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *millijoules)
+{
+    if (device != (nvmlDevice_t)&here) return 2;
+    take_energy();
+    *millijoules = (unsigned long long)(1e3 * told);
+    return card.code;
+}
+
 #ifdef OLD
 nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons)
 #else
@@ -73,6 +101,7 @@ nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigne
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int n, nvmlFieldValue_t *field)
 {
     if (device != (nvmlDevice_t)&here) return 2;
+    take_energy();
     for (int i = 0; i < n; i++) {
         field[i].nvmlReturn = 3;
 #ifndef OLD

@@ -91,7 +91,7 @@ class Deciding(unittest.TestCase):
         pair = (("a", 1.0), ("b", 0.5))
         for k, changes in enumerate(((",auto,", ",rcm,"), ("auto,1,", "auto,0.2,"), (",double,", ",single,"),
                                      (",ok", ",check_failed"), (",375,", ",99,"),
-                                     (",burst,", ",cold,"), (",2,,ok", ",2,wide,ok"))):
+                                     (",burst,", ",cold,"), (",random,", ",smooth,"), (",2,,ok", ",2,wide,ok"))):
             self.assertEqual(self.decided(self.run_of(f"r{k}", *pair, changes=changes)).verdict, "not measured")
 
     def test_disturbed_rows_do_not_count_and_throttled_ones_do(self):

@@ -8,7 +8,7 @@ from report import rows
 
 HEADER = ",".join(rows.columns_of("kernels.csv"))
 ROW = ("6,abc,m,host,\"CPU, fast\",1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,2e-5,8e-6,"
-       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,lexicographic,double,linear,burst,2,,ok")
+       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,,,,,,random,lexicographic,double,linear,burst,2,,ok")
 
 
 class Files(unittest.TestCase):
@@ -44,10 +44,11 @@ class Reading(unittest.TestCase):
 
     def test_columns_that_older_rows_lack(self):
         names = rows.columns_of("kernels.csv")
-        cut = names.index("precision")
-        (row,) = self.read(",".join(names[:cut] + names[cut + 5:]) + "\n" +
-                           ROW.replace(",double,linear,burst,2,", "") + "\n")
-        self.assertEqual((row["precision"], row["hardening"]), ("double", "linear"))
+        new = names[names.index("nj_low"):names.index("numbering")] + names[names.index("precision"):-1]
+        (row,) = self.read(",".join(name for name in names if name not in new) + "\n" +
+                           ROW.replace(",,,,,,random,", ",").replace(",double,linear,burst,2,", "") + "\n")
+        self.assertEqual((row["precision"], row["hardening"], row["operand"]), ("double", "linear", "random"))
+        self.assertEqual((row["nj_low"], row["idle_w"]), (None, None))
         self.assertEqual((row["condition"], row["process"], row["noise"]), ("burst", 1, ""))
 
     def test_faults_name_line_and_value(self):
@@ -62,13 +63,13 @@ class Reading(unittest.TestCase):
     def test_samples_have_lines_of_their_own(self):
         self.path = self.path.with_name("samples.csv")
         names = rows.columns_of("samples.csv")
-        key = "cuda,1,patch,hex8,box4-distorted,auto,1,clustered,375,jacvec,double,linear"
+        key = "cuda,1,patch,hex8,box4-distorted,auto,1,clustered,375,jacvec,random,double,linear"
         (sample,) = self.read(",".join(names) + f"\n{key},1,sustained,2,3,1795752392.076,200,2e-03,1785,2619,699.9,61,"
                               "power_cap heat,0.55,\n")
         self.assertEqual((sample["process"], sample["sample"], sample["start"], sample["seconds"], sample["sm_mhz"],
                           sample["throttle"], sample["load"], sample["cpu_mhz"]),
                          (2, 3, 1795752392.076, 2e-3, 1785, "power_cap heat", 0.55, None))
-        old = ",".join(names[:12]) + f",calls,seconds\n{key},200,2e-03 3e-03\n"  # up to schema 5
+        old = ",".join(names[:13]) + f",calls,seconds\n{key},200,2e-03 3e-03\n"  # up to schema 5
         self.assertEqual([(one["sample"], one["seconds"], one["calls"], one["condition"], one["ranks"], one["start"])
                           for one in self.read(old)], [(1, 2e-3, 200, "burst", 1, None), (2, 3e-3, 200, "burst", 1, None)])
         self.refused(old.replace("3e-03", "fast"), "line 2", "seconds 'fast'")
@@ -80,7 +81,9 @@ class Reading(unittest.TestCase):
 
     def test_conditions_are_points_of_their_own(self):
         other = ROW.replace("burst", "sustained")
-        self.assertEqual(len(rows.by_point(self.read(f"{HEADER}\n{ROW}\n{other}\n"))), 2)
+        smooth = ROW.replace("random", "smooth")
+        self.assertEqual(len(rows.by_point(self.read(f"{HEADER}\n{ROW}\n{other}\n{smooth}\n"))), 3)
+        self.refused(f"{HEADER}\n{ROW.replace('random', 'rough')}\n", "line 2", "operand 'rough'")
         self.refused(f"{HEADER}\n{ROW.replace('burst', 'hot')}\n", "line 2", "condition 'hot'")
         self.refused(f"{HEADER}\n{ROW.replace(',2,,ok', ',2,loud,ok')}\n", "line 2", "noise 'loud'")
 

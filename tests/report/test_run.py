@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from report import model, rows
 from runner import costs, experiments, launch, points, run, studies
@@ -33,7 +34,7 @@ esac
 """
 ROWS = ",".join(rows.columns_of("kernels.csv"))
 ROW = ("6,abc,m,host,CPU,1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,2e-5,8e-6,"
-       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,lexicographic,double,linear,burst,1,,ok")
+       "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,,,,,,random,lexicographic,double,linear,burst,1,,ok")
 QUICK = ["element_only", "element_atomic", "node_csr", "two_phase", "patch", "assembled_bsr"]
 
 
@@ -433,6 +434,11 @@ class Paper(Folder):
 
 
 class Starting(unittest.TestCase):
+    def setUp(self):
+        silent = contextlib.redirect_stdout(io.StringIO())  # of machines that are loaded
+        silent.__enter__()
+        self.addCleanup(silent.__exit__, None, None, None)
+
     def test_a_stopped_program_ends_with_all_that_it_started(self):
         with tempfile.TemporaryDirectory() as top:
             log = pathlib.Path(top) / "log"
@@ -445,6 +451,53 @@ class Starting(unittest.TestCase):
                 time.sleep(0.05)
             else:
                 self.fail("it goes on")
+
+    def test_words_of_a_special_point_are_flags(self):
+        here = points.Here({"kernels": pathlib.Path("kernels")}, pathlib.Path(), ("patch",), (), {"cuda": 1})
+        files = points.Files(pathlib.Path("a.rows.part"))
+        for special, wanted in (("smooth+sustained", ["--fe_operand=smooth", "--fe_sustained=10",
+                                                      "--fe_operations=residual,jacvec_elastic,jacvec"]),
+                                ("cold", ["--fe_cold"]), ("mixed", ["--fe_precision=mixed"]),
+                                ("materials4", ["--fe_materials=4"])):
+            point = points.Kernels("cuda", "hex8", "1000000", special=special)
+            self.assertEqual(points.parse(point.name()), point)
+            self.assertEqual(point.is_sustained(), "sustained" in special)
+            command = point.command(here, points.Process(1, 1, ("patch",), energy=True), files)
+            self.assertEqual([flag for flag in command if flag in wanted], wanted)
+            self.assertIn("--fe_energy=1", command)
+
+    def policy(self) -> str:
+        """What a program that is launched now finds in its environment."""
+        with tempfile.TemporaryDirectory() as top:
+            log = pathlib.Path(top) / "log"
+            self.assertEqual(launch.Launcher().launch(["sh", "-c", "echo ${OMP_WAIT_POLICY-none}"], log, None), 0)
+            return log.read_text().strip()
+
+    def test_threads_wait_passively_where_others_are_at_work(self):
+        os.environ.pop("OMP_WAIT_POLICY", None)
+        others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(self.policy(), "passive")
+            self.assertRegex(said.getvalue(), r"^bench: other processes use \d+ % of the cores: threads")
+            os.environ["OMP_WAIT_POLICY"] = "active"
+            self.assertEqual(self.policy(), "active")  # as the user says
+        finally:
+            os.environ.pop("OMP_WAIT_POLICY", None)
+            for other in others:
+                other.kill()
+                other.wait()
+
+    def test_threads_spin_where_nobody_is(self):
+        with unittest.mock.patch.object(launch, "share_in_use", return_value=0.05):
+            self.assertEqual(self.policy(), "none")
+
+    def test_cores_in_use(self):
+        ticks = os.sysconf("SC_CLK_TCK")
+        lines = [f"cpu  {9 * ticks} 0 0 0 0 0 0 0 0 0", f"cpu0 {2 * ticks} 0 {ticks} {5 * ticks} {ticks} 0 0 {ticks} 0 0",
+                 f"cpu3 {ticks} 0 0 {ticks} 0 0 0 0 0 0", "intr 3 4"]
+        self.assertEqual(launch.used_seconds(lines, {0, 7}), {0: (4.0, 10.0)})
+        self.assertEqual(launch.share_in_use("/does/not/exist"), 0.0)
 
     def test_codes_are_told(self):
         with tempfile.TemporaryDirectory() as top:
