@@ -134,8 +134,7 @@ static fe_status observe(void *context, const fe_step_result *step, const fe_fie
     collector *c = context;
     const size_t n = 3 * (size_t)c->b->whole.mesh.n_node;
     if (!step) { /* the undeformed body: a repetition begins */
-        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0,
-                         c->begun = whole_user_seconds();
+        c->repetition++, c->newton_iterations = 0, c->krylov_iterations = 0, c->begun = whole_user_seconds();
         begin_sample(c);
         return FE_OK;
     }

@@ -227,7 +227,7 @@ class Studies(unittest.TestCase):
     def test_each_sample_is_a_dot_of_its_process(self):
         self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n)
                                    for v in ("patch", "node_csr") for n in (1, 2)])
-        keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")} | {"condition": "burst"}
+        keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")} | {"condition": "burst", "operand": "random"}
         self.write("samples.csv", [keys | dict(variant=v, process=n, sample=i, operation=o,
                                                seconds=2e-5 * n * (1 + i / 100))
                                    for v in ("patch", "node_csr") for n in (1, 2) for i in (1, 2, 3)
