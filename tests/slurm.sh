@@ -186,7 +186,7 @@ check 'a run goes on with another number of ranks' resumed
 # A signal to the steps of a job is what --signal sends before its limit. Slurm lets a job that was requeued wait.
 job_state() { scontrol show job "$job" | sed -n 's/.*JobState=\([A-Z]*\).*/\1/p'; }
 is_state() { [ "$(job_state)" = "$1" ]; }
-begins() { scontrol update JobId="$job" StartTime=now 2>/dev/null; ! is_state PENDING; }
+begins() { scontrol update JobId="$job" StartTime=now 2>/dev/null; is_state RUNNING || is_state COMPLETED; }
 is_waiting() { scontrol show job "$job" | grep -q 'Restarts=1' && is_state PENDING; }
 job_resumes() {
     job=$(SOLVE=solve RESULT=j.json sbatch --parsable -n 2 "$here/packaging/slurm/solve.sbatch" long.json --threads 1) || return 1
