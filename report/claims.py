@@ -283,7 +283,7 @@ def _judge(claim: Claim, r: statistics.Estimate) -> str:
 
 
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
-    """On the runs of one machine, the newest first."""
+    """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
     points: dict[tuple, Decided] = {}
     for run in runs:
         found = list(_selected(claim, run))
@@ -293,8 +293,8 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
             over = _side(claim, found, other) if other is not None else {key: None for key in of}
             for key in (key for key in of if key in over):
                 name = (key, tuple(side.items()), tuple((other or {}).items()))
-                r = _estimate(claim, of[key], over[key]) if name not in points else None
-                if r is None:
+                r = _estimate(claim, of[key], over[key])
+                if r is None or name in points and not statistics.LEAST_PROCESSES > points[name].ratio.processes < r.processes:
                     continue
                 first, beside = of[key][0], str((other or {}).get("variant", ""))
                 is_old = any(_is_old(claim, row) for row in of[key] + (over[key] or []))

@@ -72,6 +72,13 @@ class Deciding(unittest.TestCase):
         old = self.run_of("1", ("a", 1.0), ("b", 0.5))
         self.assertAlmostEqual(self.decided(new, old).points[0].ratio.value, 2.0)
 
+    def test_a_run_of_three_processes_comes_before_a_newer_one_of_one(self):
+        newer = self.run_of("b", ("a", 1.0), ("b", 2.0))
+        older = self.run_of("a", *[(v, t * (1 + k / 1000)) for k in range(3) for v, t in (("a", 1.0), ("b", 0.5))])
+        v = self.decided(newer, older)
+        self.assertEqual((v.verdict, v.processes), ("holds", 3))
+        self.assertEqual(self.decided(older, newer).processes, 3)
+
     def test_one_point_that_fails_is_told(self):
         run = self.run_of("r", ("a", 1.0), ("b", 0.5))
         with open(run / "kernels.csv", "a") as file:
