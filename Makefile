@@ -144,7 +144,7 @@ help:
 	@echo '                BUDGET=10 (7 without a GPU; 0: all points, hours); a second run continues the first'
 	@echo '                also BACKENDS="host cuda" ELEMENTS="tet4 hex8" VARIANTS= SIZES_host="25000 100000"'
 	@echo '                SIZES_cuda= MESHES_host= MESHES_cuda= THREADS= REPETITIONS= RESULTS=results; whole solves'
-	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="block-jacobi multigrid"'
+	@echo '                SOLVES_host= SOLVES_cuda="stretched46 bracket bending64" PRECONDITION="multigrid block-jacobi"'
 	@echo '                (0: none); on several cores or GPUs'
 	@echo '                RANKS_host="1 2 4" RANKS_cuda= (0: none), degrees of freedom STRONG_host= STRONG_cuda='
 	@echo '                in all, WEAK_host= WEAK_cuda= a rank; EXPERIMENTS="sizes anderson": these of experiments/ alone'
