@@ -53,6 +53,7 @@ class Claim:
     minutes: float
     told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
     needs: str  # what it would take to measure it, where nothing here can
+    headline: bool = False  # the README and the report begin with it
 
     def shown(self, ratio: float) -> float:
         """As the sentence has it. A share is the part of `of` by which it exceeds `over`, in per cent."""
@@ -118,7 +119,7 @@ class Verdict:
 
 PROGRAMS = ("kernels", "solves", "scaling", "bench")
 KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
-        "asserted", "reproduce", "minutes", "as", "needs"}
+        "asserted", "reproduce", "minutes", "as", "needs", "headline"}
 
 
 def read(folder: pathlib.Path = ROOT / "claims") -> list[Claim]:
@@ -167,7 +168,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
-                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""))
+                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False))
 
 
 def backends_of(claim: Claim) -> set[str]:

@@ -1,6 +1,7 @@
 """Text that rows decide: docs/claims.md, docs/strategies.md, and the parts of documents that end with <!-- end -->:
 
     <!-- claims: NAME... -->        what claims say
+    <!-- headline -->               what the claims say that are marked so
     <!-- commands of claims -->     what reproduces each
     <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
@@ -30,7 +31,7 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
-BLOCK = re.compile(r"(<!-- (claims|commands of claims|experiments|choice|predictions|figure|work|solved|validation)"
+BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|predictions|figure|work|solved|validation)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -131,8 +132,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
         kind, words = match[2], match[3] or ""
         if kind in parts.KINDS:
             lines = parts.KINDS[kind](words, up)
-        elif kind == "claims":
-            lines = claimed(words)
+        elif kind in ("claims", "headline"):
+            lines = claimed(words if kind == "claims" else " ".join(c.name for c, _ in decided if c.headline))
         else:
             lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
                      else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))

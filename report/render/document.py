@@ -17,7 +17,7 @@ from report.render.tables import (GIGA, Cell, Table, answers, answers_table, cho
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 
-CLAIM_KEYS = ("name", "expected", "asks", "sentence", "verdict", "where", "decided_by")
+CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,7 +244,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section(
             "answer", "Answer",
             of(
-                Points([f"{claim['sentence']} ({claim['where']})" for claim in claims if not claim["expected"]]) if claims
+                Points([f"{claim['sentence']} ({claim['where']})" for claim in claims if claim["headline"]]) if claims
                 else None, choice_table(model), solve_choice_table(model), repeated_table(model),
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),

@@ -22,6 +22,7 @@ from tests.report import small
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 CLAIM = {
     "name": "gather",
+    "headline": True,
     "expected": "faster",
     "asks": "Is gathering faster?",
     "sentence": "Gathering is `2` times as fast & more.",
