@@ -18,12 +18,11 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
 from report import rows, sources, statistics, text
+from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
-# Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s.
-ONE_PROCESS = 1.1
 USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
                          "hardening": "linear", "condition": "burst", "operand": "random"}}
 # Columns that say where a point is.

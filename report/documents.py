@@ -77,7 +77,11 @@ def anchor(heading: str) -> str:
 def counted(v: Verdict) -> str:
     n = len(v.points)
     if v.verdict == FAILS:
+        if n == 1:
+            return "fails at the one point"
         return f"fails at {v.count(FAILS)} of {n} points"
+    if n == 1:
+        return "holds at the one point" if v.verdict == HOLDS else "cannot tell at the one point"
     return f"holds at all {n} points" if v.verdict == HOLDS else f"cannot tell, holds at {v.count(HOLDS)} of {n} points"
 
 

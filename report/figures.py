@@ -48,17 +48,14 @@ def time_of_products(model: Model, card: Card) -> Figure | None:
 
 
 def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str) -> Figure | None:
-    """Of products and residuals, on boxes: each panel of the run with most sizes."""
+    """Of products and residuals, on boxes; each size of one run (model.places)."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
     boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
     for element in ("hex8", "tet4"):
         for operation in PRODUCTS:
-            by_run: dict[model_.Run, list[Point]] = {}
-            for p in model_.find(boxes, element=element, operation=operation):
-                by_run.setdefault(p.run, []).append(p)
-            some = max(by_run.values(), key=lambda ps: (len({p.n_dof for p in ps}), len(ps)), default=[])
-            some = [p for p in some if p.strategy not in CHOOSES]
+            at = model_.places(model_.find(boxes, element=element, operation=operation))
+            some = [p for ps in at.values() for p in ps if p.strategy not in CHOOSES]
             if len({p.n_dof for p in some}) < 2:
                 continue
             rates = [of(p) for p in some]
@@ -74,7 +71,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             others |= {s for s in ends if s not in COLOURED}
             add_names(panel, ends, height)
             panels.append(panel)
-            runs.append(some[0].run)
+            runs += dict.fromkeys(p.run for p in some)
             times += rates
     if not panels:
         return None

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 Value = str | int | float | None
 Row = dict[str, Value]
 
+WIDE = 1.25  # the ratio of an interval's ends from which on it decides nothing
 SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.toml"
 
 # What tells one measured point from another. Runs are compared point by point.
@@ -129,8 +130,11 @@ def _row(path: pathlib.Path, line: int, header: list[str], cells: list[str], wan
 
 
 def disturbed(row: Row) -> bool:
-    """Whether the row supports nothing: its interval is wide, or others loaded the machine. A clock that was lowered for
-    power is how a card works under load, and no disturbance."""
+    """Whether the row supports nothing: its interval is wide, which rows up to schema 5 do not say themselves, or others
+    loaded the machine. A clock that was lowered for power is how a card works under load, and no disturbance."""
+    low, high = row.get("ci95_low_s"), row.get("ci95_high_s")
+    if low and high and float(high) > WIDE * float(low):
+        return True
     return not {"wide", "loaded"}.isdisjoint(str(row.get("noise") or "").split())
 
 

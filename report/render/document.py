@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from report import model as model_
 from report import sources
-from report.figures import ranked
+from report.figures import ranked, solves_of
 from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
 from report.panels import Figure
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
@@ -117,22 +117,27 @@ def limits(model: Model) -> list[str]:
     for refused in model.refused:
         status = refused.row["status"] if refused.row["status"] != "ok" else "no time"
         by_status[status] = by_status.get(status, 0) + 1
-    commits = len({run.commit for run in model.runs})
+    timed = {p.run for p in points}
+    commits = len({run.commit for run in timed})
     said = [
         f"{alone} of {len(points)} points were measured by one process. Their interval tells how samples of this "
         "process scatter. Another process of the same binary, on the same or another card of its kind, can differ by "
         "more.",
-        f"The {len(model.runs)} runs are of {commits} commits. Numbers of two runs are set side by side in tables; no "
+        f"The {len(timed)} runs are of {commits} commits. Numbers of two runs are set side by side in tables; no "
         "ratio and no winner is formed across runs.",
         f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g} (~ in tables); "
         "they decide nothing."
     ]
     if old := sum(run.is_old for run in model.runs):
-        said.append(f"{old} of {len(model.runs)} runs were measured from sources that have changed since: those of a "
+        said.append(f"{old} of {len(timed)} runs were measured from sources that have changed since: those of a "
                     f"strategy or what it shares ({sources.MARK} behind their commits). Times may be others by now.")
     if by_status:
         said.append(f"{sum(by_status.values())} rows have no time: " +
                     ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")
+    plastic = [place[5] for place in solves_of(model) if place[1].endswith("-steps")]
+    if plastic:
+        said.append(f"Whole plastic solves that compare strategies go up to {count(max(plastic))} degrees of freedom; what "
+                    "larger ones gain was not measured.")
     if factor := set_up_spread(model):
         said.append("A set-up is timed once in each run. Of one mesh and strategy it differs between runs on one kind "
                     f"of card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
@@ -224,9 +229,10 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
 
     cards = [c.words for c in model.cards if c.backend == "cuda"]
     tables = [t for card in model.cards for e in ("hex8", "tet4") if (t := strategies_table(model, card, e))]
-    days = sorted(run.day for run in model.runs)
+    timed = {p.run for p in model.points}
+    days = sorted(run.day for run in timed)
     about = (
-        f"Rows of {len(model.runs)} runs from {days[0]} to {days[-1]}: {len(model.points)} points" +
+        f"Rows of {len(timed)} runs from {days[0]} to {days[-1]}: {len(model.points)} points" +
         (f" on {listed(cards)} and processors." if cards else " on processors.")) if days else "There are no runs yet."
     used = [s for s in ranked(model.points) if s != "none"]
     names = Table("names", "Strategies", "Strategies by the words of this report, and their names in code and rows.",
@@ -260,7 +266,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Words(
                     "Each claim is a sentence with a test over rows (`claims/`). A verdict counts points; "
                     "[docs/claims.md](../../docs/claims.md) says which point decides, and how a point of one process "
-                    f"counts. {sources.NOTE}"),
+                    f"counts. `make reproduce CLAIM=NAME` checks one on another machine. {sources.NOTE}"),
                 Claims(list(claims))
             ]))
     sections += [
@@ -275,7 +281,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "defined in [results/README.md](../README.md). It needs no GPU."),
             Points([
                 "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
-                "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a column or page; "
+                "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm), some of a column "
+                "(8.5 cm): set it at its own width; "
                 "what gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
                 "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular`), `numbers.tex` the "
                 "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, also "

@@ -205,7 +205,7 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 times as fast. (m: holds at all 1 points; tested with Hex8, products with tangents, "
+        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, products with tangents, "
                       "boxes, 0.375 K DoF; [rows](../docs/claims.md#is-b-faster))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)

@@ -7,7 +7,7 @@ import unittest
 from report import rows
 
 HEADER = ",".join(rows.columns_of("kernels.csv"))
-ROW = ("6,abc,m,host,\"CPU, fast\",1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,2e-5,8e-6,"
+ROW = ("6,abc,m,host,\"CPU, fast\",1,2,patch,hex8,box4-distorted,auto,1,clustered,64,375,jacvec,9,4,1e-5,9e-6,1.1e-5,8e-6,"
        "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,,,,,,random,lexicographic,double,linear,burst,2,,ok")
 
 
