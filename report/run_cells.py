@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
@@ -72,5 +73,5 @@ def milliseconds(value: float) -> str:
 
 
 def median_of(values: Iterable[float | None]) -> float | None:
-    there = sorted(v for v in values if v is not None)
-    return there[len(there) // 2] if there else None
+    there = [v for v in values if v is not None]
+    return statistics.median(there) if there else None

@@ -19,7 +19,7 @@ from report.run_cells import (Column, Entry, code, column_cells, gain, median_of
 OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
 USUAL = {"order": "auto", "plastic": 1.0, "pattern": "clustered", "precision": "double", "hardening": "linear",
-         "condition": "burst"}
+         "condition": "burst", "operand": "random"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Scene:
     precision: str
     hardening: str
     condition: str
+    operand: str
     n_dof: int
 
     def but(self, **changed) -> Scene:
@@ -64,7 +65,7 @@ class Scene:
 def scene_of(row: model_.Row) -> Scene:
     mesh = "box" if re.fullmatch(r"box\d+-distorted", row["case"]) else row["case"].replace("-distorted", "")
     return Scene(row["backend"], row["element"], mesh, row["order"], float(row["plastic"]), row["plastic_pattern"],
-                 row["precision"], row["hardening"], row["condition"], row["n_dof"])
+                 row["precision"], row["hardening"], row["condition"], row["operand"], row["n_dof"])
 
 
 class Kernels:
@@ -145,7 +146,7 @@ def device_words(p: Point) -> str:
 def about(kernels: Kernels, scene: Scene, words: str = "") -> str:
     points = kernels.points(scene)
     pattern = "" if scene.pattern == "clustered" else f", {scene.pattern}"
-    special = "".join(f", {getattr(scene, name)}" for name in ("precision", "hardening", "condition")
+    special = "".join(f", {getattr(scene, name)}" for name in ("precision", "hardening", "condition", "operand")
                       if getattr(scene, name) != USUAL[name])
     return f"{device_words(points[0])}, {order_words(kernels, scene)}, {100 * scene.plastic:g} % plastic{pattern}" \
         f"{special}. {kinds(p.time for p in points)}.{words}"
@@ -202,7 +203,8 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
     ceilings = []
     for o in OPERATIONS:
         of = [p for e in columns.get(o, {}).values() if (p := e.point) and p.row["ceiling_share"]]
-        ceilings.append(number(of[0].throughput.value / of[0].row["ceiling_share"] if of else None, scene.scale))
+        ceiling = scene.n_dof / of[0].row["median_s"] / of[0].row["ceiling_share"] if of else None
+        ceilings.append(number(ceiling, scene.scale))
     rest = [Cell("")] * 5
     if any(c.text for c in ceilings):
         rows.append([Cell("*ceiling*"), *ceilings, *rest])
@@ -374,17 +376,22 @@ def over_laws(kernels: Kernels, scene: Scene) -> Table | None:
 
 
 def over_conditions(kernels: Kernels, scene: Scene) -> Table | None:
-    others = [s for kind in ("sustained", "cold") if kernels.points(s := scene.but(condition=kind))]
+    forms = {words: scene.but(condition=condition, operand=operand) for words, condition, operand in (
+        ("sustained", "sustained", "random"), ("cold", "cold", "random"), ("smooth", "burst", "smooth"),
+        ("sustained, smooth", "sustained", "smooth"))}
+    others = {words: s for words, s in forms.items() if kernels.points(s)}
     if not others:
         return None
     wanted = []
     for o in OPERATIONS:
-        there = [s for s in others if kernels.column(s, o)]
+        there = {words: s for words, s in others.items() if kernels.column(s, o)}
         wanted += [Wanted(f"{o} burst", scene, o)] if there else []
-        wanted += [w for s in there for w in (Wanted(s.condition, s, o), Wanted(f"{s.condition} / burst", s, o, scene))]
-    return compared(kernels, f"{scene.where}: burst, sustained and cold, {scene.unit}",
-                    "Short samples after a pause, one operation without a pause, and calls that find none of their "
-                    f"data in a cache. {kinds(p.time for s in others for p in kernels.points(s))}.", wanted)
+        wanted += [w for words, s in there.items()
+                   for w in (Wanted(words, s, o), Wanted(f"{words} / burst", s, o, scene))]
+    return compared(kernels, f"{scene.where}: burst and other conditions, {scene.unit}",
+                    "Burst: short samples after a pause, random operands. Sustained: one operation without a pause. "
+                    "Cold: calls that find none of their data in a cache. Smooth: operands as in a solve. "
+                    f"{kinds(p.time for s in others.values() for p in kernels.points(s))}.", wanted)
 
 
 def in_meshes(meshes: Iterable[str]) -> list[str]:
@@ -412,8 +419,8 @@ def kernel_tables(model: Model) -> list[Table]:
         for mesh in meshes:
             there = kernels.find(backend=backend, element=element, mesh=mesh, order=kernels.usual_order, plastic=1.0,
                                  pattern="clustered")
-            scenes = sorted({s.but(precision="double", hardening="linear", condition="burst") for s in there},
-                            key=lambda s: s.n_dof)
+            scenes = sorted({s.but(precision="double", hardening="linear", condition="burst", operand="random")
+                             for s in there}, key=lambda s: s.n_dof)
             for s in scenes:
                 found += [over_precisions(kernels, s, o) for o in ("residual", "jacvec_elastic", "jacvec")]
                 found += [over_laws(kernels, s), over_conditions(kernels, s)]

@@ -198,7 +198,8 @@ def plastic(model: Model, card: Card) -> Figure | None:
 def conditions(model: Model, card: Card) -> Figure | None:
     """The same operation in short samples after a pause, and in other conditions; of one run."""
     panels, runs, times = [], [], []
-    all_ = [p for p in model.of("kernels.csv") if p.card == card and p.plain and p.strategy not in CHOOSES]
+    all_ = [p for p in model.of("kernels.csv")
+            if p.card == card and p.plain and p.operand == "random" and p.strategy not in CHOOSES]
     for element, operation in itertools.product(("hex8", "tet4"), ("jacvec", "jacvec_elastic", "residual")):
         some = [p for p in all_ if (p.element, p.operation) == (element, operation)]
         places: dict[tuple, list[Point]] = {}

@@ -218,8 +218,9 @@ class Studies(unittest.TestCase):
                           for t in (1, 2)])
 
     def test_conditions(self):
-        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, condition=c) for v, c, t in (
-            ("patch", "burst", 1), ("patch", "sustained", 2), ("node_csr", "burst", 4))])
+        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, condition=c, operand="random") for v, c, t in (
+            ("patch", "burst", 1), ("patch", "sustained", 2), ("node_csr", "burst", 4))] + [
+                small.row(8 * 292008e-9, 0.01, condition="sustained", operand="smooth")])
         panel, over = self.drawn()["conditions-h200"].panels
         self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
         self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])

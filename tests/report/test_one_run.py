@@ -99,6 +99,12 @@ class Kernels(Run):
         self.assertEqual((line["set-up ms"], line["largest error"]), ("2000", "3.0e-15"))
         self.assertIn("3 processes, 9 samples each: the interval is between processes", " ".join(self.page().split()))
 
+    def test_a_median_of_two_is_their_middle_and_ceilings_are_of_one_row(self):
+        self.kernels(row(1, 1, 1, process=1, setup_s=1, ceiling_share=0.5),
+                     row(2, 2, 2, process=2, setup_s=2, ceiling_share=0.25))
+        self.assertEqual(self.line(self.MAIN, "`v`")["set-up ms"], "1500")
+        self.assertEqual(self.line(self.MAIN, "*ceiling*")["jacvec"], "2.00")
+
     def test_what_is_noisy_is_marked_and_wins_nothing(self):
         self.kernels(row(1, 1, 1, variant="a", noise="loaded"), row(2, 2, 2, variant="b", noise=""))
         self.assertEqual([self.line(self.MAIN, f"`{name}`")["jacvec"] for name in "ab"],
@@ -120,15 +126,18 @@ class Kernels(Run):
         self.assertFalse([title for title in self.tables() if "over meshes" in title])
 
     def test_laws_and_conditions_are_compared_and_not_mixed(self):
-        self.kernels(row(2, 2, 2, operation="residual", hardening="linear", condition="burst"),
-                     row(4, 4, 4, operation="residual", hardening="voce", condition="burst"),
-                     row(8, 8, 8, operation="residual", hardening="linear", condition="sustained"))
+        self.kernels(row(2, 2, 2, operation="residual", hardening="linear", condition="burst", operand="random"),
+                     row(4, 4, 4, operation="residual", hardening="voce", condition="burst", operand="random"),
+                     row(8, 8, 8, operation="residual", hardening="linear", condition="sustained", operand="random"),
+                     row(1, 1, 1, operation="residual", hardening="linear", condition="burst", operand="smooth"),
+                     row(5, 5, 5, operation="residual", hardening="linear", condition="sustained", operand="smooth"))
         line = self.line("tet4 on host, 1000 DoF: laws of hardening, MDoF/s", "`v`")
         self.assertEqual((line["residual linear"], line["residual voce"]),
                          ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
-        line = self.line("tet4 on host, 1000 DoF: burst, sustained and cold, MDoF/s", "`v`")
-        self.assertEqual((line["residual burst"], line["sustained / burst"]),
-                         ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
+        line = self.line("tet4 on host, 1000 DoF: burst and other conditions, MDoF/s", "`v`")
+        self.assertEqual([line[name] for name in ("residual burst", "sustained / burst", "smooth / burst",
+                                                  "sustained, smooth")],
+                         ["0.500 (0.500–0.500)", "0.250 (0.250–0.250)", "2.00 (2.00–2.00)", "0.200 (0.200–0.200)"])
         self.assertEqual(self.line(self.MAIN, "`v`")["residual"], "0.500 (0.500–0.500)")
 
     def test_energies_at_each_size_that_has_any(self):
