@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import claims, figures, model as model_, parts
+from report import claims, figures, model as model_, parts, set_ups
 from report.claims import ONE_PROCESS, Claim, Decided, Verdict, digits
 from report.model import ELEMENT
 from report.text import size
@@ -29,13 +29,6 @@ def cell(point: Decided | None) -> str:
     return f"{digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(point.where['n_dof'])}"
 
 
-def before(some: Sequence[model_.Point], strategy: str) -> float:
-    """Seconds of a solve's set-ups: of mesh and strategy, and of the preconditioner."""
-    solve = figures.one(some, strategy=strategy, operation="solve")
-    prepare = figures.one(some, strategy=strategy, operation="precondition_setup")
-    return (solve.setup_s or 0.0 if solve else 0.0) + (prepare.time.value if prepare else 0.0)
-
-
 def plastic_solve(machine: str, backend: str, element: str) -> str:
     """Of the largest plastic solve: the matrix's time over that of patch, set-ups and assembly in it; then without set-ups."""
     found = [(place, some) for place, some in figures.solves_of(parts.model(), least=2).items()
@@ -47,7 +40,8 @@ def plastic_solve(machine: str, backend: str, element: str) -> str:
     graphs = all(figures.one(some, strategy=s, operation="solve_graph") for s in ("patch", "assembled_bsr"))
     own, matrix = (figures.one(some, strategy=s, operation="solve_graph" if graphs else "solve")
                    for s in ("patch", "assembled_bsr"))
-    whole = (before(some, "assembled_bsr") + matrix.time.value) / (before(some, "patch") + own.time.value)
+    before, matrix_before = (sum(set_ups.of_solve(some, s)) for s in ("patch", "assembled_bsr"))
+    whole = (matrix_before + matrix.time.value) / (before + own.time.value)
     r = model_.ratio(matrix, own)
     return f"{digits(whole)}; {digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(place[5])}"
 

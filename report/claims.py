@@ -24,8 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 # Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s.
 ONE_PROCESS = 1.1
-USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
-                         "hardening": "linear", "condition": "burst", "operand": "random"}}
+USUAL = {"kernels.csv": rows.USUAL}  # of columns that a claim does not select
 # Columns that say where a point is.
 PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 # Columns that a run's rows may differ in without being other points.

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
+from report import set_ups
 from report.model import (CHOOSES, ELEMENT, MATRIX, NEAR, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, Card, Model,
                           Point, Time, count, digits, widest)
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, PALETTE, SHAPES, SHORT, WIDE, Axis, Figure,
@@ -295,10 +296,9 @@ def whole_solves(model: Model, card: Card) -> Figure | None:
         bars, ends = [], []
         for i, strategy in enumerate(categories):
             solve = one(some, strategy=strategy, operation="solve")
-            prepare = one(some, strategy=strategy, operation="precondition_setup")
             graph = one(some, strategy=strategy, operation="solve_graph")
             at = 0.0
-            parts = (solve.setup_s or 0.0, prepare.time.value if prepare else 0.0, solve.time.value)
+            parts = (*set_ups.of_solve(some, strategy), solve.time.value)
             for (_, colour), part in zip(SOLVE_PARTS, parts):
                 bars.append((at, at + part, i - 0.32, i + 0.32, colour))
                 at += part
@@ -438,7 +438,7 @@ def break_even(model: Model, card: Card) -> Figure | None:
             for strategy in ranked(some):
                 material, product = (one(some, strategy=strategy, operation=o) for o in ("material", "jacvec"))
                 if material and product:
-                    parts[strategy] = ((product.setup_s if set_up else 0.0) + material.time.value, product.time.value)
+                    parts[strategy] = ((product.set_up or 0.0 if set_up else 0.0) + material.time.value, product.time.value)
             fixed, each = parts["assembled_bsr"]
             curves = {s: [(n, (own[0] + n * own[1]) / (fixed + n * each)) for n in ns] for s, own in parts.items()
                       if s not in MATRIX + CHOOSES + NOT_A_STRATEGY}

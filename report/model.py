@@ -244,6 +244,12 @@ class Point:
         return tuple(float(row["median_s"]) for row in self.rows)
 
     @property
+    def set_up(self) -> float | None:
+        """Seconds: the median over processes; None where none tells it."""
+        told = [row["setup_s"] for row in self.rows if row["setup_s"] is not None]
+        return plain.median(told) if told else None
+
+    @property
     def processes(self) -> tuple[int, ...]:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(int(row.get("process") or 1) for row in self.rows)
@@ -270,9 +276,9 @@ class Point:
 
     @property
     def plain(self) -> bool:
-        """As the main figures have it: double precision, linear hardening, own order, all points plastic."""
-        return (self.row["order"], self.row["precision"], self.row["hardening"], self.row["plastic"]) == (
-            "auto", "double", "linear", 1) and self.row["plastic_pattern"] == "clustered"
+        """As the main figures have it: double precision, linear hardening, own order, all points plastic; in any condition
+        and of any operand."""
+        return all(self.row[name] == value for name, value in rows.USUAL.items() if name not in ("condition", "operand"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -299,7 +305,7 @@ class Model:
     def kernels(self) -> list[Point]:
         """Short samples after a pause, of random operands: rows of others are points of their own."""
         return [p for p in self.of("kernels.csv")
-                if p.row.get("condition", "burst") == "burst" and p.row.get("operand", "random") == "random"]
+                if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
 
     @functools.cached_property
     def _newest(self) -> dict[tuple, Run]:

@@ -103,9 +103,9 @@ def set_up_spread(model: Model) -> float | None:
     """The largest ratio of set-ups of one solve's mesh and strategy in two runs."""
     at: dict[tuple, list[float]] = {}
     for p in model.of("solves.csv"):
-        if p.operation == "solve" and p.setup_s:
+        if p.operation == "solve" and p.set_up:
             key = (p.card.name, p.case, p.element, p.n_dof, p.ranks, p.krylov, p.precondition, p.strategy)
-            at.setdefault(key, []).append(p.setup_s)
+            at.setdefault(key, []).append(p.set_up)
     return max((max(values) / min(values) for values in at.values() if len(values) > 1), default=None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from report import figures as figures_
 from report import model as model_
-from report import sources
+from report import set_ups, sources
 from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, STRATEGY, Card, Model, Point, count,
                           digits, interval, seconds)
 
@@ -189,7 +189,7 @@ def solves_table(model: Model) -> Table | None:
             Cell(STRATEGY[strategy]),
             size(solve.n_dof),
             Cell(str(ranks), ranks),
-            milli(solve.setup_s),
+            milli(solve.set_up),
             milli(prepare.time.value if prepare else None),
             number(solve.time, 1e3),
             number(graph.time if graph else None, 1e3),
@@ -308,9 +308,7 @@ def solve_choice_table(model: Model) -> Table | None:
         totals: dict[str, tuple[float, float]] = {}
         for strategy in figures_.ranked(p for p in some if p.operation == "solve"):
             solve = figures_.one(some, strategy=strategy, operation="solve")
-            prepare = figures_.one(some, strategy=strategy, operation="precondition_setup")
-            before = (solve.setup_s or 0.0) + (prepare.time.value if prepare else 0.0)
-            totals[strategy] = (solve.time.value, before + solve.time.value)
+            totals[strategy] = (solve.time.value, sum(set_ups.of_solve(some, strategy)) + solve.time.value)
         cells = []
         for i in (0, 1):
             least = min(totals, key=lambda s: totals[s][i])
