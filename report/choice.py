@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from report import claims, figures, model as model_, parts, set_ups
-from report.claims import ONE_PROCESS, Claim, Decided, Verdict, digits
+from report.claims import ONE_PROCESS, Claim, Decided, Verdict
 from report.model import ELEMENT
-from report.text import size
+from report.text import count, digits, interval
 
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
@@ -26,7 +26,7 @@ def cell(point: Decided | None) -> str:
     if point is None:
         return "-"
     r = point.ratio
-    return f"{digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(point.where['n_dof'])}"
+    return f"{interval(r.value, r.low, r.high)}, {count(int(point.where['n_dof'] or 0))}"
 
 
 def plastic_solve(machine: str, backend: str, element: str) -> str:
@@ -43,7 +43,7 @@ def plastic_solve(machine: str, backend: str, element: str) -> str:
     before, matrix_before = (sum(set_ups.of_solve(some, s)) for s in ("patch", "assembled_bsr"))
     whole = (matrix_before + matrix.time.value) / (before + own.time.value)
     r = model_.ratio(matrix, own)
-    return f"{digits(whole)}; {digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(place[5])}"
+    return f"{digits(whole)}; {interval(r.value, r.low, r.high)}, {count(place[5])}"
 
 
 def table(known: Known) -> list[str]:

@@ -17,8 +17,9 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
-from report import rows, sources, statistics, text
+from report import rows, sources, statistics
 from report.quantities import QUANTITIES
+from report.text import count, digits
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
@@ -325,11 +326,6 @@ def short(machine: str) -> str:
 # --- what is said ---------------------------------------------------------------------------------------------
 
 
-def digits(x: float) -> str:
-    """Two decimals, fewer from 10 and from 100 on."""
-    return f"{x:.0f}" if abs(x) >= 100 else f"{x:.1f}" if abs(x) >= 10 else f"{x:.2f}"
-
-
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     """With the least and the largest ratio of all points."""
     values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
@@ -363,7 +359,7 @@ def scope(verdicts: Sequence[Verdict]) -> str:
     parts = [" and ".join(told("element")), ", ".join(told("operation")), ", ".join(dict.fromkeys(meshes)),
              ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
     if sizes:
-        ends = [f"{text.size(n)}" for n in (sizes[0], sizes[-1])]
+        ends = [count(n) for n in (sizes[0], sizes[-1])]
         parts.append(" to ".join(dict.fromkeys(ends)) + " DoF")
     return ", ".join(part for part in parts if part)
 
@@ -374,7 +370,7 @@ def place(point: Decided) -> str:
         return f"{w['element']}, depth {w['depth']} ({w['problem']}, {w['jacobian']})"
     further = "".join([f" on {w['ranks']} ranks" if int(w.get("ranks") or 1) > 1 else "",
                        f" ({w.get('case', 'profile')}{', beside ' if point.beside else ''}{point.beside})"])
-    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])}{further}"
+    return f"{w['element']} {w['operation']}, {count(int(w['n_dof'] or 0))} DoF{further}"
 
 
 def describe(v: Verdict) -> str:

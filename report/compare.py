@@ -77,7 +77,7 @@ class Compared:
 def name_of(key: Key) -> str:
     named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
-             text.size(named["n_dof"]), str(named["case"])]
+             text.count(int(named["n_dof"] or 0)), str(named["case"])]
     usual = {"backend": "cuda", "ranks": 1} | rows.USUAL
     words += [f"{name}={named[name]}" for name in usual if named.get(name) not in (usual[name], "", None)]
     return " ".join(words)

@@ -75,6 +75,8 @@ def anchor(heading: str) -> str:
 
 def counted(v: Verdict) -> str:
     n = len(v.points)
+    if n == 1:
+        return f"{v.verdict} at the one point"
     if v.verdict == FAILS:
         return f"fails at {v.count(FAILS)} of {n} points"
     return f"holds at all {n} points" if v.verdict == HOLDS else f"cannot tell, holds at {v.count(HOLDS)} of {n} points"

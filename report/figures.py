@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from report import model as model_
 from report import set_ups
 from report.model import (CHOOSES, ELEMENT, MATRIX, NEAR, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, Card, Model,
-                          Point, Time, count, digits, widest)
+                          Point, Time, widest)
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, PALETTE, SHAPES, SHORT, WIDE, Axis, Figure,
                            Panel, add_names, add_series, decades, figure, finished, linear, luminance, names, size,
                            style_of)
+from report.text import count, digits
 
 
 ALIKE = 1.2      # sizes in one column of a map differ at most by this factor

@@ -16,7 +16,7 @@ import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, sources
+from report import rows, sources, text
 from report.rows import Fault, Row
 
 try:
@@ -510,29 +510,9 @@ def find(points: Iterable[Point], **wanted) -> list[Point]:
     return [p for p in points if all(getattr(p, name) == value for name, value in wanted.items())]
 
 
-# --- numbers as text -----------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------------------------------
 
-def digits(value: float, n: int = 3) -> str:
-    """n significant digits, never an exponent: 23.7, 0.0123, 1290."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "–"
-    decimals = n - 1 - math.floor(math.log10(abs(float(f"{value:.{n - 1}e}"))))
-    return f"{value:.{max(decimals, 0)}f}" if decimals >= 0 else f"{round(value, decimals):.0f}"
-
-
-def interval(time: Time, factor: float = 1.0, n: int = 3) -> str:
+def interval(time: Time, factor: float = 1.0) -> str:
     """Value (low–high); ~ where it is noisy."""
     t = time.times(factor)
-    return f"{digits(t.value, n)} ({digits(t.low, n)}–{digits(t.high, n)})" + ("~" if t.noisy else "")
-
-
-def count(n: float) -> str:
-    """Degrees of freedom: 98.3 k, 6.44 M."""
-    return f"{digits(n / 1e6)} M" if n >= 999_500 else f"{digits(n / 1e3)} k" if n >= 1000 else f"{n:.0f}"
-
-
-def seconds(value: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
-            return f"{digits(value / size)} {unit}"
-    return f"{digits(value / 1e-9)} ns"
+    return text.interval(t.value, t.low, t.high) + ("~" if t.noisy else "")

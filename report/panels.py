@@ -153,8 +153,8 @@ def few(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Of a tick: 300, 10 k, 1 M."""
-    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"
+    """Of a tick: 300, 10 K, 1 M."""
+    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} K" if value >= 1e3 else f"{value:g}"
 
 
 def names(label: str, categories: Sequence[str]) -> Axis:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-import pathlib
 
 from report import figures, model as model_, rows, sources, study_figures
-from report.model import ELEMENT, OPERATION, ROOT, Model, Point, count, digits
+from report.model import ELEMENT, OPERATION, ROOT, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest
 from report.rows import Fault
 from report.set_ups import break_even
-from report.text import wrap
+from report.text import count, digits, wrap
 
 RESULTS = ROOT / "results"
 

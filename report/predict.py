@@ -21,6 +21,7 @@ import tomllib
 from collections.abc import Iterable
 
 from report import claims, rows
+from report.text import digits
 
 CHIPS = pathlib.Path(__file__).with_name("chips.toml")
 NARROW, WIDE = "nvidia-h100-80gb-hbm3", "nvidia-h200"
@@ -139,7 +140,7 @@ def table(found: list[Operation]) -> list[str]:
             cells = []
             for chip, lead in zip(listed, leads):
                 best, worst = o.seconds(chip)
-                text = f"{claims.digits(o.n_dof / worst / 1e9)}–{claims.digits(o.n_dof / best / 1e9)}"
+                text = f"{digits(o.n_dof / worst / 1e9)}–{digits(o.n_dof / best / 1e9)}"
                 cells.append(f"**{text}**" if o.n_dof / best >= lead else text)
             lines.append(f"| {element} | {'tangents' if operation == 'jacvec' else 'elastic'} | `{o.variant}` | "
                          + " | ".join(cells) + " |")

@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
-from report.model import CHOOSES, NOT_A_STRATEGY, Point, digits, interval
+from report.model import CHOOSES, NOT_A_STRATEGY, Point, interval
 from report.render.tables import Cell
+from report.text import digits
 
 ABOVE = 1.02  # of its ceiling: the row is marked †
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
 from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, count, interval
+from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, interval
 from report.render.tables import Cell, Table, kinds
 from report.rows import USUAL
 from report.run_cells import (Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small,
                               throughput)
 from report.set_ups import break_even
+from report.text import count
 
 OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")

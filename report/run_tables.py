@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from report import model as model_
 from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, Time, digits, interval
+from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds, listed
 from report.run_cells import Entry, code, milliseconds, number, small, throughput
 from report.run_kernels import kernel_tables
+from report.text import digits
 
 # --- whole solves ---------------------------------------------------------------------------------------------
 

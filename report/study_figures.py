@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from report import rows
 from report.figures import dots, in_order, kind_of, ranked, shifts, where
-from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time, count
+from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
                            add_series, add_words, decades, figure, linear, style_of)
+from report.text import count
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
 CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}

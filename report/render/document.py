@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from report import model as model_
 from report import sources
 from report.figures import ranked
-from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
+from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, interval
 from report.panels import Figure
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
+from report.text import count, digits
 
 CLAIM_KEYS = ("name", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from report import figures as figures_
 from report import model as model_
 from report import set_ups, sources
-from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, STRATEGY, Card, Model, Point, count,
-                          digits, interval, seconds)
+from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, OPERATION, STRATEGY, Card, Model, Point,
+                          interval)
+from report.text import count, digits, seconds
 
 GIGA = 1e-9
 Answer = tuple[model_.Place, model_.Winner, model_.Time | None]  # the last: a product with a matrix over the fastest

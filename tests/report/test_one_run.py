@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from report import __main__ as program
-from report import model, one_run, rows, run_kernels, run_tables, statistics
+from report import model, one_run, rows, run_kernels, run_tables, statistics, text
 from report.rows import Fault
 from tests.report import small
 
@@ -94,8 +94,8 @@ class Kernels(Run):
                      lost("killed", process=4))
         e = statistics.estimate([t / 1e3 for t in times])
         line = self.line(self.MAIN, "`v`")
-        self.assertEqual(line["jacvec"], f"{model.digits(1e-3 / e.value)} ({model.digits(1e-3 / e.high)}–"
-                         f"{model.digits(1e-3 / e.low)})~; 1 killed")
+        self.assertEqual(line["jacvec"], f"{text.digits(1e-3 / e.value)} ({text.digits(1e-3 / e.high)}–"
+                         f"{text.digits(1e-3 / e.low)})~; 1 killed")
         self.assertEqual((line["set-up ms"], line["largest error"]), ("2000", "3.0e-15"))
         self.assertIn("3 processes, 9 samples each: the interval is between processes", " ".join(self.page().split()))
 
@@ -346,9 +346,9 @@ class Program(Run):
 
     def test_the_first_tables_fit_a_terminal(self):
         self.kernels(*[line for line in small.plenty() if "krylov" not in line])
-        text = one_run.first_tables(model.build_one(self.run))
-        self.assertIn("hex8 on cuda, 6440067 DoF: GDoF/s\n| strategy ", text)
-        self.assertLessEqual(max(map(len, text.splitlines())), 160)
+        shown = one_run.first_tables(model.build_one(self.run))
+        self.assertIn("hex8 on cuda, 6440067 DoF: GDoF/s\n| strategy ", shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 160)
 
 
 if __name__ == "__main__":
