@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import claims, figures, model as model_, parts, set_ups
+from report import claims, figures, model as model_, parts, set_ups, text
 from report.claims import ONE_PROCESS, Claim, Decided, Verdict
 from report.model import ELEMENT
 from report.text import count, digits, interval
@@ -63,5 +63,5 @@ def table(known: Known) -> list[str]:
                 plastic_solve(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 "`patch`" if gain >= ONE_PROCESS else "the matrix" if gain <= 1 / ONE_PROCESS else "either"
             ])
-    return parts.table(["element", "on", "product: box", "irregular mesh", "box, floats", "whole plastic solve; without set-ups",
+    return text.table(["element", "on", "product: box", "irregular mesh", "box, floats", "whole plastic solve; without set-ups",
                         "`patch_ordered` takes", "take"], lines, 2)

@@ -193,12 +193,12 @@ def matches(value: rows.Value, wanted: object) -> bool:
     if isinstance(wanted, list):
         return any(matches(value, one) for one in wanted)
     if isinstance(wanted, str):
-        if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+]+)", wanted):
+        if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+-]+)", wanted):
             if value is None:
                 return False
             x, limit = float(value), float(bound[2])
             return {"<": x < limit, "<=": x <= limit, ">": x > limit, ">=": x >= limit}[bound[1]]
-        if span := re.fullmatch(r"([\d.e+]+) to ([\d.e+]+)", wanted):
+        if span := re.fullmatch(r"([\d.e+-]+) to ([\d.e+-]+)", wanted):
             return value is not None and float(span[1]) <= float(value) <= float(span[2])
         if wanted.startswith("!= "):
             return str(value) != wanted[3:]

@@ -11,7 +11,7 @@ from report.panels import Figure
 from report.render.tables import fullest
 from report.rows import Fault
 from report.set_ups import break_even
-from report.text import count, digits, wrap
+from report.text import count, digits, table, wrap
 
 RESULTS = ROOT / "results"
 
@@ -26,12 +26,6 @@ def model() -> Model:
 def drawn() -> dict[str, Figure]:
     """Figures of the report by name."""
     return {f.name: f for f in figures.all_figures(model()) + study_figures.all_studies(model())}
-
-
-def table(head: list[str], lines: list[list[str]], words: int) -> list[str]:
-    """The first columns hold words, the others numbers."""
-    marks = ["---"] * words + ["---:"] * (len(head) - words)
-    return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def marked(commit: str, kind: str, strategy: str, backend: str) -> str:

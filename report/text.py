@@ -28,6 +28,12 @@ def seconds(value: float) -> str:
     return f"{digits(value / 1e-9)} ns"
 
 
+def table(head: list[str], lines: list[list[str]], words: int, behind: int = 0) -> list[str]:
+    """Markdown. So many columns at the left and behind hold words, those between numbers."""
+    marks = ["---"] * words + ["---:"] * (len(head) - words - behind) + ["---"] * behind
+    return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
+
+
 def wrap(paragraph: str, indent: str = "") -> list[str]:
     """Lines of a document; further ones begin with `indent`."""
     return textwrap.wrap(paragraph, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

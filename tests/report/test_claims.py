@@ -177,7 +177,7 @@ class Deciding(unittest.TestCase):
         self.assertEqual(claims.scope([v]), "Hex8, products with tangents, boxes, 375 DoF")
 
     def test_selections(self):
-        for value, wanted, expected in ((5, ">= 5", True), (4, ">= 5", False), (5, "4 to 6", True), (7, "4 to 6", False),
+        for value, wanted, expected in ((5, ">= 5", True), (4, ">= 5", False), (5, "4 to 6", True), (7, "4 to 6", False), (0.02, "< 1e-3", False), (0.0002, "1e-4 to 1e-3", True),
                                         (None, "< 3", False), ("a", "!= a", False), ("b", "!= a", True),
                                         (3, [1, 3], True), ("a", "a", True)):
             self.assertEqual(claims.matches(value, wanted), expected, (value, wanted))

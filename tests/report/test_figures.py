@@ -225,6 +225,14 @@ class Studies(unittest.TestCase):
         self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
         self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])
 
+    def test_energy_has_the_range_of_its_windows(self):
+        for windows in ({}, {"nj_low": 8.0, "nj_high": 12.0}):
+            self.write("kernels.csv", [small.row(variant=v, nj_per_dof=10.0, **windows) for v in ("patch", "node_csr")])
+            (found,) = [f for f in figures.all_figures(model.build_one(self.run)) if f.name == "energy-h200"]
+            self.assertEqual([round(x, 6) for x, *_ in found.panels[0].points], [10, 10])
+            self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[8, 12]] * 2 if windows else [])
+            self.assertEqual("One reading" in found.caption, not windows)
+
     def test_each_sample_is_a_dot_of_its_process(self):
         self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n)
                                    for v in ("patch", "node_csr") for n in (1, 2)])
