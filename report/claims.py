@@ -261,12 +261,15 @@ def _split(side: Selection) -> Iterator[Selection]:
 
 
 def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
+    """Two sides of the same processes are paired: they were measured in turns."""
     quantity = QUANTITIES[claim.quantity]
-    values = [[quantity.of(row) for row in side] for side in (of, over or ())]
+    sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
+    values = [[quantity.of(row) for row in side] for side in sides]
     if any(v is None for side in values for v in side):
         return None
     x, y = values
-    r = statistics.ratio(x, y, paired=False) if over else statistics.estimate(x)  # type: ignore[arg-type]
+    paired = list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
+    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)  # type: ignore[arg-type]
     if r.supports_claims:
         return r
     if quantity.counted:

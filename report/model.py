@@ -252,7 +252,7 @@ class Point:
     @property
     def processes(self) -> tuple[int, ...]:
         """Which; two strategies of the same ones were measured in turns."""
-        return tuple(int(row.get("process") or 1) for row in self.rows)
+        return tuple(map(rows.process_of, self.rows))
 
     def __getattr__(self, name: str):
         try:
@@ -365,7 +365,7 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
             refused.append(Refused(run, kind, row))
     points = []
     for some in rows.by_point(timed).values():
-        some = sorted(some, key=lambda row: int(row.get("process") or 1))
+        some = sorted(some, key=rows.process_of)
         points.append(Point(run, kind, tuple(some), time_of(some)))
     return points, refused
 

@@ -137,6 +137,10 @@ def disturbed(row: Row) -> bool:
     return not {"wide", "loaded"}.isdisjoint(str(row.get("noise") or "").split())
 
 
+def process_of(row: Row) -> int:
+    return int(row.get("process") or 1)
+
+
 def columns_of_point(row: Row) -> tuple[str, ...]:
     if "case" not in row:
         return COUNTED_POINT if "depth" in row else PROFILE_POINT

@@ -67,6 +67,12 @@ class Deciding(unittest.TestCase):
         self.assertEqual((v.verdict, v.processes), ("holds", 3))
         self.assertAlmostEqual(v.points[0].ratio.value, 1.0309, places=3)
 
+    def test_sides_of_the_same_processes_are_paired(self):
+        """Processes differ by a factor of two, and in each of them b takes 0.97 of a's time, or about that."""
+        times = [(v, s * t) for v, t in (("a", 1.0), ("b", 0.97)) for s in (1.0, 1.4, 2.0)]
+        self.assertEqual(self.decided(self.run_of("r", *times)).verdict, "holds")
+        self.assertEqual(self.decided(self.run_of("s", ("a", 1.4), *times)).verdict, "cannot tell")  # b lacks one
+
     def test_ratios_are_of_one_run_the_newest_that_has_both(self):
         new = self.run_of("2", ("b", 0.1))
         old = self.run_of("1", ("a", 1.0), ("b", 0.5))
