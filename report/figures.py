@@ -240,8 +240,8 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
 
 
 LOADS = {"steps": "load steps", "linear": "one linear solve", "fixed": "fixed iterations"}
-PRECONDITION = {"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
-                "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"}
+PRECONDITION = model_.Words({"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
+                             "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"})
 
 
 def problem_words(case: str) -> str:

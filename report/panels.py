@@ -137,7 +137,9 @@ def decades(label: str, values: Sequence[float], words: Callable[[float], str] |
 
 
 def linear(label: str, high: float, low: float = 0.0) -> Axis:
-    """From low to high with four to seven round ticks."""
+    """From low to high with four to seven round ticks; around both where they are the same."""
+    if high <= low:
+        low, high = low - 0.05 * (abs(low) or 1.0), low + 0.05 * (abs(low) or 1.0)
     raw = (high - low) / 5
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(s * size for s in (1, 2, 5, 10) if s * size >= 0.8 * raw)

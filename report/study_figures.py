@@ -93,6 +93,8 @@ def anderson_history(model: Model) -> list[Figure | None]:
             for i, depth in enumerate(depths):
                 line = sorted((float(row["iteration"]), row["residual"]) for row in there
                               if row["depth"] == depth and row["residual"] > 0 and row["iteration"] >= x.low)
+                if not line:
+                    continue
                 panel.lines.append((line, PALETTE[i]))
                 if not far:
                     panel.points += [(n, r, PALETTE[i], SHAPES[i]) for n, r in line]

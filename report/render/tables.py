@@ -186,7 +186,7 @@ def solves_table(model: Model) -> Table | None:
             Cell(card.short),
             Cell(ELEMENT[element]),
             Cell(figures_.problem_words(case)),
-            Cell(figures_.PRECONDITION.get(precondition, precondition)),
+            Cell(figures_.PRECONDITION[precondition]),
             Cell(STRATEGY[strategy]),
             size(solve.n_dof),
             Cell(str(ranks), ranks),

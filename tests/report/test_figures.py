@@ -225,6 +225,17 @@ class Studies(unittest.TestCase):
         self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
         self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])
 
+    def test_one_sample_each_and_iterations_without_a_residual(self):
+        self.write("kernels.csv", [small.row(2e-5, 0.0, variant=v, repetitions=1) for v in ("patch", "node_csr")])
+        keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")}
+        self.write("samples.csv", [keys | dict(variant=v, process=1, sample=1, seconds=2e-5, condition="burst",
+                                               operand="random") for v in ("patch", "node_csr")])
+        self.write("anderson-history.csv", [
+            dict(element="hex8", jacobian="tangent", depth=d, step=1, iteration=0, residual=1.0 - d) for d in (0, 1)])
+        found = self.drawn()
+        self.assertEqual([p[0] for p in found["samples-h200"].panels[0].points], [1, 1])
+        self.assertEqual(len(found["anderson-history"].panels[0].lines), 1)
+
     def test_energy_has_the_range_of_its_windows(self):
         for windows in ({}, {"nj_low": 8.0, "nj_high": 12.0}):
             self.write("kernels.csv", [small.row(variant=v, nj_per_dof=10.0, **windows) for v in ("patch", "node_csr")])
