@@ -381,10 +381,17 @@ class Ranked:
 
 
 def ranked_case(case: str) -> Ranked:
-    return Ranked(*case.split("-", 3))
+    """Fault where it is none."""
+    words = case.split("-", 3)
+    if len(words) < 4 or words[0] not in ("strong", "weak"):
+        raise Fault(f"case {case!r}: is not like strong-1x2x2-nccl-box45x45x45")
+    return Ranked(*words)
 
 
 def cells_per_rank(mesh: str, ranks: int) -> int:
+    """Fault where it is no box."""
+    if not re.fullmatch(r"box\d+(x\d+)*", mesh):
+        raise Fault(f"mesh {mesh!r}: of one size per rank are boxes alone")
     return math.prod(int(n) for n in mesh.removeprefix("box").split("x")) // ranks
 
 
@@ -392,8 +399,11 @@ def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
     """Fault where ranks of one mesh stood in two grids or communicated in two ways: their times are not to be mixed."""
     form: dict[tuple, tuple[str, str]] = {}
     for row in read:
-        case = ranked_case(row["case"])
-        same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
+        try:
+            case = ranked_case(row["case"])
+            same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
+        except Fault as fault:
+            raise Fault(f"{path}: {fault}") from fault
         key = (row["backend"], row["element"], case.kind, same, row["ranks"])
         if form.setdefault(key, (case.grid, case.by)) != (case.grid, case.by):
             raise Fault(f"{path}: {row['case']} has {row['ranks']} ranks as {'-'.join(form[key])}, too: each needs a "

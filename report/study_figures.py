@@ -124,7 +124,7 @@ def orthogonality(model: Model) -> list[Figure | None]:
         height = 4.6
         for precondition, title in (("multigrid", "well-conditioned: with multigrid"),
                                     ("none", "ill-conditioned: without")):
-            there = [row for row in some if row["precondition"] == precondition and row["loss"] > 0]
+            there = [row for row in some if row["precondition"] == precondition and (row["loss"] or 0) > 0]
             if not there:
                 continue
             panel = Panel(title, linear("columns of the basis", 1.02 * max(row["columns"] for row in there)),
@@ -179,7 +179,8 @@ def plastic(model: Model, card: Card) -> Figure | None:
                       decades("ns per degree of freedom", [t.low for t in scaled] + [t.high for t in scaled]))
         ends = {}
         for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
-            at = sorted(((share_at(p.plastic_measured), t) for p, t in zip(some, scaled) if p.strategy == strategy),
+            at = sorted(((share_at(p.plastic if p.plastic_measured is None else p.plastic_measured), t)
+                         for p, t in zip(some, scaled) if p.strategy == strategy),
                         key=lambda v: v[0])
             add_series(panel, strategy, at, join=False)
             (panel.lines if strategy in COLOURED else panel.thin).append(([(x, t.value) for x, t in at],

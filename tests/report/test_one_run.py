@@ -267,6 +267,12 @@ class Scaling(Run):
             code = program.main(["--results", str(self.run.parents[1]), "--run", "m/2026-01-02-c1"])
         self.assertEqual((code, len(said.getvalue().splitlines())), (2, 1))
 
+    def test_a_case_of_another_form_is_a_line(self):
+        for case, said in (("foo", "case 'foo': is not like"), ("weak-1x1x4-nccl-part", "mesh 'part': of one size")):
+            self.kernels(ranks(4, "a", "gmres_cgs2", 1, 1, 1, case=case), kind="scaling.csv")
+            with self.assertRaisesRegex(Fault, f"scaling.csv: {said}"):
+                self.page()
+
 
 class Solves(Run):
     SOLVE = dict(krylov="cg", precondition="multigrid", newton_iterations=20, krylov_iterations=600, plastic="",
