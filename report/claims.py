@@ -274,7 +274,10 @@ def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | N
         return r
     if quantity.counted:
         return statistics.Estimate(r.value, r.value, r.value, r.processes)
-    return statistics.Estimate(r.value, r.value / ONE_PROCESS, r.value * ONE_PROCESS, r.processes)
+    low, high = r.value / ONE_PROCESS, r.value * ONE_PROCESS
+    if r.processes > 1:  # too few, but they may tell more of how far processes differ
+        low, high = min(low, r.low), max(high, r.high)
+    return statistics.Estimate(r.value, low, high, r.processes)
 
 
 def _judge(claim: Claim, r: statistics.Estimate) -> str:

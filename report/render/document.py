@@ -125,8 +125,8 @@ def limits(model: Model) -> list[str]:
         "more.",
         f"The {len(model.runs)} runs are of {commits} commits. Numbers of two runs are set side by side in tables; no "
         "ratio and no winner is formed across runs.",
-        f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g} (~ in tables); "
-        "they decide nothing."
+        f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g}, or are of a machine "
+        "that others loaded (~ in tables); they decide nothing."
     ]
     if old := sum(run.is_old for run in model.runs):
         said.append(f"{old} of {len(model.runs)} runs were measured from sources that have changed since: those of a "

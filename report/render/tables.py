@@ -297,9 +297,9 @@ def processes_table(model: Model) -> Table:
     return Table(
         "processes", "What one process measured",
         "Points by card and program: how many one process measured alone (no interval between processes: they "
-        f"support no claim), how many at least {LEAST_PROCESSES} measured, and how many have an interval whose ends "
-        f"differ by more than a factor of {NOISY:g}.",
-        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "wide interval"], rows, words=2)
+        f"support no claim), how many at least {LEAST_PROCESSES} measured, and how many decide nothing, because the ends "
+        f"of their interval differ by more than a factor of {NOISY:g} or others loaded the machine.",
+        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "noisy"], rows, words=2)
 
 
 def solve_choice_table(model: Model) -> Table | None:

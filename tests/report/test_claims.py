@@ -73,6 +73,12 @@ class Deciding(unittest.TestCase):
         self.assertEqual(self.decided(self.run_of("r", *times)).verdict, "holds")
         self.assertEqual(self.decided(self.run_of("s", ("a", 1.4), *times)).verdict, "cannot tell")  # b lacks one
 
+    def test_two_processes_count_within_a_tenth_or_as_far_as_they_differ(self):
+        near = (("a", 1.0), ("a", 1.002), ("b", 0.85), ("b", 0.851))
+        self.assertEqual(self.decided(self.run_of("near", *near)).verdict, "holds")
+        far = (("a", 1.0), ("a", 1.4), ("b", 0.85), ("b", 0.7))
+        self.assertEqual(self.decided(self.run_of("far", *far)).verdict, "cannot tell")
+
     def test_ratios_are_of_one_run_the_newest_that_has_both(self):
         new = self.run_of("2", ("b", 0.1))
         old = self.run_of("1", ("a", 1.0), ("b", 0.5))
