@@ -229,14 +229,17 @@ def machines() -> list[pathlib.Path]:
     return sorted(path for path in (ROOT / "results").iterdir() if path.is_dir() and path.name != "report")
 
 
-def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
+def _selected(claim: Claim, run: pathlib.Path) -> dict[str, list[rows.Row]]:
+    """By name of file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
+    found: dict[str, list[rows.Row]] = {}
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
     for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
             if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
-                yield row
+                found.setdefault(path.name, []).append(row)
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] != claim.file, entry[0])))
 
 
 def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, list[rows.Row]]:
@@ -291,19 +294,20 @@ def _judge(claim: Claim, r: statistics.Estimate) -> str:
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
     points: dict[tuple, Decided] = {}
-    for run in runs:
-        found = list(_selected(claim, run))
-        others = _split(claim.over) if claim.over is not None else [None]
-        for side, other in itertools.product(_split(claim.of), others):
+    for files in (_selected(claim, run) for run in runs):
+        others = list(_split(claim.over)) if claim.over is not None else [None]
+        for found, side, other in itertools.product(files.values(), _split(claim.of), others):
             of = _side(claim, found, side)
-            over = _side(claim, found, other) if other is not None else {key: None for key in of}
-            for key in (key for key in of if key in over):
-                name = (key, tuple(side.items()), tuple((other or {}).items()))
-                r = _estimate(claim, of[key], over[key])
+            overs = [_side(claim, some, other) for some in (found, *files.values())] if other is not None else []
+            for key, own in of.items():
+                over = next((rows_of[key] for rows_of in overs if key in rows_of), None)
+                case = own[0]["case"] if "case" in claim.free else ""
+                name = (key, case, tuple(side.items()), tuple((other or {}).items()))
+                r = None if other is not None and over is None else _estimate(claim, own, over)
                 if r is None or name in points and not statistics.LEAST_PROCESSES > points[name].ratio.processes < r.processes:
                     continue
-                first, beside = of[key][0], str((other or {}).get("variant", ""))
-                is_old = any(_is_old(claim, row) for row in of[key] + (over[key] or []))
+                first, beside = own[0], str((other or {}).get("variant", ""))
+                is_old = any(_is_old(claim, row) for row in own + (over or []))
                 points[name] = Decided({n: first[n] for n in PLACE if n in first}, beside, r, _judge(claim, r),
                                        str(first["commit"]), is_old)
     return Verdict(claim, machine, _overall(list(points.values())), tuple(points.values()))

@@ -79,6 +79,14 @@ class Deciding(unittest.TestCase):
         far = (("a", 1.0), ("a", 1.4), ("b", 0.85), ("b", 0.7))
         self.assertEqual(self.decided(self.run_of("far", *far)).verdict, "cannot tell")
 
+    def test_files_of_a_run_hold_no_further_processes_of_each_other(self):
+        """A side that a file does not have is taken from another file of the run."""
+        run = self.run_of("r", ("a", 1.0), ("b", 0.5))
+        (self.run_of("s", ("b", 4.0), changes=("box4", "box5")) / "kernels.csv").rename(run / "kernels-other.csv")
+        for free, ratios in (("", [2.0]), ('free = ["case"]\n', [0.25, 2.0])):
+            v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{free}above")))
+            self.assertEqual((sorted(p.ratio.value for p in v.points), v.processes), (ratios, 1))
+
     def test_ratios_are_of_one_run_the_newest_that_has_both(self):
         new = self.run_of("2", ("b", 0.1))
         old = self.run_of("1", ("a", 1.0), ("b", 0.5))
