@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import claims, figures, model as model_, parts
-from report.claims import ONE_PROCESS, Claim, Decided, Verdict, digits
+from report import claims, figures, model as model_, parts, text
+from report.claims import ONE_PROCESS, Claim, Decided, Verdict
 from report.model import ELEMENT
-from report.text import size
+from report.text import count, digits, interval
 from report.wholes import wholes
 
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
@@ -27,7 +27,7 @@ def cell(point: Decided | None) -> str:
     if point is None:
         return "-"
     r = point.ratio
-    return f"{digits(r.value)} ({digits(r.low)}–{digits(r.high)}), {size(point.where['n_dof'])}"
+    return f"{interval(r.value, r.low, r.high)}, {count(int(point.where['n_dof'] or 0))}"
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
@@ -42,7 +42,7 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
     at = wholes(some)
     own, matrix = at["patch"], at["assembled_bsr"]
     r = model_.ratio(matrix.solve, own.solve)
-    return (f"{digits(r.value)} ({digits(r.low)}–{digits(r.high)}){'~' if r.noisy else ''}, {size(place[5])}",
+    return (f"{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
             digits(matrix.total / own.total), f"`{min(at, key=lambda s: at[s].total)}`")
 
 
@@ -63,5 +63,5 @@ def table(known: Known) -> list[str]:
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 "`patch`" if gain >= ONE_PROCESS else "the matrix" if gain <= 1 / ONE_PROCESS else "either"
             ])
-    return parts.table(["element", "on", "product: box", "irregular mesh", "box, floats", "plastic solve",
+    return text.table(["element", "on", "product: box", "irregular mesh", "box, floats", "plastic solve",
                         "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

@@ -17,14 +17,14 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
-from report import rows, sources, statistics, text
+from report import rows, sources, statistics
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
+from report.text import count, digits
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
-USUAL = {"kernels.csv": {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
-                         "hardening": "linear", "condition": "burst", "operand": "random"}}
+USUAL = {"kernels.csv": rows.USUAL}  # of columns that a claim does not select
 # Columns that say where a point is.
 PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 # Columns that a run's rows may differ in without being other points.
@@ -193,12 +193,12 @@ def matches(value: rows.Value, wanted: object) -> bool:
     if isinstance(wanted, list):
         return any(matches(value, one) for one in wanted)
     if isinstance(wanted, str):
-        if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+]+)", wanted):
+        if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+-]+)", wanted):
             if value is None:
                 return False
             x, limit = float(value), float(bound[2])
             return {"<": x < limit, "<=": x <= limit, ">": x > limit, ">=": x >= limit}[bound[1]]
-        if span := re.fullmatch(r"([\d.e+]+) to ([\d.e+]+)", wanted):
+        if span := re.fullmatch(r"([\d.e+-]+) to ([\d.e+-]+)", wanted):
             return value is not None and float(span[1]) <= float(value) <= float(span[2])
         if wanted.startswith("!= "):
             return str(value) != wanted[3:]
@@ -229,14 +229,17 @@ def machines() -> list[pathlib.Path]:
     return sorted(path for path in (ROOT / "results").iterdir() if path.is_dir() and path.name != "report")
 
 
-def _selected(claim: Claim, run: pathlib.Path) -> Iterator[rows.Row]:
+def _selected(claim: Claim, run: pathlib.Path) -> dict[str, list[rows.Row]]:
+    """By name of file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
+    found: dict[str, list[rows.Row]] = {}
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
     for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
             if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
-                yield row
+                found.setdefault(path.name, []).append(row)
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] != claim.file, entry[0])))
 
 
 def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, list[rows.Row]]:
@@ -261,17 +264,23 @@ def _split(side: Selection) -> Iterator[Selection]:
 
 
 def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
+    """Two sides of the same processes are paired: they were measured in turns."""
     quantity = QUANTITIES[claim.quantity]
-    values = [[quantity.of(row) for row in side] for side in (of, over or ())]
+    sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
+    values = [[quantity.of(row) for row in side] for side in sides]
     if any(v is None for side in values for v in side):
         return None
     x, y = values
-    r = statistics.ratio(x, y, paired=False) if over else statistics.estimate(x)  # type: ignore[arg-type]
+    paired = list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
+    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)  # type: ignore[arg-type]
     if r.supports_claims:
         return r
     if quantity.counted:
         return statistics.Estimate(r.value, r.value, r.value, r.processes)
-    return statistics.Estimate(r.value, r.value / ONE_PROCESS, r.value * ONE_PROCESS, r.processes)
+    low, high = r.value / ONE_PROCESS, r.value * ONE_PROCESS
+    if r.processes > 1:  # too few, but they may tell more of how far processes differ
+        low, high = min(low, r.low), max(high, r.high)
+    return statistics.Estimate(r.value, low, high, r.processes)
 
 
 def _judge(claim: Claim, r: statistics.Estimate) -> str:
@@ -285,19 +294,20 @@ def _judge(claim: Claim, r: statistics.Estimate) -> str:
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
     points: dict[tuple, Decided] = {}
-    for run in runs:
-        found = list(_selected(claim, run))
-        others = _split(claim.over) if claim.over is not None else [None]
-        for side, other in itertools.product(_split(claim.of), others):
+    for files in (_selected(claim, run) for run in runs):
+        others = list(_split(claim.over)) if claim.over is not None else [None]
+        for found, side, other in itertools.product(files.values(), _split(claim.of), others):
             of = _side(claim, found, side)
-            over = _side(claim, found, other) if other is not None else {key: None for key in of}
-            for key in (key for key in of if key in over):
-                name = (key, tuple(side.items()), tuple((other or {}).items()))
-                r = _estimate(claim, of[key], over[key])
+            overs = [_side(claim, some, other) for some in (found, *files.values())] if other is not None else []
+            for key, own in of.items():
+                over = next((rows_of[key] for rows_of in overs if key in rows_of), None)
+                case = own[0]["case"] if "case" in claim.free else ""
+                name = (key, case, tuple(side.items()), tuple((other or {}).items()))
+                r = None if other is not None and over is None else _estimate(claim, own, over)
                 if r is None or name in points and not statistics.LEAST_PROCESSES > points[name].ratio.processes < r.processes:
                     continue
-                first, beside = of[key][0], str((other or {}).get("variant", ""))
-                is_old = any(_is_old(claim, row) for row in of[key] + (over[key] or []))
+                first, beside = own[0], str((other or {}).get("variant", ""))
+                is_old = any(_is_old(claim, row) for row in own + (over or []))
                 points[name] = Decided({n: first[n] for n in PLACE if n in first}, beside, r, _judge(claim, r),
                                        str(first["commit"]), is_old)
     return Verdict(claim, machine, _overall(list(points.values())), tuple(points.values()))
@@ -324,11 +334,6 @@ def short(machine: str) -> str:
 
 
 # --- what is said ---------------------------------------------------------------------------------------------
-
-
-def digits(x: float) -> str:
-    """Two decimals, fewer from 10 and from 100 on."""
-    return f"{x:.0f}" if abs(x) >= 100 else f"{x:.1f}" if abs(x) >= 10 else f"{x:.2f}"
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
@@ -364,7 +369,7 @@ def scope(verdicts: Sequence[Verdict]) -> str:
     parts = [" and ".join(told("element")), ", ".join(told("operation")), ", ".join(dict.fromkeys(meshes)),
              ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
     if sizes:
-        ends = [f"{text.size(n)}" for n in (sizes[0], sizes[-1])]
+        ends = [count(n) for n in (sizes[0], sizes[-1])]
         parts.append(" to ".join(dict.fromkeys(ends)) + " DoF")
     return ", ".join(part for part in parts if part)
 
@@ -375,7 +380,7 @@ def place(point: Decided) -> str:
         return f"{w['element']}, depth {w['depth']} ({w['problem']}, {w['jacobian']})"
     further = "".join([f" on {w['ranks']} ranks" if int(w.get("ranks") or 1) > 1 else "",
                        f" ({w.get('case', 'profile')}{', beside ' if point.beside else ''}{point.beside})"])
-    return f"{w['element']} {w['operation']}, {text.size(w['n_dof'])}{further}"
+    return f"{w['element']} {w['operation']}, {count(int(w['n_dof'] or 0))} DoF{further}"
 
 
 def describe(v: Verdict) -> str:

@@ -77,9 +77,8 @@ class Compared:
 def name_of(key: Key) -> str:
     named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
-             text.size(named["n_dof"]), str(named["case"])]
-    usual = {"backend": "cuda", "ranks": 1, "order": "auto", "plastic": 1.0, "plastic_pattern": "clustered",
-             "precision": "double", "hardening": "linear", "condition": "burst", "operand": "random"}
+             text.count(int(named["n_dof"] or 0)), str(named["case"])]
+    usual = {"backend": "cuda", "ranks": 1} | rows.USUAL
     words += [f"{name}={named[name]}" for name in usual if named.get(name) not in (usual[name], "", None)]
     return " ".join(words)
 

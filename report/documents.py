@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 from report import choice, claims, parts, predict, rows, sources, strategies
 from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, short
-from report.text import wrap
+from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
@@ -76,6 +76,8 @@ def anchor(heading: str) -> str:
 
 def counted(v: Verdict) -> str:
     n = len(v.points)
+    if n == 1:
+        return f"{v.verdict} at the one point"
     if v.verdict == FAILS:
         if n == 1:
             return "fails at the one point"
@@ -110,13 +112,13 @@ def bounds(claim: Claim) -> str:
 
 def commands(listed: Sequence[Claim]) -> list[str]:
     """A table: what each claim asks, what must hold, and what reproduces it."""
-    lines = ["| claim | asks | holds if | needs | minutes for each process |", "|---|---|---|---|---:|"]
+    lines = []
     for claim in listed:
         needs, minutes = claims.hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
-        lines.append(f"| `{claim.name}` | {claim.asks} | {bounds(claim)} | {needs} | {minutes} |")
-    return lines
+        lines.append([f"`{claim.name}`", claim.asks, bounds(claim), needs, minutes])
+    return table(["claim", "asks", "holds if", "needs", "minutes for each process"], lines, 4)
 
 
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:

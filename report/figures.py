@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
+from report import set_ups
 from report.model import (CHOOSES, ELEMENT, MATRIX, NEAR, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, Card, Model,
-                          Point, Time, count, digits, widest)
+                          Point, Time, widest)
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, PALETTE, SHAPES, SHORT, WIDE, Axis, Figure,
                            Panel, add_names, add_series, decades, figure, finished, linear, luminance, names, size,
                            style_of)
+from report.text import count, digits
 
 
 ALIKE = 1.2      # sizes in one column of a map differ at most by this factor
@@ -26,13 +28,14 @@ def where(runs: Iterable[model_.Run]) -> str:
     return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
 
 
-def kind_of(times: Iterable[Time]) -> str:
-    """What the bars of a figure are."""
+def kind_of(times: Iterable[Time], ratios: bool = False) -> str:
+    """What the bars of a figure are. Ratios of one process combine the ends of two intervals (model.ratio)."""
     times = list(times)
+    combined = ", ends of both combined" if ratios else ""
     if all(t.one_process for t in times):
-        return "Bars: 95 % interval within one process; another process can differ by more"
+        return f"Bars: 95 % interval within one process{combined}; another process can differ by more"
     if any(t.one_process for t in times):
-        return f"Bars: 95 % interval {model_.BETWEEN}, and within the process where there is only one"
+        return f"Bars: 95 % interval {model_.BETWEEN}, and within the process where there is only one{combined}"
     return f"Bars: 95 % interval {model_.BETWEEN}"
 
 
@@ -227,15 +230,15 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
     there = [k for i, k in enumerate(kinds) if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
     return figure(f"irregular-{card.key}", f"Other meshes compared with boxes, {card.words}",
                   f"Tangent products on other meshes: throughput over that on the box of nearest size, {card.words}. "
-                  f"Left of the dashed line the mesh costs something. {kind_of(times)}, ends of both combined; "
+                  f"Left of the dashed line the mesh costs something. {kind_of(times, ratios=True)}; "
                   f"{where(runs)}.",
                   panels, runs, columns=2, left=2.95,
                   legend=[(k, PALETTE[kinds.index(k)], SHAPES[kinds.index(k)]) for k in there])
 
 
 LOADS = {"steps": "load steps", "linear": "one linear solve", "fixed": "fixed iterations"}
-PRECONDITION = {"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
-                "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"}
+PRECONDITION = model_.Words({"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
+                             "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"})
 
 
 def problem_words(case: str) -> str:
@@ -292,10 +295,9 @@ def whole_solves(model: Model, card: Card) -> Figure | None:
         bars, ends = [], []
         for i, strategy in enumerate(categories):
             solve = one(some, strategy=strategy, operation="solve")
-            prepare = one(some, strategy=strategy, operation="precondition_setup")
             graph = one(some, strategy=strategy, operation="solve_graph")
             at = 0.0
-            parts = (solve.setup_s or 0.0, prepare.time.value if prepare else 0.0, solve.time.value)
+            parts = (*set_ups.of_solve(some, strategy), solve.time.value)
             for (_, colour), part in zip(SOLVE_PARTS, parts):
                 bars.append((at, at + part, i - 0.32, i + 0.32, colour))
                 at += part
@@ -435,7 +437,7 @@ def break_even(model: Model, card: Card) -> Figure | None:
             for strategy in ranked(some):
                 material, product = (one(some, strategy=strategy, operation=o) for o in ("material", "jacvec"))
                 if material and product:
-                    parts[strategy] = ((product.setup_s if set_up else 0.0) + material.time.value, product.time.value)
+                    parts[strategy] = ((product.set_up or 0.0 if set_up else 0.0) + material.time.value, product.time.value)
             fixed, each = parts["assembled_bsr"]
             curves = {s: [(n, (own[0] + n * own[1]) / (fixed + n * each)) for n in ns] for s, own in parts.items()
                       if s not in MATRIX + CHOOSES + NOT_A_STRATEGY}
@@ -549,7 +551,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
     return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",
                   "One GMRES iteration on several GPUs over one GPU of the same run: speed-up for a mesh of one "
                   f"size, efficiency for a box of one size per GPU; {card.words}. Dashed: ranks cost nothing. "
-                  f"{kind_of(times)}, ends of both combined; "
+                  f"{kind_of(times, ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=4, height=height, left=1.0,
                   legend=legend)
 
@@ -586,12 +588,12 @@ def precision(model: Model, card: Card) -> Figure | None:
     return figure(f"precision-{card.key}", f"Floats compared with doubles, {card.words}",
                   f"Throughput in floats over that in doubles of the same run, {card.words}, all points plastic. "
                   "Right of the dashed line floats are faster; matrices gain because their bytes halve. "
-                  f"{kind_of(times)}, ends of both combined; {where(runs)}.", panels, runs, columns=2, left=2.95,
+                  f"{kind_of(times, ratios=True)}; {where(runs)}.", panels, runs, columns=2, left=2.95,
                   legend=[(kinds[i][1], PALETTE[i], SHAPES[i]) for i in there])
 
 
 def energy(model: Model, card: Card) -> Figure | None:
-    """One reading each: no interval."""
+    """With the range of windows; readings up to schema 6 have none."""
     some = [p for p in model.kernels if p.card == card and p.plain and p.nj_per_dof and p.mesh.cube]
     some = widest([p for p in some if p.n_dof == max((q.n_dof for q in some), default=0)])
     panels = []
@@ -600,15 +602,16 @@ def energy(model: Model, card: Card) -> Figure | None:
             there = model_.find(some, element=element, operation=operation)
             if len(there) < 2:
                 continue
-            values = [(p.strategy, *style_of(p.strategy), Time(p.nj_per_dof, p.nj_per_dof, p.nj_per_dof, 1, 1), 0.0)
-                      for p in there]
+            values = [(p.strategy, *style_of(p.strategy), Time(p.nj_per_dof, p.nj_low or p.nj_per_dof,
+                                                               p.nj_high or p.nj_per_dof, 1, 1), 0.0) for p in there]
             panels.append(
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
-                     linear("nJ per degree of freedom", 1.08 * max(p.nj_per_dof for p in there)), ranked(there),
+                     linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
                      values))
+    bars = "Bars: the range of six windows of one process" if all(p.nj_low for p in some) else \
+        "One reading of some seconds each; bars, where there are some: the range of six windows"
     return figure(f"energy-{card.key}", f"Energy of products, {card.words}",
-                  f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. One "
-                  "reading of some seconds each, without an interval; "
+                  f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {bars}; "
                   f"{where(p.run for p in some)}.", panels, [p.run for p in some], columns=2,
                   left=2.95)
 
@@ -646,7 +649,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
     return figure(f"host-{card.key}", f"{card.words} over its host",
                   f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), "
                   "on boxes. Above the dashed line the GPU is faster. Ratios of the same strategy: the fastest one "
-                  f"of the host can be another one. {kind_of(times)}, ends of both combined; {where(runs)}.",
+                  f"of the host can be another one. {kind_of(times, ratios=True)}; {where(runs)}.",
                   panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=2.25)
 
 
@@ -683,7 +686,7 @@ def reproducible(model: Model) -> Figure | None:
     return figure("reproducible", "The price of reproducible sums",
                   "Throughput of the fastest strategy with the same bits in all runs over that of the fastest of "
                   f"all, on boxes where {COLOURS} or more were measured. The distance to the dashed line is the "
-                  f"price; at the line the fastest is reproducible itself. {kind_of(times)}, ends of both combined; "
+                  f"price; at the line the fastest is reproducible itself. {kind_of(times, ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=3, height=3.2,
                   left=1.0, legend=legend)
 

@@ -16,7 +16,7 @@ import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, sources
+from report import rows, sources, text
 from report.rows import Fault, Row
 
 try:
@@ -246,9 +246,15 @@ class Point:
         return tuple(float(row["median_s"]) for row in self.rows)
 
     @property
+    def set_up(self) -> float | None:
+        """Seconds: the median over processes; None where none tells it."""
+        told = [row["setup_s"] for row in self.rows if row["setup_s"] is not None]
+        return plain.median(told) if told else None
+
+    @property
     def processes(self) -> tuple[int, ...]:
         """Which; two strategies of the same ones were measured in turns."""
-        return tuple(int(row.get("process") or 1) for row in self.rows)
+        return tuple(map(rows.process_of, self.rows))
 
     def __getattr__(self, name: str):
         try:
@@ -272,9 +278,9 @@ class Point:
 
     @property
     def plain(self) -> bool:
-        """As the main figures have it: double precision, linear hardening, own order, all points plastic."""
-        return (self.row["order"], self.row["precision"], self.row["hardening"], self.row["plastic"]) == (
-            "auto", "double", "linear", 1) and self.row["plastic_pattern"] == "clustered"
+        """As the main figures have it: double precision, linear hardening, own order, all points plastic; in any condition
+        and of any operand."""
+        return all(self.row[name] == value for name, value in rows.USUAL.items() if name not in ("condition", "operand"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -301,7 +307,7 @@ class Model:
     def kernels(self) -> list[Point]:
         """Short samples after a pause, of random operands: rows of others are points of their own."""
         return [p for p in self.of("kernels.csv")
-                if p.row.get("condition", "burst") == "burst" and p.row.get("operand", "random") == "random"]
+                if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
 
     @functools.cached_property
     def _newest(self) -> dict[tuple, Run]:
@@ -361,7 +367,7 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
             refused.append(Refused(run, kind, row))
     points = []
     for some in rows.by_point(timed).values():
-        some = sorted(some, key=lambda row: int(row.get("process") or 1))
+        some = sorted(some, key=rows.process_of)
         points.append(Point(run, kind, tuple(some), time_of(some)))
     return points, refused
 
@@ -377,10 +383,17 @@ class Ranked:
 
 
 def ranked_case(case: str) -> Ranked:
-    return Ranked(*case.split("-", 3))
+    """Fault where it is none."""
+    words = case.split("-", 3)
+    if len(words) < 4 or words[0] not in ("strong", "weak"):
+        raise Fault(f"case {case!r}: is not like strong-1x2x2-nccl-box45x45x45")
+    return Ranked(*words)
 
 
 def cells_per_rank(mesh: str, ranks: int) -> int:
+    """Fault where it is no box."""
+    if not re.fullmatch(r"box\d+(x\d+)*", mesh):
+        raise Fault(f"mesh {mesh!r}: of one size per rank are boxes alone")
     return math.prod(int(n) for n in mesh.removeprefix("box").split("x")) // ranks
 
 
@@ -388,8 +401,11 @@ def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
     """Fault where ranks of one mesh stood in two grids or communicated in two ways: their times are not to be mixed."""
     form: dict[tuple, tuple[str, str]] = {}
     for row in read:
-        case = ranked_case(row["case"])
-        same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
+        try:
+            case = ranked_case(row["case"])
+            same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
+        except Fault as fault:
+            raise Fault(f"{path}: {fault}") from fault
         key = (row["backend"], row["element"], case.kind, same, row["ranks"])
         if form.setdefault(key, (case.grid, case.by)) != (case.grid, case.by):
             raise Fault(f"{path}: {row['case']} has {row['ranks']} ranks as {'-'.join(form[key])}, too: each needs a "
@@ -508,29 +524,9 @@ def find(points: Iterable[Point], **wanted) -> list[Point]:
     return [p for p in points if all(getattr(p, name) == value for name, value in wanted.items())]
 
 
-# --- numbers as text -----------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------------------------------
 
-def digits(value: float, n: int = 3) -> str:
-    """n significant digits, never an exponent: 23.7, 0.0123, 1290."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "–"
-    decimals = n - 1 - math.floor(math.log10(abs(float(f"{value:.{n - 1}e}"))))
-    return f"{value:.{max(decimals, 0)}f}" if decimals >= 0 else f"{round(value, decimals):.0f}"
-
-
-def interval(time: Time, factor: float = 1.0, n: int = 3) -> str:
+def interval(time: Time, factor: float = 1.0) -> str:
     """Value (low–high); ~ where it is noisy."""
     t = time.times(factor)
-    return f"{digits(t.value, n)} ({digits(t.low, n)}–{digits(t.high, n)})" + ("~" if t.noisy else "")
-
-
-def count(n: float) -> str:
-    """Degrees of freedom: 98.3 k, 6.44 M."""
-    return f"{digits(n / 1e6)} M" if n >= 999_500 else f"{digits(n / 1e3)} k" if n >= 1000 else f"{n:.0f}"
-
-
-def seconds(value: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
-            return f"{digits(value / size)} {unit}"
-    return f"{digits(value / 1e-9)} ns"
+    return text.interval(t.value, t.low, t.high) + ("~" if t.noisy else "")

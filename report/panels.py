@@ -137,7 +137,9 @@ def decades(label: str, values: Sequence[float], words: Callable[[float], str] |
 
 
 def linear(label: str, high: float, low: float = 0.0) -> Axis:
-    """From low to high with four to seven round ticks."""
+    """From low to high with four to seven round ticks; around both where they are the same."""
+    if high <= low:
+        low, high = low - 0.05 * (abs(low) or 1.0), low + 0.05 * (abs(low) or 1.0)
     raw = (high - low) / 5
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(s * size for s in (1, 2, 5, 10) if s * size >= 0.8 * raw)
@@ -153,8 +155,8 @@ def few(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Of a tick: 300, 10 k, 1 M."""
-    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"
+    """Of a tick: 300, 10 K, 1 M."""
+    return f"{value / 1e6:g} M" if value >= 1e6 else f"{value / 1e3:g} K" if value >= 1e3 else f"{value:g}"
 
 
 def names(label: str, categories: Sequence[str]) -> Axis:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-import pathlib
 
 from report import figures, model as model_, rows, sources, study_figures
-from report.model import ELEMENT, OPERATION, ROOT, Model, Point, count, digits
+from report.model import ELEMENT, OPERATION, ROOT, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest
 from report.rows import Fault
-from report.run_kernels import break_even as repaid_after
-from report.text import wrap
+from report.set_ups import break_even
+from report.text import count, digits, table, wrap
 
 RESULTS = ROOT / "results"
 
@@ -27,12 +26,6 @@ def model() -> Model:
 def drawn() -> dict[str, Figure]:
     """Figures of the report by name."""
     return {f.name: f for f in figures.all_figures(model()) + study_figures.all_studies(model())}
-
-
-def table(head: list[str], lines: list[list[str]], words: int) -> list[str]:
-    """The first columns hold words, the others numbers."""
-    marks = ["---"] * words + ["---:"] * (len(head) - words)
-    return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
@@ -111,23 +104,6 @@ def validation(_: str, up: str) -> list[str]:
         [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
 
 
-def break_even(some: dict[tuple[str, str], Point], strategy: str, against: str, operation: str) -> str:
-    """Products after which the set-up is repaid by faster ones; where one of both is a matrix, with one call of
-    `material` each, which assembles. Empty: never."""
-    if strategy == against or not {(strategy, operation), (against, operation)} <= some.keys():
-        return ""
-    own, other = some[strategy, operation], some[against, operation]
-    gain = other.time.value - own.time.value
-    if own.setup_s is None or other.setup_s is None or gain <= 0:
-        return ""
-    cost = own.setup_s - other.setup_s
-    if strategy in model_.MATRIX or against in model_.MATRIX:
-        if not {(strategy, "material"), (against, "material")} <= some.keys():
-            return ""
-        cost += some[strategy, "material"].time.value - some[against, "material"].time.value
-    return str(repaid_after(cost, gain))
-
-
 MEASURED = ("residual", "jacvec_elastic", "jacvec", "diagonal", "material")
 
 
@@ -137,19 +113,20 @@ def strategy(names: list[str]) -> list[str]:
     for card in model().cards:
         scale = 1e9 if card.backend == "cuda" else 1e6
         for element in ("hex8", "tet4"):
-            some = {(p.strategy, p.operation): p for p in fullest(model(), card, element)}
+            at: dict[str, dict[str, Point]] = {}
+            for p in fullest(model(), card, element):
+                at.setdefault(p.strategy, {})[p.operation] = p
             for name in names:
-                own = [some[name, o] for o in MEASURED if (name, o) in some]
-                if not own:
+                own = at.get(name, {})
+                p = own.get("jacvec") or next((own[o] for o in MEASURED if o in own), None)
+                if p is None:
                     continue
-                cells = [model_.interval(some[name, o].throughput, 1 / scale) if (name, o) in some else ""
-                         for o in MEASURED]
-                p = some.get((name, "jacvec"), own[0])
+                cells = [model_.interval(own[o].throughput, 1 / scale) if o in own else "" for o in MEASURED]
+                repaid = [break_even(own, at.get("element_atomic", {}), o) for o in ("jacvec_elastic", "jacvec")]
                 lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
                              + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
-                                        digits(p.setup_s * 1e3) if p.setup_s is not None else "",
-                                        break_even(some, name, "element_atomic", "jacvec_elastic"),
-                                        break_even(some, name, "element_atomic", "jacvec"),
+                                        digits(p.set_up * 1e3) if p.set_up is not None else "",
+                                        *("" if n is None else str(n) for n in repaid),
                                         marked(p.run.commit, p.kind, name, card.backend)])
     head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
     return table(head + [f"`{o}`" for o in MEASURED] + ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents",

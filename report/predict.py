@@ -20,7 +20,8 @@ import pathlib
 import tomllib
 from collections.abc import Iterable
 
-from report import claims, rows
+from report import claims, rows, text
+from report.text import digits
 
 CHIPS = pathlib.Path(__file__).with_name("chips.toml")
 NARROW, WIDE = "nvidia-h100-80gb-hbm3", "nvidia-h200"
@@ -129,8 +130,7 @@ def balance(free: Operation, matrix: Operation) -> tuple[float, float]:
 def table(found: list[Operation]) -> list[str]:
     """Markdown: throughput of each strategy on each chip, as intervals; the leading ones in bold."""
     listed = chips()
-    lines = ["| element | product | strategy | " + " | ".join(c.name for c in listed) + " |",
-             "|---|---|---|" + "---:|" * len(listed)]
+    lines = []
     groups = sorted({(o.element, o.operation) for o in found})
     for element, operation in groups:
         group = [o for o in found if (o.element, o.operation) == (element, operation)]
@@ -139,11 +139,10 @@ def table(found: list[Operation]) -> list[str]:
             cells = []
             for chip, lead in zip(listed, leads):
                 best, worst = o.seconds(chip)
-                text = f"{claims.digits(o.n_dof / worst / 1e9)}–{claims.digits(o.n_dof / best / 1e9)}"
-                cells.append(f"**{text}**" if o.n_dof / best >= lead else text)
-            lines.append(f"| {element} | {'tangents' if operation == 'jacvec' else 'elastic'} | `{o.variant}` | "
-                         + " | ".join(cells) + " |")
-    return lines
+                said = f"{digits(o.n_dof / worst / 1e9)}–{digits(o.n_dof / best / 1e9)}"
+                cells.append(f"**{said}**" if o.n_dof / best >= lead else said)
+            lines.append([element, "tangents" if operation == "jacvec" else "elastic", f"`{o.variant}`", *cells])
+    return text.table(["element", "product", "strategy", *(c.name for c in listed)], lines, 3)
 
 
 def balances(found: list[Operation]) -> list[str]:

@@ -104,7 +104,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     try:
         return run(parser.parse_args(words))
-    except rows.Fault as fault:
+    except (rows.Fault, OSError) as fault:
         print(f"reproduce: {fault}", file=sys.stderr)
         return 2
 

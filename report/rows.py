@@ -21,6 +21,9 @@ SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.to
 # What tells one measured point from another. Runs are compared point by point.
 POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "plastic", "plastic_pattern", "precision",
          "hardening", "condition", "n_dof", "operation", "operand")
+# What points of kernels.csv are of, unless something else is asked for.
+USUAL: Row = {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
+              "hardening": "linear", "condition": "burst", "operand": "random"}
 # Of whole solves, whose operands are their own.
 SOLVE_POINT = ("krylov", "precondition") + POINT[:-1]
 # Of rows that count something.
@@ -136,6 +139,10 @@ def disturbed(row: Row) -> bool:
     if low and high and float(high) > WIDE * float(low):
         return True
     return not {"wide", "loaded"}.isdisjoint(str(row.get("noise") or "").split())
+
+
+def process_of(row: Row) -> int:
+    return int(row.get("process") or 1)
 
 
 def columns_of_point(row: Row) -> tuple[str, ...]:

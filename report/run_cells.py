@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
-from report.model import CHOOSES, NOT_A_STRATEGY, Point, digits, interval
+from report.model import CHOOSES, NOT_A_STRATEGY, Point, interval
 from report.render.tables import Cell
+from report.text import digits
 
 ABOVE = 1.02  # of its ceiling: the row is marked †
 
@@ -72,5 +74,5 @@ def milliseconds(value: float) -> str:
 
 
 def median_of(values: Iterable[float | None]) -> float | None:
-    there = sorted(v for v in values if v is not None)
-    return there[len(there) // 2] if there else None
+    there = [v for v in values if v is not None]
+    return statistics.median(there) if there else None

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
 from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, count, interval
+from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, interval
 from report.render.tables import Cell, Table, kinds
+from report.rows import USUAL
 from report.run_cells import (Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small,
                               throughput)
+from report.set_ups import break_even
+from report.text import count
 
 OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
-USUAL = {"order": "auto", "plastic": 1.0, "pattern": "clustered", "precision": "double", "hardening": "linear",
-         "condition": "burst"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Scene:
     mesh: str  # cubes of all sizes are one, "box", unless their sides were asked for: box119x119x119
     order: str
     plastic: float
-    pattern: str
+    plastic_pattern: str
     precision: str
     hardening: str
     condition: str
+    operand: str
     n_dof: int
 
     def but(self, **changed) -> Scene:
@@ -64,7 +66,7 @@ class Scene:
 def scene_of(row: model_.Row) -> Scene:
     mesh = "box" if re.fullmatch(r"box\d+-distorted", row["case"]) else row["case"].replace("-distorted", "")
     return Scene(row["backend"], row["element"], mesh, row["order"], float(row["plastic"]), row["plastic_pattern"],
-                 row["precision"], row["hardening"], row["condition"], row["n_dof"])
+                 row["precision"], row["hardening"], row["condition"], row["operand"], row["n_dof"])
 
 
 class Kernels:
@@ -144,8 +146,8 @@ def device_words(p: Point) -> str:
 
 def about(kernels: Kernels, scene: Scene, words: str = "") -> str:
     points = kernels.points(scene)
-    pattern = "" if scene.pattern == "clustered" else f", {scene.pattern}"
-    special = "".join(f", {getattr(scene, name)}" for name in ("precision", "hardening", "condition")
+    pattern = "" if scene.plastic_pattern == USUAL["plastic_pattern"] else f", {scene.plastic_pattern}"
+    special = "".join(f", {getattr(scene, name)}" for name in ("precision", "hardening", "condition", "operand")
                       if getattr(scene, name) != USUAL[name])
     return f"{device_words(points[0])}, {order_words(kernels, scene)}, {100 * scene.plastic:g} % plastic{pattern}" \
         f"{special}. {kinds(p.time for p in points)}.{words}"
@@ -182,8 +184,8 @@ def price(kernels: Kernels, scene: Scene, operation: str) -> str:
 
 
 def set_up(kernels: Kernels, scene: Scene, strategy: str) -> float | None:
-    """Seconds: the median over processes."""
-    return median_of(row["setup_s"] for p in kernels.points(scene) if p.strategy == strategy for row in p.rows)
+    """Seconds; all points of a scene have the same."""
+    return next((p.set_up for p in kernels.points(scene) if p.strategy == strategy), None)
 
 
 def operations(kernels: Kernels, scene: Scene) -> Table:
@@ -202,7 +204,8 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
     ceilings = []
     for o in OPERATIONS:
         of = [p for e in columns.get(o, {}).values() if (p := e.point) and p.row["ceiling_share"]]
-        ceilings.append(number(of[0].throughput.value / of[0].row["ceiling_share"] if of else None, scene.scale))
+        ceiling = scene.n_dof / of[0].row["median_s"] / of[0].row["ceiling_share"] if of else None
+        ceilings.append(number(ceiling, scene.scale))
     rest = [Cell("")] * 5
     if any(c.text for c in ceilings):
         rows.append([Cell("*ceiling*"), *ceilings, *rest])
@@ -214,27 +217,10 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
                   "bitwise reproducible"], rows)
 
 
-def break_even(more: float, saved: float) -> int | None:
-    """Products after which a strategy has taken no longer than another one: seconds that its set-up takes longer, over
-    those that a product takes less. 0: at once; None: never."""
-    if saved <= 0:
-        return None
-    return math.ceil(more / saved) if more > 0 else 0
-
-
 def repaid(kernels: Kernels, scene: Scene, operation: str, strategy: str, other: str) -> Cell:
-    """Set-ups with one call of material where a matrix is one of the two, because it is assembled there."""
-    if strategy == other:
-        return Cell("")
-    parts = []
-    for s in (strategy, other):
-        before, product, material = set_up(kernels, scene, s), *(kernels.column(scene, o).get(s, Entry()).point
-                                                                 for o in (operation, "material"))
-        matrix = strategy.startswith("assembled") or other.startswith("assembled")
-        if before is None or not product or matrix and not material:
-            return Cell("")
-        parts.append((before + (material.time.value if matrix else 0.0), product.time.value))
-    n = break_even(parts[0][0] - parts[1][0], parts[1][1] - parts[0][1])
+    points = [{o: e.point for o, column in kernels.at[scene].items() if (e := column.get(s)) and e.point}
+              for s in (strategy, other)]
+    n = break_even(*points, operation)
     return number(None if n is None else float(n), form="{:.0f}".format)
 
 
@@ -374,17 +360,22 @@ def over_laws(kernels: Kernels, scene: Scene) -> Table | None:
 
 
 def over_conditions(kernels: Kernels, scene: Scene) -> Table | None:
-    others = [s for kind in ("sustained", "cold") if kernels.points(s := scene.but(condition=kind))]
+    forms = {words: scene.but(condition=condition, operand=operand) for words, condition, operand in (
+        ("sustained", "sustained", "random"), ("cold", "cold", "random"), ("smooth", "burst", "smooth"),
+        ("sustained, smooth", "sustained", "smooth"))}
+    others = {words: s for words, s in forms.items() if kernels.points(s)}
     if not others:
         return None
     wanted = []
     for o in OPERATIONS:
-        there = [s for s in others if kernels.column(s, o)]
+        there = {words: s for words, s in others.items() if kernels.column(s, o)}
         wanted += [Wanted(f"{o} burst", scene, o)] if there else []
-        wanted += [w for s in there for w in (Wanted(s.condition, s, o), Wanted(f"{s.condition} / burst", s, o, scene))]
-    return compared(kernels, f"{scene.where}: burst, sustained and cold, {scene.unit}",
-                    "Short samples after a pause, one operation without a pause, and calls that find none of their "
-                    f"data in a cache. {kinds(p.time for s in others for p in kernels.points(s))}.", wanted)
+        wanted += [w for words, s in there.items()
+                   for w in (Wanted(words, s, o), Wanted(f"{words} / burst", s, o, scene))]
+    return compared(kernels, f"{scene.where}: burst and other conditions, {scene.unit}",
+                    "Burst: short samples after a pause, random operands. Sustained: one operation without a pause. "
+                    "Cold: calls that find none of their data in a cache. Smooth: operands as in a solve. "
+                    f"{kinds(p.time for s in others.values() for p in kernels.points(s))}.", wanted)
 
 
 def in_meshes(meshes: Iterable[str]) -> list[str]:
@@ -405,15 +396,15 @@ def kernel_tables(model: Model) -> list[Table]:
         for mesh in meshes:
             base = Scene(mesh=mesh, n_dof=0, **usual)
             found.append(over_axis(kernels, base, "order", "node orders", str))
-            found += [over_axis(kernels, base.but(pattern=pattern), "plastic", f"shares of plastic elements, {pattern}",
+            found += [over_axis(kernels, base.but(plastic_pattern=pattern), "plastic", f"shares of plastic elements, {pattern}",
                                 lambda share: f"plastic {share:g}") for pattern in ("clustered", "scattered", "zones")]
         found += [over_meshes(kernels, backend, element, o) for o in ("jacvec_elastic", "jacvec")]
         found += [on_mesh(kernels, s) for mesh in meshes if mesh != "box" for s in kernels.find(mesh=mesh, **usual)]
         for mesh in meshes:
             there = kernels.find(backend=backend, element=element, mesh=mesh, order=kernels.usual_order, plastic=1.0,
-                                 pattern="clustered")
-            scenes = sorted({s.but(precision="double", hardening="linear", condition="burst") for s in there},
-                            key=lambda s: s.n_dof)
+                                 plastic_pattern="clustered")
+            scenes = sorted({s.but(precision="double", hardening="linear", condition="burst", operand="random")
+                             for s in there}, key=lambda s: s.n_dof)
             for s in scenes:
                 found += [over_precisions(kernels, s, o) for o in ("residual", "jacvec_elastic", "jacvec")]
                 found += [over_laws(kernels, s), over_conditions(kernels, s)]

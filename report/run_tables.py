@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from report import model as model_
 from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, Time, digits, interval
+from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds, listed
-from report.run_cells import Entry, code, median_of, milliseconds, number, small, throughput
+from report.run_cells import Entry, code, milliseconds, number, small, throughput
 from report.run_kernels import kernel_tables
+from report.text import digits
 
 # --- whole solves ---------------------------------------------------------------------------------------------
 
@@ -69,7 +70,7 @@ def solve_tables(model: Model) -> list[Table]:
             iterations = [Cell(str(p.row[name]), p.row[name]) for name in ("newton_iterations", "krylov_iterations")] \
                 if p else [Cell(""), Cell("")]
             rows.append([Cell(code(strategy)), Cell(precondition), Cell(ranks), *iterations,
-                         number(median_of(row["setup_s"] for row in p.rows) if p else None, 1e3, milliseconds),
+                         number(p.set_up if p else None, 1e3, milliseconds),
                          Cell(before.text(plain_time(before.point.time, 1e-3)) if before.point else ""),
                          Cell(solve.text(interval(p.time, 1e3) if p else "")),
                          Cell(other.text(interval(other.point.time, 1e3) if other.point else "")),

@@ -21,9 +21,9 @@ INNER: dict[str, tuple[tuple[str, str], ...]] = {
     "patch": (("cuda.cu", "patch_body"), ("cuda.cu", "patch_sum")),
     "assembled_bsr": (("cuda.cu", "row_product"),),
 }
-# Strategies without an inner loop of their own, beside the one of whose loop they are a form.
 # How the kernels of strategies are called in profiles, where not as the strategy.
 KERNELS = {"assembled_bsr": ("assembled_bsr", "cuSPARSE")}
+# Strategies without an inner loop of their own, beside the one of whose loop they are a form.
 BESIDE = {"patch": ("patch", "patch_ordered"), "assembled_bsr": ("assembled_bsr", "assembled_cusparse", "assembled_csr")}
 
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from report import rows
 from report.figures import dots, in_order, kind_of, ranked, shifts, where
-from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time, count
+from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
                            add_series, add_words, decades, figure, linear, style_of)
+from report.text import count
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
 CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}
@@ -92,6 +93,8 @@ def anderson_history(model: Model) -> list[Figure | None]:
             for i, depth in enumerate(depths):
                 line = sorted((float(row["iteration"]), row["residual"]) for row in there
                               if row["depth"] == depth and row["residual"] > 0 and row["iteration"] >= x.low)
+                if not line:
+                    continue
                 panel.lines.append((line, PALETTE[i]))
                 if not far:
                     panel.points += [(n, r, PALETTE[i], SHAPES[i]) for n, r in line]
@@ -121,7 +124,7 @@ def orthogonality(model: Model) -> list[Figure | None]:
         height = 4.6
         for precondition, title in (("multigrid", "well-conditioned: with multigrid"),
                                     ("none", "ill-conditioned: without")):
-            there = [row for row in some if row["precondition"] == precondition and row["loss"] > 0]
+            there = [row for row in some if row["precondition"] == precondition and (row["loss"] or 0) > 0]
             if not there:
                 continue
             panel = Panel(title, linear("columns of the basis", 1.02 * max(row["columns"] for row in there)),
@@ -176,7 +179,8 @@ def plastic(model: Model, card: Card) -> Figure | None:
                       decades("ns per degree of freedom", [t.low for t in scaled] + [t.high for t in scaled]))
         ends = {}
         for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
-            at = sorted(((share_at(p.plastic_measured), t) for p, t in zip(some, scaled) if p.strategy == strategy),
+            at = sorted(((share_at(p.plastic if p.plastic_measured is None else p.plastic_measured), t)
+                         for p, t in zip(some, scaled) if p.strategy == strategy),
                         key=lambda v: v[0])
             add_series(panel, strategy, at, join=False)
             (panel.lines if strategy in COLOURED else panel.thin).append(([(x, t.value) for x, t in at],
@@ -198,7 +202,8 @@ def plastic(model: Model, card: Card) -> Figure | None:
 def conditions(model: Model, card: Card) -> Figure | None:
     """The same operation in short samples after a pause, and in other conditions; of one run."""
     panels, runs, times = [], [], []
-    all_ = [p for p in model.of("kernels.csv") if p.card == card and p.plain and p.strategy not in CHOOSES]
+    all_ = [p for p in model.of("kernels.csv")
+            if p.card == card and p.plain and p.operand == "random" and p.strategy not in CHOOSES]
     for element, operation in itertools.product(("hex8", "tet4"), ("jacvec", "jacvec_elastic", "residual")):
         some = [p for p in all_ if (p.element, p.operation) == (element, operation)]
         places: dict[tuple, list[Point]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from report import figures
+from report import figures, set_ups
 from report.model import Point
 
 
@@ -26,6 +26,5 @@ def wholes(some: Sequence[Point]) -> dict[str, Whole]:
     found = {}
     for s in strategies:
         solve = figures.one(some, strategy=s, operation="solve_graph" if graphs else "solve")
-        prepare = figures.one(some, strategy=s, operation="precondition_setup")
-        found[s] = Whole(solve, (solve.setup_s or 0.0) + (prepare.time.value if prepare else 0.0))
+        found[s] = Whole(solve, sum(set_ups.of_solve(some, s)))
     return found

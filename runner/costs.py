@@ -196,8 +196,8 @@ def record_of_rows(program: str, group: list[rows.Row]) -> Record | None:
     own = {row["variant"]: row["setup_s"] or 0.0 for row in group}
     if program == "kernels":
         family = points.mesh_family(case.split("_")[0].removesuffix("-distorted"))
-        usual = {"precision": "double", "hardening": "linear", "operand": "random", "condition": "burst"}
-        special = "+".join(str(first[c]) for c, value in usual.items() if first[c] != value)
+        special = "+".join(str(first[c]) for c in ("precision", "hardening", "operand", "condition")
+                           if first[c] != rows.USUAL[c])
         mesh = dofs if family == "box" else f"{family}@{dofs}"
         point: points.Point = points.Kernels(backend, element, mesh, special=special)
         seconds = sampled(group)

@@ -13,13 +13,12 @@ import pathlib
 import re
 from collections.abc import Iterable, Sequence
 
-from report import claims, model, rows
+from report import claims, model, rows, text
 from runner import costs, experiments, points, studies
 
 FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
-KERNELS = ["residual", "material", "jacvec_elastic", "jacvec", "diagonal"]
-OPERATIONS = {"kernels": KERNELS, "storage": KERNELS, "profile": ["jacvec_elastic", "jacvec"]}
+OPERATIONS = {"kernels": list(model.OPERATION), "storage": list(model.OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
                    scratch=pathlib.Path(), strategies=claims.strategies(), few=(), capacity={"cuda": 8, "host": 64})
 CORES = 64
@@ -127,7 +126,7 @@ def table() -> list[str]:
     kinds = {f"{task.point.program}-cuda" for task in tasks}
     known = costs.earlier([model.ROOT / "results"], "", pathlib.Path("none"), False, kinds)
     read_by = readers(tasks, claims.read())
-    lines = ["| experiment | asks | processes | minutes of one | claims that read it |", "|---|---|---:|---:|---|"]
+    lines = []
     for e in listed:
         some = [t for t in tasks if t.experiment == e.name and t.point.backend == "cuda"]
         minutes = minutes_of(some, known, few) if some else None
@@ -135,8 +134,8 @@ def table() -> list[str]:
         told = "host" if not some else "not known" if minutes is None else \
             ("" if measured else "≥ ") + f"{max(minutes, 0.1):.2g}"
         names = ", ".join(f"`{name}`" for name in read_by.get(e.name, [])) or "-"
-        lines.append(f"| `{e.name}` | {e.question} | {e.processes} | {told} | {names} |")
-    return lines
+        lines.append([f"`{e.name}`", e.question, str(e.processes), told, names])
+    return text.table(["experiment", "asks", "processes", "minutes of one", "claims that read it"], lines, 2, behind=1)
 
 
 def unread() -> list[str]:

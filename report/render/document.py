@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from report import model as model_
 from report import sources
 from report.figures import ranked, solves_of
-from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, count, digits, interval
+from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, interval
 from report.panels import Figure
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
+from report.text import count, digits
 
 CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
@@ -103,9 +104,9 @@ def set_up_spread(model: Model) -> float | None:
     """The largest ratio of set-ups of one solve's mesh and strategy in two runs."""
     at: dict[tuple, list[float]] = {}
     for p in model.of("solves.csv"):
-        if p.operation == "solve" and p.setup_s:
+        if p.operation == "solve" and p.set_up:
             key = (p.card.name, p.case, p.element, p.n_dof, p.ranks, p.krylov, p.precondition, p.strategy)
-            at.setdefault(key, []).append(p.setup_s)
+            at.setdefault(key, []).append(p.set_up)
     return max((max(values) / min(values) for values in at.values() if len(values) > 1), default=None)
 
 
@@ -125,8 +126,8 @@ def limits(model: Model) -> list[str]:
         "more.",
         f"The {len(timed)} runs are of {commits} commits. Numbers of two runs are set side by side in tables; no "
         "ratio and no winner is formed across runs.",
-        f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g} (~ in tables); "
-        "they decide nothing."
+        f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g}, or are of a machine "
+        "that others loaded (~ in tables); they decide nothing."
     ]
     if old := sum(run.is_old for run in model.runs):
         said.append(f"{old} of {len(timed)} runs were measured from sources that have changed since: those of a "

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from report import figures as figures_
 from report import model as model_
 from report import sources
-from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, ONE_PROCESS, OPERATION, STRATEGY, Card, Model, Point, count,
-                          digits, interval, seconds)
+from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, ONE_PROCESS, OPERATION, STRATEGY, Card, Model, Point,
+                          interval)
+from report.text import count, digits, seconds
 from report.wholes import wholes
 
 GIGA = 1e-9
@@ -189,11 +190,11 @@ def solves_table(model: Model) -> Table | None:
             Cell(card.short),
             Cell(ELEMENT[element]),
             Cell(figures_.problem_words(case)),
-            Cell(figures_.PRECONDITION.get(precondition, precondition)),
+            Cell(figures_.PRECONDITION[precondition]),
             Cell(STRATEGY[strategy]),
             size(solve.n_dof),
             Cell(str(ranks), ranks),
-            milli(solve.setup_s),
+            milli(solve.set_up),
             milli(prepare.time.value if prepare else None),
             number(solve.time, 1e3),
             number(graph.time if graph else None, 1e3),
@@ -300,9 +301,9 @@ def processes_table(model: Model) -> Table:
     return Table(
         "processes", "What one process measured",
         "Points by card and program: how many one process measured alone (no interval between processes: a claim "
-        f"counts them within a factor of {ONE_PROCESS}), how many at least {LEAST_PROCESSES} measured, and how many have an interval whose ends "
-        f"differ by more than a factor of {NOISY:g}.",
-        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "wide interval"], rows, words=2)
+        f"counts them within a factor of {ONE_PROCESS}), how many at least {LEAST_PROCESSES} measured, and how many decide nothing, because the ends "
+        f"of their interval differ by more than a factor of {NOISY:g} or others loaded the machine.",
+        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "noisy"], rows, words=2)
 
 
 def solve_choice_table(model: Model) -> Table | None:

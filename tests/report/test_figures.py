@@ -218,11 +218,31 @@ class Studies(unittest.TestCase):
                           for t in (1, 2)])
 
     def test_conditions(self):
-        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, condition=c) for v, c, t in (
-            ("patch", "burst", 1), ("patch", "sustained", 2), ("node_csr", "burst", 4))])
+        self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, condition=c, operand="random") for v, c, t in (
+            ("patch", "burst", 1), ("patch", "sustained", 2), ("node_csr", "burst", 4))] + [
+                small.row(8 * 292008e-9, 0.01, condition="sustained", operand="smooth")])
         panel, over = self.drawn()["conditions-h200"].panels
         self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
         self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])
+
+    def test_one_sample_each_and_iterations_without_a_residual(self):
+        self.write("kernels.csv", [small.row(2e-5, 0.0, variant=v, repetitions=1) for v in ("patch", "node_csr")])
+        keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")}
+        self.write("samples.csv", [keys | dict(variant=v, process=1, sample=1, seconds=2e-5, condition="burst",
+                                               operand="random") for v in ("patch", "node_csr")])
+        self.write("anderson-history.csv", [
+            dict(element="hex8", jacobian="tangent", depth=d, step=1, iteration=0, residual=1.0 - d) for d in (0, 1)])
+        found = self.drawn()
+        self.assertEqual([p[0] for p in found["samples-h200"].panels[0].points], [1, 1])
+        self.assertEqual(len(found["anderson-history"].panels[0].lines), 1)
+
+    def test_energy_has_the_range_of_its_windows(self):
+        for windows in ({}, {"nj_low": 8.0, "nj_high": 12.0}):
+            self.write("kernels.csv", [small.row(variant=v, nj_per_dof=10.0, **windows) for v in ("patch", "node_csr")])
+            (found,) = [f for f in figures.all_figures(model.build_one(self.run)) if f.name == "energy-h200"]
+            self.assertEqual([round(x, 6) for x, *_ in found.panels[0].points], [10, 10])
+            self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[8, 12]] * 2 if windows else [])
+            self.assertEqual("One reading" in found.caption, not windows)
 
     def test_each_sample_is_a_dot_of_its_process(self):
         self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n)

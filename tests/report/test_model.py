@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
-from report import model, statistics
+from report import model, statistics, text
 from report.rows import Fault
 from tests.report import small
 
@@ -152,7 +152,7 @@ class Words(unittest.TestCase):
             self.assertEqual(model.mesh_of(case), model.Mesh(words, cube), case)
 
     def test_numbers(self):
-        for value, text in (
+        for value, said in (
             (23.71, "23.7"),
             (0.012345, "0.0123"),
             (1290.4, "1290"),
@@ -162,12 +162,12 @@ class Words(unittest.TestCase):
             (1.0, "1.00"),
             (0.9996, "1.00"),
         ):
-            self.assertEqual(model.digits(value), text)
+            self.assertEqual(text.digits(value), said)
         self.assertEqual(model.interval(model.Time(16.2, 16.0, 16.31, 1, 9)), "16.2 (16.0–16.3)")
         self.assertEqual(model.interval(model.Time(2.0, 1.0, 3.0, 1, 9)), "2.00 (1.00–3.00)~")
-        self.assertEqual([model.count(n) for n in (81, 98304, 999_600, 6440067)], ["81", "98.3 k", "1.00 M", "6.44 M"])
+        self.assertEqual([text.count(n) for n in (81, 98304, 999_600, 6440067)], ["81", "98.3 K", "1.00 M", "6.44 M"])
         self.assertEqual(
-            [model.seconds(s) for s in (2.5, 0.0512, 2e-5, 3e-9)], ["2.50 s", "51.2 ms", "20.0 µs", "3.00 ns"]
+            [text.seconds(s) for s in (2.5, 0.0512, 2e-5, 3e-9)], ["2.50 s", "51.2 ms", "20.0 µs", "3.00 ns"]
         )
 
 

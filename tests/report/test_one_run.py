@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from report import __main__ as program
-from report import model, one_run, rows, run_kernels, run_tables, statistics
+from report import model, one_run, rows, run_kernels, run_tables, statistics, text
 from report.rows import Fault
 from tests.report import small
 
@@ -94,10 +94,16 @@ class Kernels(Run):
                      lost("killed", process=4))
         e = statistics.estimate([t / 1e3 for t in times])
         line = self.line(self.MAIN, "`v`")
-        self.assertEqual(line["jacvec"], f"{model.digits(1e-3 / e.value)} ({model.digits(1e-3 / e.high)}–"
-                         f"{model.digits(1e-3 / e.low)})~; 1 killed")
+        self.assertEqual(line["jacvec"], f"{text.digits(1e-3 / e.value)} ({text.digits(1e-3 / e.high)}–"
+                         f"{text.digits(1e-3 / e.low)})~; 1 killed")
         self.assertEqual((line["set-up ms"], line["largest error"]), ("2000", "3.0e-15"))
         self.assertIn("3 processes, 9 samples each: the interval is between processes", " ".join(self.page().split()))
+
+    def test_a_median_of_two_is_their_middle_and_ceilings_are_of_one_row(self):
+        self.kernels(row(1, 1, 1, process=1, setup_s=1, ceiling_share=0.5),
+                     row(2, 2, 2, process=2, setup_s=2, ceiling_share=0.25))
+        self.assertEqual(self.line(self.MAIN, "`v`")["set-up ms"], "1500")
+        self.assertEqual(self.line(self.MAIN, "*ceiling*")["jacvec"], "2.00")
 
     def test_what_is_noisy_is_marked_and_wins_nothing(self):
         self.kernels(row(1, 1, 1, variant="a", noise="loaded"), row(2, 2, 2, variant="b", noise=""))
@@ -120,15 +126,18 @@ class Kernels(Run):
         self.assertFalse([title for title in self.tables() if "over meshes" in title])
 
     def test_laws_and_conditions_are_compared_and_not_mixed(self):
-        self.kernels(row(2, 2, 2, operation="residual", hardening="linear", condition="burst"),
-                     row(4, 4, 4, operation="residual", hardening="voce", condition="burst"),
-                     row(8, 8, 8, operation="residual", hardening="linear", condition="sustained"))
+        self.kernels(row(2, 2, 2, operation="residual", hardening="linear", condition="burst", operand="random"),
+                     row(4, 4, 4, operation="residual", hardening="voce", condition="burst", operand="random"),
+                     row(8, 8, 8, operation="residual", hardening="linear", condition="sustained", operand="random"),
+                     row(1, 1, 1, operation="residual", hardening="linear", condition="burst", operand="smooth"),
+                     row(5, 5, 5, operation="residual", hardening="linear", condition="sustained", operand="smooth"))
         line = self.line("tet4 on host, 1000 DoF: laws of hardening, MDoF/s", "`v`")
         self.assertEqual((line["residual linear"], line["residual voce"]),
                          ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
-        line = self.line("tet4 on host, 1000 DoF: burst, sustained and cold, MDoF/s", "`v`")
-        self.assertEqual((line["residual burst"], line["sustained / burst"]),
-                         ("0.500 (0.500–0.500)", "0.250 (0.250–0.250)"))
+        line = self.line("tet4 on host, 1000 DoF: burst and other conditions, MDoF/s", "`v`")
+        self.assertEqual([line[name] for name in ("residual burst", "sustained / burst", "smooth / burst",
+                                                  "sustained, smooth")],
+                         ["0.500 (0.500–0.500)", "0.250 (0.250–0.250)", "2.00 (2.00–2.00)", "0.200 (0.200–0.200)"])
         self.assertEqual(self.line(self.MAIN, "`v`")["residual"], "0.500 (0.500–0.500)")
 
     def test_energies_at_each_size_that_has_any(self):
@@ -258,6 +267,12 @@ class Scaling(Run):
             code = program.main(["--results", str(self.run.parents[1]), "--run", "m/2026-01-02-c1"])
         self.assertEqual((code, len(said.getvalue().splitlines())), (2, 1))
 
+    def test_a_case_of_another_form_is_a_line(self):
+        for case, said in (("foo", "case 'foo': is not like"), ("weak-1x1x4-nccl-part", "mesh 'part': of one size")):
+            self.kernels(ranks(4, "a", "gmres_cgs2", 1, 1, 1, case=case), kind="scaling.csv")
+            with self.assertRaisesRegex(Fault, f"scaling.csv: {said}"):
+                self.page()
+
 
 class Solves(Run):
     SOLVE = dict(krylov="cg", precondition="multigrid", newton_iterations=20, krylov_iterations=600, plastic="",
@@ -337,9 +352,9 @@ class Program(Run):
 
     def test_the_first_tables_fit_a_terminal(self):
         self.kernels(*[line for line in small.plenty() if "krylov" not in line])
-        text = one_run.first_tables(model.build_one(self.run))
-        self.assertIn("hex8 on cuda, 6440067 DoF: GDoF/s\n| strategy ", text)
-        self.assertLessEqual(max(map(len, text.splitlines())), 160)
+        shown = one_run.first_tables(model.build_one(self.run))
+        self.assertIn("hex8 on cuda, 6440067 DoF: GDoF/s\n| strategy ", shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 160)
 
 
 if __name__ == "__main__":

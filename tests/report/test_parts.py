@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import claims, documents, model, parts
+from report import claims, documents, model, parts, set_ups
 from report.rows import Fault
 from tests.report import small
 
@@ -67,20 +67,29 @@ class Rows(unittest.TestCase):
 
 
 class BreakEven(unittest.TestCase):
-    def points(self, own: tuple[float, float], other: tuple[float, float]) -> dict:
-        """Of (set-up, seconds of a product)."""
+    def points(self, name: str, setup: float, **seconds: float) -> dict[str, model.Point]:
+        """By operation."""
         run = model.Run("m", "2026-01-02-c", pathlib.Path("m"))
-        found = {}
-        for name, (setup, seconds) in (("patch", own), ("element_atomic", other)):
-            row = small.row(seconds, 0.0, variant=name, setup_s=setup, repetitions=5)
-            found[name, "jacvec"] = model.Point(run, "kernels.csv", (row,), model.time_of([row]))
-        return found
+        lines = [small.row(t, 0.0, variant=name, operation=o, setup_s=setup, repetitions=5) for o, t in seconds.items()]
+        return {line["operation"]: model.Point(run, "kernels.csv", (line,), model.time_of([line])) for line in lines}
 
     def test_products_that_repay_a_set_up(self):
-        for own, other, said in (((1.0, 1.0), (0.0, 2.0), "1"), ((1.0, 1.0), (0.0, 1.3), "4"), ((0.0, 1.0), (1.0, 2.0), "0"),
-                                 ((1.0, 2.0), (0.0, 1.0), "")):
-            self.assertEqual(parts.break_even(self.points(own, other), "patch", "element_atomic", "jacvec"), said)
-        self.assertEqual(parts.break_even(self.points((1, 1), (0, 2)), "patch", "patch", "jacvec"), "")
+        for own, other, said in (((1.0, 1.0), (0.0, 2.0), 1), ((1.0, 1.0), (0.0, 1.3), 4), ((0.0, 1.0), (1.0, 2.0), 0),
+                                 ((1.0, 2.0), (0.0, 1.0), None)):
+            points = [self.points(name, setup, jacvec=t) for name, (setup, t) in
+                      (("patch", own), ("element_atomic", other))]
+            self.assertEqual(set_ups.break_even(*points, "jacvec"), said)
+            self.assertIsNone(set_ups.break_even(points[0], points[0], "jacvec"))
+
+    def test_a_matrix_counts_with_its_assembly(self):
+        patch = self.points("patch", 9, jacvec=2, material=1)
+        self.assertEqual(set_ups.break_even(self.points("assembled_bsr", 20, jacvec=1, material=8), patch, "jacvec"), 18)
+        self.assertIsNone(set_ups.break_even(self.points("assembled_bsr", 20, jacvec=1), patch, "jacvec"))
+
+    def test_a_set_up_is_the_median_over_processes(self):
+        lines = tuple(small.row(process=n, setup_s=s) for n, s in ((1, 1.0), (2, 5.0), (3, 2.0)))
+        run = model.Run("m", "2026-01-02-c", pathlib.Path("m"))
+        self.assertEqual(model.Point(run, "kernels.csv", lines, model.time_of(lines)).set_up, 2.0)
 
 
 class Documents(unittest.TestCase):

@@ -123,7 +123,7 @@ class Rendered(unittest.TestCase):
                 "H200",
                 "Hex8, stretched cube, load steps",
                 "multigrid",
-                "311 k",
+                "311 K",
                 "patch, 50.0 ms",
                 "3.00",
                 "patch, 80.0 ms",

@@ -1,0 +1,30 @@
+"""What set-ups take, and after how many products one is repaid: one definition for all tables and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from report.model import MATRIX, Point, find
+
+
+def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str) -> int | None:
+    """Products after which one strategy has taken no longer than another one, set-ups included; own, other: their points
+    by operation, of one run and mesh. Where one of both is a matrix, each counts with one call of `material`, which
+    assembles. 0: at once; None: never, or not known."""
+    a, b = own.get(operation), other.get(operation)
+    if not a or not b or a.strategy == b.strategy or a.set_up is None or b.set_up is None:
+        return None
+    more, saved = a.set_up - b.set_up, b.time.value - a.time.value
+    if a.strategy in MATRIX or b.strategy in MATRIX:
+        if "material" not in own or "material" not in other:
+            return None
+        more += own["material"].time.value - other["material"].time.value
+    return max(math.ceil(more / saved), 0) if saved > 0 else None
+
+
+def of_solve(points: Iterable[Point], strategy: str) -> tuple[float, float]:
+    """Seconds before a whole solve: set-up of mesh and strategy, and that of the preconditioner; 0 where there is none."""
+    at = {p.operation: p for p in find(points, strategy=strategy)}
+    solve, prepare = at.get("solve"), at.get("precondition_setup")
+    return (solve.set_up or 0.0) if solve else 0.0, prepare.time.value if prepare else 0.0
