@@ -428,7 +428,7 @@ PROCESSES ?= 3
 reproduce:
 	$(if $(HAVE_PYTHON),,@echo 'reproduce: needs Python with NumPy and SciPy: make info' >&2; exit 2)
 	@$(if $(CLAIM),,echo 'usage: make reproduce CLAIM=NAME; docs/claims.md has the names' >&2; exit 2)
-	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
 	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --build '$(BUILD)'
 
 # Two runs, commits or cards.

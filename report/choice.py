@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from report import claims, figures, model as model_, parts, text
-from report.claims import ONE_PROCESS, Claim, Decided, Verdict
+from report.claims import Claim, Decided, Verdict
 from report.model import ELEMENT
 from report.text import count, digits, interval
 from report.wholes import wholes
@@ -55,13 +55,15 @@ def table(known: Known) -> list[str]:
             box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
             if box is None and other is None:
                 continue
-            gain = min(p.ratio.value for p in (box, other) if p)
+            both = [p.ratio for p in (box, other) if p]
+            take = ("`patch`" if all(r.low > 1 for r in both) else "the matrix" if all(r.high < 1 for r in both)
+                    else "either")
             floats, price = (largest(known, name, v.machine, element, True) if on_gpu else None
                              for name in ("floats_over_matrix", "price_of_order"))
             lines.append([
                 ELEMENT[element], claims.short(v.machine) + ("" if on_gpu else " host"), cell(box), cell(other), cell(floats),
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
-                "`patch`" if gain >= ONE_PROCESS else "the matrix" if gain <= 1 / ONE_PROCESS else "either"
+                take
             ])
     return text.table(["element", "on", "product: box", "irregular mesh", "box, floats", "plastic solve",
                         "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

@@ -51,14 +51,16 @@ def time_of_products(model: Model, card: Card) -> Figure | None:
 
 
 def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str) -> Figure | None:
-    """Of products and residuals, on boxes; each size of one run (model.places)."""
+    """Of products and residuals, on boxes; each size of one run (model.widest)."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
     boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
     for element in ("hex8", "tet4"):
         for operation in PRODUCTS:
-            at = model_.places(model_.find(boxes, element=element, operation=operation))
-            some = [p for ps in at.values() for p in ps if p.strategy not in CHOOSES]
+            at: dict[int, list[Point]] = {}
+            for p in model_.find(boxes, element=element, operation=operation):
+                at.setdefault(p.n_dof, []).append(p)
+            some = [p for ps in at.values() for p in model_.widest(ps) if p.strategy not in CHOOSES]
             if len({p.n_dof for p in some}) < 2:
                 continue
             rates = [of(p) for p in some]
