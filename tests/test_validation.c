@@ -1,9 +1,9 @@
 /* Every validation problem, on its meshes, with every variant and backend, against the reference results.
  *
  * An argument selects tests by name ("strip*"). Where FE_VALIDATION_TABLE names a file, each run leaves a row
- * of validation.csv there (results/README.md). Displacements and reactions agree to 1e-6, equivalent plastic strains to 1e-5,
- * in the norms of reference.h; energies and stresses, whose errors follow, to 1e-6. Reactions and loads are
- * in balance, forces and moments, to Newton's tolerance. */
+ * of validation.csv there (results/README.md). Displacements and reactions agree to 1e-6, equivalent plastic
+ * strains to 1e-5, in the norms of reference.h; energies and stresses, whose errors follow, to 1e-6.
+ * Reactions and loads are in balance, forces and moments, to Newton's tolerance. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,8 +79,8 @@ static void table_row(const run *r, const fe_result *result, const reference_err
         newton += result->step[s].newton_iterations;
         krylov += result->step[s].krylov_iterations;
     }
-    fprintf(file, "%s,%s,%s,%s,%.3e,%.3e,%.3e,%d,%lld\n", r->variant, r->backend,
-            r->problem, r->mesh, errors->displacement, errors->reaction, errors->peeq, newton, krylov);
+    fprintf(file, "%s,%s,%s,%s,%.3e,%.3e,%.3e,%d,%lld\n", r->variant, r->backend, r->problem, r->mesh,
+            errors->displacement, errors->reaction, errors->peeq, newton, krylov);
     fclose(file);
 }
 
