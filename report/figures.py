@@ -448,7 +448,7 @@ def break_even(model: Model, card: Card) -> Figure | None:
             values = [v for c in curves.values() for _, v in c]
             panel = Panel(
                 f"{ELEMENT[element]}, {count(some[0].n_dof)}, {'with set-up' if set_up else 'set-up not counted'}",
-                decades("products per assembly", ns, size, 1.0), decades("time / time with the matrix", values + [1.0]))
+                decades("tangent products n", ns, size, 1.0), decades("time / time with the matrix", values + [1.0]))
             panel.dashed.append(([(ns[0], 1.0), (ns[-1], 1.0)], INK))
             for strategy, curve in sorted(curves.items(), key=lambda c: c[0] in COLOURED):
                 (panel.lines if strategy in COLOURED else panel.thin).append((curve, style_of(strategy)[0]))

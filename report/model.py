@@ -213,7 +213,7 @@ class Card:
 
     @property
     def words(self) -> str:
-        return self.name if self.backend == "cuda" else f"{self.name}, {self.threads} threads"
+        return self.name if self.backend == "cuda" else f"{self.name}, {self.threads} thread{'s' * (self.threads > 1)}"
 
     @property
     def short(self) -> str:

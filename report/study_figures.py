@@ -287,7 +287,7 @@ def samples(model: Model, card: Card) -> Figure | None:
     if most > COLOURS:
         legend.append(("further processes", *process_style(COLOURS)))
     return figure(f"samples-{card.key}", f"Samples of tangent products, {card.words}",
-                  f"Each sample of tangent products at the largest box over the value that tables show, {card.words}; "
+                  f"Each sample of tangent products at the largest box of the run with most processes, over the value that tables show, {card.words}; "
                   "from top to bottom in the order in which they were taken. What scatters sideways is noise, what "
                   "leans drifts, and where processes stand apart one of them tells little; "
                   f"{where(runs)}.", panels, runs, columns=2,
