@@ -13,7 +13,7 @@ import pathlib
 import shutil
 import sys
 
-from report import figures, model, one_run, panels, render, sources, study_figures
+from report import model, one_run, panels, render, sources, study_figures
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
@@ -54,7 +54,7 @@ PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", 
 def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     """Writes all parts into an empty folder; returns a line for each thing that is missing."""
     read = model.build(results)
-    wanted = figures.all_figures(read) + study_figures.all_studies(read)
+    wanted = study_figures.every_figure(read)
     drawn, notes = panels.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
     told = document(read, drawn, claims_of(results), notes, reliability_tables())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pathlib
 import shutil
 
-from report import figures, model, panels, study_figures
+from report import model, panels, study_figures
 from report.model import Model
 from report.render.tables import Table
 from report.run_tables import Part, parts
@@ -75,7 +75,7 @@ def draw(read: Model) -> list[str]:
     work = path / ".figures.new"
     shutil.rmtree(work, ignore_errors=True)  # of a call that was killed
     try:
-        wanted = figures.all_figures(read) + study_figures.all_studies(read)
+        wanted = study_figures.every_figure(read)
         drawn, notes = panels.draw(wanted, work, work / "data", FORMATS)
         shutil.rmtree(work / "data")
         shutil.rmtree(path / "figures", ignore_errors=True)

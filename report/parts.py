@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 
-from report import figures, model as model_, rows, sources, study_figures
+from report import model as model_, rows, sources, study_figures
 from report.model import ELEMENT, OPERATION, ROOT, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest
@@ -25,7 +25,7 @@ def model() -> Model:
 @functools.cache
 def drawn() -> dict[str, Figure]:
     """Figures of the report by name."""
-    return {f.name: f for f in figures.all_figures(model()) + study_figures.all_studies(model())}
+    return {f.name: f for f in study_figures.every_figure(model())}
 
 
 def marked(commit: str, kind: str, strategy: str, backend: str) -> str:

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from report import rows
+from report import figures, rows
 from report.figures import dots, in_order, kind_of, ranked, shifts, where
 from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
@@ -306,3 +306,8 @@ def all_studies(model: Model) -> list[Figure]:
         found += [make(model, card) for card in model.cards]
     found += anderson(model) + anderson_history(model) + orthogonality(model)
     return [f for f in found if f]
+
+
+def every_figure(model: Model) -> list[Figure]:
+    """Of report/figures.py and of studies, in the order of the report."""
+    return figures.all_figures(model) + all_studies(model)
