@@ -161,6 +161,10 @@ static inline void fe_part_elements(const fe_view *m, fe_part part, int *first, 
     *first = part == FE_INTERIOR ? 0 : m->n_elem_interior;
     *last = part == FE_INTERIOR ? m->n_elem_interior : m->n_elem;
 }
+static inline int fe_has_border(const fe_view *m)
+{
+    return m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior;
+}
 static inline void fe_part_nodes(const fe_view *m, fe_part part, int *first, int *last)
 {
     *first = part == FE_INTERIOR ? 0 : m->n_node_interior;

@@ -132,13 +132,10 @@ static fe_status choose(assembled_csr *w, fe_device *d, const fe_number *directi
     return FE_OK;
 }
 
-static fe_status setup(fe_problem *p, void **work)
+static fe_status open_library(const fe_problem *p, assembled_csr *w)
 {
     fe_device *d = p->device;
     double *direction = NULL, *y = NULL;
-    FE_TRY(fe_device_keep_open(d, sizeof(assembled_csr), "assembled_csr", release, work));
-    assembled_csr *w = (assembled_csr *)*work;
-    FE_TRY(bsr_open(p, BSR_CSR, FE_PRECISION, &w->matrix));
     CUSPARSE_TRY(cusparseCreate(&w->library));
     CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(d)));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
@@ -152,6 +149,24 @@ static fe_status setup(fe_problem *p, void **work)
     return status;
 }
 
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_csr), "assembled_csr", release, work));
+    assembled_csr *w = (assembled_csr *)*work;
+    FE_TRY(bsr_open(p, BSR_CSR, FE_PRECISION, &w->matrix));
+    return open_library(p, w);
+}
+
+/* Only in single precision. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_csr), "assembled_csr", release, work));
+    assembled_csr *w = (assembled_csr *)*work;
+    FE_TRY(bsr_open_elastic(p, BSR_CSR, (const bsr_matrix *)in_double, &w->matrix));
+    FE_TRY(FE_PRECISE(bsr_elastic_cuda)(p, &w->matrix));
+    return open_library(p, w);
+}
+
 static const char *note(const void *work) { return ((const assembled_csr *)work)->note; }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
@@ -161,8 +176,8 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return multiply(w, part, w->choice, (const fe_number *)direction, (fe_number *)y);
 }
 
-FE_TABLE(assembled_csr_cuda, .setup = setup, .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+FE_TABLE(assembled_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = bsr_residual, .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
          .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_ASSEMBLED, .note = note)
 
 #endif

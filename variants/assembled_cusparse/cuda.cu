@@ -98,17 +98,32 @@ static void release(void *work)
     if (w->library) cusparseDestroy(w->library);
 }
 
-static fe_status setup(fe_problem *p, void **work)
+static fe_status open_library(const fe_problem *p, assembled_cusparse *w)
 {
-    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_cusparse), "assembled_cusparse", release, work));
-    assembled_cusparse *w = (assembled_cusparse *)*work;
-    FE_TRY(bsr_open(p, BSR_PLAIN, FE_PRECISION, &w->matrix));
     CUSPARSE_TRY(cusparseCreate(&w->library));
     CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(p->device)));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         if (w->matrix.part[part].n_row > 0)
             FE_TRY(open_rows(p, w->library, &w->matrix.part[part], &w->part[part]));
     return FE_OK;
+}
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_cusparse), "assembled_cusparse", release, work));
+    assembled_cusparse *w = (assembled_cusparse *)*work;
+    FE_TRY(bsr_open(p, BSR_PLAIN, FE_PRECISION, &w->matrix));
+    return open_library(p, w);
+}
+
+/* Only in single precision. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_cusparse), "assembled_cusparse", release, work));
+    assembled_cusparse *w = (assembled_cusparse *)*work;
+    FE_TRY(bsr_open_elastic(p, BSR_PLAIN, (const bsr_matrix *)in_double, &w->matrix));
+    FE_TRY(FE_PRECISE(bsr_elastic_cuda)(p, &w->matrix));
+    return open_library(p, w);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
@@ -120,8 +135,8 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
                    (fe_number *)y + 3 * (size_t)r->row);
 }
 
-FE_TABLE(assembled_cusparse_cuda, .setup = setup, .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+FE_TABLE(assembled_cusparse_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = bsr_residual, .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
          .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_ASSEMBLED)
 
 #endif
