@@ -81,7 +81,7 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
 {
     const fe_element e = {at->entry.w >> 3, at->entry.w & 7, at->flags, at->flags};
     const int node[3] = {at->entry.x, at->entry.y, at->entry.z};
-    const bool numbers = fe_is_residual(op) || (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL);
+    const bool numbers = fe_is_residual(op) || fe_is_tangent(op);
     const bool from = FE_PRECISION == FE_MIXED;
     fe_real x[8][3], u[8][3], number[FE_N_NUMBER], J[3][3], G[3][3], A[3][3], g[3], stress[6], force[3];
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
