@@ -163,7 +163,8 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
         bsr_rows *r = &matrix->part[part];
         int last;
         fe_part_nodes(&p->view, (fe_part)part, &r->row, &last);
-        r->n_row = last - r->row, r->shift = shift[form], r->scalar = form == BSR_CSR;
+        r->n_row = last - r->row, r->n_column = p->view.n_local, r->shift = shift[form],
+        r->scalar = form == BSR_CSR;
         if (r->n_row > 0) status = build_rows(&k, p->device, r);
         free(k.node), free(k.at), free(k.first), free(k.column), free(k.diagonal);
         k.node = k.at = k.first = k.column = k.diagonal = NULL;

@@ -27,6 +27,8 @@ typedef struct bsr_rows {
     const int *at;   /* [n_row] row of node row + i, on the host; NULL: i */
     int shift;       /* slices of 1 << shift rows */
     int scalar;      /* BSR_CSR */
+    int by_columns;  /* entries of a block are stored column by column */
+    int n_column;    /* local nodes */
     int n_place;
     const int *first;    /* [n_slice + 1] places of each slice; with slices of one row, BSR's row offsets */
     const int *column;   /* [n_place][1 << shift] local nodes */
@@ -92,7 +94,7 @@ FE_BOTH size_t bsr_value_at(const bsr_rows *r, int place, int c, int lane)
 FE_BOTH size_t bsr_entry(const bsr_rows *r, int i, int k, int c)
 {
     const int first = r->first[bsr_slice(r, i)];
-    if (!r->scalar) return bsr_value_at(r, first + k, c, bsr_lane(r, i));
+    if (!r->scalar) return bsr_value_at(r, first + k, r->by_columns ? c % 3 * 3 + c / 3 : c, bsr_lane(r, i));
     const size_t n = r->first[i + 1] - first;
     return 9 * (size_t)first + c / 3 * 3 * n + 3 * (size_t)k + c % 3;
 }
