@@ -27,7 +27,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from report import one_run, rows
 from runner import costs, experiments, folder, points, publish
@@ -58,6 +58,7 @@ def is_set(text: str | None) -> bool:
 
 @dataclasses.dataclass
 class Counts:
+    looked: int = 0  # measured in the first look, by its own programs
     measured: int = 0
     kept: int = 0
     failed: int = 0
@@ -422,7 +423,7 @@ class Run:
 
     def conclude(self) -> int:
         counts, elapsed, there = self.counts, self.elapsed(), self.folder.path
-        if not counts.measured and not counts.left:
+        if not counts.looked + counts.measured + counts.left:
             say(f"all points were there; for new ones, in a new folder: rm -r {self.folder.scratch}")
         if counts.left:
             again = "make bench PAPER=1" if self.paper else "make bench"
@@ -432,7 +433,7 @@ class Run:
         if note:
             say(f"note: {note}")
         files = [name for name in SHOWN if (there / name).exists()]
-        say(f"{counts.measured} points in {clock(elapsed)}; results are in {there}: {' '.join(files)}")
+        say(f"{counts.looked + counts.measured} points in {clock(elapsed)}; results are in {there}: {' '.join(files)}")
         for status, n in self.without_times().items():
             warn(f"rows without times: {n} {status}")
         if counts.failed:
@@ -541,19 +542,20 @@ def on_signal(number: int, frame: object) -> None:
 WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not begin with the first look
 
 
-def build_all(environment: Mapping[str, str]) -> int:
-    """Takes the first look with what is built, where all programs are not there yet, then has them built."""
-    command = environment.get("BENCH_BUILD")
-    if not command:
-        return 0
-    build = pathlib.Path(environment.get("BUILD") or "build")
-    if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
-        code = Run(environment, first_look=True).run()
-        if code:
-            return code
-    if subprocess.run(["sh", "-c", command], check=False).returncode:
-        raise Failure("the programs could not be built", 2)
-    return 0
+def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> int:
+    """Takes the first look with what is built, where all programs are not there yet, then has them built; then all."""
+    build, looked = pathlib.Path(environment.get("BUILD") or "build"), 0
+    if command := environment.get("BENCH_BUILD"):
+        if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
+            look = run_of(environment, first_look=True)
+            if code := look.run():
+                return code
+            looked = look.counts.measured
+        if subprocess.run(["sh", "-c", command], check=False).returncode:
+            raise Failure("the programs could not be built", 2)
+    whole = run_of(environment)
+    whole.counts.looked = looked
+    return whole.run()
 
 
 def main() -> int:
@@ -561,7 +563,7 @@ def main() -> int:
         if signal.getsignal(kind) is not signal.SIG_IGN:  # nohup, or a job in the background
             signal.signal(kind, on_signal)
     try:
-        return build_all(os.environ) or Run(os.environ).run()
+        return bench(os.environ)
     except Failure as failure:
         warn(str(failure))
         return failure.code

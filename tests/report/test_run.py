@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -343,6 +344,23 @@ class Budget(Folder):
         self.assertEqual((code, whole.folder.path), (0, look.folder.path))
         self.assertGreaterEqual(whole.counts.kept, 2)
         self.assertNotIn("the first table is there", text)
+
+    def test_points_of_the_first_look_are_counted_in_the_end(self):
+        build, later = self.top / "build", self.top / "later"
+        shutil.copytree(build, later)
+        for name in ("scaling", "solves", "solve"):
+            (build / name).unlink()
+        (build / "first").mkdir()
+        (build / "kernels").rename(build / "first" / "kernels")
+        environment = self.environment(BUDGET="1", BENCH_BUILD=f"cp {later}/* {build}/")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            # the first look takes the budget, and leaves no time for other points
+            code = run.bench(environment, lambda of, first_look=False: SimulatedRun(
+                of, law() if first_look else lambda command: 1e4, first_look=first_look))
+        self.assertEqual(code, 0)
+        self.assertIn("bench: 2 points in ", out.getvalue())
+        self.assertNotIn("all points were there", out.getvalue())
 
     def test_finished_points_are_kept(self):
         one = self.make(BUDGET="3")
