@@ -55,15 +55,17 @@ def table(known: Known) -> list[str]:
             box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
             if box is None and other is None:
                 continue
-            both = [p.ratio for p in (box, other) if p]
-            take = ("`patch`" if all(r.low > 1 for r in both) else "the matrix" if all(r.high < 1 for r in both)
+            sustained, floats, price = (
+                largest(known, name, v.machine, element, True) if on_gpu else None
+                for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
+            told = [p.ratio for p in (box, sustained, other) if p]
+            take = ("`patch`" if all(r.low > 1 for r in told) else "the matrix" if all(r.high < 1 for r in told)
                     else "either")
-            floats, price = (largest(known, name, v.machine, element, True) if on_gpu else None
-                             for name in ("floats_over_matrix", "price_of_order"))
             lines.append([
-                ELEMENT[element], claims.short(v.machine) + ("" if on_gpu else " host"), cell(box), cell(other), cell(floats),
+                ELEMENT[element], claims.short(v.machine) + ("" if on_gpu else " host"), cell(box),
+                cell(sustained), cell(other), cell(floats),
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 take
             ])
-    return text.table(["element", "on", "product: box", "irregular mesh", "box, floats", "plastic solve",
+    return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats", "plastic solve",
                         "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

@@ -310,6 +310,19 @@ class Model:
                 if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
 
     @functools.cached_property
+    def _sustained(self) -> dict[tuple, Point]:
+        found: dict[tuple, Point] = {}
+        for p in self.of("kernels.csv"):  # of the newest run first
+            if p.row["condition"] == "sustained":
+                found.setdefault((p.card, rows.anywhere(p.row, ("condition",))), p)
+        return found
+
+    def sustained(self, p: Point) -> Point | None:
+        """The same as a point of short samples, without a pause for seconds, of the newest run that has it: another
+        condition, and mostly another run, so that no ratio is formed of the two."""
+        return self._sustained.get((p.card, rows.anywhere(p.row, ("condition",))))
+
+    @functools.cached_property
     def _newest(self) -> dict[tuple, Run]:
         """The newest run of each machine's points."""
         found: dict[tuple, Run] = {}

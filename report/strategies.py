@@ -47,7 +47,8 @@ def page() -> str:
     lines = ["# Strategies side by side"] + wrap(
         "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches: GDoF/s on GPUs and MDoF/s on "
         "hosts, medians with 95 % intervals, on the box and run of each machine with most strategies, all points plastic, "
-        "doubles. `~`: an interval so wide that it decides nothing. *Own B/DoF*: memory that this strategy needs and others "
+        "doubles. They are of short samples after a pause; *sustained*: ten seconds without a pause, where it was measured, "
+        "with the commit of that run. `~`: an interval so wide that it decides nothing. *Own B/DoF*: memory that this strategy needs and others "
         "do not. *Break-even*: products after which the set-up is repaid against `element_atomic`, of matrices with one "
         "assembly; empty: never. Below it what its kernels use: one launch of each in Nsight Compute, 0.99 M degrees of freedom. "
         "[Other sizes and meshes](../results/report/report.md), [all words](method.md). "

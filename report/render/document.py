@@ -82,14 +82,15 @@ def answer_sentences(model: Model) -> list[str]:
     said.append(f"Of {len(model.points)} points {several or 'none'} were measured by at least {LEAST_PROCESSES} "
                 f"processes. {alone}")
     for card in model.cards:
-        entries = [a for a in answers(model) if a[0][0] == card and a[0][2] in model_.PRODUCTS and a[1].of > 2]
+        entries = [a for a in answers(model)
+                   if a.place[0] == card and a.place[2] in model_.PRODUCTS and a.won.of > 2]
         if not entries:
             continue
         wins: dict[str, int] = {}
-        for _, best, _ in entries:
+        for best in (a.won for a in entries):
             if best.decided:
                 wins[best.fastest[0].strategy] = wins.get(best.fastest[0].strategy, 0) + 1
-        sizes = [a[0][4] for a in entries]
+        sizes = [a.place[4] for a in entries]
         order = sorted(wins.items(), key=lambda w: -w[1])
         text = (f"**{card.words}**, products and residuals at {len(entries)} places ({count(min(sizes))} to "
                 f"{count(max(sizes))} degrees of freedom): ")
@@ -188,19 +189,19 @@ METHOD = (
 
 
 def macros(model: Model) -> dict[str, str]:
-    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION, with /value, /low, /high behind it; also
-    CARD/ELEMENT/dof and /commit."""
+    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an operation
+    without a pause; both with /value, /low, /high behind it; also CARD/ELEMENT/dof and /commit."""
     found: dict[str, str] = {}
     for card in model.cards:
         for element in ("hex8", "tet4"):
             some = fullest(model, card, element)
             for p in some:
                 key = f"{card.key}/{element}/{p.strategy}/{p.operation}"
-                t = p.throughput.times(GIGA)
-                found |= {
-                    key: interval(t), f"{key}/value": digits(t.value), f"{key}/low": digits(t.low),
-                    f"{key}/high": digits(t.high)
-                }
+                for name, point in ((key, p), (f"{key}/sustained", model.sustained(p))):
+                    if point:
+                        t = point.throughput.times(GIGA)
+                        found |= {name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
+                                  f"{name}/high": digits(t.high)}
             if some:
                 found |= {
                     f"{card.key}/{element}/dof": count(some[0].n_dof),
@@ -286,8 +287,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "(8.5 cm): set it at its own width; "
                 "what gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
                 "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular`), `numbers.tex` the "
-                "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, also "
-                "with `/value`, `/low`, `/high`; `\\feb{CARD/ELEMENT/dof}` and `/commit`.",
+                "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, with "
+                "`/sustained` behind it that without a pause, also with `/value`, `/low`, `/high`; `\\feb{CARD/ELEMENT/dof}` and `/commit`.",
                 "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
                 "`--fe_variants`."
             ])

@@ -39,6 +39,7 @@ ROW = {
     "deterministic": 1,
     "precision": "double",
     "hardening": "linear",
+    "condition": "burst",
     "status": "ok",
 }
 RECORD = {

@@ -36,6 +36,16 @@ class Rows(unittest.TestCase):
         self.assertNotIn("`strategy`", text)
         self.assertEqual(parts.strategy(["dof_csr"])[2:], [])
 
+    def test_sustained_rates_have_the_commit_of_their_run(self):
+        held = small.row(0.125 * 6440067e-9, 0.01, case="box128-distorted", n_dof=6440067, condition="sustained")
+        self.use(c1=small.plenty(), c2=[held])
+        lines = parts.strategy(["patch"])
+        (line,) = [line.split(" | ") for line in lines if line.startswith("| H200 | Hex8 | 6.44 M")]
+        head = lines[0].split(" | ")
+        self.assertEqual(line[head.index("`jacvec`, sustained")], "8.00 (7.92–8.08), c2")
+        self.assertEqual(line[head.index("`jacvec`")], "10.0 (9.90–10.1)")
+        self.assertNotIn("`jacvec_elastic`, sustained", head)
+
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())
         old = "before\n<!-- work -->\n| old | 9.99 |\n<!-- end -->\nafter\n"

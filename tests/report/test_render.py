@@ -132,6 +132,44 @@ class Rendered(unittest.TestCase):
             ],
         )
 
+    def held(self, name: str, seconds: float) -> dict:
+        """A product of the largest box without a pause: times as long as `seconds` for 10⁹ degrees of freedom."""
+        return small.row(seconds * 6440067e-9, 0.01, variant=name, case="box128-distorted", n_dof=6440067,
+                         condition="sustained")
+
+    def with_sustained(self, name: str, **runs) -> tuple[model.Model, tables.Answer]:
+        built = model.build(small.results(self.path / name, **runs))
+        found = [e for e in tables.answers(built) if e.place[1:] == ("hex8", "jacvec", "box", 6440067)]
+        self.assertEqual(len(found), 1)
+        return built, found[0]
+
+    def test_sustained_rates_stand_beside_short_samples_and_are_never_mixed(self):
+        built, answer = self.with_sustained("held", c1=small.plenty(), c2=[self.held("patch", 0.125),
+                                                                            self.held("assembled_bsr", 0.4)])
+        self.assertEqual([p.n_dof for p in built.kernels if p.run.commit == "c2"], [])
+        self.assertEqual((answer.won.fastest[0].strategy, answer.sustained.run.commit), ("patch", "c2"))
+        line = dict(zip(tables.choice_table(built).columns, [c.text for c in tables.answer_cells(answer)]))
+        self.assertEqual((line["10⁹ DoF/s"], line["matrix / it"]), ("10.0 (9.90–10.1)", "4.00 (3.92–4.08)"))
+        self.assertEqual([line[name] for name in tables.WITHOUT_PAUSE], ["8.00 (7.92–8.08)", "3.20 (3.14–3.26)"])
+        table = tables.strategies_table(built, built.cards[0], "hex8")
+        cells = {row[0].text: row[table.columns.index("tangent product, sustained")].text for row in table.rows}
+        self.assertEqual(cells, {"patch": "8.00 (7.92–8.08)", "element, atomics": "",
+                                 "matrix, 3×3": "2.50 (2.48–2.53)"})
+        self.assertNotIn("elastic product, sustained", table.columns)
+        self.assertIn("ten seconds without a pause, commit c2", table.caption)
+        self.assertEqual(document_.macros(built)["h200/hex8/patch/jacvec/sustained/value"], "8.00")
+
+    def test_sustained_rates_of_two_runs_have_no_ratio(self):
+        _, answer = self.with_sustained("two-runs", c1=small.plenty(), c2=[self.held("patch", 0.125)],
+                                        c3=[self.held("assembled_bsr", 0.4)])
+        self.assertEqual((answer.sustained.run.commit, answer.matrix_sustained), ("c2", None))
+        self.assertEqual(answer.matrix.value, 4.0)
+
+    def test_without_sustained_rows_there_are_no_such_columns(self):
+        for table in (tables.choice_table(self.model), tables.strategies_table(self.model, self.model.cards[0], "hex8")):
+            self.assertFalse([c for c in table.columns if "sustained" in c])
+            self.assertNotIn("without a pause", table.caption)
+
     def test_solves(self):
         self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
 
