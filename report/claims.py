@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
-from report import rows, sources, statistics
+from report import model, rows, sources, statistics
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
 from report.text import count, digits
@@ -27,8 +27,7 @@ HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 USUAL = {"kernels.csv": rows.USUAL}  # of columns that a claim does not select
 # Columns that say where a point is.
 PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
-# Columns that a run's rows may differ in without being other points.
-NOT_POINT = ("device",)
+CASE = "case."  # in front of a part of the case of several ranks (model.Ranked)
 
 Selection = dict[str, object]
 
@@ -164,6 +163,10 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         for column in table.get(part, {}):
             if column not in columns:
                 raise fault(f"{part}: {column!r} is no column of {table['file']}")
+    parts = [CASE + name for name in model.CASE_PARTS] if table["file"] == "scaling.csv" else []
+    for column in table.get("free", ()):
+        if column not in columns + parts:
+            raise fault(f"free: {column!r} is no column of {table['file']}" + f", nor one of {', '.join(parts)}" * bool(parts))
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
@@ -242,14 +245,15 @@ def _selected(claim: Claim, run: pathlib.Path) -> dict[str, list[rows.Row]]:
     return dict(sorted(found.items(), key=lambda entry: (entry[0] != claim.file, entry[0])))
 
 
-def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, list[rows.Row]]:
-    """Rows of one side by what both sides must share."""
-    loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | set(NOT_POINT)
-    points: dict[tuple, list[rows.Row]] = {}
+def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, dict[tuple, list[rows.Row]]]:
+    """Rows of one side by what both sides must share, and then by point: rows of two points are no processes of one."""
+    parts = {name.removeprefix(CASE) for name in claim.free if name.startswith(CASE)}
+    loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | ({"case"} if parts else set())
+    points: dict[tuple, dict[tuple, list[rows.Row]]] = {}
     for row in found:
         if all(matches(row[c], w) for c, w in side.items()):
-            key = rows.anywhere(row, loose)
-            points.setdefault(key, []).append(row)
+            key = rows.anywhere(row, loose), model.ranked_case(row["case"]).without(parts) if parts else None
+            points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
     return points
 
 
@@ -291,26 +295,40 @@ def _judge(claim: Claim, r: statistics.Estimate) -> str:
     return FAILS if r.high <= low or r.low >= high else UNSURE
 
 
+def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
+    """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points apart,
+    each with a ratio for all that a column differs in which is free."""
+    told: dict[tuple, list[Decided]] = {}
+    others = list(_split(claim.over)) if claim.over is not None else [None]
+    for side, other in itertools.product(_split(claim.of), others):
+        overs = [_side(claim, some, other) for some in (found, *files)] if other is not None else []
+        for key, owns in _side(claim, found, side).items():
+            over = next((side_of[key] for side_of in overs if key in side_of), {}) if overs else {(): None}
+            for own, beside in itertools.product(owns.values(), over.values()):
+                if (r := _estimate(claim, own, beside)) is None:
+                    continue
+                first, is_old = own[0], any(_is_old(claim, row) for row in own + (beside or []))
+                name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
+                told.setdefault(name, []).append(Decided(
+                    {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
+                    _judge(claim, r), str(first["commit"]), is_old))
+    return told
+
+
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
-    points: dict[tuple, Decided] = {}
+    points: dict[tuple, list[Decided]] = {}
+
+    def fewest(some: Sequence[Decided]) -> int:
+        return min(p.ratio.processes for p in some)
+
     for files in (_selected(claim, run) for run in runs):
-        others = list(_split(claim.over)) if claim.over is not None else [None]
-        for found, side, other in itertools.product(files.values(), _split(claim.of), others):
-            of = _side(claim, found, side)
-            overs = [_side(claim, some, other) for some in (found, *files.values())] if other is not None else []
-            for key, own in of.items():
-                over = next((rows_of[key] for rows_of in overs if key in rows_of), None)
-                case = own[0]["case"] if "case" in claim.free else ""
-                name = (key, case, tuple(side.items()), tuple((other or {}).items()))
-                r = None if other is not None and over is None else _estimate(claim, own, over)
-                if r is None or name in points and not statistics.LEAST_PROCESSES > points[name].ratio.processes < r.processes:
-                    continue
-                first, beside = own[0], str((other or {}).get("variant", ""))
-                is_old = any(_is_old(claim, row) for row in own + (over or []))
-                points[name] = Decided({n: first[n] for n in PLACE if n in first}, beside, r, _judge(claim, r),
-                                       str(first["commit"]), is_old)
-    return Verdict(claim, machine, _overall(list(points.values())), tuple(points.values()))
+        for found in files.values():
+            for name, some in _ratios(claim, found, files.values()).items():
+                if name not in points or statistics.LEAST_PROCESSES > fewest(points[name]) < fewest(some):
+                    points[name] = some
+    decided = [p for some in points.values() for p in some]
+    return Verdict(claim, machine, _overall(decided), tuple(decided))
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:

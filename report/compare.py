@@ -78,20 +78,24 @@ def name_of(key: Key) -> str:
     named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
              text.count(int(named["n_dof"] or 0)), str(named["case"])]
-    usual = {"backend": "cuda", "ranks": 1} | rows.USUAL
+    usual = {"backend": "cuda", "ranks": 1, "storage": ""} | rows.USUAL
     words += [f"{name}={named[name]}" for name in usual if named.get(name) not in (usual[name], "", None)]
     return " ".join(words)
 
 
 def load(path: pathlib.Path) -> dict[Key, Side]:
-    """Rows below a folder or of a file, by point. Fault where there are none."""
+    """Rows below a folder or of a file, by point. Those of several runs are of several processes; those of several files
+    of a run are not, so that of each point the first file counts, scaling.csv before scaling-peer.csv. Fault where there
+    are none."""
     sides: dict[Key, Side] = {}
-    for file in rows.files_below(path):
-        if rows.kind_of(file) not in COMPARED:
-            continue
+    file_of: dict[tuple[pathlib.Path, Key], pathlib.Path] = {}
+    files = [file for file in rows.files_below(path) if rows.kind_of(file) in COMPARED]
+    for file in sorted(files, key=lambda file: (file.parent, rows.kind_of(file) != file.name, file.name)):
         for row in rows.read(file):
-            side = sides.setdefault(rows.anywhere(row), Side([]))
-            side.rows += [] if rows.disturbed(row) else [row]
+            key = rows.anywhere(row)
+            if file_of.setdefault((file.parent, key), file) == file:
+                side = sides.setdefault(key, Side([]))
+                side.rows += [] if rows.disturbed(row) else [row]
     if not sides:
         raise rows.Fault(f"{path}: holds no rows")
     return sides

@@ -473,7 +473,7 @@ class Speed:
     strategy: str
     operation: str
     ranks: int
-    by: str    # nccl, peer, mpi or threads
+    communication: str  # nccl, peer, mpi or threads
     n_dof: int  # of one rank if weak, of all if strong
     gain: Time
     run: model_.Run
@@ -499,7 +499,7 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
                     getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             if alone := next((q for q in some if same(q)), None):
                 words = model_.mesh_of(case.mesh).words
-                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.by, alone.n_dof,
+                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.communication, alone.n_dof,
                                    model_.ratio(alone, p), run))
     return found
 
@@ -514,7 +514,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
     for (kind, mesh, _, element), some in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1], g[0][2], g[0][3])):
         # of each strategy and number of ranks one value: the newest run's, peers if both
         best: dict[tuple[str, int], Speed] = {}
-        for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.by != "peer")):
+        for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.communication != "peer")):
             best.setdefault((s.strategy, s.ranks), s)
         most = max(r for _, r in best)
         if most < 2:

@@ -391,8 +391,15 @@ class Ranked:
 
     kind: str  # strong: one mesh for all numbers of ranks; weak: one for each rank
     grid: str  # ranks along the axes
-    by: str    # threads, nccl, peer or mpi
+    communication: str  # threads, nccl, peer or mpi
     mesh: str  # may have hyphens
+
+    def without(self, parts: Iterable[str]) -> Ranked:
+        """To compare cases that may differ in these parts."""
+        return dataclasses.replace(self, **dict.fromkeys(parts, ""))
+
+
+CASE_PARTS = tuple(field.name for field in dataclasses.fields(Ranked))
 
 
 def ranked_case(case: str) -> Ranked:
@@ -420,7 +427,7 @@ def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
         except Fault as fault:
             raise Fault(f"{path}: {fault}") from fault
         key = (row["backend"], row["element"], case.kind, same, row["ranks"])
-        if form.setdefault(key, (case.grid, case.by)) != (case.grid, case.by):
+        if form.setdefault(key, (case.grid, case.communication)) != (case.grid, case.communication):
             raise Fault(f"{path}: {row['case']} has {row['ranks']} ranks as {'-'.join(form[key])}, too: each needs a "
                         "file of its own")
 

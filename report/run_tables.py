@@ -222,7 +222,7 @@ def shared_table(title: str, about_of: dict[int, model_.Row], at: Ranks) -> list
             size = moved if o == "exchange" else moved * n / (2 * (n - 1))  # the row holds what crosses the bus
             rates = [Cell(""), Cell("")] if o == "reduce1" else [number(size / t.value, 1e-9), number(moved / t.value,
                                                                                                      1e-9)]
-            rows.append([Cell(f"{case.grid}, {case.by}"), Cell(code(o)), Cell(str(n)), Cell(str(row["n_dof"])),
+            rows.append([Cell(f"{case.grid}, {case.communication}"), Cell(code(o)), Cell(str(n)), Cell(str(row["n_dof"])),
                          Cell(f"{size:.0f}"), Cell(interval(t, 1e6)), *rates])
     if not rows:
         return []

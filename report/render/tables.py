@@ -275,7 +275,7 @@ def scaling_table(model: Model) -> Table | None:
                 Cell(ELEMENT[s.element]),
                 Cell(s.kind),
                 Cell(s.mesh),
-                Cell(s.by),
+                Cell(s.communication),
                 Cell(STRATEGY[s.strategy]),
                 size(s.n_dof),
                 Cell(str(s.ranks), s.ranks),

@@ -40,6 +40,7 @@ ROW = {
     "precision": "double",
     "hardening": "linear",
     "condition": "burst",
+    "process": 1,
     "status": "ok",
 }
 RECORD = {

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from report import claims, documents, reproduce, rows
-from tests.report.test_rows import HEADER, ROW
+from tests.report.test_rows import HEADER, ROW, of_process
 
 CLAIM = """[c]
 asks = "Is B faster?"
@@ -46,10 +46,12 @@ class Deciding(unittest.TestCase):
         return claim
 
     def run_of(self, name: str, *points: tuple[str, float], changes: tuple[str, str] = ("", "")) -> pathlib.Path:
-        """A run with rows (strategy, seconds)."""
+        """A run with rows (strategy, seconds), each of a strategy of another process."""
         folder = self.path / name
         folder.mkdir()
-        lines = [ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace(*changes) for v, t in points]
+        numbers = [[v for v, _ in points[:i + 1]].count(v) for i, (v, _) in enumerate(points)]
+        lines = [of_process(ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace(*changes), n)
+                 for (v, t), n in zip(points, numbers)]
         (folder / "kernels.csv").write_text("\n".join([HEADER] + lines) + "\n")
         return folder
 
@@ -86,6 +88,29 @@ class Deciding(unittest.TestCase):
         for free, ratios in (("", [2.0]), ('free = ["case"]\n', [0.25, 2.0])):
             v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{free}above")))
             self.assertEqual((sorted(p.ratio.value for p in v.points), v.processes), (ratios, 1))
+
+    def test_ranks_may_differ_in_grid_and_communication_alone(self):
+        """Of a box; another mesh of as many degrees of freedom, and a box that grows, are of no use for it."""
+        text = CLAIM.replace("kernels.csv", "scaling.csv").replace('{variant = "b"}', "{ranks = 4}").replace(
+            '{variant = "a"}', "{ranks = 1}")
+        lines = [ROW.replace("1,2,patch", f"{ranks},2,patch").replace("box4-distorted", case).replace(
+            "1e-5,9e-6", f"{t},9e-6") for ranks, case, t in (
+                (4, "strong-1x2x2-nccl-box4x4x4", 0.5), (4, "strong-1x1x4-peer-box4x4x4", 0.25),
+                (1, "strong-1x1x1-threads-irregular", 9.0), (1, "weak-1x1x1-threads-box4x4x4", 8.0),
+                (1, "strong-1x1x1-threads-box4x4x4", 1.0))]
+        run = self.path / "r"
+        run.mkdir()
+        (run / "scaling.csv").write_text("\n".join([HEADER, *lines]) + "\n")
+
+        def ratios(free: str) -> dict[str, float]:
+            v = self.decided(run, claim=self.claim(text.replace("above", f"free = [{free}]\nabove")))
+            self.assertEqual(v.processes, 1 if v.points else 0)
+            return {p.where["case"]: p.ratio.value for p in v.points}
+
+        self.assertEqual(ratios('"case.grid", "case.communication"'), {
+            "strong-1x2x2-nccl-box4x4x4": 2.0, "strong-1x1x4-peer-box4x4x4": 4.0})
+        self.assertEqual(ratios('"case.grid"'), {})
+        self.assertEqual(ratios(""), {})
 
     def test_ratios_are_of_one_run_the_newest_that_has_both(self):
         new = self.run_of("2", ("b", 0.1))
@@ -207,6 +232,8 @@ class Deciding(unittest.TestCase):
                                ("operation =", "operations =", "'operations'"), ("kernels.csv", "k.csv", "'k.csv'"),
                                ("kernels --", "kernel --", "'kernel --fe_operations=jacvec'"),
                                ("reproduce", 'as = "half"\nreproduce', "'half'"),
+                               ("reproduce", 'free = ["thread"]\nreproduce', "'thread' is no column of kernels.csv"),
+                               ("reproduce", 'free = ["case.grid"]\nreproduce', "'case.grid' is no column"),
                                ('reproduce = ["kernels --fe_operations=jacvec"]\n', "", "'needs'")):
             with self.assertRaises(rows.Fault) as caught:
                 self.claim(CLAIM.replace(old, new))
@@ -245,12 +272,12 @@ class Reproducing(unittest.TestCase):
         self.folder.cleanup()
 
     def kernels(self, tet4_time: str, noise: str = "") -> None:
-        row = ROW.replace("hex8", "tet4").replace(",,ok", f",{noise},ok")
+        row = ROW.replace("hex8", "tet4").replace(",2,,ok", f",NUMBER,{noise},ok")
         lines = [row.replace(",patch,", ",assembled_bsr,").replace("1e-5,9e-6", f"{tet4_time},9e-6"), row]
         text = "\\n".join(lines)
         (self.build / "kernels").write_text(
-            f"#!/bin/sh\nfor a; do case $a in --fe_rows=*) f=${{a#*=}} ;; esac; done\n"
-            f"[ -f \"$f\" ] || echo '{HEADER}' >\"$f\"\nprintf '{text}\\n' >>\"$f\"\n")
+            f"#!/bin/sh\nfor a; do case $a in --fe_rows=*) f=${{a#*=}} ;; --fe_process=*) n=${{a#*=}} ;; esac; done\n"
+            f"[ -f \"$f\" ] || echo '{HEADER}' >\"$f\"\nprintf '{text}\\n' | sed s/NUMBER/$n/ >>\"$f\"\n")
         (self.build / "kernels").chmod(0o755)
 
     def program(self, *words: str) -> tuple[int, str, str]:

@@ -31,7 +31,7 @@ class Times(Small):
 
     def test_several_processes_have_the_interval_between_them(self):
         times = [2e-5, 2.1e-5, 2.2e-5]
-        (point,) = self.build(c1=[small.row(t, 0.3) for t in times]).points
+        (point,) = self.build(c1=[small.row(t, 0.3, process=n) for n, t in enumerate(times, 1)]).points
         expected = statistics.estimate(times)
         self.assertEqual(
             (point.time.value, point.time.low, point.time.high), (expected.value, expected.low, expected.high)
@@ -55,7 +55,8 @@ class Times(Small):
 
     def test_ratio_of_several_processes_is_that_of_statistics(self):
         fast, slow = [2e-5, 2.1e-5, 2.2e-5], [4e-5, 4.1e-5, 4.6e-5]
-        points = self.build(c1=[small.row(t) for t in fast] + [small.row(t, variant="node_csr") for t in slow]).points
+        points = self.build(c1=[small.row(t, variant=s, process=n) for s, times in (("patch", fast), ("node_csr", slow))
+                                for n, t in enumerate(times, 1)]).points
         expected = statistics.ratio(slow, fast, paired=True)
         r = model.ratio(points[1], points[0])
         self.assertEqual((r.value, r.low, r.high, r.processes), (expected.value, expected.low, expected.high, 3))
@@ -105,8 +106,8 @@ class Winners(Small):
             ("patch", "node_csr", "dof_csr", "element_atomic", "two_phase"), 1)])
         run = self.path / "m" / "2026-01-03-c2"
         run.mkdir()
-        several = [small.row(t * v, variant=s) for s, v in (("patch", 3), ("node_csr", 4), ("dof_csr", 5))
-                   for t in (1e-5, 1.01e-5, 1.02e-5)]
+        several = [small.row(t * v, variant=s, process=n) for s, v in (("patch", 3), ("node_csr", 4), ("dof_csr", 5))
+                   for n, t in enumerate((1e-5, 1.01e-5, 1.02e-5), 1)]
         small.write(run / "kernels-processes.csv", small.KERNELS, several)
         built = model.build(self.path)
         (won,) = model.winners(built).values()
