@@ -13,7 +13,8 @@ import pathlib
 import shutil
 import sys
 
-from report import model, one_run, panels, render, sources, study_figures
+from report import gnuplot, model, one_run, render, sources
+from report.figures import every_figure
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
@@ -54,8 +55,8 @@ PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", 
 def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     """Writes all parts into an empty folder; returns a line for each thing that is missing."""
     read = model.build(results)
-    wanted = study_figures.every_figure(read)
-    drawn, notes = panels.draw(wanted, folder / "figures", folder / "data")
+    wanted = every_figure(read)
+    drawn, notes = gnuplot.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
     told = document(read, drawn, claims_of(results), notes, reliability_tables())
     missing = render.render(told, folder)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import claims, figures, model as model_, parts, text
+from report import claims, model as model_, parts, text
 from report.claims import Claim, Decided, Verdict
-from report.model import ELEMENT
 from report.text import count, digits, interval
-from report.wholes import wholes
+from report.wholes import solves_of, wholes
+from report.words import ELEMENT
 
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
@@ -33,7 +33,7 @@ def cell(point: Decided | None) -> str:
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
     """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with assembly;
     the fastest with set-ups."""
-    found = [(place, some) for place, some in figures.solves_of(parts.model(), least=2).items()
+    found = [(place, some) for place, some in solves_of(parts.model(), least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
              and place[1].endswith("-steps") and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
     if not found:

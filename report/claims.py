@@ -17,7 +17,8 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 
-from report import model, rows, sources, statistics
+from report import rows, sources, statistics
+from report.cases import CASE_PARTS, ranked_case
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
 from report.text import count, digits
@@ -27,7 +28,7 @@ HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 USUAL = {"kernels.csv": rows.USUAL}  # of columns that a claim does not select
 # Columns that say where a point is.
 PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
-CASE = "case."  # in front of a part of the case of several ranks (model.Ranked)
+CASE = "case."  # in front of a part of the case of several ranks (Ranked)
 
 Selection = dict[str, object]
 
@@ -163,7 +164,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         for column in table.get(part, {}):
             if column not in columns:
                 raise fault(f"{part}: {column!r} is no column of {table['file']}")
-    parts = [CASE + name for name in model.CASE_PARTS] if table["file"] == "scaling.csv" else []
+    parts = [CASE + name for name in CASE_PARTS] if table["file"] == "scaling.csv" else []
     for column in table.get("free", ()):
         if column not in columns + parts:
             raise fault(f"free: {column!r} is no column of {table['file']}" + f", nor one of {', '.join(parts)}" * bool(parts))
@@ -252,7 +253,7 @@ def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tupl
     points: dict[tuple, dict[tuple, list[rows.Row]]] = {}
     for row in found:
         if all(matches(row[c], w) for c, w in side.items()):
-            key = rows.anywhere(row, loose), model.ranked_case(row["case"]).without(parts) if parts else None
+            key = rows.anywhere(row, loose), ranked_case(row["case"]).without(parts) if parts else None
             points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
     return points
 

@@ -28,6 +28,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from report import rows, statistics, text
+from report.rows import LEAST_PROCESSES
 
 ALPHA = 0.05
 SLOWER = (0.01, 0.02, 0.05)
@@ -126,8 +127,8 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float) -> list[Compa
         point = Compared(key, "cannot tell", ratio=statistics.ratio(x, y, paired=False))
         found.append(point)
         fewest = min(len(x), len(y))
-        if fewest < statistics.LEAST_PROCESSES:
-            point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {statistics.LEAST_PROCESSES} are needed"
+        if fewest < LEAST_PROCESSES:
+            point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {LEAST_PROCESSES} are needed"
             continue
         told.append((point, (x, y)))
     differences = statistics.moderated_differences([pair for _, pair in told])
@@ -187,7 +188,7 @@ def calibrate(run: dict[Key, Side]) -> Calibration:
     """Fault where a point has too few processes, or points have different numbers of them."""
     medians = [side.medians for side in run.values() if not side.fault()]
     counts = {len(m) for m in medians}
-    least = 2 * statistics.LEAST_PROCESSES
+    least = 2 * LEAST_PROCESSES
     if len(counts) != 1 or min(counts) < least:
         raise rows.Fault(f"all points must have the same number of processes, {least} or more; here {sorted(counts)}")
     n = counts.pop()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import pathlib
 import shutil
 
-from report import model, panels, study_figures
+from report import gnuplot, model
+from report.figures import every_figure
 from report.model import Model
 from report.render.tables import Table
 from report.run_tables import Part, parts
@@ -75,8 +76,8 @@ def draw(read: Model) -> list[str]:
     work = path / ".figures.new"
     shutil.rmtree(work, ignore_errors=True)  # of a call that was killed
     try:
-        wanted = study_figures.every_figure(read)
-        drawn, notes = panels.draw(wanted, work, work / "data", FORMATS)
+        wanted = every_figure(read)
+        drawn, notes = gnuplot.draw(wanted, work, work / "data", FORMATS)
         shutil.rmtree(work / "data")
         shutil.rmtree(path / "figures", ignore_errors=True)
         if drawn:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import json
 
-from report import model as model_, rows, sources, study_figures
-from report.model import ELEMENT, OPERATION, ROOT, Card, Model, Point
+from report import model as model_, rows, sources
+from report.figures import every_figure
+from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest
 from report.rows import Fault
 from report.set_ups import break_even
 from report.text import count, digits, table, wrap
+from report.words import ELEMENT, OPERATION
 
 RESULTS = ROOT / "results"
 
@@ -25,7 +27,7 @@ def model() -> Model:
 @functools.cache
 def drawn() -> dict[str, Figure]:
     """Figures of the report by name."""
-    return {f.name: f for f in study_figures.every_figure(model())}
+    return {f.name: f for f in every_figure(model())}
 
 
 def marked(commit: str, kind: str, strategy: str, backend: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 Value = str | int | float | None
 Row = dict[str, Value]
 
+LEAST_PROCESSES = 3  # fewer support no claim
 WIDE = 1.25  # the ratio of an interval's ends from which on it decides nothing
 SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.toml"
 

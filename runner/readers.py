@@ -14,11 +14,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from report import claims, model, rows, text
+from report.words import OPERATION
 from runner import costs, experiments, points, studies
 
 FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
-OPERATIONS = {"kernels": list(model.OPERATION), "storage": list(model.OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
+OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
                    scratch=pathlib.Path(), strategies=claims.strategies(), few=(), capacity={"cuda": 8, "host": 64})
 CORES = 64

@@ -8,15 +8,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from report import model as model_
 from report import sources
-from report.figures import ranked, solves_of
-from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, interval
+from report.model import LEAST_PROCESSES, NOISY, Model, interval
 from report.panels import Figure
+from report.places import ranked
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
+from report.wholes import solves_of
+from report.words import ELEMENT, PRODUCTS, STRATEGY
 
 CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
@@ -83,7 +84,7 @@ def answer_sentences(model: Model) -> list[str]:
                 f"processes. {alone}")
     for card in model.cards:
         entries = [a for a in answers(model)
-                   if a.place[0] == card and a.place[2] in model_.PRODUCTS and a.won.of > 2]
+                   if a.place[0] == card and a.place[2] in PRODUCTS and a.won.of > 2]
         if not entries:
             continue
         wins: dict[str, int] = {}

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from report import figures as figures_
-from report import model as model_
-from report import sources
-from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, ONE_PROCESS, OPERATION, STRATEGY, Card, Model, Point,
-                          interval)
+from report import model as model_, sources
+from report.captions import where
+from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
+from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
+from report.rows import LEAST_PROCESSES
+from report.scaling_figures import speeds
 from report.text import count, digits, seconds
-from report.wholes import wholes
+from report.wholes import solves_of, wholes
+from report.words import ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, problem_words
 
 GIGA = 1e-9
 
@@ -20,8 +22,8 @@ GIGA = 1e-9
 class Answer:
     """Who is the fastest at a place, in short samples."""
 
-    place: model_.Place
-    won: model_.Winner
+    place: Place
+    won: Winner
     matrix: model_.Time | None  # time of a product with the fastest matrix over the fastest one's
     sustained: Point | None  # the fastest one without a pause
     matrix_sustained: model_.Time | None  # the same matrix over it, both without a pause
@@ -85,14 +87,14 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     rows = [[Cell(STRATEGY[s])] +
             [number(of[s, o].throughput, scale) if (s, o) in of else Cell("")
              for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
-            for s in figures_.ranked(some)]
+            for s in ranked(some)]
     run = some[0].run
-    said = (f" *Sustained*: ten seconds without a pause, {figures_.where(q.run for q in held.values())}; empty: not "
+    said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}; empty: not "
             "measured so.") if held else ""
     return Table(f"strategies-{card.key}-{element}", f"{ELEMENT[element]}, {card.words}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
-                 f"{kinds(p.time for p in some)}. {figures_.where([run]).capitalize()} of {run.day}.{said}",
+                 f"{kinds(p.time for p in some)}. {where([run]).capitalize()} of {run.day}.{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
                  [f"{OPERATION[o]}, sustained" for o in without_pause], rows)
 
@@ -117,7 +119,7 @@ def fastest_matrix(some: Sequence[Point], own: Point) -> Point | None:
     return min(matrices, key=lambda p: p.time.value)
 
 
-def answer(model: Model, place: model_.Place, won: model_.Winner, some: Sequence[Point]) -> Answer:
+def answer(model: Model, place: Place, won: Winner, some: Sequence[Point]) -> Answer:
     own = won.fastest[0]
     matrix = fastest_matrix(some, own)
     sustained, beside = model.sustained(own), model.sustained(matrix) if matrix else None
@@ -127,8 +129,8 @@ def answer(model: Model, place: model_.Place, won: model_.Winner, some: Sequence
 
 
 def answers(model: Model) -> list[Answer]:
-    at = model_.places(model.kernels)
-    return [answer(model, place, won, at[place]) for place, won in model_.winners(model).items()]
+    at = places(model.kernels)
+    return [answer(model, place, won, at[place]) for place, won in winners(model).items()]
 
 
 WITHOUT_PAUSE = ("10⁹ DoF/s, sustained", "matrix / it, sustained")
@@ -176,7 +178,7 @@ def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
     return sorted(entries, key=key)
 
 
-def level(won: model_.Winner) -> str:
+def level(won: Winner) -> str:
     return " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
 
 
@@ -185,7 +187,7 @@ def choice_table(model: Model) -> Table | None:
     best: dict[tuple, Answer] = {}
     for entry in answers(model):
         (card, element, operation, mesh, n), won = entry.place, entry.won
-        if operation not in model_.PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < figures_.LEAST_DOF:
+        if operation not in PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < LEAST_DOF:
             continue
         key = (card, element, mesh, operation)
         if key not in best or (won.of, n) > (best[key].won.of, best[key].place[4]):
@@ -195,7 +197,7 @@ def choice_table(model: Model) -> Table | None:
         return None
     return answers_as("choice", "Which strategy is the fastest", entries,
                       f"{kinds(p.time for e in entries for p in e.won.fastest)}. Boxes and irregular meshes of at least "
-                      f"{count(figures_.LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all "
+                      f"{count(LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all "
                       "places.")
 
 
@@ -206,7 +208,7 @@ def repeated_table(model: Model) -> Table | None:
         return None
     return answers_as("repeated", "Where several processes measured", in_order(model, entries),
                       f"{kinds(p.time for e in entries for p in e.won.fastest)}. "
-                      f"{figures_.where(e.won.run for e in entries).capitalize()}.")
+                      f"{where(e.won.run for e in entries).capitalize()}.")
 
 
 def answers_table(model: Model) -> Table | None:
@@ -229,7 +231,7 @@ def solves_table(model: Model) -> Table | None:
         at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.ranks, p.strategy),
                       []).append(p)
     for (run, backend, threads, case, element, _, precondition, ranks, strategy), some in at.items():
-        solve, graph, prepare = (figures_.one(some, operation=o)
+        solve, graph, prepare = (one(some, operation=o)
                                  for o in ("solve", "solve_graph", "precondition_setup"))
         if not solve:
             continue
@@ -237,8 +239,8 @@ def solves_table(model: Model) -> Table | None:
         rows.append([
             Cell(card.short),
             Cell(ELEMENT[element]),
-            Cell(figures_.problem_words(case)),
-            Cell(figures_.PRECONDITION[precondition]),
+            Cell(problem_words(case)),
+            Cell(PRECONDITION[precondition]),
             Cell(STRATEGY[strategy]),
             size(solve.n_dof),
             Cell(str(ranks), ranks),
@@ -269,7 +271,7 @@ def scaling_table(model: Model) -> Table | None:
     rows = []
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine).device
-        for s in figures_.speeds(model, machine):
+        for s in speeds(model, machine):
             rows.append([
                 Cell(Card(*machine, device, 0).name.removeprefix("NVIDIA ")),
                 Cell(ELEMENT[s.element]),
@@ -355,9 +357,9 @@ def processes_table(model: Model) -> Table:
 
 
 def solve_choice_table(model: Model) -> Table | None:
-    """Of each place of figures.solves_of: who takes least, without and with set-up."""
+    """Of each place of solves_of: who takes least, without and with set-up."""
     cards = {card: i for i, card in enumerate(model.cards)}
-    found = sorted(figures_.solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
+    found = sorted(solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
     rows = []
     for (card, case, element, _, precondition, n), some in found:
         at = wholes(some)
@@ -369,8 +371,8 @@ def solve_choice_table(model: Model) -> Table | None:
                       Cell(digits(matrix), matrix) if matrix else Cell("")]
         rows.append([
             Cell(card.short),
-            Cell(f"{ELEMENT[element]}, {figures_.problem_words(case)}"),
-            Cell(figures_.PRECONDITION[precondition]),
+            Cell(f"{ELEMENT[element]}, {problem_words(case)}"),
+            Cell(PRECONDITION[precondition]),
             size(n), *cells,
             Cell(str(len(at)), len(at))
         ])

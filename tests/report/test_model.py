@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
-from report import model, statistics, text
+from report import cases, model, places, statistics, text, words
 from report.rows import Fault
 from tests.report import small
 
@@ -63,8 +63,8 @@ class Times(Small):
 
 
 class Winners(Small):
-    def win(self, *lines: dict) -> model.Winner:
-        (found,) = model.winners(self.build(c1=list(lines))).values()
+    def win(self, *lines: dict) -> places.Winner:
+        (found,) = places.winners(self.build(c1=list(lines))).values()
         return found
 
     def test_fastest_with_its_gain(self):
@@ -98,7 +98,7 @@ class Winners(Small):
             c1=[small.row(1e-5), small.row(9e-5, variant="node_csr")],
             c2=[small.row(2e-5), small.row(3e-5, variant="node_csr"), small.row(4e-5, variant="dof_csr")],
         )
-        (some,) = model.places(built.kernels).values()
+        (some,) = places.places(built.kernels).values()
         self.assertEqual({p.run.commit for p in some}, {"c2"})
 
     def test_a_run_of_several_processes_comes_first(self):
@@ -110,11 +110,11 @@ class Winners(Small):
                    for n, t in enumerate((1e-5, 1.01e-5, 1.02e-5), 1)]
         small.write(run / "kernels-processes.csv", small.KERNELS, several)
         built = model.build(self.path)
-        (won,) = model.winners(built).values()
+        (won,) = places.winners(built).values()
         self.assertEqual((won.run.commit, won.of, won.gain.processes), ("c2", 3, 3))
 
     def test_a_run_with_one_strategy_compares_nothing(self):
-        self.assertEqual(model.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
+        self.assertEqual(places.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
 
 
 class Reading(Small):
@@ -136,12 +136,12 @@ class Reading(Small):
         built = model.build()
         self.assertGreater(len(built.points), 1000)
         self.assertTrue(all(p.time.low <= p.time.value <= p.time.high for p in built.points))
-        self.assertTrue(all(p.strategy in model.STRATEGY for p in built.points if p.strategy != "none"))
+        self.assertTrue(all(p.strategy in words.STRATEGY for p in built.points if p.strategy != "none"))
 
 
 class Words(unittest.TestCase):
     def test_meshes(self):
-        for case, words, cube in (
+        for case, said, cube in (
             ("box128-distorted", "box", True),
             ("box45x45x45", "box", True),
             ("box127x128x129-distorted", "box", False),
@@ -150,7 +150,7 @@ class Words(unittest.TestCase):
             ("bracket_hex8_coarse-refined3", "bracket", False),
             ("box45-distorted-materials4", "box, four materials", False),
         ):
-            self.assertEqual(model.mesh_of(case), model.Mesh(words, cube), case)
+            self.assertEqual(cases.mesh_of(case), cases.Mesh(said, cube), case)
 
     def test_numbers(self):
         for value, said in (

@@ -14,7 +14,7 @@ import unittest
 from unittest import mock
 
 from report import __main__ as program
-from report import figures, model, panels, render
+from report import figures, gnuplot, model, render
 from report.render import document as document_
 from report.render import tables
 from tests.report import small
@@ -72,7 +72,7 @@ class Rendered(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = pathlib.Path(cls.folder.name)
         cls.model = model.build(small.results(cls.path / "results", c1=small.plenty()))
-        cls.figures, cls.notes = panels.draw(figures.all_figures(cls.model), cls.path / "figures", cls.path / "data")
+        cls.figures, cls.notes = gnuplot.draw(figures.all_figures(cls.model), cls.path / "figures", cls.path / "data")
         cls.document = document_.document(cls.model, cls.figures, [CLAIM], ["something is missing"])
         cls.missing = render.render(cls.document, cls.path)
         cls.text = {
