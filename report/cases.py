@@ -12,12 +12,21 @@ from collections.abc import Iterable
 from report.rows import Fault, Row
 
 
+KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "bracket"}  # of meshes, by how a case begins
+
+
 @dataclasses.dataclass(frozen=True)
 class Mesh:
     """What a row's case says: the kind of mesh in words, and whether it is a cube of cells."""
 
     words: str
     cube: bool
+
+
+def kind_of_mesh(case: str) -> str:
+    """box, irregular or bracket, in the case of any row; "" of others."""
+    name = ranked_case(case).mesh if case.startswith(("strong-", "weak-")) else case
+    return next((kind for start, kind in KINDS.items() if name.startswith(start)), "")
 
 
 @functools.cache
@@ -30,11 +39,8 @@ def mesh_of(case: str) -> Mesh:
         if max(n) >= 4 * min(n):
             return Mesh("slender box" + layers, False)
         return Mesh("box" + layers, len(set(n)) == 1 and not layers)
-    if name.startswith("irregular"):
-        return Mesh("irregular" + layers, False)
-    if name.startswith(("bracket", "br_")):
-        return Mesh("bracket" + layers, False)
-    return Mesh(name + layers, False)
+    kind = kind_of_mesh(name)
+    return Mesh((kind if kind not in ("", "box") else name) + layers, False)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import claims, model as model_, parts, text
-from report.claims import Claim, Decided, Verdict
+from report import model as model_, parts, text, words
+from report.claim import Claim
+from report.verdicts import Decided, Verdict
 from report.text import count, digits, interval
 from report.wholes import solves_of, wholes
 from report.words import ELEMENT
@@ -62,7 +63,7 @@ def table(known: Known) -> list[str]:
             take = ("`patch`" if all(r.low > 1 for r in told) else "the matrix" if all(r.high < 1 for r in told)
                     else "either")
             lines.append([
-                ELEMENT[element], claims.short(v.machine) + ("" if on_gpu else " host"), cell(box),
+                ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
                 cell(sustained), cell(other), cell(floats),
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 take

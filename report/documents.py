@@ -24,8 +24,10 @@ import re
 import sys
 from collections.abc import Sequence
 
-from report import choice, claims, parts, predict, rows, sources, strategies
-from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, short
+from report import choice, claims, model, parts, predict, rows, sources, strategies, words
+from report.claim import Claim, hardware, read_claims
+from report.model import ONE_PROCESS
+from report.verdicts import FAILS, HOLDS, MISSING, Verdict, decide_all
 from report.text import table, wrap
 from runner import readers
 
@@ -66,7 +68,7 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
     for v in verdicts:
         lines += wrap(f"- {claims.describe(v)}; rows of {v.commits}", "  ")
     needs = f"; it needs {claim.needs}" if claim.needs else ""
-    return lines + ([] if verdicts else wrap(f"- {claims.MISSING} on any machine{needs}", "  ")) + [""]
+    return lines + ([] if verdicts else wrap(f"- {MISSING} on any machine{needs}", "  ")) + [""]
 
 
 def anchor(heading: str) -> str:
@@ -89,13 +91,13 @@ def counted(v: Verdict) -> str:
 
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
     """The sentence, what it was tested on, and on how many points of which machines it was decided."""
-    told = [f"{short(v.machine)}: {counted(v)}" for v in verdicts]
+    told = [f"{words.machine(v.machine)}: {counted(v)}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * bool(told))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
     expected = f" Expected: {claim.expected}." if claim.expected else ""
     sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected}"
-    return wrap(f"{sentence} ({said or claims.MISSING}{old}; {link})", "  ")
+    return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
 
 
 def predictions() -> list[str]:
@@ -114,7 +116,7 @@ def commands(listed: Sequence[Claim]) -> list[str]:
     """A table: what each claim asks, what must hold, and what reproduces it."""
     lines = []
     for claim in listed:
-        needs, minutes = claims.hardware(claim), f"{claim.minutes:g}"
+        needs, minutes = hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
         lines.append([f"`{claim.name}`", claim.asks, bounds(claim), needs, minutes])
@@ -163,8 +165,8 @@ def failures(decided: All) -> list[str]:
             for claim, verdicts in decided if claim.asserted for v in verdicts if v.verdict == FAILS]
 
 
-def run(check: bool, root: pathlib.Path = claims.ROOT) -> int:
-    decided = claims.decide_all(claims.read())
+def run(check: bool, root: pathlib.Path = model.ROOT) -> int:
+    decided = decide_all(read_claims())
     faults = failures(decided)
     for path, text in new_texts(root, decided).items():
         there = root / path

@@ -15,7 +15,7 @@ import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, sources, text
+from report import rows, sources, text, words
 from report.cases import Mesh, check_ranks, mesh_of
 from report.rows import LEAST_PROCESSES, Fault, Row
 
@@ -142,7 +142,7 @@ class Card:
     def name(self) -> str:
         name = re.sub(r"\(R\)| Processor| 80GB HBM3", "", self.device).strip()
         beside = self.backend == "host" and self.machine.startswith("nvidia-")
-        return name + (f" beside {self.machine.split('-')[1].upper()}" if beside else "")
+        return name + (f" beside {words.machine(self.machine)}" if beside else "")
 
     @property
     def words(self) -> str:

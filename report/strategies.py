@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from report import claims, parts, rows, sources
+from report import model, parts, rows, sources
 from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
@@ -54,7 +54,7 @@ def page() -> str:
         "[Other sizes and meshes](../results/report/report.md), [all words](method.md). "
         "`python3 -m report.documents` wrote this page.") + [""]
     for variant, functions in INNER.items():
-        folder = claims.ROOT / "variants" / variant
+        folder = model.ROOT / "variants" / variant
         lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", "",
                   *parts.strategy(list(BESIDE.get(variant, (variant,)))),
                   *parts.profile(KERNELS.get(variant, (f"{variant}_",)))]

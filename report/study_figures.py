@@ -1,4 +1,4 @@
-"""Figures of studies, beside those of report/figures.py: Anderson acceleration, bases of GMRES, shares of plastic
+"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic
 elements, short samples compared with operations that do not pause, and how samples are distributed."""
 
 from __future__ import annotations

@@ -41,6 +41,10 @@ OPERATION = {
     "diagonal": "diagonal blocks",
     "material": "material update",
 }
+# Of several operations, solves and meshes.
+SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
+    "solve": "solves", "solve_graph": "solves with graphs"}
+MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
 MATRIX = ("assembled_bsr", "assembled_cusparse", "assembled_csr")
 NOT_A_STRATEGY = ("element_only",)

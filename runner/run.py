@@ -463,11 +463,11 @@ class Run:
     def read_by(self) -> dict[str, list[str]]:
         """Claims by experiment; none where Python lacks what claims need."""
         try:
-            from report import claims
+            from report.claim import read_claims
             from runner import readers
         except ImportError:
             return {}
-        return readers.readers(self.tasks, claims.read())
+        return readers.readers(self.tasks, read_claims())
 
     def say_what_is_missing(self) -> int:
         """By experiment, with minutes; runs nothing and writes nothing."""

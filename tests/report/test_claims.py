@@ -7,6 +7,8 @@ import tempfile
 import unittest
 
 from report import claims, documents, reproduce, rows
+from report.claim import Claim, hardware, matches, read_claims
+from report.verdicts import Verdict, decide, decide_all
 from tests.report.test_rows import HEADER, ROW, of_process
 
 CLAIM = """[c]
@@ -27,7 +29,7 @@ class Page(unittest.TestCase):
         self.assertEqual(documents.main(["--check"]), 0)
 
     def test_every_claim_is_measured_on_a_machine(self):
-        for claim, verdicts in claims.decide_all(claims.read()):
+        for claim, verdicts in decide_all(read_claims()):
             with self.subTest(claim.name):
                 self.assertTrue(verdicts or claim.needs)
 
@@ -40,9 +42,9 @@ class Deciding(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def claim(self, text: str = CLAIM) -> claims.Claim:
+    def claim(self, text: str = CLAIM) -> Claim:
         (self.path / "c.toml").write_text(text)
-        (claim,) = claims.read(self.path)
+        (claim,) = read_claims(self.path)
         return claim
 
     def run_of(self, name: str, *points: tuple[str, float], changes: tuple[str, str] = ("", "")) -> pathlib.Path:
@@ -55,8 +57,8 @@ class Deciding(unittest.TestCase):
         (folder / "kernels.csv").write_text("\n".join([HEADER] + lines) + "\n")
         return folder
 
-    def decided(self, *runs: pathlib.Path, claim: claims.Claim | None = None) -> claims.Verdict:
-        return claims.decide(claim or self.claim(), "m", runs)
+    def decided(self, *runs: pathlib.Path, claim: Claim | None = None) -> Verdict:
+        return decide(claim or self.claim(), "m", runs)
 
     def test_one_process_counts_within_a_tenth(self):
         for k, (time, verdict) in enumerate(((0.8, "holds"), (0.95, "cannot tell"), (1.05, "cannot tell"), (1.2, "fails"))):
@@ -219,13 +221,13 @@ class Deciding(unittest.TestCase):
 
     def test_scope(self):
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)))
-        self.assertEqual(claims.scope([v]), "Hex8, products with tangents, boxes, 375 DoF")
+        self.assertEqual(claims.scope([v]), "Hex8, tangent products, boxes, 375 DoF")
 
     def test_selections(self):
         for value, wanted, expected in ((5, ">= 5", True), (4, ">= 5", False), (5, "4 to 6", True), (7, "4 to 6", False), (0.02, "< 1e-3", False), (0.0002, "1e-4 to 1e-3", True),
                                         (None, "< 3", False), ("a", "!= a", False), ("b", "!= a", True),
                                         (3, [1, 3], True), ("a", "a", True)):
-            self.assertEqual(claims.matches(value, wanted), expected, (value, wanted))
+            self.assertEqual(matches(value, wanted), expected, (value, wanted))
 
     def test_faults_name_file_claim_and_value(self):
         for old, new, part in (("above = 1.0\n", "", "neither"), ("speed", "haste", "'haste'"), ("asks", "ask", "'ask'"),
@@ -252,7 +254,7 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, products with tangents, "
+        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, tangent products, "
                       "boxes, 375 DoF; [rows](../docs/claims.md#is-b-faster))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
@@ -327,7 +329,7 @@ class Reproducing(unittest.TestCase):
                                      "RESULTS": str(self.build / "f/1")})
 
     def test_hardware(self):
-        known = {claim.name: claims.hardware(claim) for claim in claims.read()}
+        known = {claim.name: hardware(claim) for claim in read_claims()}
         self.assertEqual([known[name] for name in ("four_gpus_small", "patch_over_matrix", "host_matrix_tet4",
                                                    "redundancy_hex8", "anderson_newton")],
                          ["4 GPUs", "a GPU", "a host", "a GPU", "a host"])

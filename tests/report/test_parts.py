@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import claims, documents, model, parts, set_ups
+from report import documents, model, parts, set_ups, sources
 from report.rows import Fault
 from tests.report import small
 
@@ -105,7 +105,7 @@ class BreakEven(unittest.TestCase):
 class Documents(unittest.TestCase):
     def test_every_strategy_has_a_line(self):
         readme, page = ((model.ROOT / name).read_text() for name in ("README.md", "docs/strategies.md"))
-        names = claims.strategies()
+        names = sources.strategies()
         self.assertGreater(len(names), 10)
         for name in names:
             with self.subTest(name):
