@@ -1,5 +1,5 @@
-"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic
-elements, short samples compared with operations that do not pause, and how samples are distributed."""
+"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic elements, short samples compared with
+operations that do not pause, and how samples are distributed."""
 
 from __future__ import annotations
 

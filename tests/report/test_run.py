@@ -67,7 +67,7 @@ class SimulatedRun(run.Run):
     def __init__(self, environment, law, publishing=2.0, first_look=False) -> None:
         self.simulated = Simulated(law)
         super().__init__(environment, first_look)
-        self.start, self.launcher, self.publishing_takes = 0.0, self.simulated, publishing
+        self.start, self.measurer.launcher, self.publishing_takes = 0.0, self.simulated, publishing
         self.publisher = self
 
     def now(self) -> float:
@@ -317,7 +317,7 @@ class Budget(Folder):
             table = [row for row in csv.DictReader(file) if endless in row["point"]]
         self.assertIn("stopped", [row["status"] for row in table])
         again = self.make(BUDGET="5")
-        work = again.work(again.tasks[0], points.Process(1, 15, tuple(QUICK)))
+        work = again.measurer.work(again.tasks[0], points.Process(1, 15, tuple(QUICK)))
         name = f"kernels-host-tet4-{endless}-auto-1-clustered"
         stopped = max(float(row["took_s"]) for row in table if row["status"] == "stopped")
         self.assertGreaterEqual(again.costs.predict(work, name), 2 * stopped)
@@ -425,7 +425,7 @@ class Paper(Folder):
 
     def items(self, seed: int):
         one = self.make(**self.LIST)
-        one.seed = seed
+        one.measurer.seed = seed
         return one.paper_items()
 
     def test_another_build_of_the_commit_goes_on_and_another_commit_does_not(self):
