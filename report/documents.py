@@ -1,10 +1,11 @@
-"""Text that rows decide: docs/claims.md, docs/strategies.md, and the parts of documents that end with <!-- end -->:
+"""Text that rows decide: docs/claims.md, and the parts of documents that end with <!-- end -->:
 
     <!-- claims: NAME... -->        what claims say
     <!-- headline -->               what the claims say that are marked so
     <!-- commands of claims -->     what reproduces each
     <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
+    <!-- strategies -->             the inner loop of each beside its numbers
     <!-- predictions -->            of chips that were not measured
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
@@ -32,8 +33,8 @@ from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
-SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
-BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|predictions|figure|work|solved|validation)"
+BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|figure|work|solved|"
+                   r"validation)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -144,7 +145,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
             lines = claimed(words if kind == "claims" else " ".join(c.name for c, _ in decided if c.headline))
         else:
             lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
-                     else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
+                     else strategies.side_by_side() if kind == "strategies" else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
         return match[1] + "\n".join(lines) + "\n" + match[4]
 
     return BLOCK.sub(part, text)
@@ -152,7 +153,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
 
 def new_texts(root: pathlib.Path, decided: All) -> dict[pathlib.Path, str]:
     """All documents with such parts, by their place below the root."""
-    texts = {PAGE: page(decided), SIDE_BY_SIDE: strategies.page()}
+    texts = {PAGE: page(decided)}
     for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         text = path.read_text()
         if BLOCK.search(text):

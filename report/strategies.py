@@ -1,4 +1,4 @@
-"""Strategies side by side: the inner loop of each, from its sources, beside its numbers (docs/strategies.md)."""
+"""Strategies side by side: the inner loop of each, from its sources, beside its numbers (a part of docs/strategies.md)."""
 
 from __future__ import annotations
 
@@ -42,17 +42,9 @@ def function(path: pathlib.Path, name: str) -> str:
     raise rows.Fault(f"{path}: has no function {name}; report/strategies.py names it")
 
 
-def page() -> str:
-    """docs/strategies.md."""
-    lines = ["# Strategies side by side"] + wrap(
-        "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches: GDoF/s on GPUs and MDoF/s on "
-        "hosts, medians with 95 % intervals, on the box and run of each machine with most strategies, all points plastic, "
-        "doubles. They are of short samples after a pause; *sustained*: ten seconds without a pause, where it was measured, "
-        "with the commit of that run. `~`: an interval so wide that it decides nothing. *Own B/DoF*: memory that this strategy needs and others "
-        "do not. *Break-even*: products after which the set-up is repaid against `element_atomic`, of matrices with one "
-        "assembly; empty: never. Below it what its kernels use: one launch of each in Nsight Compute, 0.99 M degrees of freedom. "
-        "[Other sizes and meshes](../results/report/report.md), [all words](method.md). "
-        "`python3 -m report.documents` wrote this page.") + [""]
+def side_by_side() -> list[str]:
+    """A section for each strategy that has an inner loop of its own."""
+    lines: list[str] = []
     for variant, functions in INNER.items():
         folder = model.ROOT / "variants" / variant
         lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", "",
@@ -65,4 +57,4 @@ def page() -> str:
               *parts.strategy(["hybrid"])]
     if any(sources.MARK in line for line in lines):
         lines += ["", *wrap(sources.FOOT)]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines

@@ -104,12 +104,14 @@ class BreakEven(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_every_strategy_has_a_line(self):
-        readme, page = ((model.ROOT / name).read_text() for name in ("README.md", "docs/strategies.md"))
+        readme, text = ((model.ROOT / name).read_text() for name in ("README.md", "docs/strategies.md"))
+        table, page = text.split("<!-- strategies -->")
         names = sources.strategies()
         self.assertGreater(len(names), 10)
         for name in names:
             with self.subTest(name):
-                self.assertTrue(f"\n| [`{name}`](variants/" in readme, "no line in README.md")
+                self.assertTrue(f"`{name}`" in readme, "not in README.md")
+                self.assertTrue(f"\n| [`{name}`](../variants/" in table, "no line in the table of docs/strategies.md")
                 self.assertTrue(f"\n## {name}\n" in page or f" `{name}` " in page, "not in docs/strategies.md")
 
 
