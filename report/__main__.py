@@ -36,8 +36,8 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
         commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
         where = "; ".join(f"{words.machine(v.machine)} {documents.counted(v)}" for v in verdicts)
         where += sources.WORDS if any(v.is_old for v in verdicts) else ""
-        told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline, "asks": f"{claim.asks} (`{claim.name}`)",
-                     "sentence": claims.sentence(claim, verdicts),
+        told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline,
+                     "asks": f"{claim.asks} (`{claim.name}`)", "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(told_as), "where": where, "decided_by": ", ".join(commits)})
     return told
 

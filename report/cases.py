@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from report.rows import Fault, Row
 
 
-KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "bracket"}  # of meshes, by how a case begins
+# Of meshes, by how a case begins.
+KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "bracket"}
 
 
 @dataclasses.dataclass(frozen=True)

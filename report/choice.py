@@ -32,8 +32,8 @@ def cell(point: Decided | None) -> str:
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
-    """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with assembly;
-    the fastest with set-ups."""
+    """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with
+    assembly; the fastest with set-ups."""
     found = [(place, some) for place, some in solves_of(parts.model(), least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
              and place[1].endswith("-steps") and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
@@ -68,5 +68,5 @@ def table(known: Known) -> list[str]:
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 take
             ])
-    return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats", "plastic solve",
-                        "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+    return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
+                       "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

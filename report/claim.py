@@ -113,7 +113,8 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     parts = [CASE + name for name in CASE_PARTS] if table["file"] == "scaling.csv" else []
     for column in table.get("free", ()):
         if column not in columns + parts:
-            raise fault(f"free: {column!r} is no column of {table['file']}" + f", nor one of {', '.join(parts)}" * bool(parts))
+            also = f", nor one of {', '.join(parts)}" if parts else ""
+            raise fault(f"free: {column!r} is no column of {table['file']}{also}")
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),

@@ -85,9 +85,9 @@ def name_of(key: Key) -> str:
 
 
 def load(path: pathlib.Path) -> dict[Key, Side]:
-    """Rows below a folder or of a file, by point. Those of several runs are of several processes; those of several files
-    of a run are not, so that of each point the first file counts, scaling.csv before scaling-peer.csv. Fault where there
-    are none."""
+    """Rows below a folder or of a file, by point. Those of several runs are of several processes; those of several
+    files of a run are not, so that of each point the first file counts, scaling.csv before scaling-peer.csv. Fault
+    where there are none."""
     sides: dict[Key, Side] = {}
     file_of: dict[tuple[pathlib.Path, Key], pathlib.Path] = {}
     files = [file for file in rows.files_below(path) if rows.kind_of(file) in COMPARED]

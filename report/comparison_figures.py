@@ -1,5 +1,5 @@
-"""Figures of one thing compared with another: meshes with boxes, floats with doubles, a GPU with its host, reproducible sums
-with the fastest; and energy. They return None where there is nothing to show."""
+"""Figures of one thing compared with another: meshes with boxes, floats with doubles, a GPU with its host, reproducible
+sums with the fastest; and energy. They return None where there is nothing to show."""
 
 from __future__ import annotations
 

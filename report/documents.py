@@ -46,8 +46,8 @@ def page(decided: All) -> str:
     lines = ["# Claims and verdicts"] + wrap(
         "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
         "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
-        "which one is held. The newest run of a machine that has all rows of a ratio decides its point, one with three processes or more before "
-        "one without. Where a point was "
+        "which one is held. The newest run of a machine that has all rows of a ratio decides its point, one with three "
+        "processes or more before one without. Where a point was "
         f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
         "differed. What is counted, not timed, counts as it is.") + [""]
     if any(v.is_old for _, verdicts in decided for v in verdicts):

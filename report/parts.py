@@ -1,4 +1,4 @@
-"""Parts of documents that rows and results decide, besides claims: figures, tables of a few lines (report/documents.py)."""
+"""Parts of documents that rows and results decide, besides claims: figures, tables of a few lines."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ MEASURED = ("residual", "jacvec_elastic", "jacvec", "diagonal", "material")
 
 
 def strategy(names: list[str]) -> list[str]:
-    """What strategies reach on each card: the run and box with most strategies (report/render/tables.py). What they reach
-    without a pause is of the run whose commit stands beside it; the columns are there where a row is."""
+    """What strategies reach on each card: the run and box with most strategies (report/render/tables.py). What they
+    reach without a pause is of the run whose commit stands beside it; the columns are there where a row is."""
     places: list[tuple[Card, str, dict[str, dict[str, Point]]]] = []
     for card in model().cards:
         for element in ("hex8", "tet4"):

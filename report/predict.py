@@ -100,8 +100,8 @@ def pairs() -> Iterable[tuple[Point, Point, tuple[Chip, Chip]]]:
 def _products(run: Run) -> Iterable[Point]:
     path = run.path / "kernels.csv"
     for p in model.points_of(run, path.name, rows.read(path))[0] if path.exists() else ():
-        if (p.operation in PRODUCTS and p.backend == "cuda" and p.mesh.words == "box" and p.strategy not in NOT_A_STRATEGY
-                and all(p.row[c] == value for c, value in rows.USUAL.items())):
+        if (p.operation in PRODUCTS and p.backend == "cuda" and p.mesh.words == "box"
+                and p.strategy not in NOT_A_STRATEGY and all(p.row[c] == value for c, value in rows.USUAL.items())):
             yield p
 
 

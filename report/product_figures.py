@@ -28,7 +28,8 @@ def time_of_products(model: Model, card: Card) -> Figure | None:
                      "a call costs its start and not its work.")
 
 
-def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str) -> Figure | None:
+def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str,
+              said: str) -> Figure | None:
     """Of products and residuals, on boxes; each size of one run (widest)."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5

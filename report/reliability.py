@@ -54,7 +54,8 @@ def coverage_table() -> Table:
 
 def calibration_table() -> Table | None:
     """None where no run was compared with itself."""
-    rows = [[Cell(words.machine(r["machine"])), Cell(r["commit"][:7]), *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
+    rows = [[Cell(words.machine(r["machine"])), Cell(r["commit"][:7]),
+             *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
              *(percent(float(r[k])) for k in ("false_alarms", "false_points", "power_1", "power_2", "power_5"))]
             for r in compare.read_calibrations()]
     if not rows:

@@ -95,8 +95,8 @@ def of_phases(where: str, order: Sequence[tuple[tuple[str, str, str], dict[str, 
     return [Table("phases", f"{where}: one Newton iteration",
                   "Milliseconds by phases, medians. The strategy's share is `material`, `residual`, `jacvec` and the "
                   "products of the preconditioner's finest level.",
-                  ["strategy", "preconditioner", "ranks", *(PHASES[p].words for p in there), "the strategy's share"], rows,
-                  words=2)]
+                  ["strategy", "preconditioner", "ranks", *(PHASES[p].words for p in there), "the strategy's share"],
+                  rows, words=2)]
 
 
 # --- several ranks --------------------------------------------------------------------------------------------
@@ -215,8 +215,8 @@ def shared_table(title: str, about_of: dict[int, Row], at: Ranks) -> list[Table]
             size = moved if o == "exchange" else moved * n / (2 * (n - 1))  # the row holds what crosses the bus
             rates = [Cell(""), Cell("")] if o == "reduce1" else [number(size / t.value, 1e-9), number(moved / t.value,
                                                                                                      1e-9)]
-            rows.append([Cell(f"{case.grid}, {case.communication}"), Cell(code(o)), Cell(str(n)), Cell(str(row["n_dof"])),
-                         Cell(f"{size:.0f}"), Cell(interval(t, 1e6)), *rates])
+            rows.append([Cell(f"{case.grid}, {case.communication}"), Cell(code(o)), Cell(str(n)),
+                         Cell(str(row["n_dof"])), Cell(f"{size:.0f}"), Cell(interval(t, 1e6)), *rates])
     if not rows:
         return []
     return [Table("shared", f"{title}: exchange and sums", "What belongs to no strategy.",

@@ -51,8 +51,8 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
                     getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             if alone := next((q for q in some if same(q)), None):
                 words = mesh_of(case.mesh).words
-                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.communication, alone.n_dof,
-                                   model_.ratio(alone, p), run))
+                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.communication,
+                                   alone.n_dof, model_.ratio(alone, p), run))
     return found
 
 

@@ -29,13 +29,16 @@ def seconds(value: float) -> str:
 
 
 def table(head: list[str], lines: list[list[str]], words: int, behind: int = 0, aligned: bool = False) -> list[str]:
-    """Markdown. So many columns at the left and behind hold words, those between numbers. aligned: columns stand below each
-    other."""
+    """Markdown. So many columns at the left and behind hold words, those between numbers. aligned: columns stand below
+    each other."""
     left = [i < words or i >= len(head) - behind for i in range(len(head))]
     widths = [max(len(line[i]) for line in [head, *lines]) if aligned else 0 for i in range(len(head))]
     rule = "|".join("-" * max(w + 2, 3) if of_words else "-" * max(w + 1, 3) + ":" for w, of_words in zip(widths, left))
-    first, *others = ["| " + " | ".join(t.ljust(w) if of_words else t.rjust(w)
-                                        for t, w, of_words in zip(line, widths, left)) + " |" for line in [head, *lines]]
+
+    def padded(line: list[str]) -> str:
+        return " | ".join(t.ljust(w) if of_words else t.rjust(w) for t, w, of_words in zip(line, widths, left))
+
+    first, *others = [f"| {padded(line)} |" for line in [head, *lines]]
     return [first, f"|{rule}|", *others]
 
 

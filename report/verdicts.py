@@ -129,8 +129,8 @@ def _judge(claim: Claim, r: statistics.Estimate) -> str:
 
 
 def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
-    """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points apart,
-    each with a ratio for all that a column differs in which is free."""
+    """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
+    apart, each with a ratio for all that a column differs in which is free."""
     told: dict[tuple, list[Decided]] = {}
     others = list(_split(claim.over)) if claim.over is not None else [None]
     for side, other in itertools.product(_split(claim.of), others):

@@ -190,8 +190,8 @@ METHOD = (
 
 
 def macros(model: Model) -> dict[str, str]:
-    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an operation
-    without a pause; both with /value, /low, /high behind it; also CARD/ELEMENT/dof and /commit."""
+    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an
+    operation without a pause; both with /value, /low, /high behind it; also CARD/ELEMENT/dof and /commit."""
     found: dict[str, str] = {}
     for card in model.cards:
         for element in ("hex8", "tet4"):
@@ -257,7 +257,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 else None, choice_table(model), solve_choice_table(model), repeated_table(model),
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
-        Section("products", "Products and residuals", of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
+        Section("products", "Products and residuals",
+                of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
@@ -289,7 +290,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "what gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
                 "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular`), `numbers.tex` the "
                 "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, with "
-                "`/sustained` behind it that without a pause, also with `/value`, `/low`, `/high`; `\\feb{CARD/ELEMENT/dof}` and `/commit`.",
+                "`/sustained` behind it that without a pause, also with `/value`, `/low`, `/high`; "
+                "`\\feb{CARD/ELEMENT/dof}` and `/commit`.",
                 "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
                 "`--fe_variants`."
             ])

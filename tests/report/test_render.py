@@ -204,7 +204,8 @@ class Rendered(unittest.TestCase):
         self.assertEqual(answer.matrix.value, 4.0)
 
     def test_without_sustained_rows_there_are_no_such_columns(self):
-        for table in (tables.choice_table(self.model), tables.strategies_table(self.model, self.model.cards[0], "hex8")):
+        for table in (tables.choice_table(self.model),
+                      tables.strategies_table(self.model, self.model.cards[0], "hex8")):
             self.assertFalse([c for c in table.columns if "sustained" in c])
             self.assertNotIn("without a pause", table.caption)
 
