@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from report import model as model_
-from report import set_ups
+from report import model as model_, set_ups
 from report.model import Card, Model, Point
 from report.places import one, ranked
 
@@ -44,16 +43,15 @@ PHASES = {
 SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of freedom
 
 
-def solves_of(model: Model, ranks: int = 1, least: int = 0) -> dict[SolvePlace, list[Point]]:
-    """Points of whole solves of each card, element and load: of the run and the place with most strategies, and among
-    those with most degrees of freedom, with multigrid rather than without. least: strategies; 0: three where there are
-    several runs."""
+def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
+    """Points of whole solves on one rank, of each card, element and load: of the run and the place with most strategies, and among
+    those with most degrees of freedom, with multigrid rather than without. least: strategies; 0: three where there
+    are several runs."""
     least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):
-        if p.ranks == ranks and not p.strategy.startswith("petsc"):
-            card = Card(p.run.machine, p.backend, p.device, 0 if p.backend == "cuda" else p.threads)
-            at.setdefault(((card, p.case, p.element, p.krylov, p.precondition, p.n_dof), p.run), []).append(p)
+        if p.ranks == 1 and not p.strategy.startswith("petsc"):
+            at.setdefault(((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), p.run), []).append(p)
 
     def rank(entry: tuple[tuple[SolvePlace, model_.Run], list[Point]]) -> tuple[int, int, bool]:
         (place, _), some = entry

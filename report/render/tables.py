@@ -230,14 +230,13 @@ def solves_table(model: Model) -> Table | None:
     for p in model.of("solves.csv"):
         at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.ranks, p.strategy),
                       []).append(p)
-    for (run, backend, threads, case, element, _, precondition, ranks, strategy), some in at.items():
+    for (run, _, _, case, element, _, precondition, ranks, strategy), some in at.items():
         solve, graph, prepare = (one(some, operation=o)
                                  for o in ("solve", "solve_graph", "precondition_setup"))
         if not solve:
             continue
-        card = Card(run.machine, backend, solve.device, 0 if backend == "cuda" else threads * ranks)
         rows.append([
-            Cell(card.short),
+            Cell(solve.card.short),
             Cell(ELEMENT[element]),
             Cell(problem_words(case)),
             Cell(PRECONDITION[precondition]),
