@@ -110,11 +110,11 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         for column in table.get(part, {}):
             if column not in columns:
                 raise fault(f"{part}: {column!r} is no column of {table['file']}")
-    parts = [CASE + name for name in CASE_PARTS] if table["file"] == "scaling.csv" else []
+    apart = [*rows.columns_of_point(dict.fromkeys(columns))]
+    apart += [CASE + name for name in CASE_PARTS] if table["file"] == "scaling.csv" else []
     for column in table.get("free", ()):
-        if column not in columns + parts:
-            also = f", nor one of {', '.join(parts)}" if parts else ""
-            raise fault(f"free: {column!r} is no column of {table['file']}{also}")
+        if column not in apart:
+            raise fault(f"free: {column!r} tells no points apart; those of {table['file']} have {', '.join(apart)}")
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),

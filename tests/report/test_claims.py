@@ -234,8 +234,9 @@ class Deciding(unittest.TestCase):
                                ("operation =", "operations =", "'operations'"), ("kernels.csv", "k.csv", "'k.csv'"),
                                ("kernels --", "kernel --", "'kernel --fe_operations=jacvec'"),
                                ("reproduce", 'as = "half"\nreproduce', "'half'"),
-                               ("reproduce", 'free = ["thread"]\nreproduce', "'thread' is no column of kernels.csv"),
-                               ("reproduce", 'free = ["case.grid"]\nreproduce', "'case.grid' is no column"),
+                               ("reproduce", 'free = ["thread"]\nreproduce', "free: 'thread' tells no points apart"),
+                               ("reproduce", 'free = ["device"]\nreproduce', "'device' tells no points apart"),
+                               ("reproduce", 'free = ["case.grid"]\nreproduce', "'case.grid' tells no points apart"),
                                ('reproduce = ["kernels --fe_operations=jacvec"]\n', "", "'needs'")):
             with self.assertRaises(rows.Fault) as caught:
                 self.claim(CLAIM.replace(old, new))
