@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
-from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, interval
+from report.model import Model, Point, interval
 from report.render.tables import Cell, Table, kinds
-from report.rows import USUAL
-from report.run_cells import (Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small,
-                              throughput)
+from report.rows import USUAL, Row
+from report.run_cells import Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small, throughput
 from report.set_ups import break_even
 from report.text import count
+from report.words import CHOOSES, NOT_A_STRATEGY, in_order
 
 OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
@@ -63,7 +62,7 @@ class Scene:
         return f"{self.element} on {self.backend}, {mesh}{self.n_dof} DoF"
 
 
-def scene_of(row: model_.Row) -> Scene:
+def scene_of(row: Row) -> Scene:
     mesh = "box" if re.fullmatch(r"box\d+-distorted", row["case"]) else row["case"].replace("-distorted", "")
     return Scene(row["backend"], row["element"], mesh, row["order"], float(row["plastic"]), row["plastic_pattern"],
                  row["precision"], row["hardening"], row["condition"], row["operand"], row["n_dof"])
@@ -80,7 +79,7 @@ class Kernels:
             if refused.kind == "kernels.csv":
                 self.entry(refused.row).lost.append(refused.row["status"])
 
-    def entry(self, row: model_.Row) -> Entry:
+    def entry(self, row: Row) -> Entry:
         column = self.at.setdefault(scene_of(row), {}).setdefault(row["operation"], {})
         return column.setdefault(row["variant"], Entry())
 

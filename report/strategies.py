@@ -1,11 +1,11 @@
-"""Strategies side by side: the inner loop of each, from its sources, beside its numbers (docs/strategies.md)."""
+"""Strategies side by side: the inner loop of each, from its sources, beside its numbers (a part of docs/strategies.md)."""
 
 from __future__ import annotations
 
 import pathlib
 import re
 
-from report import claims, parts, rows, sources
+from report import model, parts, rows, sources
 from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
@@ -42,18 +42,11 @@ def function(path: pathlib.Path, name: str) -> str:
     raise rows.Fault(f"{path}: has no function {name}; report/strategies.py names it")
 
 
-def page() -> str:
-    """docs/strategies.md."""
-    lines = ["# Strategies side by side"] + wrap(
-        "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches: GDoF/s on GPUs and MDoF/s on "
-        "hosts, medians with 95 % intervals, on the box and run of each machine with most strategies, all points plastic, "
-        "doubles. `~`: an interval so wide that it decides nothing. *Own B/DoF*: memory that this strategy needs and others "
-        "do not. *Break-even*: products after which the set-up is repaid against `element_atomic`, of matrices with one "
-        "assembly; empty: never. Below it what its kernels use: one launch of each in Nsight Compute, 0.99 M degrees of freedom. "
-        "[Other sizes and meshes](../results/report/report.md), [all words](method.md). "
-        "`python3 -m report.documents` wrote this page.") + [""]
+def side_by_side() -> list[str]:
+    """A section for each strategy that has an inner loop of its own."""
+    lines: list[str] = []
     for variant, functions in INNER.items():
-        folder = claims.ROOT / "variants" / variant
+        folder = model.ROOT / "variants" / variant
         lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", "",
                   *parts.strategy(list(BESIDE.get(variant, (variant,)))),
                   *parts.profile(KERNELS.get(variant, (f"{variant}_",)))]
@@ -64,4 +57,4 @@ def page() -> str:
               *parts.strategy(["hybrid"])]
     if any(sources.MARK in line for line in lines):
         lines += ["", *wrap(sources.FOOT)]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines
