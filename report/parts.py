@@ -106,7 +106,7 @@ def validation(_: str, up: str) -> list[str]:
         [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
 
 
-MEASURED = ("residual", "jacvec_elastic", "jacvec", "diagonal", "material")
+MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "material")
 
 
 def strategy(names: list[str]) -> list[str]:

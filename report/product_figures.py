@@ -89,7 +89,7 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     if len(won) < 4:
         return None
     columns = sorted({key[2:] for key in won}, key=lambda c: (c[0] != "box", c[0], c[1]))
-    lines = [(e, o) for e in ("hex8", "tet4") for o in ("jacvec", "jacvec_elastic", "residual", "diagonal")
+    lines = [(e, o) for e in ("hex8", "tet4") for o in ("jacvec", "jacvec_elastic", "jacvec_full", "residual", "diagonal")
              if any(key[:2] == (e, o) for key in won)]
     cell, row, left = 1.13, 0.78, 2.25
     width = NARROW if left + cell * len(columns) <= NARROW else WIDE

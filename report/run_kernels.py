@@ -18,7 +18,7 @@ from report.set_ups import break_even
 from report.text import count
 from report.words import CHOOSES, NOT_A_STRATEGY, in_order
 
-OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "diagonal")
+OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
 
 

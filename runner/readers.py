@@ -38,6 +38,9 @@ def columns_of(point: points.Point) -> rows.Row:
         known |= {"order": point.order, "plastic": float(point.plastic), "plastic_pattern": point.pattern,
                   "precision": point.special if point.special in ("mixed", "single") else "double", "ranks": 1,
                   "hardening": "voce" if point.special == "voce" else "linear", "n_dof": point.dofs(False)}
+        known["operation"] = [o for o in OPERATION if o != "jacvec_full"]
+        if point.special == "full":
+            known["operation"] = list(points.FULL_OPERATIONS)
         if point.special == "voce":
             known["operation"] = ["residual", "material"]
         if isinstance(point, studies.Storage):
