@@ -42,19 +42,26 @@ class Layout:
 
 
 def layout(table: Table) -> Layout:
-    """Fits the page. A table of many columns lies on its side, unless it fits with half widths instead of intervals."""
-    on_its_side = len(table.columns) > UPRIGHT
-    if on_its_side and (paper := for_paper(table)).place != "sidewaystable":
-        return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}", paper.columns,
-                      paper.head, paper.rows, False, " x ± y: the interval reaches y to its farther side.")
+    """Fits the page. What does not fit upright in \\scriptsize has half widths instead of intervals, if it then fits; else
+    tables of many columns lie on their side, and others are smaller."""
     cells = [[visible(c) for c in table.columns]] + [[visible(cell.text) for cell in row] for row in table.rows]
     lengths = [[len(row[i]) for row in cells] for i in range(len(table.columns))]
     least = [max(4, *(len(w) for row in cells for w in row[i].split(" "))) for i in range(len(table.columns))]
-    page = TEXT_HEIGHT if on_its_side else TEXT_WIDTH
-    for size, letter, gap in SIZES:
+
+    def fitted(page: float, letter: float, gap: float) -> tuple[list[int], bool]:
         room = int((page - gap * len(lengths)) / letter)
         widths = narrowed(lengths, least, table.words, room)
-        if sum(widths) <= room:
+        return widths, sum(widths) <= room
+
+    on_its_side = len(table.columns) > UPRIGHT
+    if on_its_side or not fitted(TEXT_WIDTH, *SIZES[0][1:])[1]:
+        paper = for_paper(table)
+        if paper.place != "sidewaystable":
+            return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}", paper.columns,
+                          paper.head, paper.rows, False, " x ± y: the interval reaches y to its farther side.")
+    for size, letter, gap in SIZES:
+        widths, fits = fitted(TEXT_HEIGHT if on_its_side else TEXT_WIDTH, letter, gap)
+        if fits:
             break
     columns = []
     for i, width in enumerate(widths):

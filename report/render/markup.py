@@ -39,7 +39,8 @@ def to_tex(text: str) -> str:
         return "".join(TEX.get(c, c) for c in t)
 
     def code(t: str) -> str:
-        return r"\code{" + "-{}-".join(plain(part) for part in t.split("--")) + "}"  # not a dash
+        letters = "-{}-".join(plain(part) for part in t.split("--"))  # not a dash
+        return r"\code{" + letters.replace(r"\_", r"\_\allowbreak{}") + "}"
 
     return marked(text, plain, code, lambda t, _: plain(t), lambda t: rf"\textbf{{{plain(t)}}}",
                   lambda t: rf"\emph{{{plain(t)}}}")

@@ -279,7 +279,7 @@ class Rendered(unittest.TestCase):
 class Languages(unittest.TestCase):
     def test_tex(self):
         self.assertEqual(
-            render.to_tex("50 % of `a_b` & *x* – 3×3 [c](d)"), r"50 \% of \code{a\_b} \& \emph{x} -- 3$\times$3 c"
+            render.to_tex("50 % of `a_b` & *x* – 3×3 [c](d)"), r"50 \% of \code{a\_\allowbreak{}b} \& \emph{x} -- 3$\times$3 c"
         )
 
     def test_html(self):
@@ -311,7 +311,8 @@ class Languages(unittest.TestCase):
         def found(n: int) -> latex.Layout:
             return latex.layout(tables.Table("t", "t", "c", ["n"] * n, [[tables.Cell("1.00 (0.99–1.01)")] * n], words=0))
 
-        self.assertEqual((found(10).note, found(10).rows[0][0]), ("", "1.00 (0.99--1.01)"))
+        self.assertEqual((found(6).note, found(6).rows[0][0]), ("", "1.00 (0.99--1.01)"))
+        self.assertEqual(found(9).rows[0][0], r"1.00$\pm$0.01")  # nine intervals are wider than the page
         self.assertEqual((found(11).on_its_side, found(11).rows[0][0]), (False, r"1.00$\pm$0.01"))
         self.assertIn("±", found(11).note)
         self.assertTrue(found(16).on_its_side)
