@@ -97,10 +97,17 @@ inline double flop(const bench_case &c, bench_operation op)
            (n - plastic) * (double)flop_count::of_element(c.box.kind, op, c.box.hardening, false);
 }
 
-/* Whether an operation uses a stored matrix: the model below is not of such a product. */
+/* Whether an operation uses a stored matrix: the model below is not of such a product. Its product reads that
+ * matrix once, and a vector; it writes a vector. */
 inline bool by_matrix(const entrant &e, bench_operation op)
 {
     return (e.assembly->traits & FE_ASSEMBLED) && op != BENCH_RESIDUAL && op != BENCH_MATERIAL;
+}
+
+inline double matrix_bytes(const bench_case &c, const entrant &e, bench_operation op)
+{
+    const double vectors = (c.box.precision == FE_SINGLE ? 24.0 : 48.0) * c.problem.view.n_owned;
+    return op == BENCH_DIAGONAL ? 0.0 : e.assembly->matrix_bytes(e.work) + vectors;
 }
 
 /* The least bytes that an operation without a matrix has to move where caches hold everything that is used

@@ -93,6 +93,10 @@ class Kernels:
     def column(self, scene: Scene, operation: str) -> Column:
         return self.at.get(scene, {}).get(operation, {})
 
+    def operations(self, scene: Scene) -> list[str]:
+        """Full tangents only where they were measured."""
+        return [o for o in OPERATIONS if o != "jacvec_full" or self.column(scene, o)]
+
     def strategies(self, scenes: Iterable[Scene]) -> list[str]:
         return in_order(s for scene in scenes for column in self.at.get(scene, {}).values() for s in column)
 
@@ -189,8 +193,8 @@ def set_up(kernels: Kernels, scene: Scene, strategy: str) -> float | None:
 
 def operations(kernels: Kernels, scene: Scene) -> Table:
     columns = kernels.at[scene]
-    strategies = kernels.strategies([scene])
-    parts = [column_cells(strategies, columns.get(o, {}), lambda e: throughput(e, scene.scale)) for o in OPERATIONS]
+    strategies, there = kernels.strategies([scene]), kernels.operations(scene)
+    parts = [column_cells(strategies, columns.get(o, {}), lambda e: throughput(e, scene.scale)) for o in there]
     rows = []
     for i, s in enumerate(strategies):
         own = [p for p in kernels.points(scene) if p.strategy == s]
@@ -201,18 +205,18 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
                      number(set_up(kernels, scene, s), 1e3, milliseconds),
                      number(max(errors, default=None), form=small), Cell(steadiness(columns, s))])
     ceilings = []
-    for o in OPERATIONS:
+    for o in there:
         of = [p for e in columns.get(o, {}).values() if (p := e.point) and p.row["ceiling_share"]]
         ceiling = scene.n_dof / of[0].row["median_s"] / of[0].row["ceiling_share"] if of else None
         ceilings.append(number(ceiling, scene.scale))
     rest = [Cell("")] * 5
     if any(c.text for c in ceilings):
         rows.append([Cell("*ceiling*"), *ceilings, *rest])
-    prices = [Cell(price(kernels, scene, o)) for o in OPERATIONS]
+    prices = [Cell(price(kernels, scene, o)) for o in there]
     if any(c.text for c in prices):
         rows.append([Cell("*best reproducible / best of all*"), *prices, *rest])
     return Table("operations", f"{scene.where}: {scene.unit}", about(kernels, scene),
-                 ["strategy", *OPERATIONS, "memory, B/DoF", "own memory, B/DoF", "set-up ms", "largest error",
+                 ["strategy", *there, "memory, B/DoF", "own memory, B/DoF", "set-up ms", "largest error",
                   "bitwise reproducible"], rows)
 
 
@@ -247,9 +251,9 @@ def set_ups(kernels: Kernels, scene: Scene) -> Table | None:
 
 
 def energies(kernels: Kernels, scene: Scene) -> Table | None:
-    rows = []
+    rows, there = [], kernels.operations(scene)
     for s in kernels.strategies([scene]):
-        of = [kernels.column(scene, o).get(s, Entry()).point for o in OPERATIONS]
+        of = [kernels.column(scene, o).get(s, Entry()).point for o in there]
         cells = [number(median_of(row["nj_per_dof"] for row in p.rows) if p else None) for p in of]
         if any(c.text for c in cells):
             rows.append([Cell(code(s)), *cells])
@@ -325,7 +329,7 @@ def on_mesh(kernels: Kernels, scene: Scene) -> Table:
     boxes = [s for s in kernels.find(mesh="box") if s.but(n_dof=0) == scene.but(mesh="box", n_dof=0)]
     box = min(boxes, key=lambda s: abs(math.log(s.n_dof / scene.n_dof)), default=None)
     wanted = []
-    for o in OPERATIONS:
+    for o in kernels.operations(scene):
         wanted.append(Wanted(o, scene, o))
         if box and o.startswith("jacvec"):
             wanted.append(Wanted("of the box", scene, o, box))

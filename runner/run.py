@@ -326,6 +326,10 @@ def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> i
 
 
 def main() -> int:
+    if len(sys.argv) > 1:  # settings come from the environment
+        print(__doc__ if sys.argv[1] in ("-h", "--help") else f"bench: {sys.argv[1]}: takes no arguments; --help says more",
+              file=sys.stdout if sys.argv[1] in ("-h", "--help") else sys.stderr)
+        return 0 if sys.argv[1] in ("-h", "--help") else 2
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) is not signal.SIG_IGN:  # nohup, or a job in the background
             signal.signal(kind, on_signal)

@@ -217,7 +217,7 @@ class List(Folder):
     def test_axes_of_studies_can_be_chosen(self):
         sizes = {t.point.size for t in self.make(EXPERIMENTS="storage", SIZE="1000 2000").tasks}
         self.assertEqual(sizes, {"1000", "2000"})
-        self.assertEqual(len(self.make(EXPERIMENTS="storage").tasks), 10)
+        self.assertEqual(len(self.make(EXPERIMENTS="storage").tasks), 8)
         self.assertEqual(len(self.make(EXPERIMENTS="orthogonality").tasks), 108)
         self.assertEqual(len(self.make(EXPERIMENTS="anderson").tasks), 20)
 

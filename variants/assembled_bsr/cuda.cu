@@ -61,4 +61,5 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
 
 FE_TABLE(assembled_bsr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
          .residual = bsr_residual, .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED)
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .matrix_bytes = bsr_matrix_bytes,
+         .traits = FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED)

@@ -65,4 +65,4 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
 
 FE_TABLE(assembled_bsr_host, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
          .residual = bsr_residual, .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .matrix_bytes = bsr_matrix_bytes, .traits = FE_ASSEMBLED)

@@ -158,6 +158,7 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
     const int shift[] = {
         [BSR_WARP] = 5, [BSR_LINE] = precision == FE_DOUBLE ? 3 : 4, [BSR_PLAIN] = 0, [BSR_CSR] = 0};
     draft k = {.m = &p->view, .n_corner = fe_corners(p->kind), .value_bytes = value_bytes(precision)};
+    matrix->value_bytes = k.value_bytes;
     fe_status status = read_view(&k, p->device);
     for (int part = FE_INTERIOR; part <= FE_BORDER && status == FE_OK; part++) {
         bsr_rows *r = &matrix->part[part];
@@ -184,6 +185,7 @@ fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matr
 fe_status bsr_open_elastic(fe_problem *p, bsr_form form, const bsr_matrix *in_double, bsr_matrix *matrix)
 {
     if (form == BSR_LINE) return open_rows(p, form, FE_SINGLE, matrix); /* other slices */
+    matrix->value_bytes = value_bytes(FE_SINGLE);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         bsr_rows *r = &matrix->part[part];
         *r = in_double->part[part];
@@ -215,4 +217,20 @@ fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const void
     FE_TRY(p->device->ops->memory.clear(p->device, 3 * (size_t)p->view.n_local * number, r));
     FE_TRY(a->residual(p, matrix->forces_work, FE_INTERIOR, displacement, r));
     return border ? a->residual(p, matrix->forces_work, FE_BORDER, displacement, r) : FE_OK;
+}
+
+/* With BSR_CSR each value has a column of its own. */
+double bsr_matrix_bytes(const void *work)
+{
+    const bsr_matrix *matrix = work;
+    double bytes = 0.0;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows *r = &matrix->part[part];
+        const double place = (double)((size_t)r->n_place << r->shift), n_row = r->n_row;
+        const double n_first = r->scalar ? 3.0 * n_row : n_row / (1 << r->shift);
+        bytes += place * 9.0 * (double)matrix->value_bytes +
+                 sizeof(int) * (place * (r->scalar ? 9.0 : 1.0) + n_first);
+        if (r->node) bytes += sizeof(int) * n_row;
+    }
+    return bytes;
 }

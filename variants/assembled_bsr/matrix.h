@@ -39,6 +39,7 @@ typedef struct bsr_rows {
 /* First member of the work of these strategies. */
 typedef struct bsr_matrix {
     bsr_rows part[2];
+    size_t value_bytes;        /* of a number */
     const fe_assembly *forces; /* patch_ordered, whose residual they use */
     void *forces_work;
 } bsr_matrix;
@@ -61,6 +62,7 @@ fe_status bsr_without_plasticity(const fe_problem *p, int precision, fe_problem 
 
 /* Operations of these strategies; work begins with a bsr_matrix. `material` is the common update followed by
  * the assembly, `residual` that of patch_ordered, and the diagonal is read from the matrix. */
+double bsr_matrix_bytes(const void *work);
 fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r);
 fe_status FE_PRECISE(bsr_material_host)(fe_problem *p, void *work, fe_linearization mode,
                                         const double *displacement);
