@@ -28,7 +28,8 @@ COLOURED = ("patch", "element_atomic", "node_csr", "assembled_bsr", "element_tea
 SHORT = {
     "patch": "patch", "patch_ordered": "ordered", "element_atomic": "atomics", "element_team": "team",
     "element_warp": "warp", "element_color": "colours", "node_csr": "node", "dof_csr": "entry", "two_phase": "stresses",
-    "corner_gather": "forces", "assembled_bsr": "matrix", "assembled_cusparse": "BSR", "assembled_csr": "CSR"
+    "corner_gather": "forces", "assembled_bsr": "matrix",
+    "assembled_symmetric": "half", "assembled_cusparse": "BSR", "assembled_csr": "CSR"
 }
 
 POINT_CM = 2.54 / 72

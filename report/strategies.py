@@ -20,6 +20,7 @@ INNER: dict[str, tuple[tuple[str, str], ...]] = {
     "corner_gather": (("assembly.h", "corner_gather_forces"), ("cuda.cu", "sum_row")),
     "patch": (("cuda.cu", "patch_body"), ("cuda.cu", "patch_sum")),
     "assembled_bsr": (("cuda.cu", "row_product"),),
+    "assembled_symmetric": (("cuda.cu", "row_product"),),
 }
 # How the kernels of strategies are called in profiles, where not as the strategy.
 KERNELS = {"assembled_bsr": ("assembled_bsr", "cuSPARSE")}

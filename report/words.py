@@ -27,6 +27,7 @@ STRATEGY = Words({
     "two_phase": "via stresses",
     "corner_gather": "via forces",
     "assembled_bsr": "matrix, 3×3",
+    "assembled_symmetric": "matrix, upper half",
     "assembled_cusparse": "matrix, cuSPARSE BSR",
     "assembled_csr": "matrix, cuSPARSE CSR",
     "element_only": "no sums (bound)",
@@ -47,7 +48,7 @@ SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operatio
     "solve": "solves", "solve_graph": "solves with graphs"}
 MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
-MATRIX = ("assembled_bsr", "assembled_cusparse", "assembled_csr")
+MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
 NOT_A_STRATEGY = ("element_only",)
 # It times four strategies at set-up and is one of them: among candidates it would only tie with its choice.
 CHOOSES = ("hybrid",)

@@ -4,7 +4,7 @@
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
 
-enum { SLICE = 64 / sizeof(fe_scalar), VECTORS = SLICE / FE_LANES };
+enum { SLICE = BSR_LINE_ROWS, VECTORS = SLICE / FE_LANES };
 
 static fe_status setup(fe_problem *p, void **work)
 {
@@ -20,15 +20,6 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
     return FE_PRECISE(bsr_elastic_host)(p, *work);
 }
 
-/* Nodes of rows from `first` on, the last one repeated. */
-FE_BODY fe_index nodes_from(const bsr_rows *r, int first)
-{
-    fe_index nodes;
-    for (int l = 0; l < FE_LANES; l++)
-        nodes.lane[l] = r->node[first + l < r->n_row ? first + l : r->n_row - 1];
-    return nodes;
-}
-
 /* In mixed precision the product with differences from the row's own value, which are taken before they are
  * rounded: a translation gives no force. */
 FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direction, fe_number *y)
@@ -41,7 +32,7 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direct
             const fe_index column = fe_read_index(r->column, lanes, bsr_column_at(r, place, 0));
             fe_real x[3];
             if (FE_PRECISION == FE_MIXED)
-                fe_read3_from(direction, column, nodes_from(r, SLICE * slice + i * FE_LANES), x);
+                fe_read3_from(direction, column, bsr_nodes_from(r, SLICE * slice + i * FE_LANES), x);
             else
                 fe_read3(direction, column, x);
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
@@ -50,7 +41,7 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direct
         }
     for (int i = 0; i < VECTORS; i++) {
         const int first = SLICE * slice + i * FE_LANES;
-        fe_add3(y, nodes_from(r, first), r->n_row - first, 0, sum[i]);
+        fe_add3(y, bsr_nodes_from(r, first), r->n_row - first, 0, sum[i]);
     }
 }
 

@@ -11,6 +11,7 @@ typedef struct draft {
     size_t value_bytes;
     int *conn, *corner_first, *corner; /* the view's, on the host */
     int most_columns;                  /* of a row */
+    int upper;                         /* see bsr_rows */
     uint8_t *seen;                     /* [n_local] set for the nodes in `node` */
     int *columns;                      /* columns of the current row */
     /* of the current part: see bsr_rows */
@@ -49,7 +50,8 @@ static int find_columns(draft *k, int row)
     for (int at = k->corner_first[row]; at < k->corner_first[row + 1]; at++)
         for (int b = 0; b < k->n_corner; b++) {
             const int node = k->conn[(size_t)b * k->m->ld + (k->corner[at] >> 3)];
-            if (!k->seen[node]) k->columns[n++] = node, k->seen[node] = 1;
+            if (k->seen[node] || (k->upper && node < row)) continue;
+            k->columns[n++] = node, k->seen[node] = 1;
         }
     for (int i = 0; i < n; i++) k->seen[k->columns[i]] = 0;
     return n;
@@ -155,17 +157,19 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
 
 static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix)
 {
-    const int shift[] = {
-        [BSR_WARP] = 5, [BSR_LINE] = precision == FE_DOUBLE ? 3 : 4, [BSR_PLAIN] = 0, [BSR_CSR] = 0};
+    const int line = precision == FE_DOUBLE ? 3 : 4,
+              shift[BSR_N_FORM] = {
+                  [BSR_WARP] = 5, [BSR_UPPER_WARP] = 5, [BSR_LINE] = line, [BSR_UPPER_LINE] = line};
     draft k = {.m = &p->view, .n_corner = fe_corners(p->kind), .value_bytes = value_bytes(precision)};
     matrix->value_bytes = k.value_bytes;
+    k.upper = form == BSR_UPPER_WARP || form == BSR_UPPER_LINE;
     fe_status status = read_view(&k, p->device);
     for (int part = FE_INTERIOR; part <= FE_BORDER && status == FE_OK; part++) {
         bsr_rows *r = &matrix->part[part];
         int last;
         fe_part_nodes(&p->view, (fe_part)part, &r->row, &last);
         r->n_row = last - r->row, r->n_column = p->view.n_local, r->shift = shift[form],
-        r->scalar = form == BSR_CSR;
+        r->scalar = form == BSR_CSR, r->upper = k.upper;
         if (r->n_row > 0) status = build_rows(&k, p->device, r);
         free(k.node), free(k.at), free(k.first), free(k.column), free(k.diagonal);
         k.node = k.at = k.first = k.column = k.diagonal = NULL;
@@ -184,7 +188,8 @@ fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matr
 
 fe_status bsr_open_elastic(fe_problem *p, bsr_form form, const bsr_matrix *in_double, bsr_matrix *matrix)
 {
-    if (form == BSR_LINE) return open_rows(p, form, FE_SINGLE, matrix); /* other slices */
+    if (form == BSR_LINE || form == BSR_UPPER_LINE)
+        return open_rows(p, form, FE_SINGLE, matrix); /* other slices */
     matrix->value_bytes = value_bytes(FE_SINGLE);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         bsr_rows *r = &matrix->part[part];

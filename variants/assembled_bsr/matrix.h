@@ -14,8 +14,19 @@
 #include "common/variant.h"
 
 /* Slices of a warp, of a cache line of the host (8 doubles, 16 floats), or of one row; or of one row, in
- * CSR's order. */
-typedef enum bsr_form { BSR_WARP, BSR_LINE, BSR_PLAIN, BSR_CSR } bsr_form;
+ * CSR's order. UPPER: of a row's blocks only those whose column is not an owned node before it; the others
+ * are the transposed ones of those rows. */
+typedef enum bsr_form {
+    BSR_WARP,
+    BSR_LINE,
+    BSR_PLAIN,
+    BSR_CSR,
+    BSR_UPPER_WARP,
+    BSR_UPPER_LINE,
+    BSR_N_FORM
+} bsr_form;
+/* Rows of a host's slice: as many numbers as a cache line has. */
+enum { BSR_LINE_ROWS = 64 / sizeof(fe_scalar) };
 
 /* Rows that are sorted together: neighbours in the mesh stay close together in memory. */
 enum { BSR_WINDOW = 1024 };
@@ -26,6 +37,7 @@ typedef struct bsr_rows {
     const int *node; /* [n_row] node of each row; NULL: row + i */
     const int *at;   /* [n_row] row of node row + i, on the host; NULL: i */
     int shift;       /* slices of 1 << shift rows */
+    int upper;       /* BSR_UPPER_* */
     int scalar;      /* BSR_CSR */
     int by_columns;  /* entries of a block are stored column by column */
     int n_column;    /* local nodes */
@@ -80,6 +92,16 @@ static inline int bsr_row_of(const bsr_rows *r, int node)
 {
     return r->at ? r->at[node - r->row] : node - r->row;
 }
+#ifndef __CUDACC__
+/* Nodes of rows from `first` on, the last one repeated. */
+FE_BODY fe_index bsr_nodes_from(const bsr_rows *r, int first)
+{
+    fe_index nodes;
+    for (int l = 0; l < FE_LANES; l++)
+        nodes.lane[l] = r->node[first + l < r->n_row ? first + l : r->n_row - 1];
+    return nodes;
+}
+#endif
 /* Slice of row i, and its lane there. */
 FE_BOTH int bsr_slice(const bsr_rows *r, int i) { return i >> r->shift; }
 FE_BOTH int bsr_lane(const bsr_rows *r, int i) { return i & ((1 << r->shift) - 1); }

@@ -107,8 +107,8 @@ FE_BODY void assemble_blocks(const fe_view *m, const bsr_rows *r, int i, int n, 
         FE_UNROLL_FOR (int j = 0; j < BATCH; j++) {
             place[j] = -1;
             if (k + j >= n_elem) continue;
-            const int at = corner[k + j];
-            place[j] = find_block(r, i, n, m->conn[fe_corner_place(b, at & 7, m->ld, at >> 3)]) - from;
+            const int at = corner[k + j], column = m->conn[fe_corner_place(b, at & 7, m->ld, at >> 3)];
+            if (!r->upper || column >= bsr_node(r, i)) place[j] = find_block(r, i, n, column) - from;
         }
         if (k + b / POINTS < n_elem) point_open(KIND, m, corner[k + b / POINTS], b % POINTS, &s->point[b]);
         __syncwarp();

@@ -26,6 +26,7 @@ static void clear(const bsr_rows *r, int slice)
 FE_BODY void add_blocks(const bsr_rows *r, const fe_corners_at *c, const fe_index *column, const fe_real K[9])
 {
     for (int l = 0; l < c->active; l++) {
+        if (r->upper && column->lane[l] < c->row.lane[l]) continue;
         const int i = bsr_row_of(r, c->row.lane[l]), k = find(r, i, column->lane[l]);
         for (int j = 0; j < 9; j++) r->value[bsr_entry(r, i, k, j)] += K[j][l];
     }
