@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import functools
+import gzip
 import pathlib
 import sys
 import tomllib
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 
 Value = str | int | float | None
@@ -51,12 +53,19 @@ def columns_of(kind: str) -> list[str]:
 
 
 def kind_of(path: pathlib.Path) -> str:
-    """By its name: scaling-peer.csv holds rows like scaling.csv."""
+    """By its name: scaling-peer.csv holds rows like scaling.csv; of samples.csv.gz, too."""
+    name = path.name.removesuffix(".gz")
     for kind in schema()["file"]:
         stem = kind.removesuffix(".csv")
-        if path.name == kind or (path.name.startswith(stem + "-") and path.suffix == ".csv"):
+        if name == kind or (name.startswith(stem + "-") and name.endswith(".csv")):
             return kind
     raise Fault(f"{path}: no kind of file in {SCHEMA.name} has this name")
+
+
+def packed(path: pathlib.Path) -> pathlib.Path:
+    """The file, or the same one compressed (.gz) where it stands so."""
+    other = path.with_name(path.name + ".gz")
+    return other if other.is_file() and not path.is_file() else path
 
 
 def value_of(name: str, text: str) -> Value:
@@ -79,14 +88,14 @@ def value_of(name: str, text: str) -> Value:
 def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
     """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault
     where it is not of its kind, or where two rows of one point have the same number of a process."""
-    path = pathlib.Path(path)
+    path = packed(pathlib.Path(path))
     kind = kind or kind_of(path)
     wanted = columns_of(kind)
     rows: list[Row] = []
     timed = "process" in wanted and "median_s" in wanted
     line_of: dict[tuple[Value, ...], int] = {}  # of each process of each point
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             header = next(reader, [])
             together = kind == "samples.csv" and "seconds" in header and "sample" not in header  # up to schema 5
@@ -105,7 +114,7 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
                     if (first := line_of.setdefault(key, reader.line_num)) != reader.line_num:
                         raise Fault(f"{path}: line {reader.line_num}: process {key[-1]} of this point stands in line "
                                     f"{first}, too")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise Fault(f"{path}: {error}") from error
     return rows
 
@@ -189,7 +198,7 @@ def files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     if folder.is_file():
         yield folder
         return
-    for path in sorted(folder.rglob("*.csv")):
+    for path in sorted(p for end in (".csv", ".csv.gz") for p in folder.rglob(f"*{end}")):
         if "scratch" in path.parts:
             continue
         try:

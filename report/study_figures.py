@@ -243,7 +243,7 @@ def headline(model: Model, card: Card, element: str) -> list[Point]:
     by: dict[tuple[Run, int], list[Point]] = {}
     for p in model.kernels:
         if p.card == card and p.plain and p.mesh.cube and (p.element, p.operation) == (element, "jacvec") \
-                and (p.run.path / "samples.csv").is_file():
+                and rows.packed(p.run.path / "samples.csv").is_file():
             by.setdefault((p.run, p.n_dof), []).append(p)
     return max(by.values(), key=lambda ps: (max(p.time.processes for p in ps), len(ps), ps[0].n_dof), default=[])
 

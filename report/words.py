@@ -38,7 +38,7 @@ ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8
 OPERATION = {
     "jacvec": "tangent product",
     "jacvec_elastic": "elastic product",
-    "jacvec_full": "product with full tangents",
+    "jacvec_full": "full tangents",
     "residual": "residual",
     "diagonal": "diagonal blocks",
     "material": "material update",

@@ -1,5 +1,6 @@
 """Files in results/ are what the schema says, and faults are told with file, line and value."""
 
+import gzip
 import pathlib
 import tempfile
 import unittest
@@ -46,6 +47,19 @@ class Reading(unittest.TestCase):
         (row,) = self.read(f"{HEADER}\n{ROW}\n")
         self.assertEqual((row["device"], row["n_dof"], row["median_s"], row["gb_per_s"], row["deterministic"]),
                          ("CPU, fast", 375, 1e-5, None, 1))
+
+    def test_compressed_files_are_the_same(self):
+        packed = self.path.with_name("kernels.csv.gz")
+        packed.write_bytes(gzip.compress(f"{HEADER}\n{ROW}\n".encode()))
+        expected = rows.read(self.path)
+        self.path.write_text(f"{HEADER}\n{ROW}\n")
+        self.assertEqual(rows.read(self.path), expected)
+        self.assertEqual(list(rows.files_below(self.path.parent)), [self.path, packed])
+        self.path.unlink()
+        packed.write_bytes(packed.read_bytes()[:40])  # cut off
+        with self.assertRaises(rows.Fault) as caught:
+            rows.read(self.path)
+        self.assertIn(str(packed), str(caught.exception))
 
     def test_columns_that_older_rows_lack(self):
         names = rows.columns_of("kernels.csv")
