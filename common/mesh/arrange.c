@@ -160,8 +160,8 @@ static fe_status try_order(const fe_mesh *mesh, fe_order order, fe_arrangement *
 static fe_status arrange_for(const fe_mesh *mesh, int pieces, fe_arrangement *a)
 {
     FE_TRY(try_order(mesh, FE_ORDER_MORTON, a));
+    if (!pieces) return try_order(mesh, FE_ORDER_RCM, a);
     const int moved = a->name != fe_order_names[FE_ORDER_AS_IS];
-    if (!pieces) return moved ? try_order(mesh, FE_ORDER_RCM, a) : FE_OK;
     a->name = moved ? "morton+bisection" : fe_order_names[FE_ORDER_BISECTION];
     a->in_pieces = 1;
     return fe_mesh_order_pieces(mesh, a->elem, a->node);

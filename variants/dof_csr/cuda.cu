@@ -1,22 +1,47 @@
 /* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
 #include "common/problem/kernels.h"
+#include "common/problem/row_order.h"
 #include "variants/dof_csr/assembly.h"
 
-enum { BLOCK_SIZE = 128 };
+#include <cstdlib>
 
-FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const fe_number *displacement,
-                         fe_number *y)
+/* Threads that share an entry, each with every so manieth element. */
+enum { BLOCK_SIZE = 128, TET4_BLOCK_SIZE = 96 };
+FE_BOTH int block_size(int kind) { return fe_corners(kind) == 8 ? BLOCK_SIZE : TET4_BLOCK_SIZE; }
+
+template <int TEAM>
+static __device__ __forceinline__ fe_number part_force(int kind, int op, const fe_view *m, int row, int part,
+                                                       int axis, const fe_number *displacement)
 {
     fe_number sum = 0.0f;
     fe_real own[2][3];
     const int from = dof_csr_turns(kind, op) ? axis : 0;
     dof_csr_read3(fe_coordinates(m), row, from, own[0]);
     dof_csr_read3(displacement, row, from, own[1]);
-    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+    for (int k = m->corner_first[row] + part; k < m->corner_first[row + 1]; k += TEAM) {
         const int corner = m->corner[k];
         sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, displacement, own);
     }
-    y[3 * (size_t)row + axis] = sum;
+    return sum;
+}
+
+/* Entries of the block's rows. The parts of an entry are summed in a fixed order. */
+template <int TEAM>
+static __device__ __forceinline__ void block_forces(int kind, int op, const fe_view *m, const int *row, int n,
+                                                    const fe_number *displacement, fe_number *part,
+                                                    fe_number *y)
+{
+    const int rows = blockDim.x / (3 * TEAM), thread = threadIdx.x, own = thread / (3 * TEAM),
+              at = blockIdx.x * rows + own;
+    const bool active = own < rows && at < n;
+    const int to = active ? row[at] : 0;
+    if (active)
+        part[thread] = part_force<TEAM>(kind, op, m, to, thread % (3 * TEAM) / 3, thread % 3, displacement);
+    if (TEAM > 1) __syncthreads();
+    if (!active || thread % (3 * TEAM) >= 3) return;
+    fe_number sum = part[thread];
+    FE_UNROLL_FOR (int i = 1; i < TEAM; i++) sum += part[thread + 3 * i];
+    y[3 * (size_t)to + thread % 3] = sum;
 }
 
 FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_number *d)
@@ -33,11 +58,14 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_##operation##_##name(                              \
-        fe_view m, int first, int n, const fe_number *displacement, fe_number *y)                            \
+    FORCES_OF(1, KIND, name, OP, operation)                                                                  \
+    FORCES_OF(2, KIND, name, OP, operation) FORCES_OF(4, KIND, name, OP, operation)
+#define FORCES_OF(TEAM, KIND, name, OP, operation)                                                           \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr##TEAM##_##operation##_##name(               \
+        fe_view m, const int *row, int n, const fe_number *displacement, fe_number *y)                       \
     {                                                                                                        \
-        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
-        if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
+        __shared__ fe_number part[BLOCK_SIZE];                                                               \
+        block_forces<TEAM>(KIND, OP, &m, row, n, displacement, part, y);                                     \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
@@ -53,11 +81,18 @@ FE_EACH_KIND(KERNEL)
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
-    (void)work;
+    const int *row = *(const int *const *)work;
+    const int team = getenv("DOF_CSR_TEAM") ? atoi(getenv("DOF_CSR_TEAM")) : 1;
+    const int size = block_size(p->kind), rows = size / (3 * team);
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    const size_t entries = 3 * (size_t)(last - first);
-    FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y);
+    const size_t n = (size_t)size * ((last - first + rows - 1) / rows);
+    if (team == 1)
+        FE_LAUNCH_OPERATION(p, op, n, size, dof_csr1, p->view, row + first, last - first, displacement, y);
+    else if (team == 2)
+        FE_LAUNCH_OPERATION(p, op, n, size, dof_csr2, p->view, row + first, last - first, displacement, y);
+    else
+        FE_LAUNCH_OPERATION(p, op, n, size, dof_csr4, p->view, row + first, last - first, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -69,5 +104,20 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(dof_csr_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
-         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)
+/* *work: the rows in the order in which threads take them. */
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(const int *), "dof_csr", work));
+    return fe_rows_by_length_open(p, getenv("DOF_CSR_TEAM") ? atoi(getenv("DOF_CSR_TEAM")) : 1,
+                                  (const int **)*work);
+}
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    (void)p;
+    *work = in_double;
+    return FE_OK;
+}
+
+FE_TABLE(dof_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_STORES | FE_INDEPENDENT)

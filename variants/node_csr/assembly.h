@@ -7,15 +7,18 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* For Tet4 on the device. Rows form slices of 32; entry k of row n is at slice[n / 32] + 32 k + n % 32, so
- * that a warp reads neighbouring entries. Fields are stored by component, because neighbouring rows read
- * neighbouring nodes: this touches a third of the cache lines that rows of three would. */
-enum { NODE_CSR_SLICE = 32 };
+/* Tet4 on the device. Teams of threads share rows, which are sorted by length (fe_rows_by_length). Entry k of
+ * thread t is at slice[t / 32] + 32 k + t % 32, so that a warp reads neighbouring entries. Fields are stored
+ * by component, because neighbouring rows read neighbouring nodes: this touches a third of the cache lines
+ * that rows of three would. */
+enum { NODE_CSR_WARP = 32 };
 typedef struct node_csr_entry {
     int node[3]; /* corners 1 2 3 of the turned element */
     int corner;  /* 8 × element + corner */
 } node_csr_entry;
 typedef struct node_csr_lists {
+    int team;       /* threads of a row */
+    const int *row; /* [n_node_interior] */
     const int *slice;
     const node_csr_entry *entry;
     const fe_number *x;      /* [3][n] */
@@ -23,10 +26,22 @@ typedef struct node_csr_lists {
     size_t n;
 } node_csr_lists;
 
+/* Hex8 on the device. A warp has some rows that follow each other, with at most NODE_CSR_VISITS corners. Its
+ * threads take these corners by element, not by row, so that no thread waits for a longer row, and neighbours
+ * read the same element. Then each row sums its own. */
+enum { NODE_CSR_VISITS = 256 };
+typedef struct node_csr_visits {
+    const int *first;         /* [n_warp + 1] first row of each warp */
+    const int *corner;        /* the view's, sorted in each warp */
+    const unsigned char *own; /* where they were before, counted from the warp's first one */
+    int n_interior, n_warp;   /* warps of the interior, and all of them */
+} node_csr_visits;
+
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* *work: node_csr_lists for vectors of doubles or floats, or NULL where the kind does not need them. */
+    /* *work: Tet4: node_csr_lists for vectors of doubles or floats. Hex8: node_csr_visits, or NULL where a
+     * row is too long. Other kinds: NULL. */
     fe_status
     node_csr_open(fe_problem *p, int precision, void **work);
 

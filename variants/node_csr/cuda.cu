@@ -57,6 +57,9 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
+/* --- Tet4 ------------------------------------------------------------------------------------------------
+ */
+
 /* An entry of a list and the flags of its element, read ahead of the arithmetic. */
 typedef struct visit {
     int4 entry; /* node_csr_entry */
@@ -66,7 +69,7 @@ typedef struct visit {
 /* Entry k of a list of n. Beyond the end: element 0, which is read, never added. */
 FE_BODY int4 list_entry(const int4 *list, int k, int n)
 {
-    return k < n ? __ldcs(list + NODE_CSR_SLICE * k) : make_int4(0, 0, 0, 0);
+    return k < n ? __ldcs(list + NODE_CSR_WARP * k) : make_int4(0, 0, 0, 0);
 }
 FE_BODY int list_flags(int op, const fe_view *m, int4 entry)
 {
@@ -106,13 +109,27 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
     for (int c = 0; c < 3; c++) sum[c] = from ? sum[c] + force[c] : (fe_number)force[c];
 }
 
+/* sum over the threads of a team, in a fixed order; all threads of the warp take part. */
+template <int TEAM> static __device__ __forceinline__ void sum_team(fe_number sum[3])
+{
+    FE_UNROLL_FOR (int mask = 1; mask < TEAM; mask *= 2)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], mask);
+}
+
 /* While an element is computed, the flags of the next one and the entry after that arrive. Two elements are
  * in flight: elastic jacvec 1.26 times as fast as with one, jacvec 1.04 times (H100, HISTORY.md). */
-FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int row, fe_number *y)
+template <int TEAM>
+static __device__ __forceinline__ void list_forces(int op, const fe_view *m, const node_csr_lists *w,
+                                                   int thread, int n_row, fe_number *y)
 {
     fe_number sum[3] = {0.0f, 0.0f, 0.0f}, own[2][3];
-    const int n = m->corner_first[row + 1] - m->corner_first[row];
-    const int4 *list = (const int4 *)w->entry + w->slice[row / NODE_CSR_SLICE] + row % NODE_CSR_SLICE;
+    const int at = thread / TEAM, part = thread % TEAM;
+    const bool active = at < n_row;
+    const int row = w->row[active ? at : n_row - 1],
+              last = active ? m->corner_first[row + 1] : m->corner_first[row];
+    const int n = (last - m->corner_first[row] - part + TEAM - 1) / TEAM;
+    const int4 *list =
+        (const int4 *)w->entry + (active ? w->slice[thread / NODE_CSR_WARP] : 0) + thread % NODE_CSR_WARP;
     for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->displacement[c * w->n + row];
     visit here = {list_entry(list, 0, n), 0};
     int4 next = list_entry(list, 1, n);
@@ -124,15 +141,17 @@ FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int 
         next = list_entry(list, k + 2, n);
         list_corner(op, m, w, &now, own, sum);
     }
-    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+    sum_team<TEAM>(sum);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++)
+        if (active && c % TEAM == part) y[3 * (size_t)row + c] = sum[c];
 }
 
 #define LISTS(KIND, name, OP, operation)                                                                     \
+    template <int TEAM>                                                                                      \
     static __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT)                                           \
-        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int last, fe_number *y)                    \
+        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int n_row, fe_number *y)                   \
     {                                                                                                        \
-        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
-        if (row < last) list_forces(OP, &m, &w, row, y);                                                     \
+        list_forces<TEAM>(OP, &m, &w, blockIdx.x * blockDim.x + threadIdx.x, n_row, y);                      \
     }
 FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
 #undef LISTS
@@ -154,17 +173,87 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
     FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned, displacement);
     switch (op) {
 #define LAUNCH(KIND, name, OP, operation)                                                                    \
-    case OP: FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_##operation##_lists, *m, *w, last, y); break;
+    case OP:                                                                                                 \
+        if (w->team == 1)                                                                                    \
+            FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_##operation##_lists<1>, *m, *w, last, y);        \
+        else if (w->team == 2)                                                                               \
+            FE_LAUNCH(p->device, 2 * (size_t)last, BLOCK_SIZE, node_csr_##operation##_lists<2>, *m, *w,      \
+                      last, y);                                                                              \
+        else if (w->team == 4)                                                                               \
+            FE_LAUNCH(p->device, 4 * (size_t)last, BLOCK_SIZE, node_csr_##operation##_lists<4>, *m, *w,      \
+                      last, y);                                                                              \
+        else                                                                                                 \
+            FE_LAUNCH(p->device, 8 * (size_t)last, BLOCK_SIZE, node_csr_##operation##_lists<8>, *m, *w,      \
+                      last, y);                                                                              \
+        break;
         FE_EACH_OPERATION(LAUNCH, FE_TET4, tet4)
 #undef LAUNCH
     }
     return FE_OK;
 }
 
-/* The border part uses no lists, so it may run at the same time. */
+/* --- Hex8 ------------------------------------------------------------------------------------------------
+ */
+
+/* Warps of a block; places for the forces on a warp's corners, of which every eighth stays empty, so that
+ * rows of eight are read from different banks. */
+enum { N_WARP = BLOCK_SIZE / NODE_CSR_WARP, PLACES = NODE_CSR_VISITS + NODE_CSR_VISITS / 8 };
+
+FE_BODY void visit_forces(int op, const fe_view *m, const node_csr_visits *w, int warp,
+                          fe_number (*force)[PLACES], const fe_number *displacement, fe_number *y)
+{
+    const int lane = threadIdx.x % NODE_CSR_WARP, row = w->first[warp] + lane, last = w->first[warp + 1];
+    const int start = m->corner_first[w->first[warp]], n = m->corner_first[last] - start;
+#pragma unroll 1
+    for (int i = lane; i < n; i += NODE_CSR_WARP) {
+        const int corner = w->corner[start + i], own = w->own[start + i];
+        fe_real f[3];
+        node_csr_corner(FE_HEX8, op, m, corner >> 3, corner & 7, displacement, f);
+        for (int c = 0; c < 3; c++) force[c][own + own / 8] = (fe_number)f[c];
+    }
+    __syncwarp();
+    if (row >= last) return;
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
+    for (int i = m->corner_first[row] - start; i < m->corner_first[row + 1] - start; i++)
+        for (int c = 0; c < 3; c++) sum[c] += force[c][i + i / 8];
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+}
+
+#define VISITS(KIND, name, OP, operation)                                                                    \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_visits(                      \
+        fe_view m, node_csr_visits w, int first, int last, const fe_number *displacement, fe_number *y)      \
+    {                                                                                                        \
+        __shared__ fe_number force[N_WARP][3][PLACES];                                                       \
+        const int own = threadIdx.x / NODE_CSR_WARP, warp = first + blockIdx.x * N_WARP + own;               \
+        if (warp < last) visit_forces(OP, &m, &w, warp, force[own], displacement, y);                        \
+    }
+FE_EACH_OPERATION(VISITS, FE_HEX8, hex8)
+#undef VISITS
+
+static fe_status forces_by_visits(const fe_problem *p, const node_csr_visits *w, int op, fe_part part,
+                                  const fe_number *displacement, fe_number *y)
+{
+    const int first = part == FE_INTERIOR ? 0 : w->n_interior,
+              last = part == FE_INTERIOR ? w->n_interior : w->n_warp;
+    const size_t n = (size_t)(last - first) * NODE_CSR_WARP;
+    switch (op) {
+#define LAUNCH(KIND, name, OP, operation)                                                                    \
+    case OP:                                                                                                 \
+        FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_visits, p->view, *w, first, last,         \
+                  displacement, y);                                                                          \
+        break;
+        FE_EACH_OPERATION(LAUNCH, FE_HEX8, hex8)
+#undef LAUNCH
+    }
+    return FE_OK;
+}
+
+/* The border part of Tet4 uses no lists, so it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
+    if (work && p->kind == FE_HEX8)
+        return forces_by_visits(p, (const node_csr_visits *)work, op, part, displacement, y);
     if (work && part == FE_INTERIOR)
         return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;
@@ -181,11 +270,12 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-/* The same lists, and the problem's coordinates in floats by component. */
+/* The same lists, and on Tet4 the problem's coordinates in floats by component. */
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
     const node_csr_lists *from = (const node_csr_lists *)in_double;
-    if (!from) return FE_OK;
+    *work = in_double;
+    if (p->kind != FE_TET4) return FE_OK;
     FE_TRY(fe_device_keep(p->device, sizeof *from, "node_csr", work));
     node_csr_lists *w = (node_csr_lists *)*work;
     *w = *from;

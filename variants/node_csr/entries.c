@@ -1,14 +1,19 @@
-/* The lists that the Tet4 kernel reads on the device. They hold what it would otherwise look up corner by
- * corner. */
+/* The lists that kernels read on the device. Tet4: they hold what it would otherwise look up corner by
+ * corner. Hex8: the corners of a warp's rows by element. */
 #include "common/backend/device.h"
+#include "common/problem/row_order.h"
 #include "variants/node_csr/assembly.h"
 
 #include <stdlib.h>
 
-enum { SLICE = NODE_CSR_SLICE };
+enum { WARP = NODE_CSR_WARP };
+
+/* --- Tet4 ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct draft {
     int *first, *corner, *conn; /* the view's */
+    int *row;                   /* [n_owned] */
     int *slice;                 /* [n_slice + 1] */
     node_csr_entry *entry;
     double *x; /* [n_local][3] */
@@ -18,34 +23,42 @@ typedef struct draft {
     int n_slice;
 } draft;
 
-/* A slice is as long as its longest row. */
-static fe_status size_slices(draft *k, int n_owned)
+static int length_of(const draft *k, int row) { return k->first[row + 1] - k->first[row]; }
+
+/* A slice is as long as its longest row takes rounds. */
+static fe_status size_slices(draft *k, int n_row, int team)
 {
-    k->n_slice = (n_owned + SLICE - 1) / SLICE;
+    const int rows = WARP / team;
+    k->n_slice = (n_row + rows - 1) / rows;
     FE_ALLOCATE(k->slice, k->n_slice + 1, "node_csr: lists");
     for (int s = 0; s < k->n_slice; s++) {
-        int longest = 0;
-        for (int row = SLICE * s; row < SLICE * (s + 1) && row < n_owned; row++)
-            if (k->first[row + 1] - k->first[row] > longest) longest = k->first[row + 1] - k->first[row];
-        if (k->n_entry + (size_t)SLICE * longest > INT32_MAX)
+        int rounds = 0;
+        for (int i = rows * s; i < rows * (s + 1) && i < n_row; i++) {
+            const int own = (length_of(k, k->row[i]) + team - 1) / team;
+            if (own > rounds) rounds = own;
+        }
+        if (k->n_entry + (size_t)WARP * rounds > INT32_MAX)
             return fe_fail(FE_BAD_INPUT, "node_csr: more than %d element corners on one rank; use more ranks",
                            INT32_MAX);
-        k->n_entry += (size_t)SLICE * longest;
+        k->n_entry += (size_t)WARP * rounds;
         k->slice[s + 1] = (int)k->n_entry;
     }
     return FE_OK;
 }
 
-static void fill_slices(draft *k, const fe_view *m)
+static void fill_slices(draft *k, const fe_view *m, int n_row, int team)
 {
+    const int rows = WARP / team;
 #pragma omp parallel for schedule(static)
-    for (int row = 0; row < m->n_owned; row++)
-        for (int i = k->first[row]; i < k->first[row + 1]; i++) {
-            const int e = k->corner[i] >> 3, a = k->corner[i] & 7;
-            node_csr_entry *to = &k->entry[k->slice[row / SLICE] + SLICE * (i - k->first[row]) + row % SLICE];
-            to->corner = k->corner[i];
+    for (int at = 0; at < n_row; at++) {
+        const int row = k->row[at], start = k->slice[at / rows] + at % rows * team;
+        for (int i = 0; i < length_of(k, row); i++) {
+            const int corner = k->corner[k->first[row] + i], e = corner >> 3, a = corner & 7;
+            node_csr_entry *to = &k->entry[start + WARP * (i / team) + i % team];
+            to->corner = corner;
             for (int b = 1; b < 4; b++) to->node[b - 1] = k->conn[(size_t)(b ^ a) * m->ld + e];
         }
+    }
 }
 
 /* The coordinates by component, in single precision those from the first node. */
@@ -75,14 +88,18 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     FE_TRY(d->ops->memory.download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
     FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, m->x, k->x));
-    FE_TRY(size_slices(k, m->n_owned));
+    FE_RESERVE(k->row, m->n_owned, "node_csr: lists");
+    fe_rows_by_length(m, k->first, w->team, k->row);
+    FE_TRY(size_slices(k, m->n_node_interior, w->team));
     FE_ALLOCATE(k->entry, k->n_entry, "node_csr: lists");
-    fill_slices(k, m);
+    fill_slices(k, m, m->n_node_interior, w->team);
     w->n = (n + 15) / 16 * 16;
     FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
+    FE_TRY(fe_device_upload(d, (size_t)m->n_node_interior, sizeof *k->row, k->row, "node_csr: lists",
+                            (void **)&w->row));
     FE_TRY(fe_device_upload(d, (size_t)k->n_slice + 1, sizeof *k->slice, k->slice, "node_csr: lists",
                             (void **)&w->slice));
     FE_TRY(
@@ -93,13 +110,97 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     return d->ops->wait(d);
 }
 
-fe_status node_csr_open(fe_problem *p, int precision, void **work)
+static fe_status open_lists(fe_problem *p, int precision, void **work)
 {
     draft k = {0};
-    if (p->kind != FE_TET4) return FE_OK;
     FE_TRY(fe_device_keep(p->device, sizeof(node_csr_lists), "node_csr", work));
+    ((node_csr_lists *)*work)->team = getenv("NODE_CSR_TEAM") ? atoi(getenv("NODE_CSR_TEAM")) : 4;
     const fe_status status = build(&k, p, precision, *work);
     free(k.first), free(k.corner), free(k.conn), free(k.slice), free(k.entry), free(k.x), free(k.component);
-    free(k.rounded);
+    free(k.rounded), free(k.row);
     return status;
+}
+
+/* --- Hex8 ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct visits {
+    int *first, *corner; /* the view's */
+    int *warp;           /* [n_warp + 1] first row of each */
+    unsigned char *own;
+    int n_interior, n_warp;
+} visits;
+
+/* Gives warps as many rows of a part as they can have. 0: a row is too long for any. */
+static int divide_rows(const fe_view *m, fe_part part, visits *v)
+{
+    int first, last;
+    fe_part_nodes(m, part, &first, &last);
+    for (int row = first; row < last;) {
+        const int start = row;
+        while (row < last && row - start < WARP && v->first[row + 1] - v->first[start] <= NODE_CSR_VISITS)
+            row++;
+        if (row == start) return 0;
+        v->warp[++v->n_warp] = row;
+    }
+    return 1;
+}
+
+static int compare_words(const void *p, const void *q)
+{
+    const uint64_t a = *(const uint64_t *)p, b = *(const uint64_t *)q;
+    return (a > b) - (a < b);
+}
+
+static void sort_visits(visits *v)
+{
+#pragma omp parallel for schedule(static)
+    for (int w = 0; w < v->n_warp; w++) {
+        uint64_t word[NODE_CSR_VISITS];
+        const int start = v->first[v->warp[w]], n = v->first[v->warp[w + 1]] - start;
+        for (int i = 0; i < n; i++) word[i] = (uint64_t)v->corner[start + i] << 32 | (unsigned)i;
+        qsort(word, (size_t)n, sizeof *word, compare_words);
+        for (int i = 0; i < n; i++)
+            v->corner[start + i] = (int)(word[i] >> 32), v->own[start + i] = (unsigned char)word[i];
+    }
+}
+
+static fe_status build_visits(visits *v, fe_problem *p, void **work)
+{
+    const fe_view *m = &p->view;
+    fe_device *d = p->device;
+    FE_RESERVE(v->first, m->n_owned + 1, "node_csr: lists");
+    FE_TRY(
+        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *v->first, m->corner_first, v->first));
+    const size_t n = (size_t)v->first[m->n_owned];
+    FE_RESERVE(v->corner, n, "node_csr: lists");
+    FE_RESERVE(v->own, n, "node_csr: lists");
+    FE_ALLOCATE(v->warp, m->n_owned + 1, "node_csr: lists");
+    FE_TRY(d->ops->memory.download(d, n * sizeof *v->corner, m->corner, v->corner));
+    if (!divide_rows(m, FE_INTERIOR, v)) return FE_OK;
+    v->n_interior = v->n_warp;
+    if (!divide_rows(m, FE_BORDER, v)) return FE_OK;
+    sort_visits(v);
+    FE_TRY(fe_device_keep(d, sizeof(node_csr_visits), "node_csr", work));
+    node_csr_visits *w = *work;
+    w->n_interior = v->n_interior, w->n_warp = v->n_warp;
+    FE_TRY(fe_device_upload(d, (size_t)v->n_warp + 1, sizeof *v->warp, v->warp, "node_csr: lists",
+                            (void **)&w->first));
+    FE_TRY(fe_device_upload(d, n, sizeof *v->corner, v->corner, "node_csr: lists", (void **)&w->corner));
+    FE_TRY(fe_device_upload(d, n, sizeof *v->own, v->own, "node_csr: lists", (void **)&w->own));
+    return d->ops->wait(d);
+}
+
+static fe_status open_visits(fe_problem *p, void **work)
+{
+    visits v = {0};
+    const fe_status status = build_visits(&v, p, work);
+    free(v.first), free(v.corner), free(v.warp), free(v.own);
+    return status;
+}
+
+fe_status node_csr_open(fe_problem *p, int precision, void **work)
+{
+    if (p->kind == FE_TET4) return open_lists(p, precision, work);
+    return p->kind == FE_HEX8 && !getenv("NODE_CSR_ROWS") ? open_visits(p, work) : FE_OK;
 }
