@@ -275,7 +275,7 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
     const node_csr_lists *from = (const node_csr_lists *)in_double;
     *work = in_double;
-    if (p->kind != FE_TET4) return FE_OK;
+    if (!from || p->kind != FE_TET4) return FE_OK;
     FE_TRY(fe_device_keep(p->device, sizeof *from, "node_csr", work));
     node_csr_lists *w = (node_csr_lists *)*work;
     *w = *from;
