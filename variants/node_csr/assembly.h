@@ -16,25 +16,30 @@ typedef struct node_csr_entry {
     int node[3]; /* corners 1 2 3 of the turned element */
     int corner;  /* 8 × element + corner */
 } node_csr_entry;
-typedef struct node_csr_lists {
-    int team;       /* threads of a row */
-    const int *row; /* [n_node_interior] */
-    const int *slice;
-    const node_csr_entry *entry;
+typedef struct node_csr_fields {
     const fe_number *x;      /* [3][n] */
     fe_number *displacement; /* [3][n] */
     size_t n;
+} node_csr_fields;
+typedef struct node_csr_lists {
+    node_csr_fields by; /* component */
+    int team;           /* threads of a row */
+    const int *row;     /* [n_node_interior] */
+    const int *slice;
+    const node_csr_entry *entry;
 } node_csr_lists;
 
 /* Hex8 on the device. A warp has some rows that follow each other, with at most NODE_CSR_VISITS corners. Its
  * threads take these corners by element, not by row, so that no thread waits for a longer row, and neighbours
  * read the same element. Then each row sums its own. */
-enum { NODE_CSR_VISITS = 256 };
+enum { NODE_CSR_VISITS = 1024 };
 typedef struct node_csr_visits {
-    const int *first;         /* [n_warp + 1] first row of each warp */
-    const int *corner;        /* the view's, sorted in each warp */
-    const unsigned char *own; /* where they were before, counted from the warp's first one */
-    int n_interior, n_warp;   /* warps of the interior, and all of them */
+    node_csr_fields by; /* component */
+    int unit, comp;
+    const int *first;       /* [n_warp + 1] first row of each warp */
+    const int *corner;      /* the view's, sorted in each warp */
+    const uint16_t *own;    /* where they were before, counted from the warp's first one */
+    int n_interior, n_warp; /* warps of the interior, and all of them */
 } node_csr_visits;
 
 #ifdef __cplusplus

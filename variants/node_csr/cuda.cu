@@ -2,6 +2,8 @@
 #include "common/problem/kernels.h"
 #include "variants/node_csr/assembly.h"
 
+#include <cstring>
+
 enum { BLOCK_SIZE = 128 };
 /* Blocks of a kernel with lists that a multiprocessor should hold: a thread may have 128 registers. Without
  * this bound the compiler saves registers and moves loads behind arithmetic. */
@@ -91,9 +93,10 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
         x[0][c] = from ? 0.0f : (fe_real)own[0][c], u[0][c] = from ? 0.0f : (fe_real)own[1][c];
         FE_UNROLL_FOR (int b = 1; b < 4; b++) {
             const int at_b = node[b - 1];
-            x[b][c] = from ? (fe_real)(w->x[c * w->n + at_b] - own[0][c]) : fe_read(w->x, at_b, c * w->n);
-            u[b][c] = from ? (fe_real)(w->displacement[c * w->n + at_b] - own[1][c])
-                           : fe_read(w->displacement, at_b, c * w->n);
+            x[b][c] = from ? (fe_real)(w->by.x[c * w->by.n + at_b] - own[0][c])
+                           : fe_read(w->by.x, at_b, c * w->by.n);
+            u[b][c] = from ? (fe_real)(w->by.displacement[c * w->by.n + at_b] - own[1][c])
+                           : fe_read(w->by.displacement, at_b, c * w->by.n);
         }
     }
     if (numbers) fe_point_numbers(FE_TET4, op, m, e, 0, number);
@@ -130,7 +133,8 @@ static __device__ __forceinline__ void list_forces(int op, const fe_view *m, con
     const int n = (last - m->corner_first[row] - part + TEAM - 1) / TEAM;
     const int4 *list =
         (const int4 *)w->entry + (active ? w->slice[thread / NODE_CSR_WARP] : 0) + thread % NODE_CSR_WARP;
-    for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->displacement[c * w->n + row];
+    for (int c = 0; c < 3; c++)
+        own[0][c] = w->by.x[c * w->by.n + row], own[1][c] = w->by.displacement[c * w->by.n + row];
     visit here = {list_entry(list, 0, n), 0};
     int4 next = list_entry(list, 1, n);
     here.flags = list_flags(op, m, here.entry);
@@ -156,9 +160,9 @@ static __device__ __forceinline__ void list_forces(int op, const fe_view *m, con
 FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
 #undef LISTS
 
-/* w->displacement = displacement by component at the owned nodes. */
+/* w.displacement = displacement by component at the owned nodes. */
 static __global__ void __launch_bounds__(BLOCK_SIZE)
-    node_csr_split(node_csr_lists w, int n_owned, const fe_number *displacement)
+    node_csr_split(node_csr_fields w, int n_owned, const fe_number *displacement)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < 3 * n_owned) w.displacement[i % 3 * w.n + i / 3] = displacement[i];
@@ -170,7 +174,7 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
 {
     const fe_view *m = &p->view;
     const int last = m->n_node_interior;
-    FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned, displacement);
+    FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, w->by, m->n_owned, displacement);
     switch (op) {
 #define LAUNCH(KIND, name, OP, operation)                                                                    \
     case OP:                                                                                                 \
@@ -197,21 +201,49 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
 
 /* Warps of a block; places for the forces on a warp's corners, of which every eighth stays empty, so that
  * rows of eight are read from different banks. */
-enum { N_WARP = BLOCK_SIZE / NODE_CSR_WARP, PLACES = NODE_CSR_VISITS + NODE_CSR_VISITS / 8 };
+enum { N_WARP = BLOCK_SIZE / NODE_CSR_WARP };
+template <int UNIT> struct places {
+    enum { N = 8 * UNIT + UNIT };
+};
 
-FE_BODY void visit_forces(int op, const fe_view *m, const node_csr_visits *w, int warp,
-                          fe_number (*force)[PLACES], const fe_number *displacement, fe_number *y)
+FE_BODY void corner_by_component(int op, const fe_view *m, const node_csr_fields *by, int corner,
+                                 fe_real force[3])
 {
-    const int lane = threadIdx.x % NODE_CSR_WARP, row = w->first[warp] + lane, last = w->first[warp + 1];
+    const bool from = FE_PRECISION == FE_MIXED;
+    fe_index node[8];
+    fe_real x[8][3], u[8][3];
+    const fe_element element = fe_element_open(m, corner >> 3, corner & 7);
+    fe_element_nodes(FE_HEX8, m, element, node);
+    FE_UNROLL_FOR (int b = 0; b < 8; b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+            const fe_number *px = by->x + c * by->n, *pu = by->displacement + c * by->n;
+            x[b][c] = from ? (fe_real)(px[node[b]] - px[node[0]]) : fe_read(px, node[b], 0);
+            u[b][c] = from ? (fe_real)(pu[node[b]] - pu[node[0]]) : fe_read(pu, node[b], 0);
+        }
+    fe_corner_force(FE_HEX8, op, m, element, x, u, force);
+}
+
+template <int UNIT, int COMP>
+static __device__ __forceinline__ void visit_forces(int op, const fe_view *m, const node_csr_visits *w,
+                                                    int warp, fe_number (*force)[places<UNIT>::N],
+                                                    const fe_number *displacement, fe_number *y)
+{
+    const int lane = threadIdx.x % UNIT, row = w->first[warp] + lane, last = w->first[warp + 1];
     const int start = m->corner_first[w->first[warp]], n = m->corner_first[last] - start;
 #pragma unroll 1
-    for (int i = lane; i < n; i += NODE_CSR_WARP) {
+    for (int i = lane; i < n; i += UNIT) {
         const int corner = w->corner[start + i], own = w->own[start + i];
         fe_real f[3];
-        node_csr_corner(FE_HEX8, op, m, corner >> 3, corner & 7, displacement, f);
+        if (COMP)
+            corner_by_component(op, m, &w->by, corner, f);
+        else
+            node_csr_corner(FE_HEX8, op, m, corner >> 3, corner & 7, displacement, f);
         for (int c = 0; c < 3; c++) force[c][own + own / 8] = (fe_number)f[c];
     }
-    __syncwarp();
+    if (UNIT == 32)
+        __syncwarp();
+    else
+        __syncthreads();
     if (row >= last) return;
     fe_number sum[3] = {0.0f, 0.0f, 0.0f};
     for (int i = m->corner_first[row] - start; i < m->corner_first[row + 1] - start; i++)
@@ -220,12 +252,13 @@ FE_BODY void visit_forces(int op, const fe_view *m, const node_csr_visits *w, in
 }
 
 #define VISITS(KIND, name, OP, operation)                                                                    \
+    template <int UNIT, int COMP>                                                                            \
     static __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_visits(                      \
         fe_view m, node_csr_visits w, int first, int last, const fe_number *displacement, fe_number *y)      \
     {                                                                                                        \
-        __shared__ fe_number force[N_WARP][3][PLACES];                                                       \
-        const int own = threadIdx.x / NODE_CSR_WARP, warp = first + blockIdx.x * N_WARP + own;               \
-        if (warp < last) visit_forces(OP, &m, &w, warp, force[own], displacement, y);                        \
+        __shared__ fe_number force[BLOCK_SIZE / UNIT][3][places<UNIT>::N];                                   \
+        const int own = threadIdx.x / UNIT, warp = first + blockIdx.x * (BLOCK_SIZE / UNIT) + own;           \
+        if (warp < last) visit_forces<UNIT, COMP>(OP, &m, &w, warp, force[own], displacement, y);            \
     }
 FE_EACH_OPERATION(VISITS, FE_HEX8, hex8)
 #undef VISITS
@@ -235,16 +268,31 @@ static fe_status forces_by_visits(const fe_problem *p, const node_csr_visits *w,
 {
     const int first = part == FE_INTERIOR ? 0 : w->n_interior,
               last = part == FE_INTERIOR ? w->n_interior : w->n_warp;
-    const size_t n = (size_t)(last - first) * NODE_CSR_WARP;
-    switch (op) {
+    const size_t n = (size_t)(last - first) * w->unit;
+    const int comp = w->comp && part == FE_INTERIOR;
+    if (comp)
+        FE_LAUNCH(p->device, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, node_csr_split, w->by, p->view.n_owned,
+                  displacement);
+    if (n > 0) switch (op) {
 #define LAUNCH(KIND, name, OP, operation)                                                                    \
     case OP:                                                                                                 \
-        FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_visits, p->view, *w, first, last,         \
-                  displacement, y);                                                                          \
+        if (w->unit == 32 && !comp)                                                                          \
+            (node_csr_##operation##_visits<32, 0><<<fe_grid(n, 128), 128, 0, fe_cuda_stream(p->device)>>>(   \
+                p->view, *w, first, last, displacement, y));                                                 \
+        else if (w->unit == 32)                                                                              \
+            (node_csr_##operation##_visits<32, 1><<<fe_grid(n, 128), 128, 0, fe_cuda_stream(p->device)>>>(   \
+                p->view, *w, first, last, displacement, y));                                                 \
+        else if (!comp)                                                                                      \
+            (node_csr_##operation##_visits<128, 0><<<fe_grid(n, 128), 128, 0, fe_cuda_stream(p->device)>>>(  \
+                p->view, *w, first, last, displacement, y));                                                 \
+        else                                                                                                 \
+            (node_csr_##operation##_visits<128, 1><<<fe_grid(n, 128), 128, 0, fe_cuda_stream(p->device)>>>(  \
+                p->view, *w, first, last, displacement, y));                                                 \
         break;
-        FE_EACH_OPERATION(LAUNCH, FE_HEX8, hex8)
+            FE_EACH_OPERATION(LAUNCH, FE_HEX8, hex8)
 #undef LAUNCH
-    }
+        }
+    CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }
 
@@ -270,23 +318,22 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-/* The same lists, and on Tet4 the problem's coordinates in floats by component. */
+/* The same lists, and the problem's coordinates in floats by component. */
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    const node_csr_lists *from = (const node_csr_lists *)in_double;
-    *work = in_double;
-    if (!from || p->kind != FE_TET4) return FE_OK;
-    FE_TRY(fe_device_keep(p->device, sizeof *from, "node_csr", work));
-    node_csr_lists *w = (node_csr_lists *)*work;
-    *w = *from;
-    FE_TRY(
-        fe_device_allocate(p->device, 3 * w->n, sizeof(fe_number), "node_csr: coordinates", (void **)&w->x));
-    FE_TRY(fe_device_allocate(p->device, 3 * w->n, sizeof(fe_number), "node_csr: input by component",
-                              (void **)&w->displacement));
-    node_csr_lists split = *w;
-    split.displacement = (fe_number *)w->x;
-    FE_LAUNCH(p->device, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, node_csr_split, split, p->view.n_owned,
-              (const fe_number *)(const void *)p->floats.x);
+    const size_t size = p->kind == FE_TET4 ? sizeof(node_csr_lists) : sizeof(node_csr_visits);
+    if (!in_double) return FE_OK;
+    FE_TRY(fe_device_keep(p->device, size, "node_csr", work));
+    memcpy(*work, in_double, size);
+    node_csr_fields *by = (node_csr_fields *)*work; /* the first of either */
+    FE_TRY(fe_device_allocate(p->device, 3 * by->n, sizeof(fe_number), "node_csr: coordinates",
+                              (void **)&by->x));
+    FE_TRY(fe_device_allocate(p->device, 3 * by->n, sizeof(fe_number), "node_csr: input by component",
+                              (void **)&by->displacement));
+    node_csr_fields x = *by;
+    x.displacement = (fe_number *)by->x;
+    FE_LAUNCH(p->device, by->n ? 3 * (size_t)p->view.n_owned : 0, BLOCK_SIZE, node_csr_split, x,
+              p->view.n_owned, (const fe_number *)(const void *)p->floats.x);
     return FE_OK;
 }
 static fe_status setup(fe_problem *p, void **work) { return node_csr_open(p, FE_PRECISION, work); }

@@ -8,6 +8,52 @@
 
 enum { WARP = NODE_CSR_WARP };
 
+/* --- fields by component ---------------------------------------------------------------------------------
+ */
+
+typedef struct coordinates {
+    double *x; /* [n_local][3] */
+    double *component;
+    float *rounded; /* of component, in single precision */
+} coordinates;
+
+/* In single precision those from the first node. */
+static fe_status upload_coordinates(coordinates *k, fe_device *d, int precision, node_csr_fields *w)
+{
+    const size_t n = 3 * w->n;
+    if (precision != FE_SINGLE)
+        return fe_device_upload(d, n, sizeof *k->component, k->component, "node_csr: coordinates",
+                                (void **)&w->x);
+    FE_ALLOCATE(k->rounded, n, "node_csr: coordinates");
+    for (size_t i = 0; i < n; i++) k->rounded[i] = (float)(k->component[i] - k->component[i / w->n * w->n]);
+    return fe_device_upload(d, n, sizeof *k->rounded, k->rounded, "node_csr: coordinates", (void **)&w->x);
+}
+
+static fe_status build_fields(coordinates *k, fe_problem *p, int precision, node_csr_fields *w)
+{
+    const size_t n = (size_t)p->view.n_local;
+    fe_device *d = p->device;
+    w->n = (n + 15) / 16 * 16;
+    FE_RESERVE(k->x, 3 * n, "node_csr: coordinates");
+    FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, p->view.x, k->x));
+    FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
+    FE_TRY(upload_coordinates(k, d, precision, w));
+    FE_TRY(fe_device_allocate(d, 3 * w->n, precision == FE_SINGLE ? sizeof(float) : sizeof(double),
+                              "node_csr: input by component", (void **)&w->displacement));
+    return d->ops->wait(d);
+}
+
+static fe_status open_fields(fe_problem *p, int precision, node_csr_fields *w)
+{
+    coordinates k = {0};
+    const fe_status status = build_fields(&k, p, precision, w);
+    free(k.x), free(k.component), free(k.rounded);
+    return status;
+}
+
 /* --- Tet4 ------------------------------------------------------------------------------------------------
  */
 
@@ -16,9 +62,6 @@ typedef struct draft {
     int *row;                   /* [n_owned] */
     int *slice;                 /* [n_slice + 1] */
     node_csr_entry *entry;
-    double *x; /* [n_local][3] */
-    double *component;
-    float *rounded; /* of component, in single precision */
     size_t n_entry;
     int n_slice;
 } draft;
@@ -61,52 +104,30 @@ static void fill_slices(draft *k, const fe_view *m, int n_row, int team)
     }
 }
 
-/* The coordinates by component, in single precision those from the first node. */
-static fe_status upload_coordinates(draft *k, fe_device *d, int precision, node_csr_lists *w)
-{
-    const size_t n = 3 * w->n;
-    if (precision != FE_SINGLE)
-        return fe_device_upload(d, n, sizeof *k->component, k->component, "node_csr: coordinates",
-                                (void **)&w->x);
-    FE_ALLOCATE(k->rounded, n, "node_csr: coordinates");
-    for (size_t i = 0; i < n; i++) k->rounded[i] = (float)(k->component[i] - k->component[i / w->n * w->n]);
-    return fe_device_upload(d, n, sizeof *k->rounded, k->rounded, "node_csr: coordinates", (void **)&w->x);
-}
-
-static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w)
+static fe_status build_lists(draft *k, fe_problem *p, node_csr_lists *w)
 {
     const fe_view *m = &p->view;
     fe_device *d = p->device;
-    const size_t corners = 4 * (size_t)m->ld, n = (size_t)m->n_local;
+    const size_t corners = 4 * (size_t)m->ld;
     FE_RESERVE(k->first, m->n_owned + 1, "node_csr: lists");
     FE_TRY(
         d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
     const size_t n_corner = (size_t)k->first[m->n_owned];
     FE_RESERVE(k->corner, n_corner, "node_csr: lists");
     FE_RESERVE(k->conn, corners, "node_csr: lists");
-    FE_RESERVE(k->x, 3 * n, "node_csr: lists");
     FE_TRY(d->ops->memory.download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
     FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, m->x, k->x));
     FE_RESERVE(k->row, m->n_owned, "node_csr: lists");
     fe_rows_by_length(m, k->first, w->team, k->row);
     FE_TRY(size_slices(k, m->n_node_interior, w->team));
     FE_ALLOCATE(k->entry, k->n_entry, "node_csr: lists");
     fill_slices(k, m, m->n_node_interior, w->team);
-    w->n = (n + 15) / 16 * 16;
-    FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i++)
-        for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
     FE_TRY(fe_device_upload(d, (size_t)m->n_node_interior, sizeof *k->row, k->row, "node_csr: lists",
                             (void **)&w->row));
     FE_TRY(fe_device_upload(d, (size_t)k->n_slice + 1, sizeof *k->slice, k->slice, "node_csr: lists",
                             (void **)&w->slice));
     FE_TRY(
         fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists", (void **)&w->entry));
-    FE_TRY(upload_coordinates(k, d, precision, w));
-    FE_TRY(fe_device_allocate(d, 3 * w->n, precision == FE_SINGLE ? sizeof(float) : sizeof(double),
-                              "node_csr: input by component", (void **)&w->displacement));
     return d->ops->wait(d);
 }
 
@@ -115,10 +136,10 @@ static fe_status open_lists(fe_problem *p, int precision, void **work)
     draft k = {0};
     FE_TRY(fe_device_keep(p->device, sizeof(node_csr_lists), "node_csr", work));
     ((node_csr_lists *)*work)->team = getenv("NODE_CSR_TEAM") ? atoi(getenv("NODE_CSR_TEAM")) : 4;
-    const fe_status status = build(&k, p, precision, *work);
-    free(k.first), free(k.corner), free(k.conn), free(k.slice), free(k.entry), free(k.x), free(k.component);
-    free(k.rounded), free(k.row);
-    return status;
+    const fe_status status = build_lists(&k, p, *work);
+    free(k.first), free(k.corner), free(k.conn), free(k.slice), free(k.entry), free(k.row);
+    FE_TRY(status);
+    return open_fields(p, precision, &((node_csr_lists *)*work)->by);
 }
 
 /* --- Hex8 ------------------------------------------------------------------------------------------------
@@ -127,8 +148,8 @@ static fe_status open_lists(fe_problem *p, int precision, void **work)
 typedef struct visits {
     int *first, *corner; /* the view's */
     int *warp;           /* [n_warp + 1] first row of each */
-    unsigned char *own;
-    int n_interior, n_warp;
+    uint16_t *own;
+    int n_interior, n_warp, unit;
 } visits;
 
 /* Gives warps as many rows of a part as they can have. 0: a row is too long for any. */
@@ -138,7 +159,7 @@ static int divide_rows(const fe_view *m, fe_part part, visits *v)
     fe_part_nodes(m, part, &first, &last);
     for (int row = first; row < last;) {
         const int start = row;
-        while (row < last && row - start < WARP && v->first[row + 1] - v->first[start] <= NODE_CSR_VISITS)
+        while (row < last && row - start < v->unit && v->first[row + 1] - v->first[start] <= 8 * v->unit)
             row++;
         if (row == start) return 0;
         v->warp[++v->n_warp] = row;
@@ -161,11 +182,11 @@ static void sort_visits(visits *v)
         for (int i = 0; i < n; i++) word[i] = (uint64_t)v->corner[start + i] << 32 | (unsigned)i;
         qsort(word, (size_t)n, sizeof *word, compare_words);
         for (int i = 0; i < n; i++)
-            v->corner[start + i] = (int)(word[i] >> 32), v->own[start + i] = (unsigned char)word[i];
+            v->corner[start + i] = (int)(word[i] >> 32), v->own[start + i] = (uint16_t)word[i];
     }
 }
 
-static fe_status build_visits(visits *v, fe_problem *p, void **work)
+static fe_status build_visits(visits *v, fe_problem *p, int precision, void **work)
 {
     const fe_view *m = &p->view;
     fe_device *d = p->device;
@@ -183,7 +204,9 @@ static fe_status build_visits(visits *v, fe_problem *p, void **work)
     sort_visits(v);
     FE_TRY(fe_device_keep(d, sizeof(node_csr_visits), "node_csr", work));
     node_csr_visits *w = *work;
-    w->n_interior = v->n_interior, w->n_warp = v->n_warp;
+    w->n_interior = v->n_interior, w->n_warp = v->n_warp, w->unit = v->unit;
+    w->comp = getenv("NODE_CSR_COMP") != NULL;
+    if (w->comp) FE_TRY(open_fields(p, precision, &w->by));
     FE_TRY(fe_device_upload(d, (size_t)v->n_warp + 1, sizeof *v->warp, v->warp, "node_csr: lists",
                             (void **)&w->first));
     FE_TRY(fe_device_upload(d, n, sizeof *v->corner, v->corner, "node_csr: lists", (void **)&w->corner));
@@ -191,10 +214,10 @@ static fe_status build_visits(visits *v, fe_problem *p, void **work)
     return d->ops->wait(d);
 }
 
-static fe_status open_visits(fe_problem *p, void **work)
+static fe_status open_visits(fe_problem *p, int precision, void **work)
 {
-    visits v = {0};
-    const fe_status status = build_visits(&v, p, work);
+    visits v = {.unit = getenv("NODE_CSR_UNIT") ? atoi(getenv("NODE_CSR_UNIT")) : 32};
+    const fe_status status = build_visits(&v, p, precision, work);
     free(v.first), free(v.corner), free(v.warp), free(v.own);
     return status;
 }
@@ -202,5 +225,5 @@ static fe_status open_visits(fe_problem *p, void **work)
 fe_status node_csr_open(fe_problem *p, int precision, void **work)
 {
     if (p->kind == FE_TET4) return open_lists(p, precision, work);
-    return p->kind == FE_HEX8 && !getenv("NODE_CSR_ROWS") ? open_visits(p, work) : FE_OK;
+    return p->kind == FE_HEX8 && !getenv("NODE_CSR_ROWS") ? open_visits(p, precision, work) : FE_OK;
 }
