@@ -35,7 +35,7 @@ typedef struct node_csr_lists {
 enum { NODE_CSR_VISITS = 1024 };
 typedef struct node_csr_visits {
     node_csr_fields by; /* component */
-    int unit, comp;
+    int unit, comp, cap;
     const int *first;       /* [n_warp + 1] first row of each warp */
     const int *corner;      /* the view's, sorted in each warp */
     const uint16_t *own;    /* where they were before, counted from the warp's first one */

@@ -296,12 +296,123 @@ static fe_status forces_by_visits(const fe_problem *p, const node_csr_visits *w,
     return FE_OK;
 }
 
+/* Tet4 by element */
+typedef struct tet_visit {
+    int corner, own, node[4], flags;
+} tet_visit;
+FE_BODY void tet_open(const node_csr_visits *w, int at, bool in, tet_visit *v)
+{
+    v->corner = in ? __ldcs(w->corner + at) : 0;
+    v->own = in ? __ldcs(w->own + at) : 0;
+}
+FE_BODY void tet_look(int op, const fe_view *m, tet_visit *v)
+{
+    const int e = v->corner >> 3, turn = v->corner & 7;
+    FE_UNROLL_FOR (int b = 0; b < 4; b++) v->node[b] = m->conn[(size_t)(b ^ turn) * m->ld + e];
+    v->flags =
+        fe_is_elastic(op) ? 0 : fe_read_byte(fe_is_residual(op) ? m->committed.flags : m->trial.flags, e);
+}
+FE_BODY void tet_force(int op, const fe_view *m, const node_csr_fields *by, const tet_visit *at,
+                       fe_real force[3])
+{
+    const fe_element e = {at->corner >> 3, at->corner & 7, at->flags, at->flags};
+    const bool numbers = fe_is_residual(op) || (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL);
+    const bool from = FE_PRECISION == FE_MIXED;
+    fe_real x[8][3], u[8][3], number[FE_N_NUMBER], J[3][3], G[3][3], A[3][3], g[3], stress[6];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        const fe_number *px = by->x + c * by->n, *pu = by->displacement + c * by->n;
+        FE_UNROLL_FOR (int b = 0; b < 4; b++) {
+            x[b][c] = from ? (fe_real)(px[at->node[b]] - px[at->node[0]]) : fe_read(px, at->node[b], 0);
+            u[b][c] = from ? (fe_real)(pu[at->node[b]] - pu[at->node[0]]) : fe_read(pu, at->node[b], 0);
+        }
+    }
+    if (numbers) fe_point_numbers(FE_TET4, op, m, e, 0, number);
+    fe_gradient_at(FE_TET4, x, NULL, 0, 0, J);
+    fe_gradient_at(FE_TET4, u, NULL, 0, 0, G);
+    if (numbers)
+        fe_point_stress_of(FE_TET4, op, fe_weight(FE_TET4) * fe_turn_sign(FE_TET4, e.turn), m, e.e, number, J,
+                           G, A, stress);
+    else
+        fe_point_stress(FE_TET4, op, fe_weight(FE_TET4), m, e, 0, J, G, A, stress);
+    fe_corner_gradient(FE_TET4, A, 0, 0, g);
+    for (int c = 0; c < 3; c++) force[c] = 0.0f;
+    fe_add_product(stress, g, force);
+}
+template <int CAP> struct tet_places {
+    enum { N = CAP + CAP / 8 };
+};
+template <int CAP>
+static __device__ __forceinline__ void tet_forces(int op, const fe_view *m, const node_csr_visits *w,
+                                                  int warp, fe_number (*force)[tet_places<CAP>::N],
+                                                  fe_number *y)
+{
+    const int lane = threadIdx.x % 32, row = w->first[warp], last = w->first[warp + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    tet_visit here, next;
+    tet_open(w, start + lane, lane < n, &here);
+    tet_open(w, start + lane + 32, lane + 32 < n, &next);
+    tet_look(op, m, &here);
+#pragma unroll 2
+    for (int i = lane; i < n; i += 32) {
+        const tet_visit now = here;
+        here = next;
+        tet_look(op, m, &here);
+        tet_open(w, start + i + 64, i + 64 < n, &next);
+        fe_real f[3];
+        tet_force(op, m, &w->by, &now, f);
+        for (int c = 0; c < 3; c++) force[c][now.own + now.own / 8] = (fe_number)f[c];
+    }
+    __syncwarp();
+    for (int i = lane; i < 3 * (last - row); i += 32) {
+        const int r = row + i / 3, c = i % 3;
+        fe_number sum = 0.0f;
+        for (int k = m->corner_first[r] - start; k < m->corner_first[r + 1] - start; k++)
+            sum += force[c][k + k / 8];
+        y[3 * (size_t)row + i] = sum;
+    }
+}
+#define VISITS(KIND, name, OP, operation)                                                                    \
+    template <int CAP>                                                                                       \
+    static __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT)                                           \
+        node_csr_##operation##_tets(fe_view m, node_csr_visits w, int first, int last, fe_number *y)         \
+    {                                                                                                        \
+        __shared__ fe_number force[BLOCK_SIZE / 32][3][tet_places<CAP>::N];                                  \
+        const int own = threadIdx.x / 32, warp = first + blockIdx.x * (BLOCK_SIZE / 32) + own;               \
+        if (warp < last) tet_forces<CAP>(OP, &m, &w, warp, force[own], y);                                   \
+    }
+FE_EACH_OPERATION(VISITS, FE_TET4, tet4)
+#undef VISITS
+static fe_status forces_by_tets(const fe_problem *p, const node_csr_visits *w, int op,
+                                const fe_number *displacement, fe_number *y)
+{
+    const int first = 0, last = w->n_interior;
+    const size_t n = (size_t)(last - first) * 32;
+    FE_LAUNCH(p->device, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, node_csr_split, w->by, p->view.n_owned,
+              displacement);
+    switch (op) {
+#define LAUNCH(KIND, name, OP, operation)                                                                    \
+    case OP:                                                                                                 \
+        if (w->cap <= 192)                                                                                   \
+            FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_tets<192>, p->view, *w, first, last,  \
+                      y);                                                                                    \
+        else                                                                                                 \
+            FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_tets<288>, p->view, *w, first, last,  \
+                      y);                                                                                    \
+        break;
+        FE_EACH_OPERATION(LAUNCH, FE_TET4, tet4)
+#undef LAUNCH
+    }
+    return FE_OK;
+}
+
 /* The border part of Tet4 uses no lists, so it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
     if (work && p->kind == FE_HEX8)
         return forces_by_visits(p, (const node_csr_visits *)work, op, part, displacement, y);
+    if (work && part == FE_INTERIOR && getenv("NODE_CSR_CAP"))
+        return forces_by_tets(p, (const node_csr_visits *)work, op, displacement, y);
     if (work && part == FE_INTERIOR)
         return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;

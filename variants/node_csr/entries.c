@@ -149,7 +149,7 @@ typedef struct visits {
     int *first, *corner; /* the view's */
     int *warp;           /* [n_warp + 1] first row of each */
     uint16_t *own;
-    int n_interior, n_warp, unit;
+    int n_interior, n_warp, unit, cap;
 } visits;
 
 /* Gives warps as many rows of a part as they can have. 0: a row is too long for any. */
@@ -159,8 +159,7 @@ static int divide_rows(const fe_view *m, fe_part part, visits *v)
     fe_part_nodes(m, part, &first, &last);
     for (int row = first; row < last;) {
         const int start = row;
-        while (row < last && row - start < v->unit && v->first[row + 1] - v->first[start] <= 8 * v->unit)
-            row++;
+        while (row < last && row - start < v->unit && v->first[row + 1] - v->first[start] <= v->cap) row++;
         if (row == start) return 0;
         v->warp[++v->n_warp] = row;
     }
@@ -204,8 +203,8 @@ static fe_status build_visits(visits *v, fe_problem *p, int precision, void **wo
     sort_visits(v);
     FE_TRY(fe_device_keep(d, sizeof(node_csr_visits), "node_csr", work));
     node_csr_visits *w = *work;
-    w->n_interior = v->n_interior, w->n_warp = v->n_warp, w->unit = v->unit;
-    w->comp = getenv("NODE_CSR_COMP") != NULL;
+    w->n_interior = v->n_interior, w->n_warp = v->n_warp, w->unit = v->unit, w->cap = v->cap;
+    w->comp = p->kind == FE_TET4 || getenv("NODE_CSR_COMP") != NULL;
     if (w->comp) FE_TRY(open_fields(p, precision, &w->by));
     FE_TRY(fe_device_upload(d, (size_t)v->n_warp + 1, sizeof *v->warp, v->warp, "node_csr: lists",
                             (void **)&w->first));
@@ -217,6 +216,7 @@ static fe_status build_visits(visits *v, fe_problem *p, int precision, void **wo
 static fe_status open_visits(fe_problem *p, int precision, void **work)
 {
     visits v = {.unit = getenv("NODE_CSR_UNIT") ? atoi(getenv("NODE_CSR_UNIT")) : 32};
+    v.cap = p->kind == FE_TET4 ? (getenv("NODE_CSR_CAP") ? atoi(getenv("NODE_CSR_CAP")) : 288) : 8 * v.unit;
     const fe_status status = build_visits(&v, p, precision, work);
     free(v.first), free(v.corner), free(v.warp), free(v.own);
     return status;
@@ -224,6 +224,8 @@ static fe_status open_visits(fe_problem *p, int precision, void **work)
 
 fe_status node_csr_open(fe_problem *p, int precision, void **work)
 {
-    if (p->kind == FE_TET4) return open_lists(p, precision, work);
-    return p->kind == FE_HEX8 && !getenv("NODE_CSR_ROWS") ? open_visits(p, precision, work) : FE_OK;
+    if (p->kind == FE_TET4 && !getenv("NODE_CSR_CAP")) return open_lists(p, precision, work);
+    return (p->kind == FE_HEX8 || p->kind == FE_TET4) && !getenv("NODE_CSR_ROWS")
+               ? open_visits(p, precision, work)
+               : FE_OK;
 }
