@@ -1,6 +1,7 @@
 /* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
 #include "common/problem/kernels.h"
 #include "common/problem/row_order.h"
+#include "common/problem/visits.h"
 #include "variants/dof_csr/assembly.h"
 
 #include <cstdlib>
@@ -78,9 +79,72 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
+/* by visits */
+enum { MOST_HEX8 = 256, MOST_TET4 = 96, WARP = 32 };
+FE_BOTH int most_of(int kind) { return fe_corners(kind) == 8 ? MOST_HEX8 : MOST_TET4; }
+template <int MOST> struct places {
+    enum { N = 3 * MOST + 3 * MOST / 8 };
+};
+
+/* Three neighbours of a warp compute the directions of one visit. */
+template <int MOST>
+static __device__ __forceinline__ void group_forces(int kind, int op, const fe_view *m, const fe_visits *v,
+                                                    int group, fe_number *force,
+                                                    const fe_number *displacement, fe_number *y)
+{
+    const int lane = threadIdx.x % WARP, row = v->first[group], last = v->first[group + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int at = 0; at < n; at += MOST) {
+        const int part = n - at < MOST ? n - at : MOST;
+        for (int i = lane; i < 3 * part; i += WARP) {
+            const int axis = i % 3, corner = v->corner[start + at + i / 3],
+                      to = 3 * v->place[start + at + i / 3] + axis;
+            const int from = dof_csr_turns(kind, op) ? axis : 0;
+            const int e = corner >> 3, turn = corner & 7, own_node = m->conn[(size_t)turn * m->ld + e];
+            fe_real own[2][3];
+            dof_csr_read3(fe_coordinates(m), own_node, from, own[0]);
+            dof_csr_read3(displacement, own_node, from, own[1]);
+            force[to + to / 24] = (fe_number)dof_csr_force(kind, op, m, e, turn, axis, displacement, own);
+        }
+        __syncwarp();
+        for (int i = lane; i < 3 * (last - row); i += WARP) {
+            const int r = row + i / 3, first = m->corner_first[r] - start - at,
+                      end = m->corner_first[r + 1] - start - at;
+            fe_number sum = at > 0 ? y[3 * (size_t)row + i] : 0.0f;
+            for (int k = first > 0 ? first : 0; k < end && k < MOST; k++) {
+                const int from = 3 * k + i % 3;
+                sum += force[from + from / 24];
+            }
+            y[3 * (size_t)row + i] = sum;
+        }
+        __syncwarp();
+    }
+}
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) dof_csrv_##operation##_##name(                      \
+        fe_view m, fe_visits v, int first, int last, const fe_number *displacement, fe_number *y)            \
+    {                                                                                                        \
+        enum { MOST = KIND == FE_HEX8 || KIND == FE_HEX8_NAIVE ? MOST_HEX8 : MOST_TET4 };                    \
+        __shared__ fe_number force[BLOCK_SIZE / WARP][places<MOST>::N];                                      \
+        const int own = threadIdx.x / WARP, group = first + blockIdx.x * (BLOCK_SIZE / WARP) + own;          \
+        if (group < last) group_forces<MOST>(KIND, OP, &m, &v, group, force[own], displacement, y);          \
+    }
+#define KERNEL(KIND, name) FE_EACH_OPERATION(FORCES, KIND, name)
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef FORCES
+
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
+    if (getenv("DOF_CSR_VISITS")) {
+        const fe_visits *v = (const fe_visits *)work;
+        int first, last;
+        fe_part_groups(v, part, &first, &last);
+        FE_LAUNCH_OPERATION(p, op, (size_t)WARP * (last - first), BLOCK_SIZE, dof_csrv, p->view, *v, first,
+                            last, displacement, y);
+        return FE_OK;
+    }
     const int *row = *(const int *const *)work;
     const int team = getenv("DOF_CSR_TEAM") ? atoi(getenv("DOF_CSR_TEAM")) : 1;
     const int size = block_size(p->kind), rows = size / (3 * team);
@@ -107,6 +171,10 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
 /* *work: the rows in the order in which threads take them. */
 static fe_status setup(fe_problem *p, void **work)
 {
+    if (getenv("DOF_CSR_VISITS")) {
+        FE_TRY(fe_device_keep(p->device, sizeof(fe_visits), "dof_csr", work));
+        return fe_visits_open(p, most_of(p->kind), (fe_visits *)*work);
+    }
     FE_TRY(fe_device_keep(p->device, sizeof(const int *), "dof_csr", work));
     return fe_rows_by_length_open(p, getenv("DOF_CSR_TEAM") ? atoi(getenv("DOF_CSR_TEAM")) : 1,
                                   (const int **)*work);

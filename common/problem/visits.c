@@ -1,0 +1,86 @@
+/* How warps share the corners of rows. */
+#include "common/problem/visits.h"
+#include "common/backend/device.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+typedef struct draft {
+    int *first, *corner; /* the view's */
+    int *group;          /* [n_group + 1] first row of each */
+    uint16_t *place;
+    int n_interior, n_group, most;
+} draft;
+
+/* As many rows of a part for each group as it can have. */
+static void divide_rows(const fe_view *m, fe_part part, draft *k)
+{
+    int row, last;
+    fe_part_nodes(m, part, &row, &last);
+    while (row < last) {
+        const int start = row++;
+        while (row < last && k->first[row + 1] - k->first[start] <= k->most) row++;
+        k->group[++k->n_group] = row;
+    }
+}
+
+static int compare_words(const void *p, const void *q)
+{
+    const uint64_t a = *(const uint64_t *)p, b = *(const uint64_t *)q;
+    return (a > b) - (a < b);
+}
+
+static void sort_corners(draft *k, int start, int n, uint64_t *word)
+{
+    for (int i = 0; i < n; i++) word[i] = (uint64_t)k->corner[start + i] << 32 | (unsigned)i;
+    qsort(word, (size_t)n, sizeof *word, compare_words);
+    for (int i = 0; i < n; i++)
+        k->corner[start + i] = (int)(word[i] >> 32), k->place[start + i] = (uint16_t)word[i];
+}
+
+static fe_status sort_groups(draft *k, int threads)
+{
+    uint64_t *word = NULL;
+    FE_RESERVE(word, (size_t)threads * k->most, "lists of corners");
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int g = 0; g < k->n_group; g++) {
+        const int end = k->first[k->group[g + 1]];
+        for (int at = k->first[k->group[g]]; at < end; at += k->most)
+            sort_corners(k, at, end - at < k->most ? end - at : k->most,
+                         word + (size_t)omp_get_thread_num() * k->most);
+    }
+    free(word);
+    return FE_OK;
+}
+
+static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
+{
+    const fe_view *m = &p->view;
+    fe_device *d = p->device;
+    const size_t rows = (size_t)m->n_owned + 1;
+    FE_RESERVE(k->first, rows, "lists of corners");
+    FE_TRY(d->ops->memory.download(d, rows * sizeof *k->first, m->corner_first, k->first));
+    const size_t n = (size_t)k->first[m->n_owned];
+    FE_RESERVE(k->corner, n, "lists of corners");
+    FE_RESERVE(k->place, n, "lists of corners");
+    FE_ALLOCATE(k->group, rows, "lists of corners");
+    FE_TRY(d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner));
+    divide_rows(m, FE_INTERIOR, k);
+    k->n_interior = k->n_group;
+    divide_rows(m, FE_BORDER, k);
+    FE_TRY(sort_groups(k, fe_device_host_threads(d)));
+    v->n_interior = k->n_interior, v->n_group = k->n_group;
+    const size_t groups = (size_t)k->n_group + 1;
+    FE_TRY(fe_device_upload(d, groups, sizeof *k->group, k->group, "lists of corners", (void **)&v->first));
+    FE_TRY(fe_device_upload(d, n, sizeof *k->corner, k->corner, "lists of corners", (void **)&v->corner));
+    FE_TRY(fe_device_upload(d, n, sizeof *k->place, k->place, "lists of corners", (void **)&v->place));
+    return d->ops->wait(d);
+}
+
+fe_status fe_visits_open(const fe_problem *p, int most, fe_visits *v)
+{
+    draft k = {.most = most};
+    const fe_status status = build(&k, p, v);
+    free(k.first), free(k.corner), free(k.group), free(k.place);
+    return status;
+}

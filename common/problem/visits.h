@@ -1,0 +1,37 @@
+/* How warps of the device share the corners of rows, where each thread computes a corner of one element.
+ *
+ * A warp has a group of rows that follow each other. Its threads take the group's corners by element, not by
+ * row: none waits for the longest row, and neighbours read the same element. Their forces meet in shared
+ * memory, where each row sums its own in the view's order, so the bits are the same every time. The host does
+ * the same with lanes of a vector (common/problem/rows.h). */
+#ifndef FE_VISITS_H
+#define FE_VISITS_H
+
+#include "common/variant.h"
+
+typedef struct fe_visits {
+    const int *first;  /* [n_group + 1] first row of each group */
+    const int *corner; /* the view's corners; of each group (of a row that is one, each `most`) by element */
+    const uint16_t *place;   /* where they were before, counted from the first of them */
+    int n_interior, n_group; /* groups of interior rows, and with those of the border */
+} fe_visits;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Groups of at most `most` corners, below 65536; a longer row is one by itself. */
+fe_status fe_visits_open(const fe_problem *p, int most, fe_visits *v);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* First and one past last group of a part. */
+static inline void fe_part_groups(const fe_visits *v, fe_part part, int *first, int *last)
+{
+    *first = part == FE_INTERIOR ? 0 : v->n_interior;
+    *last = part == FE_INTERIOR ? v->n_interior : v->n_group;
+}
+
+#endif
