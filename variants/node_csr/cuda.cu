@@ -1,5 +1,6 @@
 /* node_csr on the device: one owned node per thread. */
 #include "common/problem/kernels.h"
+#include "common/problem/visits.h"
 #include "variants/node_csr/assembly.h"
 
 #include <cstring>
@@ -405,10 +406,65 @@ static fe_status forces_by_tets(const fe_problem *p, const node_csr_visits *w, i
     return FE_OK;
 }
 
+/* simple: all kinds by visits */
+enum { GROUP_HEX8 = 256, GROUP_TET4 = 288 };
+FE_BOTH int group_of(int kind) { return fe_corners(kind) == 8 ? GROUP_HEX8 : GROUP_TET4; }
+template <int MOST> struct group_places {
+    enum { N = 3 * MOST + 3 * MOST / 24 };
+};
+template <int MOST>
+static __device__ __forceinline__ void group_forces(int kind, int op, const fe_view *m, const fe_visits *v,
+                                                    int group, fe_number *force,
+                                                    const fe_number *displacement, fe_number *y)
+{
+    const int lane = threadIdx.x % 32, row = v->first[group], last = v->first[group + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int at = 0; at < n; at += MOST) {
+        const int part = n - at < MOST ? n - at : MOST;
+#pragma unroll 1
+        for (int i = lane; i < part; i += 32) {
+            const int corner = v->corner[start + at + i], to = 3 * v->place[start + at + i];
+            fe_real f[3];
+            node_csr_corner(kind, op, m, corner >> 3, corner & 7, displacement, f);
+            for (int c = 0; c < 3; c++) force[to + to / 24 + c] = (fe_number)f[c];
+        }
+        __syncwarp();
+        for (int i = lane; i < 3 * (last - row); i += 32) {
+            const int r = row + i / 3, first = m->corner_first[r] - start - at,
+                      end = m->corner_first[r + 1] - start - at;
+            fe_number sum = at > 0 ? y[3 * (size_t)row + i] : 0.0f;
+            for (int k = first > 0 ? first : 0; k < end && k < MOST; k++) sum += force[3 * k + k / 8 + i % 3];
+            y[3 * (size_t)row + i] = sum;
+        }
+        __syncwarp();
+    }
+}
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) node_csrv_##operation##_##name(                     \
+        fe_view m, fe_visits v, int first, int last, const fe_number *displacement, fe_number *y)            \
+    {                                                                                                        \
+        enum { MOST = KIND == FE_HEX8 || KIND == FE_HEX8_NAIVE ? GROUP_HEX8 : GROUP_TET4 };                  \
+        __shared__ fe_number force[BLOCK_SIZE / 32][group_places<MOST>::N];                                  \
+        const int own = threadIdx.x / 32, group = first + blockIdx.x * (BLOCK_SIZE / 32) + own;              \
+        if (group < last) group_forces<MOST>(KIND, OP, &m, &v, group, force[own], displacement, y);          \
+    }
+#define KERNEL(KIND, name) FE_EACH_OPERATION(FORCES, KIND, name)
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef FORCES
+
 /* The border part of Tet4 uses no lists, so it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
+    if (getenv("NODE_CSR_SIMPLE")) {
+        const fe_visits *v = (const fe_visits *)work;
+        int first, last;
+        fe_part_groups(v, part, &first, &last);
+        FE_LAUNCH_OPERATION(p, op, (size_t)32 * (last - first), BLOCK_SIZE, node_csrv, p->view, *v, first,
+                            last, displacement, y);
+        return FE_OK;
+    }
     if (work && p->kind == FE_HEX8)
         return forces_by_visits(p, (const node_csr_visits *)work, op, part, displacement, y);
     if (work && part == FE_INTERIOR && getenv("NODE_CSR_CAP"))
@@ -447,7 +503,14 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
               p->view.n_owned, (const fe_number *)(const void *)p->floats.x);
     return FE_OK;
 }
-static fe_status setup(fe_problem *p, void **work) { return node_csr_open(p, FE_PRECISION, work); }
+static fe_status setup(fe_problem *p, void **work)
+{
+    if (getenv("NODE_CSR_SIMPLE")) {
+        FE_TRY(fe_device_keep(p->device, sizeof(fe_visits), "node_csr", work));
+        return fe_visits_open(p, group_of(p->kind), (fe_visits *)*work);
+    }
+    return node_csr_open(p, FE_PRECISION, work);
+}
 FE_TABLE(node_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
          .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
          .traits = FE_STORES | FE_INDEPENDENT)
