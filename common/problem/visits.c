@@ -30,12 +30,26 @@ static int compare_words(const void *p, const void *q)
     return (a > b) - (a < b);
 }
 
+/* Where a corner comes among those of its group. */
+static uint64_t key_of(int corner)
+{
+    const uint64_t e = (unsigned)corner >> 3, turn = corner & 7;
+    switch (getenv("FE_KEY") ? atoi(getenv("FE_KEY")) : 2) {
+    case 1: return e << 3 | turn;
+    case 2: return (e >> 4) << 7 | turn << 4 | (e & 15);
+    default: return turn << 32 | e;
+    }
+}
+
 static void sort_corners(draft *k, int start, int n, uint64_t *word)
 {
-    for (int i = 0; i < n; i++) word[i] = (uint64_t)k->corner[start + i] << 32 | (unsigned)i;
+    int *corner = k->corner + start, copy[n];
+    for (int i = 0; i < n; i++) word[i] = key_of(corner[i]) << 16 | (unsigned)i, copy[i] = corner[i];
     qsort(word, (size_t)n, sizeof *word, compare_words);
-    for (int i = 0; i < n; i++)
-        k->corner[start + i] = (int)(word[i] >> 32), k->place[start + i] = (uint16_t)word[i];
+    for (int i = 0; i < n; i++) {
+        k->place[start + i] = (uint16_t)word[i];
+        corner[i] = copy[k->place[start + i]];
+    }
 }
 
 static fe_status sort_groups(draft *k, int threads)

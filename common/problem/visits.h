@@ -1,6 +1,6 @@
-/* How warps of the device share the corners of rows, where each thread computes a corner of one element.
+/* How blocks of the device share the corners of rows, where each thread computes a corner of one element.
  *
- * A warp has a group of rows that follow each other. Its threads take the group's corners by element, not by
+ * A block has a group of rows that follow each other. Its threads take the group's corners by element, not by
  * row: none waits for the longest row, and neighbours read the same element. Their forces meet in shared
  * memory, where each row sums its own in the view's order, so the bits are the same every time. The host does
  * the same with lanes of a vector (common/problem/rows.h). */
@@ -24,6 +24,27 @@ extern "C" {
 fe_status fe_visits_open(const fe_problem *p, int most, fe_visits *v);
 
 #ifdef __cplusplus
+}
+#endif
+
+#ifdef __CUDACC__
+/* Numbers of a block's shared memory for forces on `most` corners, and where those on one begin. Some places
+ * stay empty, so that rows are read from different banks. */
+#define FE_VISIT_PLACES(most) (3 * (most) + (most) / 8)
+FE_BODY int fe_visit_place(int corner) { return 3 * corner + corner / 8; }
+
+/* y of a group's rows = sums of the forces on corners [from, from + most) of the group, in the view's order;
+ * from the second part on, they are added. All threads of the block call it when the forces are there. */
+FE_BODY void fe_sum_visits(const fe_view *m, int row, int last, int from, int most, const fe_number *force,
+                           fe_number *y)
+{
+    const int start = m->corner_first[row] + from;
+    for (int i = threadIdx.x; i < 3 * (last - row); i += blockDim.x) {
+        const int r = row + i / 3, first = m->corner_first[r] - start, end = m->corner_first[r + 1] - start;
+        fe_number sum = from > 0 ? y[3 * (size_t)row + i] : 0.0f;
+        for (int k = first > 0 ? first : 0; k < end && k < most; k++) sum += force[fe_visit_place(k) + i % 3];
+        y[3 * (size_t)row + i] = sum;
+    }
 }
 #endif
 

@@ -23,17 +23,17 @@ enum { CORNER_GATHER_HEX8_TEAM = 2 };
 enum { CORNER_GATHER_HEX8_TEAM = 1 };
 #endif
 FE_BOTH int corner_gather_team(int kind) { return fe_corners(kind) == 8 ? CORNER_GATHER_HEX8_TEAM : 1; }
-/* Threads of a block on the device. Each holds four corners. */
-enum { CORNER_GATHER_BLOCK = 128, CORNER_GATHER_HELD = 4, CORNER_GATHER_CORNERS = 512 };
+/* Threads on the device whose corners are sorted together, four of each. */
+enum { CORNER_GATHER_UNIT = 128, CORNER_GATHER_HELD = 4, CORNER_GATHER_CORNERS = 4 * CORNER_GATHER_UNIT };
 
 typedef struct corner_gather {
     fe_scalar
         *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
-    /* slot of each corner, also of ghosts. Host: [n_corner][ld]. Device: [n_block][512], for each block in
+    /* slot of each corner, also of ghosts. Host: [n_corner][ld]. Device: [n_unit][CORNERS], of each unit in
      * ascending order, and */
     const int *place;
-    const uint16_t *source; /* [n_block][512] which of the block's corners it is: 128 × held + thread */
+    const uint16_t *source; /* [n_unit][CORNERS] which of the unit's corners it is: UNIT × held + thread */
     const int *slice;       /* [slices + 1] first slot of 32 rows */
 } corner_gather;
 
@@ -75,13 +75,14 @@ FE_BODY fe_element corner_gather_open(int kind, int team, const fe_view *m, int 
 }
 
 #ifdef __CUDACC__
-/* Value of corner b of this thread's element, into the block's memory, values [width][512]. */
+/* Value of corner b of this thread's element, into the unit's memory, values [width][CORNERS]. */
 FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_element e, int b, int width,
                                  const fe_real value[], fe_scalar *values)
 {
     (void)m, (void)w, (void)e;
     FE_UNROLL_FOR (int c = 0; c < width; c++)
-        values[CORNER_GATHER_CORNERS * c + CORNER_GATHER_BLOCK * b + threadIdx.x] = value[c];
+        values[CORNER_GATHER_CORNERS * c + CORNER_GATHER_UNIT * b + threadIdx.x % CORNER_GATHER_UNIT] =
+            value[c];
 }
 #else
 /* Value of corner b of elements, into its slot. */

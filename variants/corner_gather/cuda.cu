@@ -50,17 +50,28 @@ static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
     FE_UNROLL_FOR (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = sum[place[i]];
 }
 
-/* Stores what the block's threads have computed of the elements first, first + 1, … < last of all blocks, in
- * the order of slots. */
-FE_BODY void store_block(int kind, const corner_gather *w, int first, int last, int width,
-                         const fe_scalar *values)
+/* The unit of a thread, and its memory in the block's. */
+enum { BLOCK_SIZE = 128, UNITS = BLOCK_SIZE / CORNER_GATHER_UNIT };
+FE_BODY fe_scalar *unit_values(fe_scalar *values, int width)
 {
-    const int most = CORNER_GATHER_BLOCK / corner_gather_team(kind), left = last - first - most * blockIdx.x;
+    return values + threadIdx.x / CORNER_GATHER_UNIT * width * CORNER_GATHER_CORNERS;
+}
+
+/* Stores what a unit's threads have computed of the elements first, first + 1, … < last of all units, in the
+ * order of slots. */
+FE_BODY void store_unit(int kind, const corner_gather *w, int first, int last, int width,
+                        const fe_scalar *values)
+{
+    const int most = CORNER_GATHER_UNIT / corner_gather_team(kind),
+              unit = blockIdx.x * UNITS + threadIdx.x / CORNER_GATHER_UNIT, left = last - first - most * unit;
     const int n = (left < most ? left : most) * fe_corners(kind);
-    const size_t start = (size_t)CORNER_GATHER_CORNERS * ((first + most - 1) / most + blockIdx.x);
-    __syncthreads();
+    const size_t start = (size_t)CORNER_GATHER_CORNERS * ((first + most - 1) / most + unit);
+    if (CORNER_GATHER_UNIT == FE_WARP)
+        __syncwarp();
+    else
+        __syncthreads();
     FE_UNROLL_FOR (int r = 0; r < CORNER_GATHER_HELD; r++) {
-        const int i = CORNER_GATHER_BLOCK * r + threadIdx.x;
+        const int i = CORNER_GATHER_UNIT * r + threadIdx.x % CORNER_GATHER_UNIT;
         if (i < n) {
             const int at = w->place[start + i], from = w->source[start + i];
             FE_UNROLL_FOR (int c = 0; c < width; c++)
@@ -70,23 +81,25 @@ FE_BODY void store_block(int kind, const corner_gather *w, int first, int last, 
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(CORNER_GATHER_BLOCK) corner_gather_##operation##_##name(               \
+    __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_##operation##_##name(                        \
         fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                      \
     {                                                                                                        \
-        __shared__ fe_scalar values[3 * CORNER_GATHER_CORNERS];                                              \
+        __shared__ fe_scalar all[3 * UNITS * CORNER_GATHER_CORNERS];                                         \
+        fe_scalar *values = unit_values(all, 3);                                                             \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
         if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, values);                 \
-        store_block(KIND, &w, first, last, 3, values);                                                       \
+        store_unit(KIND, &w, first, last, 3, values);                                                        \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(CORNER_GATHER_BLOCK)                                                   \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         corner_gather_diagonal_##name(fe_view m, corner_gather w, int first, int last)                       \
     {                                                                                                        \
-        __shared__ fe_scalar values[6 * CORNER_GATHER_CORNERS];                                              \
+        __shared__ fe_scalar all[6 * UNITS * CORNER_GATHER_CORNERS];                                         \
+        fe_scalar *values = unit_values(all, 6);                                                             \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
         if (e < last) corner_gather_diagonal(KIND, &m, &w, e, last, values);                                 \
-        store_block(KIND, &w, first, last, 6, values);                                                       \
+        store_unit(KIND, &w, first, last, 6, values);                                                        \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -101,8 +114,8 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const corner_gather *w = (const corner_gather *)work;
     int first, last;
     fe_part_elements(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, lanes(p, last - first), CORNER_GATHER_BLOCK, corner_gather, p->view, *w, first,
-                        last, displacement);
+    FE_LAUNCH_OPERATION(p, op, lanes(p, last - first), BLOCK_SIZE, corner_gather, p->view, *w, first, last,
+                        displacement);
     fe_part_nodes(&p->view, part, &first, &last);
     if (fe_corners(p->kind) == 8)
         FE_LAUNCH(p->device, last - first, ROW_BLOCK_SIZE, corner_gather_rows<2>, p->view, *w, first, last,
@@ -120,8 +133,8 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         int first, last;
         fe_part_elements(&p->view, (fe_part)part, &first, &last);
-        FE_LAUNCH_KIND(p, lanes(p, last - first), CORNER_GATHER_BLOCK, corner_gather_diagonal, p->view, *w,
-                       first, last);
+        FE_LAUNCH_KIND(p, lanes(p, last - first), BLOCK_SIZE, corner_gather_diagonal, p->view, *w, first,
+                       last);
     }
     if (fe_corners(p->kind) == 8)
         FE_LAUNCH(p->device, p->view.n_owned, ROW_BLOCK_SIZE, corner_gather_blocks<2>, p->view, *w,

@@ -11,7 +11,8 @@ typedef struct slots {
     int *first;  /* [n_owned + 1] the view's rows of: */
     int *corner; /* 8 × element + corner */
     int *place;  /* [n_corner][ld] */
-    int *sorted; /* [n_block][512] places in the order in which a block stores them, and where it has them: */
+    int *sorted; /* [n_unit][CORNERS] places in the order in which a unit stores them, and where it has them:
+                  */
     uint16_t *source;
     int *valence; /* [n_local] corners of a node */
     int *slice;   /* [n_slice + 1] */
@@ -68,33 +69,32 @@ static int compare_words(const void *p, const void *q)
     return (a > b) - (a < b);
 }
 
-/* The corners of elements [first, last) by slot, as one block of the device has them: thread t computes
+/* The corners of elements [first, last) by slot, as one unit has them: thread t computes
  * corners from t % team × held on of element t / team. */
-static void sort_block(const fe_view *m, int kind, int first, int last, const slots *s, size_t block)
+static void sort_unit(const fe_view *m, int kind, int first, int last, const slots *s, size_t unit)
 {
-    const int team = CORNER_GATHER_BLOCK * fe_corners(kind) / CORNER_GATHER_CORNERS,
-              held = CORNER_GATHER_HELD;
+    const int team = CORNER_GATHER_UNIT * fe_corners(kind) / CORNER_GATHER_CORNERS, held = CORNER_GATHER_HELD;
     uint64_t word[CORNER_GATHER_CORNERS];
     int n = 0;
     for (int e = first; e < last; e++)
         for (int a = 0; a < fe_corners(kind); a++) {
             const int thread = (e - first) * team + a / held, place = s->place[(size_t)a * m->ld + e];
-            word[n++] = (uint64_t)place << 32 | (unsigned)(CORNER_GATHER_BLOCK * (a % held) + thread);
+            word[n++] = (uint64_t)place << 32 | (unsigned)(CORNER_GATHER_UNIT * (a % held) + thread);
         }
     qsort(word, (size_t)n, sizeof *word, compare_words);
     for (int i = 0; i < n; i++) {
-        s->sorted[CORNER_GATHER_CORNERS * block + i] = (int)(word[i] >> 32);
-        s->source[CORNER_GATHER_CORNERS * block + i] = (uint16_t)word[i];
+        s->sorted[CORNER_GATHER_CORNERS * unit + i] = (int)(word[i] >> 32);
+        s->source[CORNER_GATHER_CORNERS * unit + i] = (uint16_t)word[i];
     }
 }
 
-static int blocks_of(int n, int most) { return (n + most - 1) / most; }
+static int units_of(int n, int most) { return (n + most - 1) / most; }
 
-/* Blocks of the interior, then those of the border. */
-static fe_status sort_blocks(const fe_view *m, int kind, slots *s, size_t *n)
+/* Units of the interior, then those of the border. */
+static fe_status sort_units(const fe_view *m, int kind, slots *s, size_t *n)
 {
-    const int most = CORNER_GATHER_CORNERS / fe_corners(kind), interior = blocks_of(m->n_elem_interior, most),
-              all = interior + blocks_of(m->n_elem - m->n_elem_interior, most);
+    const int most = CORNER_GATHER_CORNERS / fe_corners(kind), interior = units_of(m->n_elem_interior, most),
+              all = interior + units_of(m->n_elem - m->n_elem_interior, most);
     *n = (size_t)CORNER_GATHER_CORNERS * all;
     FE_ALLOCATE(s->sorted, *n, "corner_gather: slots");
     FE_ALLOCATE(s->source, *n, "corner_gather: slots");
@@ -102,7 +102,7 @@ static fe_status sort_blocks(const fe_view *m, int kind, slots *s, size_t *n)
     for (int b = 0; b < all; b++) {
         const int first = b < interior ? b * most : m->n_elem_interior + (b - interior) * most,
                   end = b < interior ? m->n_elem_interior : m->n_elem;
-        sort_block(m, kind, first, first + most < end ? first + most : end, s, (size_t)b);
+        sort_unit(m, kind, first, first + most < end ? first + most : end, s, (size_t)b);
     }
     return FE_OK;
 }
@@ -130,7 +130,7 @@ static fe_status build_slots(fe_problem *p, int sorted, corner_gather *w, slots 
     w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */
     if (sorted) {
         size_t n_sorted;
-        FE_TRY(sort_blocks(m, p->kind, s, &n_sorted));
+        FE_TRY(sort_units(m, p->kind, s, &n_sorted));
         FE_TRY(fe_device_upload(d, n_sorted, sizeof *s->sorted, s->sorted, "corner_gather: slots",
                                 (void **)&w->place));
         FE_TRY(fe_device_upload(d, n_sorted, sizeof *s->source, s->source, "corner_gather: slots",
