@@ -173,7 +173,7 @@ help:
 	@echo '  CUDA_HOME NCCL_HOME       folders of the CUDA Toolkit and NCCL, if they are not found; CUDA=no: build without'
 	@echo '  CUDA_ARCHS="80 90 100"    GPU architectures (default: those of the GPUs found, otherwise 90 and PTX)'
 	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
-	@echo '  STORAGE=FLOATS|FULL|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
+	@echo '  STORAGE=FLOATS|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
 
 # One line per library: found, or what is left out without it and how to get it.
 report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
@@ -417,7 +417,7 @@ bench:
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels
-	@for storage in FLOATS FULL RECORDS ARRAYS; do \
+	@for storage in FLOATS RECORDS ARRAYS; do \
 	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
 	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh

@@ -30,7 +30,12 @@ inline const char help[] =
     "--fe_list\n"
     "                         prints them\n"
     "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
-    "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all)\n"
+    "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all), and jacvec_full, "
+    "the "
+    "product\n"
+    "                         with tangents of 21 numbers as any material has them: tet4 and hex8, double, "
+    "one\n"
+    "                         material\n"
     "  --fe_precision=LIST    double, mixed (arithmetic in floats, vectors and sums into them in doubles), "
     "single\n"
     "                         (all in floats); mixed and single: tet4 and hex8, without material (double)\n"
@@ -232,7 +237,8 @@ inline void set_defaults(arguments &a)
     if (a.precisions.empty()) a.precisions.push_back(FE_DOUBLE);
     if (a.hardenings.empty()) a.hardenings.push_back(FE_LINEAR);
     if (a.operations.empty())
-        for (int op = 0; op < BENCH_N_OPERATION; op++) a.operations.push_back((bench_operation)op);
+        for (int op = 0; op < BENCH_N_OPERATION; op++)
+            if (op != BENCH_JACVEC_FULL) a.operations.push_back((bench_operation)op);
 }
 
 /* Since Google Benchmark 1.8 runs are "skipped", and the least time of a sample has a unit: 0.02s or 10x. */

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-const char *const bench_operation_names[BENCH_N_OPERATION] = {"residual", "material", "jacvec_elastic",
-                                                              "jacvec", "diagonal"};
+const char *const bench_operation_names[BENCH_N_OPERATION] = {"residual", "material",    "jacvec_elastic",
+                                                              "jacvec",   "jacvec_full", "diagonal"};
 
 void bench_round(int precision, size_t n, double *x)
 {
@@ -32,6 +32,10 @@ static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
     FE_TRY(fe_problem_open_materials(mesh, &c->share, c->box.kind, &c->layers->all, c->device, &c->problem));
     FE_TRY(fe_problem_open_floats(&c->problem, c->box.precision));
     c->bytes = c->device->bytes_resident - before;
+    if (c->box.full)
+        FE_TRY(fe_device_allocate(c->device,
+                                  FE_N_FULL * (size_t)fe_points(c->box.kind) * (size_t)c->problem.view.ld,
+                                  sizeof *c->full, "full tangents", (void **)&c->full));
     FE_TRY(fe_device_vector(c->device, n_local, "displacement", &c->displacement));
     FE_TRY(fe_device_vector(c->device, n_local, "direction", &c->direction));
     FE_TRY(
@@ -112,6 +116,7 @@ void bench_case_close(bench_case *c)
 
 fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
 {
+    c->problem.view.full = op == BENCH_JACVEC_FULL ? c->full : NULL;
     if (op == BENCH_RESIDUAL || op == BENCH_MATERIAL) return FE_OK;
     return a->material(&c->problem, work,
                        op == BENCH_JACVEC_ELASTIC ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT,

@@ -16,6 +16,7 @@ typedef enum bench_operation {
     BENCH_MATERIAL,       /* consistent */
     BENCH_JACVEC_ELASTIC, /* after material in elastic mode: no tangent is read */
     BENCH_JACVEC,
+    BENCH_JACVEC_FULL, /* reads the 21 numbers of any symmetric tangent; box.full, where fe_full_has */
     BENCH_DIAGONAL,
     BENCH_N_OPERATION
 } bench_operation;
@@ -38,6 +39,7 @@ typedef struct bench_case {
     struct {
         float *displacement, *direction, *out;
     } floats;                    /* the same in single precision; else NULL */
+    double *full;                /* box.full: full tangents, which the view has during that operation alone */
     size_t bytes;                /* resident: mesh, state and tangent (also in floats), without vectors */
     int n_yielded, n_softened;   /* elements: committed, and at u */
     struct bench_plan *plan;     /* while it is opened (fields.h) */

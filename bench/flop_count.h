@@ -159,6 +159,7 @@ inline int64_t of_element(int kind, bench_operation op, int hardening, bool plas
     case BENCH_DIAGONAL:
         for (int b = 0; b < n_corner; b++) fe_element_diagonal(kind, &m, e, at, b, block);
         return operations + 9 * n_corner;
+    case BENCH_JACVEC_FULL: fe_element_forces(kind, FE_JACVEC_FULL, &m, e, at, f, result); break;
     default: fe_element_forces(kind, FE_JACVEC, &m, e, at, f, result);
     }
     return operations + 3 * n_corner;

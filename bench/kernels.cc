@@ -16,6 +16,11 @@ using namespace bench;
 
 int threads_of(const arguments &a) { return a.threads > 0 ? a.threads : fe_host_threads(); }
 
+bool has_full(const arguments &a)
+{
+    return std::count(a.operations.begin(), a.operations.end(), BENCH_JACVEC_FULL) > 0;
+}
+
 fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
                     int hardening, int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
 {
@@ -31,7 +36,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern, g->box.operand = a.operand;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
-    g->box.materials = a.materials;
+    g->box.materials = a.materials, g->box.full = has_full(a);
     g->how = a.sustained > 0.0 ? SUSTAINED : a.cold ? COLD : BURST;
     g->sustained = a.sustained, g->process = a.process;
     const std::string prefix =
@@ -57,6 +62,18 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         }
     }
     groups.push_back(std::move(g));
+    return FE_OK;
+}
+
+/* Full tangents are of one material, because operations on several are compiled apart. */
+fe_status check_full(const arguments &a)
+{
+    for (const int precision : a.precisions)
+        for (const int kind : a.kinds)
+            if (has_full(a) && !(fe_full_has(precision, kind) && a.materials == 1))
+                return fe_fail(FE_BAD_INPUT, "--fe_operations=jacvec_full: not of %s in %s precision with %s",
+                               fe_kind_name(kind), fe_precision_name(precision),
+                               a.materials == 1 ? "one material" : "several materials");
     return FE_OK;
 }
 
@@ -91,6 +108,7 @@ fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench
                      std::vector<std::unique_ptr<group>> &groups)
 {
     FE_TRY(check_precisions(a));
+    FE_TRY(check_full(a));
     for (const auto &mesh : meshes) {
         const bool sized = mesh->shape != BENCH_FILE && mesh->shape != BENCH_CELLS;
         const size_t before = groups.size();

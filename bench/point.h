@@ -97,10 +97,17 @@ inline double flop(const bench_case &c, bench_operation op)
            (n - plastic) * (double)flop_count::of_element(c.box.kind, op, c.box.hardening, false);
 }
 
-/* Whether an operation uses a stored matrix: the model below is not of such a product. */
+/* Whether an operation uses a stored matrix: the model below is not of such a product. Its product reads that
+ * matrix once, and a vector; it writes a vector. */
 inline bool by_matrix(const entrant &e, bench_operation op)
 {
     return (e.assembly->traits & FE_ASSEMBLED) && op != BENCH_RESIDUAL && op != BENCH_MATERIAL;
+}
+
+inline double matrix_bytes(const bench_case &c, const entrant &e, bench_operation op)
+{
+    const double vectors = (c.box.precision == FE_SINGLE ? 24.0 : 48.0) * c.problem.view.n_owned;
+    return op == BENCH_DIAGONAL ? 0.0 : e.assembly->matrix_bytes(e.work) + vectors;
 }
 
 /* The least bytes that an operation without a matrix has to move where caches hold everything that is used
@@ -116,14 +123,13 @@ inline double bytes_moved(const bench_case &c, bench_operation op)
     const double conn = 2.0 * fe_corners(c.box.kind) + (m.materials ? 1.0 : 0.0), flag = 1.0;
     const double yielded = point * FE_N_STATE * c.n_yielded, tangents = point / 8.0 * c.n_softened;
     const double softened = tangents * FE_N_TANGENT * (rounded ? sizeof(float) : sizeof(fe_stored_number));
-    const double full = FE_STORAGE == FE_STORAGE_FULL ? tangents * FE_N_FULL * sizeof(double) : 0.0;
     switch (op) {
     case BENCH_RESIDUAL: return n_node * (x + 2 * vector) + n_elem * (conn + flag) + yielded;
-    case BENCH_MATERIAL:
-        return n_node * (24 + 24) + n_elem * (conn + 2 * flag) + 2 * yielded + softened + full;
+    case BENCH_MATERIAL: return n_node * (24 + 24) + n_elem * (conn + 2 * flag) + 2 * yielded + softened;
     case BENCH_JACVEC_ELASTIC: return n_node * (x + 2 * vector) + n_elem * conn;
-    case BENCH_JACVEC:
-        return n_node * (x + 2 * vector) + n_elem * (conn + flag) + (full > 0.0 ? full : softened);
+    case BENCH_JACVEC: return n_node * (x + 2 * vector) + n_elem * (conn + flag) + softened;
+    case BENCH_JACVEC_FULL:
+        return n_node * (x + 2 * vector) + n_elem * (conn + flag) + tangents * FE_N_FULL * sizeof(double);
     default: return n_node * (x + 3 * vector) + n_elem * (conn + flag) + softened;
     }
 }

@@ -110,7 +110,7 @@ static fe_status clear_trial(bench_case *c)
     const size_t points = point_entries(c) * sizeof(double);
     FE_TRY(d->ops->memory.zero(d, FE_N_STATE * points, m->trial.point));
     FE_TRY(d->ops->memory.zero(d, (size_t)m->ld, m->trial.flags));
-    if (m->full) FE_TRY(d->ops->memory.zero(d, FE_N_FULL * points, m->full));
+    if (c->full) FE_TRY(d->ops->memory.zero(d, FE_N_FULL * points, c->full));
     return d->ops->memory.zero(d, FE_N_TANGENT * point_entries(c) * sizeof *m->tangent, m->tangent);
 }
 

@@ -25,8 +25,8 @@ typedef struct fe_problem {
     int has_voce;    /* a material hardens by Voce's law */
     fe_j2 *material; /* [FE_MOST_MATERIALS] the materials, in host memory */
     double stiffest; /* largest ratio of bulk to shear modulus of a material */
-    int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
-                      want */
+    int in_pieces;   /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
+                        want */
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
@@ -61,6 +61,8 @@ typedef struct fe_assembly {
     fe_status (*jacvec)(const fe_problem *p, void *work, fe_part part, const void *direction, void *y);
     /* d [n_owned][3][3] += diagonal blocks of K(trial); ghost rows [n_local] are scratch. */
     fe_status (*diagonal)(const fe_problem *p, void *work, void *d);
+    /* FE_ASSEMBLED: bytes of the matrix that jacvec reads, values and structure. */
+    double (*matrix_bytes)(const void *work);
     int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED | FE_PIECES */
     /* One line about what setup decided, for the user. NULL where it decides nothing. */
     const char *(*note)(const void *work);

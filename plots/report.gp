@@ -1,5 +1,5 @@
 # Draws one figure of the report: panels of rectangles, lines, points and words, all taken from files that
-# report/figures.py writes.
+# report/gnuplot.py writes.
 #   cd results/report/data
 #   gnuplot -e "scripts='../../../plots'; values='FIGURE.gp'; format='pdf'; output='FIGURE.pdf'" ../../../plots/report.gp
 # FIGURE.gp assigns base, width, height (cm) and, for each of n panels: LEFT RIGHT TOP BOTTOM (parts of the canvas), TITLE,

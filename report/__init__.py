@@ -1,4 +1,15 @@
-"""From measured rows to answers: rows, statistics, comparisons, claims, and what is printed of them.
+"""From measured rows to answers. Arrows point one way; nothing below knows what is above it:
 
-Arrows point one way: rows and statistics know nothing of claims, claims nothing of how they are printed.
+    rows, cases, sources          what a row of results/ is, what its case says, which sources it depends on
+    statistics                    intervals between processes; sees arrays
+    words, text                   names in words; how numbers, tables and paragraphs are written
+    model, places, wholes         runs and points; strategies of one run at one place; whole solves
+    set_ups, quantities           what set-ups take; what claims compare
+    claim, verdicts, claims       claims/*.toml; what rows decide of them; what is said of that
+    compare, predict, reliability two runs; other chips; how far the numbers hold
+    panels, gnuplot, captions     figures as values, their drawing and words; *_figures: what they show; figures: all
+    run_tables, run_kernels, run_cells, one_run     tables and figures of one run
+    parts, choice, strategies, documents            what documents have of all this
+    render/                       the report as Markdown, HTML and LaTeX
+    reproduce                     measures a claim anew
 """

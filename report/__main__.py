@@ -13,7 +13,8 @@ import pathlib
 import shutil
 import sys
 
-from report import model, one_run, panels, render, sources, study_figures
+from report import gnuplot, model, one_run, render, sources, words
+from report.figures import every_figure
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
@@ -25,17 +26,19 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
         return []
     try:
         from report import claims, documents
+        from report.claim import read_claims
+        from report.verdicts import MISSING, decide_all
     except ImportError:  # no NumPy or SciPy, which the model says
         return []
     told = []
-    for claim, verdicts in claims.decide_all(claims.read()):
-        words = list(dict.fromkeys(v.verdict for v in verdicts)) or [claims.MISSING]
+    for claim, verdicts in decide_all(read_claims()):
+        told_as = list(dict.fromkeys(v.verdict for v in verdicts)) or [MISSING]
         commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
-        where = "; ".join(f"{claims.short(v.machine)} {documents.counted(v)}" for v in verdicts)
+        where = "; ".join(f"{words.machine(v.machine)} {documents.counted(v)}" for v in verdicts)
         where += sources.WORDS if any(v.is_old for v in verdicts) else ""
-        told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline, "asks": f"{claim.asks} (`{claim.name}`)",
-                     "sentence": claims.sentence(claim, verdicts),
-                     "verdict": ", ".join(words), "where": where, "decided_by": ", ".join(commits)})
+        told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline,
+                     "asks": f"{claim.asks} (`{claim.name}`)", "sentence": claims.sentence(claim, verdicts),
+                     "verdict": ", ".join(told_as), "where": where, "decided_by": ", ".join(commits)})
     return told
 
 
@@ -54,8 +57,8 @@ PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", 
 def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     """Writes all parts into an empty folder; returns a line for each thing that is missing."""
     read = model.build(results)
-    wanted = study_figures.every_figure(read)
-    drawn, notes = panels.draw(wanted, folder / "figures", folder / "data")
+    wanted = every_figure(read)
+    drawn, notes = gnuplot.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
     told = document(read, drawn, claims_of(results), notes, reliability_tables())
     missing = render.render(told, folder)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import claims, figures, model as model_, parts, text
-from report.claims import Claim, Decided, Verdict
-from report.model import ELEMENT
+from report import model as model_, parts, text, words
+from report.claim import Claim
+from report.verdicts import Decided, Verdict
 from report.text import count, digits, interval
-from report.wholes import wholes
+from report.wholes import solves_of, wholes
+from report.words import ELEMENT
 
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
@@ -31,9 +32,9 @@ def cell(point: Decided | None) -> str:
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
-    """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with assembly;
-    the fastest with set-ups."""
-    found = [(place, some) for place, some in figures.solves_of(parts.model(), least=2).items()
+    """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with
+    assembly; the fastest with set-ups."""
+    found = [(place, some) for place, some in solves_of(parts.model(), least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
              and place[1].endswith("-steps") and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
     if not found:
@@ -55,15 +56,17 @@ def table(known: Known) -> list[str]:
             box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
             if box is None and other is None:
                 continue
-            both = [p.ratio for p in (box, other) if p]
-            take = ("`patch`" if all(r.low > 1 for r in both) else "the matrix" if all(r.high < 1 for r in both)
+            sustained, floats, price = (
+                largest(known, name, v.machine, element, True) if on_gpu else None
+                for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
+            told = [p.ratio for p in (box, sustained, other) if p]
+            take = ("`patch`" if all(r.low > 1 for r in told) else "the matrix" if all(r.high < 1 for r in told)
                     else "either")
-            floats, price = (largest(known, name, v.machine, element, True) if on_gpu else None
-                             for name in ("floats_over_matrix", "price_of_order"))
             lines.append([
-                ELEMENT[element], claims.short(v.machine) + ("" if on_gpu else " host"), cell(box), cell(other), cell(floats),
+                ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
+                cell(sustained), cell(other), cell(floats),
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 take
             ])
-    return text.table(["element", "on", "product: box", "irregular mesh", "box, floats", "plastic solve",
-                        "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+    return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
+                       "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

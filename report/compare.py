@@ -28,6 +28,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from report import rows, statistics, text
+from report.rows import LEAST_PROCESSES
 
 ALPHA = 0.05
 SLOWER = (0.01, 0.02, 0.05)
@@ -78,20 +79,24 @@ def name_of(key: Key) -> str:
     named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
              text.count(int(named["n_dof"] or 0)), str(named["case"])]
-    usual = {"backend": "cuda", "ranks": 1} | rows.USUAL
+    usual = {"backend": "cuda", "ranks": 1, "storage": ""} | rows.USUAL
     words += [f"{name}={named[name]}" for name in usual if named.get(name) not in (usual[name], "", None)]
     return " ".join(words)
 
 
 def load(path: pathlib.Path) -> dict[Key, Side]:
-    """Rows below a folder or of a file, by point. Fault where there are none."""
+    """Rows below a folder or of a file, by point. Those of several runs are of several processes; those of several
+    files of a run are not, so that of each point the first file counts, scaling.csv before scaling-peer.csv. Fault
+    where there are none."""
     sides: dict[Key, Side] = {}
-    for file in rows.files_below(path):
-        if rows.kind_of(file) not in COMPARED:
-            continue
+    file_of: dict[tuple[pathlib.Path, Key], pathlib.Path] = {}
+    files = [file for file in rows.files_below(path) if rows.kind_of(file) in COMPARED]
+    for file in sorted(files, key=lambda file: (file.parent, rows.kind_of(file) != file.name, file.name)):
         for row in rows.read(file):
-            side = sides.setdefault(rows.anywhere(row), Side([]))
-            side.rows += [] if rows.disturbed(row) else [row]
+            key = rows.anywhere(row)
+            if file_of.setdefault((file.parent, key), file) == file:
+                side = sides.setdefault(key, Side([]))
+                side.rows += [] if rows.disturbed(row) else [row]
     if not sides:
         raise rows.Fault(f"{path}: holds no rows")
     return sides
@@ -122,8 +127,8 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float) -> list[Compa
         point = Compared(key, "cannot tell", ratio=statistics.ratio(x, y, paired=False))
         found.append(point)
         fewest = min(len(x), len(y))
-        if fewest < statistics.LEAST_PROCESSES:
-            point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {statistics.LEAST_PROCESSES} are needed"
+        if fewest < LEAST_PROCESSES:
+            point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {LEAST_PROCESSES} are needed"
             continue
         told.append((point, (x, y)))
     differences = statistics.moderated_differences([pair for _, pair in told])
@@ -183,7 +188,7 @@ def calibrate(run: dict[Key, Side]) -> Calibration:
     """Fault where a point has too few processes, or points have different numbers of them."""
     medians = [side.medians for side in run.values() if not side.fault()]
     counts = {len(m) for m in medians}
-    least = 2 * statistics.LEAST_PROCESSES
+    least = 2 * LEAST_PROCESSES
     if len(counts) != 1 or min(counts) < least:
         raise rows.Fault(f"all points must have the same number of processes, {least} or more; here {sorted(counts)}")
     n = counts.pop()

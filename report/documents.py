@@ -1,10 +1,11 @@
-"""Text that rows decide: docs/claims.md, docs/strategies.md, and the parts of documents that end with <!-- end -->:
+"""Text that rows decide: docs/claims.md, and the parts of documents that end with <!-- end -->:
 
     <!-- claims: NAME... -->        what claims say
     <!-- headline -->               what the claims say that are marked so
     <!-- commands of claims -->     what reproduces each
     <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
+    <!-- strategies -->             the inner loop of each beside its numbers
     <!-- predictions -->            of chips that were not measured
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
@@ -24,14 +25,16 @@ import re
 import sys
 from collections.abc import Sequence
 
-from report import choice, claims, parts, predict, rows, sources, strategies
-from report.claims import FAILS, HOLDS, ONE_PROCESS, Claim, Verdict, short
+from report import choice, claims, model, parts, predict, rows, sources, strategies, words
+from report.claim import Claim, hardware, read_claims
+from report.model import ONE_PROCESS
+from report.verdicts import FAILS, HOLDS, MISSING, Verdict, decide_all
 from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
-SIDE_BY_SIDE = pathlib.Path("docs/strategies.md")
-BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|predictions|figure|work|solved|validation)"
+BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|figure|work|solved|"
+                   r"validation)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -43,8 +46,8 @@ def page(decided: All) -> str:
     lines = ["# Claims and verdicts"] + wrap(
         "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
         "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
-        "which one is held. The newest run of a machine that has all rows of a ratio decides its point, one with three processes or more before "
-        "one without. Where a point was "
+        "which one is held. The newest run of a machine that has all rows of a ratio decides its point, one with three "
+        "processes or more before one without. Where a point was "
         f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
         "differed. What is counted, not timed, counts as it is.") + [""]
     if any(v.is_old for _, verdicts in decided for v in verdicts):
@@ -66,7 +69,7 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
     for v in verdicts:
         lines += wrap(f"- {claims.describe(v)}; rows of {v.commits}", "  ")
     needs = f"; it needs {claim.needs}" if claim.needs else ""
-    return lines + ([] if verdicts else wrap(f"- {claims.MISSING} on any machine{needs}", "  ")) + [""]
+    return lines + ([] if verdicts else wrap(f"- {MISSING} on any machine{needs}", "  ")) + [""]
 
 
 def anchor(heading: str) -> str:
@@ -89,13 +92,13 @@ def counted(v: Verdict) -> str:
 
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
     """The sentence, what it was tested on, and on how many points of which machines it was decided."""
-    told = [f"{short(v.machine)}: {counted(v)}" for v in verdicts]
+    told = [f"{words.machine(v.machine)}: {counted(v)}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * bool(told))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
     expected = f" Expected: {claim.expected}." if claim.expected else ""
     sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected}"
-    return wrap(f"{sentence} ({said or claims.MISSING}{old}; {link})", "  ")
+    return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
 
 
 def predictions() -> list[str]:
@@ -114,7 +117,7 @@ def commands(listed: Sequence[Claim]) -> list[str]:
     """A table: what each claim asks, what must hold, and what reproduces it."""
     lines = []
     for claim in listed:
-        needs, minutes = claims.hardware(claim), f"{claim.minutes:g}"
+        needs, minutes = hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
         lines.append([f"`{claim.name}`", claim.asks, bounds(claim), needs, minutes])
@@ -142,7 +145,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
             lines = claimed(words if kind == "claims" else " ".join(c.name for c, _ in decided if c.headline))
         else:
             lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
-                     else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
+                     else strategies.side_by_side() if kind == "strategies" else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
         return match[1] + "\n".join(lines) + "\n" + match[4]
 
     return BLOCK.sub(part, text)
@@ -150,7 +153,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
 
 def new_texts(root: pathlib.Path, decided: All) -> dict[pathlib.Path, str]:
     """All documents with such parts, by their place below the root."""
-    texts = {PAGE: page(decided), SIDE_BY_SIDE: strategies.page()}
+    texts = {PAGE: page(decided)}
     for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         text = path.read_text()
         if BLOCK.search(text):
@@ -163,8 +166,8 @@ def failures(decided: All) -> list[str]:
             for claim, verdicts in decided if claim.asserted for v in verdicts if v.verdict == FAILS]
 
 
-def run(check: bool, root: pathlib.Path = claims.ROOT) -> int:
-    decided = claims.decide_all(claims.read())
+def run(check: bool, root: pathlib.Path = model.ROOT) -> int:
+    decided = decide_all(read_claims())
     faults = failures(decided)
     for path, text in new_texts(root, decided).items():
         there = root / path

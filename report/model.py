@@ -1,4 +1,4 @@
-"""What a report shows, as values: runs, points with their times, and groups of points that may be compared.
+"""What a report shows, as values: runs, and points with their times (report/places.py compares them).
 
 Runs are all folders results/MACHINE/DATE-COMMIT, the newest first; or one alone. A point is what rows.point_of tells
 apart, measured by one run; each of its rows is one process. Only points of one run are compared: their processes shared
@@ -10,14 +10,14 @@ from __future__ import annotations
 import csv
 import dataclasses
 import functools
-import math
 import pathlib
 import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, sources, text
-from report.rows import Fault, Row
+from report import rows, sources, text, words
+from report.cases import Mesh, check_ranks, mesh_of
+from report.rows import LEAST_PROCESSES, Fault, Row
 
 try:
     from report import statistics
@@ -28,51 +28,9 @@ BETWEEN = "between processes" if statistics else "the range of processes"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s.
 ONE_PROCESS = 1.1
-LEAST_PROCESSES = 3  # as report/statistics.py has it, which cannot be read without NumPy
 NOISY = rows.WIDE  # an interval whose ends have a larger ratio decides nothing
 TIMED = ("kernels.csv", "solves.csv", "scaling.csv")
 STUDIES = ("storage.csv", "anderson.csv", "anderson-history.csv", "orthogonality.csv", "profile.csv")
-NEAR = 1.5           # degrees of freedom of two meshes may differ by this factor where meshes are compared
-
-class Words(dict[str, str]):
-    """Names in words; what has none is called by its own name."""
-
-    def __missing__(self, name: str) -> str:
-        return name.replace("_", " ")
-
-
-STRATEGY = Words({
-    "patch": "patch",
-    "patch_ordered": "patch, reproducible",
-    "hybrid": "fastest of four",
-    "element_atomic": "element, atomics",
-    "element_warp": "warp per element",
-    "element_team": "team per element",
-    "element_color": "element, colours",
-    "node_csr": "gather by node",
-    "dof_csr": "gather by entry",
-    "two_phase": "via stresses",
-    "corner_gather": "via forces",
-    "assembled_bsr": "matrix, 3×3",
-    "assembled_cusparse": "matrix, cuSPARSE BSR",
-    "assembled_csr": "matrix, cuSPARSE CSR",
-    "element_only": "no sums (bound)",
-    "petsc_gamg": "PETSc, GAMG",
-    "petsc_boomeramg": "PETSc, BoomerAMG",
-})
-ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients"}
-OPERATION = {
-    "jacvec": "tangent product",
-    "jacvec_elastic": "elastic product",
-    "residual": "residual",
-    "diagonal": "diagonal blocks",
-    "material": "material update",
-}
-PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
-MATRIX = ("assembled_bsr", "assembled_cusparse", "assembled_csr")
-NOT_A_STRATEGY = ("element_only",)
-# It times four strategies at set-up and is one of them: among candidates it would only tie with its choice.
-CHOOSES = ("hybrid",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,31 +130,6 @@ class Run:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mesh:
-    """What a row's case says: the kind of mesh in words, and whether it is a cube of cells."""
-
-    words: str
-    cube: bool
-
-
-@functools.cache
-def mesh_of(case: str) -> Mesh:
-    name = re.sub(r"-distorted", "", case)
-    layers = ", four materials" if "-materials4" in name else ""
-    name = name.replace("-materials4", "")
-    if cells := re.fullmatch(r"box(\d+)(?:x(\d+)x(\d+))?", name):
-        n = [int(c) for c in cells.groups(cells[1])]
-        if max(n) >= 4 * min(n):
-            return Mesh("slender box" + layers, False)
-        return Mesh("box" + layers, len(set(n)) == 1 and not layers)
-    if name.startswith("irregular"):
-        return Mesh("irregular" + layers, False)
-    if name.startswith(("bracket", "br_")):
-        return Mesh("bracket" + layers, False)
-    return Mesh(name + layers, False)
-
-
-@dataclasses.dataclass(frozen=True)
 class Card:
     """A processor or GPU of a kind of machine, as rows name it."""
 
@@ -209,7 +142,7 @@ class Card:
     def name(self) -> str:
         name = re.sub(r"\(R\)| Processor| 80GB HBM3", "", self.device).strip()
         beside = self.backend == "host" and self.machine.startswith("nvidia-")
-        return name + (f" beside {self.machine.split('-')[1].upper()}" if beside else "")
+        return name + (f" beside {words.machine(self.machine)}" if beside else "")
 
     @property
     def words(self) -> str:
@@ -310,6 +243,19 @@ class Model:
                 if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
 
     @functools.cached_property
+    def _sustained(self) -> dict[tuple, Point]:
+        found: dict[tuple, Point] = {}
+        for p in self.of("kernels.csv"):  # of the newest run first
+            if p.row["condition"] == "sustained":
+                found.setdefault((p.card, rows.anywhere(p.row, ("condition",))), p)
+        return found
+
+    def sustained(self, p: Point) -> Point | None:
+        """The same as a point of short samples, without a pause for seconds, of the newest run that has it: another
+        condition, and mostly another run, so that no ratio is formed of the two."""
+        return self._sustained.get((p.card, rows.anywhere(p.row, ("condition",))))
+
+    @functools.cached_property
     def _newest(self) -> dict[tuple, Run]:
         """The newest run of each machine's points."""
         found: dict[tuple, Run] = {}
@@ -372,46 +318,6 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
     return points, refused
 
 
-@dataclasses.dataclass(frozen=True)
-class Ranked:
-    """What the case of a row of scaling.csv says: strong-1x2x2-nccl-box45x45x45."""
-
-    kind: str  # strong: one mesh for all numbers of ranks; weak: one for each rank
-    grid: str  # ranks along the axes
-    by: str    # threads, nccl, peer or mpi
-    mesh: str  # may have hyphens
-
-
-def ranked_case(case: str) -> Ranked:
-    """Fault where it is none."""
-    words = case.split("-", 3)
-    if len(words) < 4 or words[0] not in ("strong", "weak"):
-        raise Fault(f"case {case!r}: is not like strong-1x2x2-nccl-box45x45x45")
-    return Ranked(*words)
-
-
-def cells_per_rank(mesh: str, ranks: int) -> int:
-    """Fault where it is no box."""
-    if not re.fullmatch(r"box\d+(x\d+)*", mesh):
-        raise Fault(f"mesh {mesh!r}: of one size per rank are boxes alone")
-    return math.prod(int(n) for n in mesh.removeprefix("box").split("x")) // ranks
-
-
-def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
-    """Fault where ranks of one mesh stood in two grids or communicated in two ways: their times are not to be mixed."""
-    form: dict[tuple, tuple[str, str]] = {}
-    for row in read:
-        try:
-            case = ranked_case(row["case"])
-            same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
-        except Fault as fault:
-            raise Fault(f"{path}: {fault}") from fault
-        key = (row["backend"], row["element"], case.kind, same, row["ranks"])
-        if form.setdefault(key, (case.grid, case.by)) != (case.grid, case.by):
-            raise Fault(f"{path}: {row['case']} has {row['ranks']} ranks as {'-'.join(form[key])}, too: each needs a "
-                        "file of its own")
-
-
 def rows_of(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
     """Of a run's files with times or studies, by kind."""
     found = []
@@ -463,65 +369,6 @@ def build_one(path: pathlib.Path) -> Model:
     if not path.is_dir():
         raise Fault(f"{path}: there is no such folder")
     return read_all([run_in(path)])
-
-
-# --- groups of points that may be compared ------------------------------------------------------------------
-
-Place = tuple  # card, element, operation, mesh in words, degrees of freedom
-
-
-def widest(points: Iterable[Point]) -> list[Point]:
-    """Those of one run: of one with enough processes for a claim, if such a run has three points or more; else of the
-    one with most points; of equals, of the newest."""
-    by_run: dict[Run, list[Point]] = {}
-    for p in points:
-        by_run.setdefault(p.run, []).append(p)
-    return max(by_run.values(), key=lambda some: (
-        len(some) > 2 and all(p.time.processes >= LEAST_PROCESSES for p in some), len(some)), default=[])
-
-
-def places(points: Iterable[Point]) -> dict[Place, list[Point]]:
-    """At each place the strategies of one run; a run with one strategy compares nothing and is left out."""
-    at: dict[Place, list[Point]] = {}
-    for p in points:
-        if p.plain and p.element in ("hex8", "tet4") and p.operation in OPERATION:
-            at.setdefault((p.card, p.element, p.operation, p.mesh.words, p.n_dof), []).append(p)
-    chosen = {place: widest(some) for place, some in at.items()}
-    return {place: some for place, some in chosen.items() if len({p.strategy for p in some}) > 1}
-
-
-@dataclasses.dataclass(frozen=True)
-class Winner:
-    """The fastest at a place, or those whose intervals overlap with its interval, and the next one where one of both
-    intervals decides nothing: then nobody wins."""
-
-    fastest: tuple[Point, ...]
-    gain: Time | None  # the next one's time over the winner's; none where nobody wins
-    of: int            # strategies compared
-    run: Run
-
-    @property
-    def decided(self) -> bool:
-        return len(self.fastest) == 1
-
-
-def winner(some: Sequence[Point]) -> Winner:
-    """Among strategies of one run at one place."""
-    order = sorted((p for p in some if p.strategy not in NOT_A_STRATEGY + CHOOSES), key=lambda p: p.time.value)
-    first, others = order[0], order[1:]
-    level = [first] + [p for p in others if overlap(p.time, first.time)
-                       or (p is others[0] and (first.time.noisy or p.time.noisy))]
-    gain = ratio(others[0], first) if others and len(level) == 1 else None
-    return Winner(tuple(level), gain, len(order), first.run)
-
-
-def winners(model: Model) -> dict[Place, Winner]:
-    return {place: winner(some) for place, some in places(model.kernels).items()
-            if place[2] != "material" and sum(p.strategy not in NOT_A_STRATEGY + CHOOSES for p in some) > 1}
-
-
-def find(points: Iterable[Point], **wanted) -> list[Point]:
-    return [p for p in points if all(getattr(p, name) == value for name, value in wanted.items())]
 
 
 # --- as text --------------------------------------------------------------------------------------------------

@@ -9,29 +9,22 @@ from __future__ import annotations
 import pathlib
 import shutil
 
-from report import model, panels, study_figures
+from report import gnuplot, model
+from report.figures import every_figure
 from report.model import Model
 from report.render.tables import Table
 from report.run_tables import Part, parts
-from report.text import wrap
+from report.text import table, wrap
 
 FORMATS = ("svg",)
 
 
-def in_columns(table: Table) -> list[str]:
-    """A table of Markdown whose columns stand below each other."""
-    cells = [table.columns] + [[cell.text for cell in row] for row in table.rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(table.columns))]
-    lines = []
-    for row in cells:
-        parts = (t.ljust(w) if i < table.words else t.rjust(w) for i, (t, w) in enumerate(zip(row, widths)))
-        lines.append("| " + " | ".join(parts) + " |")
-    rule = ("-" * (w + 2) if i < table.words else "-" * (w + 1) + ":" for i, w in enumerate(widths))
-    return [lines[0], "|" + "|".join(rule) + "|", *lines[1:]]
+def in_columns(shown: Table) -> list[str]:
+    return table(shown.columns, [[cell.text for cell in row] for row in shown.rows], shown.words, aligned=True)
 
 
-def in_text(table: Table) -> list[str]:
-    return [f"## {table.title}", "", *wrap(table.caption), "", *in_columns(table), ""]
+def in_text(shown: Table) -> list[str]:
+    return [f"## {shown.title}", "", *wrap(shown.caption), "", *in_columns(shown), ""]
 
 
 def page(model: Model, left_out: list[str]) -> str:
@@ -43,8 +36,8 @@ def page(model: Model, left_out: list[str]) -> str:
                    f"`python3 -m report --run {run.name}` makes this page and the figures anew."), ""]
     for part in parts(model):
         lines += [f"# {part.title}", "", *(wrap(part.about) + [""] if part.about else [])]
-        for table in part.tables:
-            lines += in_text(table)
+        for shown in part.tables:
+            lines += in_text(shown)
     if left_out:
         lines += wrap(f"Left out for time: {'; '.join(left_out)}.")
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -75,8 +68,8 @@ def draw(read: Model) -> list[str]:
     work = path / ".figures.new"
     shutil.rmtree(work, ignore_errors=True)  # of a call that was killed
     try:
-        wanted = study_figures.every_figure(read)
-        drawn, notes = panels.draw(wanted, work, work / "data", FORMATS)
+        wanted = every_figure(read)
+        drawn, notes = gnuplot.draw(wanted, work, work / "data", FORMATS)
         shutil.rmtree(work / "data")
         shutil.rmtree(path / "figures", ignore_errors=True)
         if drawn:

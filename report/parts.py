@@ -1,17 +1,19 @@
-"""Parts of documents that rows and results decide, besides claims: figures, tables of a few lines (report/documents.py)."""
+"""Parts of documents that rows and results decide, besides claims: figures, tables of a few lines."""
 
 from __future__ import annotations
 
 import functools
 import json
 
-from report import model as model_, rows, sources, study_figures
-from report.model import ELEMENT, OPERATION, ROOT, Model, Point
+from report import model as model_, rows, sources
+from report.figures import every_figure
+from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest
 from report.rows import Fault
 from report.set_ups import break_even
 from report.text import count, digits, table, wrap
+from report.words import ELEMENT, OPERATION
 
 RESULTS = ROOT / "results"
 
@@ -25,7 +27,7 @@ def model() -> Model:
 @functools.cache
 def drawn() -> dict[str, Figure]:
     """Figures of the report by name."""
-    return {f.name: f for f in study_figures.every_figure(model())}
+    return {f.name: f for f in every_figure(model())}
 
 
 def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
@@ -104,33 +106,46 @@ def validation(_: str, up: str) -> list[str]:
         [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
 
 
-MEASURED = ("residual", "jacvec_elastic", "jacvec", "diagonal", "material")
+MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "material")
 
 
 def strategy(names: list[str]) -> list[str]:
-    """What strategies reach on each card: the run and box with most strategies (report/render/tables.py)."""
-    lines = []
+    """What strategies reach on each card: the run and box with most strategies (report/render/tables.py). What they
+    reach without a pause is of the run whose commit stands beside it; the columns are there where a row is."""
+    places: list[tuple[Card, str, dict[str, dict[str, Point]]]] = []
     for card in model().cards:
-        scale = 1e9 if card.backend == "cuda" else 1e6
         for element in ("hex8", "tet4"):
             at: dict[str, dict[str, Point]] = {}
             for p in fullest(model(), card, element):
                 at.setdefault(p.strategy, {})[p.operation] = p
-            for name in names:
-                own = at.get(name, {})
-                p = own.get("jacvec") or next((own[o] for o in MEASURED if o in own), None)
-                if p is None:
-                    continue
-                cells = [model_.interval(own[o].throughput, 1 / scale) if o in own else "" for o in MEASURED]
-                repaid = [break_even(own, at.get("element_atomic", {}), o) for o in ("jacvec_elastic", "jacvec")]
-                lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
-                             + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
-                                        digits(p.set_up * 1e3) if p.set_up is not None else "",
-                                        *("" if n is None else str(n) for n in repaid),
-                                        marked(p.run.commit, p.kind, name, card.backend)])
+            places.append((card, element, at))
+    sustained = [o for o in MEASURED if any(o in at.get(name, {}) and model().sustained(at[name][o])
+                                            for _, _, at in places for name in names)]
+    lines = []
+    for card, element, at in places:
+        for name in names:
+            own = at.get(name, {})
+            p = own.get("jacvec") or next((own[o] for o in MEASURED if o in own), None)
+            if p is None:
+                continue
+            cells = [rate(own.get(o)) for o in MEASURED]
+            for o in sustained:
+                q = model().sustained(own[o]) if o in own else None
+                cells.append(f"{rate(q)}, {marked(q.run.commit, q.kind, name, card.backend)}" if q else "")
+            repaid = [break_even(own, at.get("element_atomic", {}), o) for o in ("jacvec_elastic", "jacvec")]
+            lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
+                         + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
+                                    digits(p.set_up * 1e3) if p.set_up is not None else "",
+                                    *("" if n is None else str(n) for n in repaid),
+                                    marked(p.run.commit, p.kind, name, card.backend)])
     head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
-    return table(head + [f"`{o}`" for o in MEASURED] + ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents",
-                                                         "commit"], lines, len(head))
+    return table(head + [f"`{o}`" for o in MEASURED] + [f"`{o}`, sustained" for o in sustained] +
+                 ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents", "commit"], lines, len(head))
+
+
+def rate(p: Point | None) -> str:
+    """Throughput: GDoF/s of a GPU, MDoF/s of a host."""
+    return model_.interval(p.throughput, 1e-9 if p.backend == "cuda" else 1e-6) if p else ""
 
 
 def profile(kernels: tuple[str, ...]) -> list[str]:

@@ -20,8 +20,10 @@ import pathlib
 import tomllib
 from collections.abc import Iterable
 
-from report import claims, rows, text
+from report import model, rows, text
+from report.model import Point, Run
 from report.text import digits
+from report.words import NOT_A_STRATEGY
 
 CHIPS = pathlib.Path(__file__).with_name("chips.toml")
 NARROW, WIDE = "nvidia-h100-80gb-hbm3", "nvidia-h200"
@@ -57,54 +59,50 @@ class Operation:
         return max(memory, low, floor), max(memory + high, floor)
 
 
-def split(narrow: rows.Row, wide: rows.Row, cards: tuple[Chip, Chip]) -> Operation | None:
+def split(narrow: Point, wide: Point, cards: tuple[Chip, Chip]) -> Operation | None:
     """None where the times of the two cards are no such sum: then noise is larger than the difference."""
-    slow, fast = float(narrow["median_s"]), float(wide["median_s"])
+    slow, fast = narrow.time.value, wide.time.value
     moved = (slow - fast) / (1 / cards[0].bandwidth - 1 / cards[1].bandwidth)
     moved = max(moved, 0.0)
     rest = max(fast - moved / cards[1].bandwidth, 0.0)
-    flop = float(narrow["flop"]) if narrow["flop"] else moved / 4
+    flop = float(narrow.flop) if narrow.flop else moved / 4
     if slow < 0.95 * fast or moved + rest == 0:
         return None
-    return Operation(str(narrow["variant"]), str(narrow["element"]), str(narrow["operation"]), int(narrow["n_dof"]), moved,
-                     rest, flop, cards[1].rate)
+    return Operation(narrow.strategy, narrow.element, narrow.operation, narrow.n_dof, moved, rest, flop, cards[1].rate)
 
 
-def ceilings(run: pathlib.Path) -> Chip | None:
+def ceilings(run: Run) -> Chip | None:
     """Of a measured card: what a copy and a loop of multiplications and additions reached."""
-    path = run / "machine.csv"
-    if not path.exists():
-        return None
-    facts = dict(line.split(",", 1) for line in path.read_text().splitlines() if "," in line)
     try:
-        return Chip(facts["gpu"], 1e9 * float(facts["cuda_fma_gflop_per_s"]), 1e9 * float(facts["cuda_copy_gb_per_s"]))
-    except (KeyError, ValueError):
+        return Chip(run.told("gpu"), 1e9 * float(run.told("cuda_fma_gflop_per_s")),
+                    1e9 * float(run.told("cuda_copy_gb_per_s")))
+    except ValueError:
         return None
 
 
-def pairs() -> Iterable[tuple[rows.Row, rows.Row, tuple[Chip, Chip]]]:
+def pairs() -> Iterable[tuple[Point, Point, tuple[Chip, Chip]]]:
     """Products of the newest commit that both cards measured, on the largest box."""
-    runs = {m: {run.name: run for run in claims.runs_of(claims.ROOT / "results" / m)} for m in (NARROW, WIDE)}
-    for name in sorted(set(runs[NARROW]) & set(runs[WIDE]), reverse=True):
-        cards = [ceilings(runs[m][name]) for m in (NARROW, WIDE)]
-        found = [{rows.point_of(row): row for row in _products(runs[m][name])} for m in (NARROW, WIDE)]
+    there = model.read_runs(model.ROOT / "results")
+    runs = {machine: {run.folder: run for run in there if run.machine == machine} for machine in (NARROW, WIDE)}
+    for folder in sorted(set(runs[NARROW]) & set(runs[WIDE]), reverse=True):
+        cards = [ceilings(runs[m][folder]) for m in (NARROW, WIDE)]
+        found = [{rows.point_of(p.row): p for p in _products(runs[m][folder])} for m in (NARROW, WIDE)]
         both = [key for key in found[0] if key in found[1]]
         if None in cards or not both:
             continue
-        most = max(int(found[0][key]["n_dof"] or 0) for key in both)
+        most = max(found[0][key].n_dof for key in both)
         for key in both:
-            if found[0][key]["n_dof"] == most:
+            if found[0][key].n_dof == most:
                 yield found[0][key], found[1][key], (cards[0], cards[1])  # type: ignore[misc]
         return
 
 
-def _products(run: pathlib.Path) -> Iterable[rows.Row]:
-    path = run / "kernels.csv"
-    for row in rows.read(path) if path.exists() else ():
-        if (row["status"] == "ok" and row["operation"] in PRODUCTS and row["backend"] == "cuda"
-                and str(row["case"]).startswith("box") and row["variant"] != "element_only"
-                and all(row[c] == value for c, value in claims.USUAL["kernels.csv"].items())):
-            yield row
+def _products(run: Run) -> Iterable[Point]:
+    path = run.path / "kernels.csv"
+    for p in model.points_of(run, path.name, rows.read(path))[0] if path.exists() else ():
+        if (p.operation in PRODUCTS and p.backend == "cuda" and p.mesh.words == "box"
+                and p.strategy not in NOT_A_STRATEGY and all(p.row[c] == value for c, value in rows.USUAL.items())):
+            yield p
 
 
 def operations() -> list[Operation]:

@@ -7,8 +7,7 @@ import math
 
 import numpy
 
-from report import compare, statistics
-from report.claims import short
+from report import compare, statistics, words
 from report.render.tables import Cell, Table
 
 WITHIN = 0.003  # spread of samples of a process; real rows on an H100 have 0.05 to 0.5 %
@@ -55,7 +54,8 @@ def coverage_table() -> Table:
 
 def calibration_table() -> Table | None:
     """None where no run was compared with itself."""
-    rows = [[Cell(short(r["machine"])), Cell(r["commit"][:7]), *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
+    rows = [[Cell(words.machine(r["machine"])), Cell(r["commit"][:7]),
+             *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
              *(percent(float(r[k])) for k in ("false_alarms", "false_points", "power_1", "power_2", "power_5"))]
             for r in compare.read_calibrations()]
     if not rows:

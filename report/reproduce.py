@@ -17,7 +17,10 @@ import shutil
 import subprocess
 import sys
 
-from report import claims, rows, sources
+from report import claims, model, rows, sources
+from report.claim import Claim, chosen, gpus_of, hardware
+from report.quantities import QUANTITIES
+from report.verdicts import FAILS, MISSING, decide, decide_all
 
 
 def gpus_here() -> int:
@@ -40,14 +43,14 @@ def command_of(text: str, build: pathlib.Path, folder: pathlib.Path, process: in
     return [str(build / program), *words, *flags], {}
 
 
-def measure(claim: claims.Claim, build: pathlib.Path, folder: pathlib.Path, processes: int) -> None:
+def measure(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: int) -> None:
     """Fault where a program fails."""
     for process in range(1, processes + 1):
         for text in claim.reproduce:
             command, variables = command_of(text, build, folder, process)
             told = [f"{name}={value}" for name, value in variables.items()] + command
             print(f"process {process} of {processes}: {' '.join(told)}", flush=True)
-            run = subprocess.run(command, capture_output=True, text=True, cwd=claims.ROOT, env=os.environ | variables)
+            run = subprocess.run(command, capture_output=True, text=True, cwd=model.ROOT, env=os.environ | variables)
             if run.returncode:
                 why = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
                 raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
@@ -61,16 +64,16 @@ def disturbed(folder: pathlib.Path) -> list[str]:
     return [f"{sum(told)} of {len(told)} rows do not count: other programs used the machine, or times spread too far"]
 
 
-def known(claim: claims.Claim) -> list[str]:
+def known(claim: Claim) -> list[str]:
     """What committed rows say of it."""
-    (_, verdicts), = claims.decide_all([claim])
+    (_, verdicts), = decide_all([claim])
     return [claims.describe(v) + (sources.WORDS if v.is_old else "") for v in verdicts]
 
 
 def run(a: argparse.Namespace) -> int:
-    (claim,) = claims.chosen([a.claim])
+    (claim,) = chosen([a.claim])
     if not claim.reproduce:
-        print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{claims.MISSING}")
+        print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{MISSING}")
         return 0
     build = a.build.resolve()
     for program in claim.programs:
@@ -78,22 +81,22 @@ def run(a: argparse.Namespace) -> int:
             raise rows.Fault(f"{a.build / program} is not there: make")
     if not 1 <= a.processes <= 99:
         raise rows.Fault(f"--processes {a.processes}: is not from 1 to 99")
-    processes = 1 if claims.QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
-    print(f"{claim.name}: {claim.asks}\nneeds {claims.hardware(claim)}; processes: {processes}, at most about "
+    processes = 1 if QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
+    print(f"{claim.name}: {claim.asks}\nneeds {hardware(claim)}; processes: {processes}, at most about "
           f"{claim.minutes:g} min each", flush=True)
-    if gpus_here() < claims.gpus_of(claim):
-        print(f"{claims.MISSING}: there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}")
+    if gpus_here() < gpus_of(claim):
+        print(f"{MISSING}: there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}")
         return 0
     folder = build / "reproduce" / claim.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     measure(claim, build, folder, processes)
-    verdict = claims.decide(claim, "here", [folder])
+    verdict = decide(claim, "here", [folder])
     lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
              *(f"before on {text}" for text in known(claim)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
-    return verdict.verdict == claims.FAILS
+    return verdict.verdict == FAILS
 
 
 def main(words: list[str] | None = None) -> int:

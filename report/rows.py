@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 Value = str | int | float | None
 Row = dict[str, Value]
 
+LEAST_PROCESSES = 3  # fewer support no claim
 WIDE = 1.25  # the ratio of an interval's ends from which on it decides nothing
 SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.toml"
 
@@ -24,8 +25,8 @@ POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "
 # What points of kernels.csv are of, unless something else is asked for.
 USUAL: Row = {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
               "hardening": "linear", "condition": "burst", "operand": "random"}
-# Of whole solves, whose operands are their own.
-SOLVE_POINT = ("krylov", "precondition") + POINT[:-1]
+SOLVE_POINT = ("krylov", "precondition") + POINT
+STORAGE_POINT = ("storage",) + POINT
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
 PROFILE_POINT = ("variant", "element", "n_dof", "operation")
@@ -77,11 +78,13 @@ def value_of(name: str, text: str) -> Value:
 
 def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
     """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault
-    where it is not of its kind."""
+    where it is not of its kind, or where two rows of one point have the same number of a process."""
     path = pathlib.Path(path)
     kind = kind or kind_of(path)
     wanted = columns_of(kind)
     rows: list[Row] = []
+    timed = "process" in wanted and "median_s" in wanted
+    line_of: dict[tuple[Value, ...], int] = {}  # of each process of each point
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
@@ -97,6 +100,11 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
                     continue
                 for one in _samples_apart(header, cells) if together else [cells]:
                     rows.append(_row(path, reader.line_num, names, one, wanted))
+                if timed:
+                    key = (*point_of(rows[-1]), process_of(rows[-1]))
+                    if (first := line_of.setdefault(key, reader.line_num)) != reader.line_num:
+                        raise Fault(f"{path}: line {reader.line_num}: process {key[-1]} of this point stands in line "
+                                    f"{first}, too")
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise Fault(f"{path}: {error}") from error
     return rows
@@ -142,18 +150,19 @@ def disturbed(row: Row) -> bool:
 
 
 def process_of(row: Row) -> int:
+    """Its number within its run: a process is a run and such a number."""
     return int(row.get("process") or 1)
 
 
 def columns_of_point(row: Row) -> tuple[str, ...]:
     if "case" not in row:
         return COUNTED_POINT if "depth" in row else PROFILE_POINT
-    return SOLVE_POINT if "krylov" in row else POINT
+    return SOLVE_POINT if "krylov" in row else STORAGE_POINT if "storage" in row else POINT
 
 
 def named(point: tuple[Value, ...]) -> Row:
-    """A point's columns by name."""
-    return dict(zip(SOLVE_POINT if len(point) == len(SOLVE_POINT) else POINT, point))
+    """A timed point's columns by name."""
+    return dict(zip(next(c for c in (POINT, STORAGE_POINT, SOLVE_POINT) if len(c) == len(point)), point))
 
 
 def point_of(row: Row) -> tuple[Value, ...]:

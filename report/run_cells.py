@@ -7,9 +7,11 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
-from report.model import CHOOSES, NOT_A_STRATEGY, Point, interval
+from report.model import Point, interval
+from report.places import winner
 from report.render.tables import Cell
 from report.text import digits
+from report.words import CHOOSES, NOT_A_STRATEGY
 
 ABOVE = 1.02  # of its ceiling: the row is marked †
 
@@ -52,7 +54,7 @@ def gain(one: Entry | None, base: Entry | None) -> Cell:
 def column_cells(strategies: Sequence[str], column: Column, words: Callable[[Entry], str]) -> list[Cell]:
     """Bold: the fastest, where its interval overlaps no other one."""
     points = [e.point for s, e in column.items() if e.point and s not in NOT_A_STRATEGY + CHOOSES]
-    won = model_.winner(points) if len(points) > 1 else None
+    won = winner(points) if len(points) > 1 else None
     best = won.fastest[0].strategy if won and won.decided else ""
     cells = []
     for s in strategies:

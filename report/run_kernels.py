@@ -10,16 +10,15 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
-from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, interval
+from report.model import Model, Point, interval
 from report.render.tables import Cell, Table, kinds
-from report.rows import USUAL
-from report.run_cells import (Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small,
-                              throughput)
+from report.rows import USUAL, Row
+from report.run_cells import Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small, throughput
 from report.set_ups import break_even
 from report.text import count
+from report.words import CHOOSES, NOT_A_STRATEGY, in_order
 
-OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "diagonal")
+OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
 
 
@@ -63,7 +62,7 @@ class Scene:
         return f"{self.element} on {self.backend}, {mesh}{self.n_dof} DoF"
 
 
-def scene_of(row: model_.Row) -> Scene:
+def scene_of(row: Row) -> Scene:
     mesh = "box" if re.fullmatch(r"box\d+-distorted", row["case"]) else row["case"].replace("-distorted", "")
     return Scene(row["backend"], row["element"], mesh, row["order"], float(row["plastic"]), row["plastic_pattern"],
                  row["precision"], row["hardening"], row["condition"], row["operand"], row["n_dof"])
@@ -80,7 +79,7 @@ class Kernels:
             if refused.kind == "kernels.csv":
                 self.entry(refused.row).lost.append(refused.row["status"])
 
-    def entry(self, row: model_.Row) -> Entry:
+    def entry(self, row: Row) -> Entry:
         column = self.at.setdefault(scene_of(row), {}).setdefault(row["operation"], {})
         return column.setdefault(row["variant"], Entry())
 
@@ -93,6 +92,10 @@ class Kernels:
 
     def column(self, scene: Scene, operation: str) -> Column:
         return self.at.get(scene, {}).get(operation, {})
+
+    def operations(self, scene: Scene) -> list[str]:
+        """Full tangents only where they were measured."""
+        return [o for o in OPERATIONS if o != "jacvec_full" or self.column(scene, o)]
 
     def strategies(self, scenes: Iterable[Scene]) -> list[str]:
         return in_order(s for scene in scenes for column in self.at.get(scene, {}).values() for s in column)
@@ -190,8 +193,8 @@ def set_up(kernels: Kernels, scene: Scene, strategy: str) -> float | None:
 
 def operations(kernels: Kernels, scene: Scene) -> Table:
     columns = kernels.at[scene]
-    strategies = kernels.strategies([scene])
-    parts = [column_cells(strategies, columns.get(o, {}), lambda e: throughput(e, scene.scale)) for o in OPERATIONS]
+    strategies, there = kernels.strategies([scene]), kernels.operations(scene)
+    parts = [column_cells(strategies, columns.get(o, {}), lambda e: throughput(e, scene.scale)) for o in there]
     rows = []
     for i, s in enumerate(strategies):
         own = [p for p in kernels.points(scene) if p.strategy == s]
@@ -202,18 +205,18 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
                      number(set_up(kernels, scene, s), 1e3, milliseconds),
                      number(max(errors, default=None), form=small), Cell(steadiness(columns, s))])
     ceilings = []
-    for o in OPERATIONS:
+    for o in there:
         of = [p for e in columns.get(o, {}).values() if (p := e.point) and p.row["ceiling_share"]]
         ceiling = scene.n_dof / of[0].row["median_s"] / of[0].row["ceiling_share"] if of else None
         ceilings.append(number(ceiling, scene.scale))
     rest = [Cell("")] * 5
     if any(c.text for c in ceilings):
         rows.append([Cell("*ceiling*"), *ceilings, *rest])
-    prices = [Cell(price(kernels, scene, o)) for o in OPERATIONS]
+    prices = [Cell(price(kernels, scene, o)) for o in there]
     if any(c.text for c in prices):
         rows.append([Cell("*best reproducible / best of all*"), *prices, *rest])
     return Table("operations", f"{scene.where}: {scene.unit}", about(kernels, scene),
-                 ["strategy", *OPERATIONS, "memory, B/DoF", "own memory, B/DoF", "set-up ms", "largest error",
+                 ["strategy", *there, "memory, B/DoF", "own memory, B/DoF", "set-up ms", "largest error",
                   "bitwise reproducible"], rows)
 
 
@@ -248,9 +251,9 @@ def set_ups(kernels: Kernels, scene: Scene) -> Table | None:
 
 
 def energies(kernels: Kernels, scene: Scene) -> Table | None:
-    rows = []
+    rows, there = [], kernels.operations(scene)
     for s in kernels.strategies([scene]):
-        of = [kernels.column(scene, o).get(s, Entry()).point for o in OPERATIONS]
+        of = [kernels.column(scene, o).get(s, Entry()).point for o in there]
         cells = [number(median_of(row["nj_per_dof"] for row in p.rows) if p else None) for p in of]
         if any(c.text for c in cells):
             rows.append([Cell(code(s)), *cells])
@@ -326,7 +329,7 @@ def on_mesh(kernels: Kernels, scene: Scene) -> Table:
     boxes = [s for s in kernels.find(mesh="box") if s.but(n_dof=0) == scene.but(mesh="box", n_dof=0)]
     box = min(boxes, key=lambda s: abs(math.log(s.n_dof / scene.n_dof)), default=None)
     wanted = []
-    for o in OPERATIONS:
+    for o in kernels.operations(scene):
         wanted.append(Wanted(o, scene, o))
         if box and o.startswith("jacvec"):
             wanted.append(Wanted("of the box", scene, o, box))

@@ -7,24 +7,17 @@ import dataclasses
 from collections.abc import Sequence
 
 from report import model as model_
-from report.figures import in_order
-from report.model import CHOOSES, NOT_A_STRATEGY, Model, Point, Time, interval
+from report.cases import cells_per_rank, ranked_case
+from report.model import Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds, listed
+from report.rows import Row
 from report.run_cells import Entry, code, milliseconds, number, small, throughput
 from report.run_kernels import kernel_tables
 from report.text import digits
+from report.wholes import OWN, PHASES
+from report.words import CHOOSES, NOT_A_STRATEGY, in_order
 
 # --- whole solves ---------------------------------------------------------------------------------------------
-
-PHASES = {
-    "material": "`material`", "residual": "`residual`", "jacvec": "`jacvec`",
-    "precondition_product": "products of the preconditioner", "precondition": "preconditioner",
-    "precondition_transfer": "its transfers", "precondition_coarse": "its coarser levels",
-    "precondition_level1": "its level 1", **{f"precondition_level{i}": f"level {i}" for i in range(2, 7)},
-    "orthogonalization": "Krylov vectors", "reduction": "sums over ranks", "exchange": "exchange", "host": "host",
-    "other": "other",
-}
-OWN = ("material", "residual", "jacvec", "precondition_product")  # of the strategy
 
 
 def plain_time(time: Time, unit: float) -> str:
@@ -35,7 +28,7 @@ def solve_tables(model: Model) -> list[Table]:
     """For each backend, case and element what whole solves take, and where the time of a Newton iteration goes."""
     groups: dict[tuple[str, str, str], dict[tuple, dict[str, Entry]]] = {}
 
-    def entry(row: model_.Row) -> Entry:
+    def entry(row: Row) -> Entry:
         case = row["case"].removesuffix("-peer")
         ranks = f"{row['ranks']}" + (", peer" if case != row["case"] else "")
         line = (row["variant"], row["precondition"], ranks)
@@ -93,7 +86,7 @@ def of_phases(where: str, order: Sequence[tuple[tuple[str, str, str], dict[str, 
         if not solve or not solve.newton_iterations or "material" not in of:
             continue
         times = {phase: of[phase].point.time.value for phase in there if phase in of and of[phase].point}
-        own = sum(times.get(phase, 0.0) for phase in OWN) / solve.time.value
+        own = sum(times[phase] for phase in times if PHASES[phase].part in OWN) / solve.time.value
         rows.append([Cell(code(strategy)), Cell(precondition), Cell(ranks),
                      *(number(times.get(phase), 1e3 / solve.newton_iterations) for phase in there),
                      Cell(f"{100 * own:.0f} %", own)])
@@ -102,8 +95,8 @@ def of_phases(where: str, order: Sequence[tuple[tuple[str, str, str], dict[str, 
     return [Table("phases", f"{where}: one Newton iteration",
                   "Milliseconds by phases, medians. The strategy's share is `material`, `residual`, `jacvec` and the "
                   "products of the preconditioner's finest level.",
-                  ["strategy", "preconditioner", "ranks", *(PHASES[p] for p in there), "the strategy's share"], rows,
-                  words=2)]
+                  ["strategy", "preconditioner", "ranks", *(PHASES[p].words for p in there), "the strategy's share"],
+                  rows, words=2)]
 
 
 # --- several ranks --------------------------------------------------------------------------------------------
@@ -147,12 +140,12 @@ Ranks = dict[tuple[str, str, int], Entry]  # by strategy, operation and ranks
 
 def scaling_tables(model: Model) -> list[Table]:
     groups: dict[tuple, Ranks] = {}
-    about_of: dict[tuple[tuple, int], model_.Row] = {}
+    about_of: dict[tuple[tuple, int], Row] = {}
 
-    def entry(row: model_.Row) -> Entry:
-        case = model_.ranked_case(row["case"])
+    def entry(row: Row) -> Entry:
+        case = ranked_case(row["case"])
         strong = case.kind == "strong"
-        same = (case.mesh, row["n_dof"]) if strong else (model_.cells_per_rank(case.mesh, row["ranks"]),)
+        same = (case.mesh, row["n_dof"]) if strong else (cells_per_rank(case.mesh, row["ranks"]),)
         group = (row["backend"], row["element"], case.kind, *same)
         about_of[group, row["ranks"]] = row
         return groups.setdefault(group, {}).setdefault((row["variant"], row["operation"], row["ranks"]), Entry())
@@ -166,7 +159,7 @@ def scaling_tables(model: Model) -> list[Table]:
     for group, at in groups.items():
         ranks = sorted({n for _, _, n in at})
         first = about_of[group, ranks[0]]
-        case = model_.ranked_case(first["case"])
+        case = ranked_case(first["case"])
         mesh = "" if case.mesh.startswith("box") else f"{case.mesh}, "
         title = f"{first['element']} on {first['backend']}, {case.kind}: " + (
             f"{mesh}{first['n_dof']} DoF in all" if case.kind == "strong" else
@@ -176,7 +169,7 @@ def scaling_tables(model: Model) -> list[Table]:
     return tables
 
 
-def ranks_table(title: str, kind: str, ranks: Sequence[int], first: model_.Row, at: Ranks) -> Table:
+def ranks_table(title: str, kind: str, ranks: Sequence[int], first: Row, at: Ranks) -> Table:
     points = [e.point for e in at.values() if e.point]
     times = [p.time.value for p in points if p.strategy != "none"]
     unit, name = (1e-3, "ms") if min(times, default=1.0) >= 1e-4 else (1e-6, "µs")
@@ -209,11 +202,11 @@ def ranks_table(title: str, kind: str, ranks: Sequence[int], first: model_.Row, 
                  ["strategy", "operation", *heads], rows, words=2)
 
 
-def shared_table(title: str, about_of: dict[int, model_.Row], at: Ranks) -> list[Table]:
+def shared_table(title: str, about_of: dict[int, Row], at: Ranks) -> list[Table]:
     """Exchange of ghosts and sums, in the terms of nccl-tests."""
     rows = []
     for n, row in about_of.items():
-        case = model_.ranked_case(row["case"])
+        case = ranked_case(row["case"])
         for o in SHARED:
             e = at.get(("none", o, n))
             if n == 1 or not e or not e.point:
@@ -222,8 +215,8 @@ def shared_table(title: str, about_of: dict[int, model_.Row], at: Ranks) -> list
             size = moved if o == "exchange" else moved * n / (2 * (n - 1))  # the row holds what crosses the bus
             rates = [Cell(""), Cell("")] if o == "reduce1" else [number(size / t.value, 1e-9), number(moved / t.value,
                                                                                                      1e-9)]
-            rows.append([Cell(f"{case.grid}, {case.by}"), Cell(code(o)), Cell(str(n)), Cell(str(row["n_dof"])),
-                         Cell(f"{size:.0f}"), Cell(interval(t, 1e6)), *rates])
+            rows.append([Cell(f"{case.grid}, {case.communication}"), Cell(code(o)), Cell(str(n)),
+                         Cell(str(row["n_dof"])), Cell(f"{size:.0f}"), Cell(interval(t, 1e6)), *rates])
     if not rows:
         return []
     return [Table("shared", f"{title}: exchange and sums", "What belongs to no strategy.",
@@ -234,7 +227,7 @@ def shared_table(title: str, about_of: dict[int, model_.Row], at: Ranks) -> list
 # --- studies --------------------------------------------------------------------------------------------------
 
 
-def study(model: Model, kind: str) -> list[model_.Row]:
+def study(model: Model, kind: str) -> list[Row]:
     return [row for (_, k), some in model.studies.items() if k == kind for row in some]
 
 
@@ -301,7 +294,7 @@ def orthogonality_table(model: Model) -> list[Table]:
 
 
 def profile_tables(model: Model) -> list[Table]:
-    by: dict[tuple[str, str, int], list[model_.Row]] = {}
+    by: dict[tuple[str, str, int], list[Row]] = {}
     for row in study(model, "profile.csv"):
         by.setdefault((row["element"], row["order"], row["n_dof"]), []).append(row)
     tables = []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from report.model import MATRIX, Point, find
+from report.model import Point
+from report.places import find
+from report.words import MATRIX
 
 
 def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str) -> int | None:

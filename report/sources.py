@@ -66,6 +66,12 @@ def tree_now() -> Tree:
 
 
 @functools.cache
+def strategies() -> tuple[str, ...]:
+    """In the order of variants/variants.def."""
+    return tuple(re.findall(r"^FE_VARIANT\((\w+)\)", (ROOT / "variants/variants.def").read_text(), re.MULTILINE))
+
+
+@functools.cache
 def folders_of(variant: str) -> tuple[str, ...]:
     """Of a strategy and of those that its sources name; none of what is no strategy."""
     texts = {folder.name: "".join(path.read_text() for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES)

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 import numpy
 from scipy import special, stats
 
-LEAST_PROCESSES = 3  # fewer support no claim
+from report.rows import LEAST_PROCESSES
+
 CONFIDENCE = 0.95
 
 

@@ -1,11 +1,11 @@
-"""Strategies side by side: the inner loop of each, from its sources, beside its numbers (docs/strategies.md)."""
+"""Strategies side by side: the inner loop of each, from its sources, beside its numbers (a part of docs/strategies.md)."""
 
 from __future__ import annotations
 
 import pathlib
 import re
 
-from report import claims, parts, rows, sources
+from report import model, parts, rows, sources
 from report.text import wrap
 
 # Functions that are a strategy's idea, in the order in which they run.
@@ -14,8 +14,8 @@ INNER: dict[str, tuple[tuple[str, str], ...]] = {
     "element_warp": (("assembly.h", "element_warp_forces"),),
     "element_team": (("assembly.h", "element_team_hex8"), ("assembly.h", "element_team_forces")),
     "element_color": (("cuda.cu", "element_forces"), ("cuda.cu", "block_forces")),
-    "node_csr": (("cuda.cu", "add_corner"), ("cuda.cu", "row_forces")),
-    "dof_csr": (("cuda.cu", "entry_force"),),
+    "node_csr": (("cuda.cu", "add_corner"), ("cuda.cu", "row_forces"), ("cuda.cu", "group_forces")),
+    "dof_csr": (("cuda.cu", "entry_force"), ("cuda.cu", "group_forces")),
     "two_phase": (("cuda.cu", "point_body"), ("cuda.cu", "row_forces")),
     "corner_gather": (("assembly.h", "corner_gather_forces"), ("cuda.cu", "sum_row")),
     "patch": (("cuda.cu", "patch_body"), ("cuda.cu", "patch_sum")),
@@ -42,18 +42,11 @@ def function(path: pathlib.Path, name: str) -> str:
     raise rows.Fault(f"{path}: has no function {name}; report/strategies.py names it")
 
 
-def page() -> str:
-    """docs/strategies.md."""
-    lines = ["# Strategies side by side"] + wrap(
-        "The inner loop of each strategy on GPUs, as its sources have it, and what it reaches: GDoF/s on GPUs and MDoF/s on "
-        "hosts, medians with 95 % intervals, on the box and run of each machine with most strategies, all points plastic, "
-        "doubles. `~`: an interval so wide that it decides nothing. *Own B/DoF*: memory that this strategy needs and others "
-        "do not. *Break-even*: products after which the set-up is repaid against `element_atomic`, of matrices with one "
-        "assembly; empty: never. Below it what its kernels use: one launch of each in Nsight Compute, 0.99 M degrees of freedom. "
-        "[Other sizes and meshes](../results/report/report.md), [all words](method.md). "
-        "`python3 -m report.documents` wrote this page.") + [""]
+def side_by_side() -> list[str]:
+    """A section for each strategy that has an inner loop of its own."""
+    lines: list[str] = []
     for variant, functions in INNER.items():
-        folder = claims.ROOT / "variants" / variant
+        folder = model.ROOT / "variants" / variant
         lines += [f"## {variant}", f"[README](../variants/{variant}/README.md)", "",
                   *parts.strategy(list(BESIDE.get(variant, (variant,)))),
                   *parts.profile(KERNELS.get(variant, (f"{variant}_",)))]
@@ -64,4 +57,4 @@ def page() -> str:
               *parts.strategy(["hybrid"])]
     if any(sources.MARK in line for line in lines):
         lines += ["", *wrap(sources.FOOT)]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines

@@ -1,5 +1,5 @@
-"""Figures of studies, beside those of report/figures.py: Anderson acceleration, bases of GMRES, shares of plastic
-elements, short samples compared with operations that do not pause, and how samples are distributed."""
+"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic elements, short samples compared with
+operations that do not pause, and how samples are distributed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from report import figures, rows
-from report.figures import dots, in_order, kind_of, ranked, shifts, where
-from report.model import CHOOSES, ELEMENT, OPERATION, STRATEGY, Card, Model, Point, Run, Time
+from report import rows
+from report.captions import kind_of, where
+from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
-                           add_series, add_words, decades, figure, linear, style_of)
+                           add_series, add_words, decades, dots, figure, linear, shifts, style_of)
+from report.places import ranked
 from report.text import count
+from report.words import CHOOSES, ELEMENT, OPERATION, STRATEGY, in_order
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
 CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}
@@ -306,8 +308,3 @@ def all_studies(model: Model) -> list[Figure]:
         found += [make(model, card) for card in model.cards]
     found += anderson(model) + anderson_history(model) + orthogonality(model)
     return [f for f in found if f]
-
-
-def every_figure(model: Model) -> list[Figure]:
-    """Of report/figures.py and of studies, in the order of the report."""
-    return figures.all_figures(model) + all_studies(model)

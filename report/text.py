@@ -28,10 +28,18 @@ def seconds(value: float) -> str:
     return f"{digits(value / 1e-9)} ns"
 
 
-def table(head: list[str], lines: list[list[str]], words: int, behind: int = 0) -> list[str]:
-    """Markdown. So many columns at the left and behind hold words, those between numbers."""
-    marks = ["---"] * words + ["---:"] * (len(head) - words - behind) + ["---"] * behind
-    return ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"] + ["| " + " | ".join(line) + " |" for line in lines]
+def table(head: list[str], lines: list[list[str]], words: int, behind: int = 0, aligned: bool = False) -> list[str]:
+    """Markdown. So many columns at the left and behind hold words, those between numbers. aligned: columns stand below
+    each other."""
+    left = [i < words or i >= len(head) - behind for i in range(len(head))]
+    widths = [max(len(line[i]) for line in [head, *lines]) if aligned else 0 for i in range(len(head))]
+    rule = "|".join("-" * max(w + 2, 3) if of_words else "-" * max(w + 1, 3) + ":" for w, of_words in zip(widths, left))
+
+    def padded(line: list[str]) -> str:
+        return " | ".join(t.ljust(w) if of_words else t.rjust(w) for t, w, of_words in zip(line, widths, left))
+
+    first, *others = [f"| {padded(line)} |" for line in [head, *lines]]
+    return [first, f"|{rule}|", *others]
 
 
 def wrap(paragraph: str, indent: str = "") -> list[str]:

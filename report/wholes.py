@@ -1,12 +1,69 @@
-"""Whole solves of strategies at one place: the solve as users get it, and what comes before it."""
+"""Whole solves: those that compare strategies, what comes before them, and the phases that their time consists of."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 
-from report import figures, set_ups
-from report.model import Point
+from report import model as model_, set_ups
+from report.model import Card, Model, Point
+from report.places import one, ranked
+
+# Parts of a solve; the first three depend on the strategy, the others are alike for all.
+PARTS = ("material and residual", "tangent products", "preconditioner: products of the strategy",
+         "preconditioner: the rest", "Krylov vectors", "sums, ghosts, waiting, other")
+OWN = PARTS[:3]
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """Of a row of solves.csv."""
+
+    words: str  # at the head of a column
+    part: str
+
+
+PHASES = {
+    "material": Phase("`material`", PARTS[0]),
+    "residual": Phase("`residual`", PARTS[0]),
+    "jacvec": Phase("`jacvec`", PARTS[1]),
+    "precondition_product": Phase("products of the preconditioner", PARTS[2]),
+    "precondition": Phase("preconditioner", PARTS[3]),
+    "precondition_transfer": Phase("its transfers", PARTS[3]),
+    "precondition_coarse": Phase("its coarser levels", PARTS[3]),
+    "precondition_level1": Phase("its level 1", PARTS[3]),
+    **{f"precondition_level{i}": Phase(f"level {i}", PARTS[3]) for i in range(2, 7)},
+    "orthogonalization": Phase("Krylov vectors", PARTS[4]),
+    "reduction": Phase("sums over ranks", PARTS[5]),
+    "exchange": Phase("exchange", PARTS[5]),
+    "host": Phase("host", PARTS[5]),
+    "other": Phase("other", PARTS[5]),
+}
+
+SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of freedom
+
+
+def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
+    """Points of whole solves on one rank, of each card, element and load: of the run and the place with most strategies, and among
+    those with most degrees of freedom, with multigrid rather than without. least: strategies; 0: three where there
+    are several runs."""
+    least = least or (3 if len(model.runs) > 1 else 1)
+    at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
+    for p in model.of("solves.csv"):
+        if p.ranks == 1 and not p.strategy.startswith("petsc"):
+            at.setdefault(((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), p.run), []).append(p)
+
+    def rank(entry: tuple[tuple[SolvePlace, model_.Run], list[Point]]) -> tuple[int, int, bool]:
+        (place, _), some = entry
+        return len({p.strategy for p in some if p.operation == "solve"}), place[5], place[4] == "multigrid"
+
+    best: dict[tuple[Card, str, str], tuple[tuple[SolvePlace, model_.Run], list[Point]]] = {}
+    for entry in at.items():
+        card, case, element = entry[0][0][:3]
+        key = (card, element, case.rpartition("-")[2])
+        if rank(entry)[0] >= least and (key not in best or rank(entry) > rank(best[key])):
+            best[key] = entry
+    return {place: some for (place, _), some in best.values()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,10 +78,10 @@ class Whole:
 
 def wholes(some: Sequence[Point]) -> dict[str, Whole]:
     """By strategy, the fastest first."""
-    strategies = figures.ranked(p for p in some if p.operation == "solve")
-    graphs = all(figures.one(some, strategy=s, operation="solve_graph") for s in strategies)
+    strategies = ranked(p for p in some if p.operation == "solve")
+    graphs = all(one(some, strategy=s, operation="solve_graph") for s in strategies)
     found = {}
     for s in strategies:
-        solve = figures.one(some, strategy=s, operation="solve_graph" if graphs else "solve")
+        solve = one(some, strategy=s, operation="solve_graph" if graphs else "solve")
         found[s] = Whole(solve, sum(set_ups.of_solve(some, s)))
     return found

@@ -1,4 +1,9 @@
-"""Runs experiments (experiments/*.toml) within a budget: which points, in which order, what was done before, what is missing.
+"""Runs experiments (experiments/*.toml) within a budget: which points, in which order, what was done before, what is
+missing. Knows rows (report.rows) and has tables made of them (report.one_run), and nothing else of the report but what
+claims read.
 
-Knows rows (report.rows), and nothing of what is made of them.
+    experiments, points, studies  the list; what a point is, and the command that measures it
+    here, costs, readers          this machine and build; predicted seconds; which claims read an experiment
+    folder, launch, measure       a run's folder; starting programs; one process of one point
+    publish, summary, run         rows, tables and figures of what is finished; what is said; all of it
 """

@@ -16,6 +16,7 @@ ENERGY_WINDOW = 1  # seconds; bench/energy.h takes six of them
 ENERGY_SECONDS = 7  # of an operation, with what comes before and between its windows
 SUSTAINED_SECONDS = 10  # of an operation without pause
 SUSTAINED_OPERATIONS = ("residual", "jacvec_elastic", "jacvec")
+FULL_OPERATIONS = ("jacvec", "jacvec_full")
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -176,6 +177,8 @@ def special_flags(word: str) -> list[str]:
         return ["--fe_hardening=voce", "--fe_operations=residual,material"]
     if word == "sustained":
         return [f"--fe_sustained={SUSTAINED_SECONDS}", f"--fe_operations={','.join(SUSTAINED_OPERATIONS)}"]
+    if word == "full":
+        return [f"--fe_operations={','.join(FULL_OPERATIONS)}"]
     if word == "cold":
         return ["--fe_cold"]
     if word == "smooth":
@@ -187,8 +190,8 @@ def special_flags(word: str) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Kernels(Point):
-    """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), smooth
-    operands ("smooth"), or several of these with + between them."""
+    """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), full
+    tangents ("full"), smooth operands ("smooth"), or several of these with + between them."""
 
     order: str = "auto"
     plastic: str = "1"

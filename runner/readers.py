@@ -13,14 +13,16 @@ import pathlib
 import re
 from collections.abc import Iterable, Sequence
 
-from report import claims, model, rows, text
+from report import model, rows, sources, text
+from report.claim import USUAL, Claim, Selection, matches, read_claims
+from report.words import OPERATION
 from runner import costs, experiments, points, studies
 
 FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
-OPERATIONS = {"kernels": list(model.OPERATION), "storage": list(model.OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
+OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
-                   scratch=pathlib.Path(), strategies=claims.strategies(), few=(), capacity={"cuda": 8, "host": 64})
+                   scratch=pathlib.Path(), strategies=sources.strategies(), few=(), capacity={"cuda": 8, "host": 64})
 CORES = 64
 
 
@@ -36,6 +38,9 @@ def columns_of(point: points.Point) -> rows.Row:
         known |= {"order": point.order, "plastic": float(point.plastic), "plastic_pattern": point.pattern,
                   "precision": point.special if point.special in ("mixed", "single") else "double", "ranks": 1,
                   "hardening": "voce" if point.special == "voce" else "linear", "n_dof": point.dofs(False)}
+        known["operation"] = [o for o in OPERATION if o != "jacvec_full"]
+        if point.special == "full":
+            known["operation"] = list(points.FULL_OPERATIONS)
         if point.special == "voce":
             known["operation"] = ["residual", "material"]
         if isinstance(point, studies.Storage):
@@ -63,30 +68,30 @@ def case_of(point: points.Solves) -> str:
     return f"{mesh}-{'linear' if point.size.endswith('linear') else 'steps'}"
 
 
-def fits(known: rows.Row, wanted: claims.Selection) -> bool:
+def fits(known: rows.Row, wanted: Selection) -> bool:
     for column, selected in wanted.items():
         if column not in known:
             continue
         value = known[column]
-        if not any(claims.matches(one, selected) for one in (value if isinstance(value, list) else [value])):
+        if not any(matches(one, selected) for one in (value if isinstance(value, list) else [value])):
             return False
     return True
 
 
-def reads(claim: claims.Claim, task: experiments.Task) -> bool:
+def reads(claim: Claim, task: experiments.Task) -> bool:
     point = task.point
     if FILES.get(point.program) != claim.file:
         return False
     if claim.quantity == "energy" and not task.energy:
         return False
-    usual = claims.USUAL.get(claim.file, {}) | claim.select
+    usual = USUAL.get(claim.file, {}) | claim.select
     sides = [side for side in (claim.of, claim.over) if side is not None]
     own = {column for side in sides for column in side}
     both = {column: wanted for column, wanted in usual.items() if column not in own}
     return any(fits(columns_of(point), both | side) for side in sides)
 
 
-def readers(tasks: Iterable[experiments.Task], known: Sequence[claims.Claim]) -> dict[str, list[str]]:
+def readers(tasks: Iterable[experiments.Task], known: Sequence[Claim]) -> dict[str, list[str]]:
     """Names of claims by experiment, in the order of claims."""
     found: dict[str, list[str]] = collections.defaultdict(list)
     by_experiment: dict[str, list[experiments.Task]] = collections.defaultdict(list)
@@ -125,7 +130,7 @@ def table() -> list[str]:
     few = len(experiments.read_settings().tables["variables"]["FEW"])
     kinds = {f"{task.point.program}-cuda" for task in tasks}
     known = costs.earlier([model.ROOT / "results"], "", pathlib.Path("none"), False, kinds)
-    read_by = readers(tasks, claims.read())
+    read_by = readers(tasks, read_claims())
     lines = []
     for e in listed:
         some = [t for t in tasks if t.experiment == e.name and t.point.backend == "cuda"]
@@ -141,8 +146,8 @@ def table() -> list[str]:
 def unread() -> list[str]:
     """Claims with commands that no experiment's rows decide."""
     _, tasks, _ = paper()
-    told = {name for names in readers(tasks, claims.read()).values() for name in names}
-    return [claim.name for claim in claims.read() if claim.name not in told and claim.reproduce]
+    told = {name for names in readers(tasks, read_claims()).values() for name in names}
+    return [claim.name for claim in read_claims() if claim.name not in told and claim.reproduce]
 
 
 if __name__ == "__main__":

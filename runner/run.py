@@ -16,9 +16,7 @@ BENCH_BUILD, the command that builds all programs: where only that of the first 
 from __future__ import annotations
 
 import collections
-import csv
 import dataclasses
-import datetime
 import errno
 import os
 import pathlib
@@ -27,48 +25,27 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from report import one_run, rows
-from runner import costs, experiments, folder, points, publish
+from runner import costs, experiments, folder, measure, points, publish, summary
 from runner.here import Failure, find_gmsh, find_here, first_kernels, say, settings_line, warn
-from runner.launch import Launcher, last_line, lines_of
+from runner.summary import ALLOWED, clock
 
-SHOWN = ("table.md", "figures", "kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "anderson.csv",
-         "orthogonality.csv", "profile.csv")
-ALLOWED = 1.05  # a budget is kept within this
 MOST = 0.25  # of what is left a point may take, or twice what was predicted; then others have their turn
 SLOWER = 1.5  # as much longer tables and figures may take in the end than before
-# Mesh sizes of the bracket's finer meshes for Gmsh.
-FINENESS = {("hex8", "_fine"): "1.75", ("tet4", "_fine"): "1.45", ("hex8", "_finer"): "1.5", ("tet4", "_finer"): "1.25"}
 
 
 class Interrupted(BaseException):
     """SIGINT, SIGTERM or SIGHUP."""
 
 
-def clock(seconds: float) -> str:
-    """As 1:05."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
-
-
 def is_set(text: str | None) -> bool:
     return text not in (None, "", "0")
 
 
-@dataclasses.dataclass
-class Counts:
-    measured: int = 0
-    kept: int = 0
-    failed: int = 0
-    refused: int = 0
-    left: int = 0
-    stopped: int = 0
-    longest_left: float = 0.0  # seconds
-
-
 class Run:
-    """One call. Tests replace `now` and `launcher`."""
+    """One call. Tests replace `now` and the measurer's launcher."""
 
     def __init__(self, environment: Mapping[str, str], first_look: bool = False) -> None:
         self.environment, self.first_look = environment, first_look
@@ -90,19 +67,17 @@ class Run:
         self.questions = {e.name: e.question for e in listed}
         self.tasks = self.make_plan(listed)
         self.budget = 60.0 * (0 if self.chosen and not environment.get("BUDGET") else self.variables.budget)
-        self.counts = Counts()
         self.left_out: list[str] = []
         self.waiting: list[tuple[float, experiments.Task, int]] = []  # seconds predicted, of what was left out
-        self.launcher = Launcher()
         self.publishing = 0.0  # seconds that tables and figures took
         self.missing: set[str] = set()  # what was said to be missing of these
-        self.ungathered = True
         self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, here.strategies,
                                            {task.point.name(): i for i, task in enumerate(self.tasks)})
         kinds = {f"{task.point.program}-{task.point.backend}" for task in self.tasks}
         tops = {results, pathlib.Path("results")}
         self.costs = costs.earlier(tops, here.machine, self.folder.path, bool(gmsh), kinds)
-        self.seed = 0
+        self.measurer = measure.Measurer(self.here, self.folder, self.costs, self.now)
+        self.counts = self.measurer.counts
 
     def make_plan(self, listed: list[experiments.Experiment]) -> list[experiments.Task]:
         """Of the named experiments; else of all of a paper, or of the sweep."""
@@ -122,116 +97,6 @@ class Run:
     def elapsed(self) -> float:
         return self.now() - self.start
 
-    # --- one process of one point ---
-
-    def strategies(self, point: points.Point, process: int) -> tuple[str, ...]:
-        """In an order that is random, and the same for each attempt."""
-        drawn = list(point.strategies(self.here))
-        random.Random(f"{self.seed} {point.name()} {process}").shuffle(drawn)
-        return tuple(drawn)
-
-    def make_mesh(self, point: points.Point) -> bool:
-        """The bracket's fine mesh, made when the first point needs it. Whether it is there."""
-        which = point.mesh_to_make(self.here)
-        if not which:
-            return True
-        mesh = points.made_mesh(self.here, point.element, which)
-        if mesh.exists():
-            return True
-        shape, scratch = points.shape_of(point.element), self.folder.scratch
-        new, log = scratch / "new.msh", scratch / "gmsh.log"
-        code = self.launcher.launch([self.here.gmsh, "meshgen/bracket/bracket.py", "--element", shape, "--size",
-                                     FINENESS[shape, which], "--binary", "-o", str(new)], log, None)
-        if code == 0 and new.exists():
-            new.replace(mesh)
-            return True
-        warn(f"{point.name()} cannot be measured: Gmsh made no mesh of the bracket: {last_line(log)}")
-        self.counts.refused += 1
-        return False
-
-    def measure(self, task: experiments.Task, process: points.Process, predicted: float | None,
-                limit: float | None) -> None:
-        """Runs it; its files get their names when it is complete, and a crash leaves rows with a status."""
-        point, number = task.point, process.number
-        if not self.make_mesh(point):
-            return
-        files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.path / "machine.csv")
-        log, parts = self.folder.file(point, number, "log"), self.folder.file(point, number, "*").name
-        self.folder.remove_parts(parts)  # of an attempt that was killed: rows are added
-        begin = self.now()
-        code = self.launcher.launch(point.command(self.here, process, files), log, limit, self.folder.lock)
-        seconds = self.now() - begin
-        for line in lines_of(log):
-            if line.startswith(f"{point.program}: ") or line.startswith("note: --fe_energy"):
-                print(line, file=sys.stderr, flush=True)  # rows without times or energy, and why
-        self.ungathered = True
-        if code is not None and point.accepts(code):
-            point.collect(self.here, process, files)
-            self.folder.finish(point, process)
-            self.note_time(task, process, begin, seconds, predicted, "done")
-            self.counts.measured += 1
-            return
-        if not self.folder.room():
-            raise self.folder.full_disk()
-        if point.program == "kernels" and code == 2:
-            raise Failure(f"{point.name()}: {last_line(log)}")
-        self.folder.remove_parts(parts)
-        if code is None:
-            self.counts.stopped += 1
-            self.leave_out(task, number, predicted)
-            self.note_time(task, process, begin, seconds, predicted, "stopped")
-            say(f"{point.name()} was stopped after {seconds:.0f} s: that is more than its share of the budget")
-        else:
-            self.give_up(task, process, code, log)
-
-    def give_up(self, task: experiments.Task, process: points.Process, code: int, log: pathlib.Path) -> None:
-        """What became of a point that failed: rows with a status, made by the program without running anything."""
-        point, name, status = task.point, task.point.name(), ""
-        if code < 0 or code > 128:
-            status = "killed"
-            self.counts.failed += 1
-            warn(f"{name} was killed (out of memory, or a crash); the sweep goes on")
-        elif point.program == "kernels":
-            self.counts.failed += 1
-        elif code == 2:
-            self.counts.refused += 1
-            warn(f"{name} cannot be measured here; the sweep goes on")
-        elif any("no memory for" in line for line in lines_of(log)):
-            status = "out_of_memory"
-            self.counts.refused += 1
-            warn(f"{name} does not fit; the sweep goes on")
-        else:
-            status = "failed"
-            self.counts.failed += 1
-            warn(f"{name} failed; the sweep goes on")
-        if status and point.program in points.KINDS:
-            log.replace(self.folder.file(point, process.number, "killed.log"))
-            if not self.folder.has_rows(point, process.number):
-                killed = self.folder.file(point, process.number, "killed.csv")
-                killed.unlink(missing_ok=True)
-                without = dataclasses.replace(process, give_up=status)
-                self.launcher.launch(point.command(self.here, without, points.Files(killed)), log, None)
-
-    def note_time(self, task: experiments.Task, process: points.Process, begin: float, seconds: float,
-                  predicted: float | None, status: str) -> None:
-        """In points.csv, for predictions here and in later runs."""
-        path = self.folder.path / "points.csv"
-        new = not path.exists()
-        row = {"commit": self.here.commit, "machine": self.here.machine, "experiment": task.experiment,
-               "point": task.point.name(), "process": process.number, "strategies": len(process.strategies),
-               "repetitions": process.repetitions, "energy": int(process.energy), "seed": self.seed,
-               "begun": datetime.datetime.fromtimestamp(begin, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-               "took_s": f"{seconds:.1f}", "predicted_s": "" if predicted is None else f"{predicted:.1f}",
-               "status": status}
-        with open(path, "a", newline="") as file:
-            writer = csv.DictWriter(file, rows.columns_of("points.csv"), lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
-        work = self.work(task, process)
-        told = predicted if self.costs.is_measured(work.kind) else None
-        self.costs.add(costs.Record(work, max(seconds, 0.01), 1.0, task.point.name(), status == "stopped", told))
-
     # --- a point of the plan ---
 
     def limit_of(self, name: str) -> float:
@@ -240,10 +105,6 @@ class Run:
         if self.paper or (name != "solves" and "host" not in self.variables.backends):
             share = 1.0
         return share * self.budget
-
-    def work(self, task: experiments.Task, process: points.Process) -> costs.Work:
-        return costs.work_of(task.point, len(process.strategies), process.repetitions, process.energy,
-                             bool(self.here.gmsh))
 
     def leave_out(self, task: experiments.Task, number: int, predicted: float | None) -> None:
         """For time; said where the point has no rows, or not those with its energy."""
@@ -266,9 +127,9 @@ class Run:
             self.counts.kept += 1
             return
         process = points.Process(number, max(task.repetitions, self.folder.taken(point, number)),
-                                 self.strategies(point, number),
+                                 self.measurer.strategies(point, number),
                                  task.energy or self.folder.has_energy(point, number))  # more samples, and energy again
-        predicted = self.costs.predict(self.work(task, process), point.name())
+        predicted = self.costs.predict(self.measurer.work(task, process), point.name())
         elapsed, limit = self.elapsed(), None
         if self.budget > 0 and (self.paper or task.passed_in != "first"):
             needed = (predicted or 0.0) * self.costs.caution() + SLOWER * self.publishing
@@ -283,16 +144,17 @@ class Run:
         of = f" of {clock(self.budget)}" if self.budget else ""
         seconds = "?" if predicted is None else f"{predicted:.0f}"
         say(f"{clock(elapsed)}{of}  {task.passed_in:<7} {self.about(task, number)} (about {seconds} s)")
-        self.measure(task, process, predicted, limit)
+        if not self.measurer.measure(task, process, predicted, limit):
+            self.leave_out(task, number, predicted)
 
     # --- all of it ---
 
     def publish(self, first: bool = False) -> None:
         """Rows, tables and figures of all that is finished. first: prints the tables before anything is drawn."""
         begin = self.now()
-        if self.ungathered:
+        if self.measurer.has_new_rows:
             self.publisher.gather()
-        self.ungathered = False
+        self.measurer.has_new_rows = False
         try:
             written = self.publisher.write_table(self.left_out)
         except rows.Fault as fault:
@@ -317,7 +179,7 @@ class Run:
         last = ""
         for task in self.tasks:
             if last and task.passed_in != last:
-                if self.ungathered and (last == "first" or self.has_time_to_publish()):
+                if self.measurer.has_new_rows and (last == "first" or self.has_time_to_publish()):
                     self.publish(last == "first" and self.counts.measured > 0)
             last = task.passed_in
             needs = task.point.needs(self.here) if last == "studies" else ""
@@ -387,7 +249,7 @@ class Run:
         for name, tasks in self.by_experiment().items():
             for number in range(1, max(task.processes for task in tasks) + 1):
                 drawn = [(task, number) for task in tasks if task.processes >= number]
-                random.Random(f"{self.seed} {name} {number}").shuffle(drawn)
+                random.Random(f"{self.measurer.seed} {name} {number}").shuffle(drawn)
                 found += drawn
         return found
 
@@ -403,131 +265,37 @@ class Run:
         for needs, n in impossible.items():
             say(f"{n} processes of points need {needs}: they cannot be measured here")
 
-    # --- what is said ---
-
-    def introduce(self) -> None:
-        total, here = len({(task.point, task.energy) for task in self.tasks}), self.here
-        say(f"{len(here.strategies)} variants on {here.machine}, commit {here.commit}, into {self.folder.path}")
-        if self.paper:
-            processes = sum(task.processes for task in self.tasks)
-            piece = f"a piece of {clock(self.budget)}" if self.budget else "without a limit of time"
-            say(f"the whole list, {total} points in {processes} processes, {piece}; random orders by seed {self.seed}")
-        elif self.budget == 0:
-            say(f"all {total} points, without a limit of time (BUDGET=0); random orders by seed {self.seed}")
-        else:
-            say(f"a budget of {self.budget / 60:.0f} minutes, building included, for the first of {total} points: "
-                f"BUDGET=minutes takes more of them; random orders by seed {self.seed}")
-        if here.commit.endswith("-dirty"):
-            say("there are changes since the commit: these results are for a look, not for keeping")
-
-    def conclude(self) -> int:
-        counts, elapsed, there = self.counts, self.elapsed(), self.folder.path
-        if not counts.measured and not counts.left:
-            say(f"all points were there; for new ones, in a new folder: rm -r {self.folder.scratch}")
-        if counts.left:
-            again = "make bench PAPER=1" if self.paper else "make bench"
-            say(f"{counts.left} points were left out for time ({there}/left-out.txt); {again} again goes on, "
-                f"BUDGET={2 * round(self.budget / 60)} takes more at once")
-        note = self.budget_note(elapsed)
-        if note:
-            say(f"note: {note}")
-        files = [name for name in SHOWN if (there / name).exists()]
-        say(f"{counts.measured} points in {clock(elapsed)}; results are in {there}: {' '.join(files)}")
-        for status, n in self.without_times().items():
-            warn(f"rows without times: {n} {status}")
-        if counts.failed:
-            raise Failure(f"{counts.failed} points failed; run it again to try them once more")
-        return 0
-
-    def budget_note(self, elapsed: float) -> str:
-        """Why a budget was not kept within 5 %, or ""."""
-        if self.budget and elapsed > ALLOWED * self.budget:
-            why = "building and the first look, which is always whole, took longer than that"
-            if self.counts.stopped:
-                why = "a point had to be stopped, or tables and figures took longer than before"
-            return f"{clock(elapsed)} instead of {clock(self.budget)}: {why}"
-        if self.budget and self.counts.left and elapsed < (2 - ALLOWED) * self.budget:
-            return f"{clock(self.budget - elapsed)} of the budget are left: no point that was left out would surely " \
-                f"end within its pass; the longest takes about {clock(self.counts.longest_left)}"
-        return ""
-
-    def without_times(self) -> collections.Counter[str]:
-        found: collections.Counter[str] = collections.Counter()
-        for name in ("kernels.csv", "solves.csv", "scaling.csv"):
-            if (self.folder.path / name).exists():
-                with open(self.folder.path / name, newline="") as file:
-                    found.update(row["status"] for row in csv.DictReader(file) if row["status"] != "ok")
-        return found
-
-    def read_by(self) -> dict[str, list[str]]:
-        """Claims by experiment; none where Python lacks what claims need."""
-        try:
-            from report import claims
-            from runner import readers
-        except ImportError:
-            return {}
-        return readers.readers(self.tasks, claims.read())
-
-    def say_what_is_missing(self) -> int:
-        """By experiment, with minutes; runs nothing and writes nothing."""
-        total = missing = 0
-        minutes = 0.0
-        read_by = self.read_by()
-        say(f"what is missing in {self.folder.path}:")
-        for name, tasks in self.by_experiment().items():
-            wanted = [(task, n) for task in tasks for n in range(1, task.processes + 1)]
-            absent = [(task, n) for task, n in wanted
-                      if not self.folder.is_done(task.point, n, task.repetitions, task.energy)]
-            possible = [(task, n) for task, n in absent if not task.point.needs(self.here)]
-            needs = sorted({task.point.needs(self.here) for task, _ in absent} - {""})
-            works = [self.work(task, points.Process(n, task.repetitions, task.point.strategies(self.here), task.energy))
-                     for task, n in possible]
-            seconds = [self.costs.predict(work) for work in works]
-            known = sum(s for s in seconds if s is not None) / 60
-            total, missing, minutes = total + len(wanted), missing + len(absent), minutes + known
-            text = f"{name:<17} {len(absent):4d} of {len(wanted):4d}"
-            if possible:
-                least = "about" if all(self.costs.is_measured(work.kind) for work in works) else "at least"
-                text += ", minutes not known" if None in seconds else f", {least} {known:.0f} min"
-            if needs:
-                text += f"; {len(absent) - len(possible)} need {', '.join(needs)}"
-            say(f"{text}   {self.questions[name]}")
-            if read_by.get(name):
-                say(f"{'':<17} claims: {' '.join(read_by[name])}")
-        say(f"{missing} of {total} processes of points are missing; those that can be measured here take about "
-            f"{minutes:.0f} min (\"at least\": known from rows, which hold the time of samples alone)")
-        return 0
-
     def run(self) -> int:
         if is_set(self.environment.get("MISSING")):
-            return self.say_what_is_missing()
+            return summary.say_what_is_missing(self)
         try:
             self.folder.open()
             given = self.environment.get("SEED")
-            self.seed = self.folder.seed(experiments.whole("SEED", given, "") if given else None)
+            self.measurer.seed = self.folder.seed(experiments.whole("SEED", given, "") if given else None)
             self.here = dataclasses.replace(self.here, programs=self.folder.copy_programs(self.here.programs))
+            self.measurer.here = self.here
             if self.first_look:
                 return self.take_first_look()
-            self.introduce()
+            summary.introduce(self)
             if self.paper:
                 self.measure_paper()
             else:
                 self.sweep()
             self.publish()
-            return self.conclude()
+            return summary.conclude(self)
         except OSError as error:
             ours = str(error.filename or "").startswith(str(self.folder.path))
             if ours or error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
                 raise self.folder.full_disk() from error
             raise
         except Interrupted:
-            self.launcher.stop()
+            self.measurer.launcher.stop()
             self.folder.remove_parts()
             print(file=sys.stderr)
             warn(f"interrupted; finished points are kept in {self.folder.path}: run it again to go on")
             return 130
         finally:
-            self.launcher.stop()
+            self.measurer.launcher.stop()
             self.folder.clean()
             self.folder.close()
 
@@ -541,27 +309,32 @@ def on_signal(number: int, frame: object) -> None:
 WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not begin with the first look
 
 
-def build_all(environment: Mapping[str, str]) -> int:
-    """Takes the first look with what is built, where all programs are not there yet, then has them built."""
-    command = environment.get("BENCH_BUILD")
-    if not command:
-        return 0
-    build = pathlib.Path(environment.get("BUILD") or "build")
-    if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
-        code = Run(environment, first_look=True).run()
-        if code:
-            return code
-    if subprocess.run(["sh", "-c", command], check=False).returncode:
-        raise Failure("the programs could not be built", 2)
-    return 0
+def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> int:
+    """Takes the first look with what is built, where all programs are not there yet, then has them built; then all."""
+    build, looked = pathlib.Path(environment.get("BUILD") or "build"), 0
+    if command := environment.get("BENCH_BUILD"):
+        if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
+            look = run_of(environment, first_look=True)
+            if code := look.run():
+                return code
+            looked = look.counts.measured
+        if subprocess.run(["sh", "-c", command], check=False).returncode:
+            raise Failure("the programs could not be built", 2)
+    whole = run_of(environment)
+    whole.counts.looked = looked
+    return whole.run()
 
 
 def main() -> int:
+    if len(sys.argv) > 1:  # settings come from the environment
+        print(__doc__ if sys.argv[1] in ("-h", "--help") else f"bench: {sys.argv[1]}: takes no arguments; --help says more",
+              file=sys.stdout if sys.argv[1] in ("-h", "--help") else sys.stderr)
+        return 0 if sys.argv[1] in ("-h", "--help") else 2
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) is not signal.SIG_IGN:  # nohup, or a job in the background
             signal.signal(kind, on_signal)
     try:
-        return build_all(os.environ) or Run(os.environ).run()
+        return bench(os.environ)
     except Failure as failure:
         warn(str(failure))
         return failure.code

@@ -172,13 +172,14 @@ static int node_between(int (*place)[3], int *n, int (*corner)[3], int set)
     return node_at(place, n, at);
 }
 
-/* One Tet4, or one Hex8 at each of its corners. */
+/* One Tet4 that is turned at random, or one Hex8 at each of its corners. */
 static void add_elements(fe_mesh *mesh, int (*place)[3], int (*corner)[3])
 {
+    const int turn = (int)(fe_mix((uint64_t)mesh->n_elem) % 4);
     static const int hex8[8] = {1, 3, 7, 5, 9, 11, 15, 13}; /* bit b: corner b ^ v, of the Hex8 at corner v */
     if (mesh->kind == FE_TET4) {
         for (int b = 0; b < 4; b++)
-            mesh->conn[4 * mesh->n_elem + b] = node_between(place, &mesh->n_node, corner, 1 << b);
+            mesh->conn[4 * mesh->n_elem + b] = node_between(place, &mesh->n_node, corner, 1 << (b ^ turn));
         mesh->n_elem++;
         return;
     }
@@ -233,8 +234,12 @@ static void scene_mesh(scene *s, int shape)
                           0, &s->mesh));
         return;
     }
-    const fe_box box = {
-        .kind = mesh_kind, .cells = {5, 4, 3}, .length = {1.2, 1, 0.8}, .distort = 0.2, .seed = 3};
+    const int times = shape == SHAPE_REGULAR ? 3 : 1;
+    const fe_box box = {.kind = mesh_kind,
+                        .cells = {5 * times, 4 * times, 3 * times},
+                        .length = {1.2, 1, 0.8},
+                        .distort = 0.2,
+                        .seed = 3};
     must(fe_mesh_box(&box, &s->mesh));
     if (shape == SHAPE_RANDOM) must(fe_mesh_reorder(&s->mesh, FE_ORDER_RANDOM, 5));
 }
@@ -247,7 +252,8 @@ void scene_open(scene *s, int shape, int kind)
                                          "box, Voce's law",
                                          "box, several materials",
                                          "box, several laws",
-                                         "octahedron"};
+                                         "octahedron",
+                                         "larger box"};
     const int voce = shape == SHAPE_VOCE   ? 0
                      : shape == SHAPE_LAWS ? 1
                                            : -1,

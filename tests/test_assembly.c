@@ -62,6 +62,25 @@ static int check_elastic(const setting *t, const scene *s)
     return check_product(t, s, 2, "elastic jacvec", s->l, s->l_scale);
 }
 
+/* K v from 21 numbers a point. */
+static int check_full(const setting *t, const scene *s)
+{
+    if (s->n_material > 1) return 0; /* kernels refuses it */
+    rig b = rig_whole(s, t->assembly, t->backend, THREADS);
+    double *y = new_vector(s, 3);
+    const size_t n = FE_N_FULL * (size_t)fe_points(t->kind) * (size_t)b.problem.view.ld;
+    assert_int_equal(
+        fe_device_allocate(b.device, n, sizeof(double), "full tangents", (void **)&b.problem.view.full),
+        FE_OK);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
+    rig_apply(&b, t->assembly->jacvec, s->v, y);
+    const int bad =
+        compare("full jacvec", s, 3 * (size_t)s->mesh.n_node, y, s->y, s->y_scale, tolerance_of(t));
+    free(y);
+    rig_close(&b);
+    return bad;
+}
+
 static int check_diagonal(const setting *t, const scene *s)
 {
     rig b = rig_whole(s, t->assembly, t->backend, THREADS);
@@ -336,15 +355,11 @@ static int check_law_refused(const setting *t, const scene *s)
 static const struct {
     const char *name;
     int (*check)(const setting *, const scene *);
-} operations[] = {{"residual", check_residual},
-                  {"material", check_material},
-                  {"jacvec", check_jacvec},
-                  {"jacvec_elastic", check_elastic},
-                  {"diagonal", check_diagonal},
-                  {"ranks", check_ranks},
-                  {"bits", check_bits},
-                  {"agreement", check_agreement},
-                  {"side_effects", check_effects},
+} operations[] = {{"residual", check_residual},   {"material", check_material},
+                  {"jacvec", check_jacvec},       {"jacvec_elastic", check_elastic},
+                  {"jacvec_full", check_full},    {"diagonal", check_diagonal},
+                  {"ranks", check_ranks},         {"bits", check_bits},
+                  {"agreement", check_agreement}, {"side_effects", check_effects},
                   {"mechanics", check_mechanics}};
 enum { N_OPERATION = sizeof operations / sizeof *operations };
 /* Of mixed and single precision; the material update is that of double precision. */
@@ -360,8 +375,8 @@ enum { N_ROUNDED = sizeof rounded / sizeof *rounded };
 /* Products and diagonals in floats read the tangents of Voce's law as all others. */
 static int reads_tangents(const setting *t)
 {
-    return fe_voce_has(FE_DOUBLE, t->kind) &&
-           (t->check == check_jacvec || t->check == check_elastic || t->check == check_diagonal);
+    return fe_voce_has(FE_DOUBLE, t->kind) && (t->check == check_jacvec || t->check == check_elastic ||
+                                               t->check == check_full || t->check == check_diagonal);
 }
 
 static void test_setting(void **state)
@@ -427,16 +442,20 @@ static int add_settings(setting *t, const fe_variant *variant, const char *backe
         snprintf(t->name, sizeof t->name, "%s * %s", variant->name, backend);
         return 1;
     }
+    int n = 0;
     for (int i = 0; i < FE_N_KIND * N_OPERATION; i++) {
-        t[i] = (setting){.variant = variant,
+        const int kind = i / N_OPERATION;
+        if (operations[i % N_OPERATION].check == check_full && !fe_full_has(FE_DOUBLE, kind)) continue;
+        t[n] = (setting){.variant = variant,
                          .assembly = assembly,
                          .backend = backend,
-                         .kind = i / N_OPERATION,
+                         .kind = kind,
                          .check = operations[i % N_OPERATION].check};
-        snprintf(t[i].name, sizeof t[i].name, "%s %s %s %s", variant->name, fe_kind_name(t[i].kind),
+        snprintf(t[n].name, sizeof t[n].name, "%s %s %s %s", variant->name, fe_kind_name(kind),
                  operations[i % N_OPERATION].name, backend);
+        n++;
     }
-    return FE_N_KIND * N_OPERATION;
+    return n;
 }
 
 /* The same of its table in mixed or single precision, if there is one. */

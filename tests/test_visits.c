@@ -50,46 +50,93 @@ static void test_lists(void **state)
         scene_open(&s, i < 3 ? SHAPE_OCTAHEDRON : SHAPE_BRACKET, FE_TET4);
         for (int rank = 0; rank < 2; rank++) {
             rig b = rig_open(&s, assembly, "host", 1, 2, rank, FE_PARTITION_CONTIGUOUS);
-            fe_visits v;
+            fe_visits *v;
             must(fe_visits_open(&b.problem, most[i % 3], &v));
-            check_groups(&b, &v, FE_INTERIOR, most[i % 3]);
-            check_groups(&b, &v, FE_BORDER, most[i % 3]);
+            assert_non_null(v);
+            check_groups(&b, v, FE_INTERIOR, most[i % 3]);
+            check_groups(&b, v, FE_BORDER, most[i % 3]);
             rig_close(&b);
         }
         scene_close(&s);
     }
 }
 
-/* Strategies that use them, where one row has more corners than a block's memory. */
+/* Boxes have none, except where their nodes are shuffled. */
+static void test_regular_rows(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++)
+        for (int shuffled = 0; shuffled < 2; shuffled++) {
+            const int cells[3] = {15, 12, 9}; /* as SHAPE_REGULAR */
+            const double length[3] = {1.2, 1, 0.8};
+            fe_mesh mesh = make_box(kind ? FE_HEX8 : FE_TET4, cells, length, 0.2, 1);
+            int *first, *elem;
+            if (shuffled) must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 1));
+            must(fe_mesh_node_elements(&mesh, &first, &elem));
+            const int n_corner = fe_corners(mesh.kind);
+            for (int row = 0; row < mesh.n_node; row++)
+                for (int k = first[row]; k < first[row + 1]; k++) {
+                    int a = 0;
+                    while (mesh.conn[elem[k] * n_corner + a] != row) a++;
+                    elem[k] = 8 * elem[k] + a;
+                }
+            assert_int_equal(fe_rows_are_regular(first, elem, mesh.n_node), !shuffled);
+            free(first), free(elem);
+            fe_mesh_close(&mesh);
+        }
+}
+
+static int products_are_right(const scene *s, const fe_assembly *assembly, const char *backend)
+{
+    const size_t n = 3 * (size_t)s->mesh.n_node;
+    double *r = new_vector(s, 3), *y = new_vector(s, 3), *d = new_vector(s, 9);
+    rig b = rig_whole(s, assembly, backend, THREADS);
+    rig_apply(&b, assembly->residual, s->u, r);
+    rig_material(&b, FE_LINEARIZATION_CONSISTENT, s->u);
+    rig_apply(&b, assembly->jacvec, s->v, y);
+    rig_diagonal(&b, d);
+    rig_close(&b);
+    const int bad = compare("residual", s, n, r, s->r, s->r_scale, TOLERANCE) +
+                    compare("jacvec", s, n, y, s->y, s->y_scale, TOLERANCE) +
+                    compare("diagonal", s, 3 * n, d, s->d, s->d_scale, TOLERANCE);
+    free(r), free(y), free(d);
+    return !bad;
+}
+
+/* Strategies that choose by fe_rows_are_regular, on regular rows, and where one row has more corners than a
+ * block's memory. */
 static void check_sums(const char *name, const char *backend)
 {
     const fe_variant *variant = fe_variant_find(name);
     skip_if(variant_missing(variant, backend), name);
     const fe_assembly *assembly = !strcmp(backend, "cuda") ? variant->cuda : variant->host;
-    for (int kind = 0; kind < FE_N_KIND; kind++) {
-        scene s;
-        scene_open(&s, SHAPE_OCTAHEDRON, kind);
-        const size_t n = 3 * (size_t)s.mesh.n_node;
-        double *r = new_vector(&s, 3);
-        rig b = rig_whole(&s, assembly, backend, THREADS);
-        rig_apply(&b, assembly->residual, s.u, r);
-        rig_close(&b);
-        assert_int_equal(compare("residual", &s, n, r, s.r, s.r_scale, TOLERANCE), 0);
-        free(r);
-        scene_close(&s);
-    }
+    for (int kind = 0; kind < FE_N_KIND; kind++)
+        for (int shape = SHAPE_OCTAHEDRON; shape <= SHAPE_REGULAR; shape++) {
+            scene s;
+            scene_open(&s, shape, kind);
+            assert_true(products_are_right(&s, assembly, backend));
+            scene_close(&s);
+        }
 }
-static void test_node_csr_host(void **state) { (void)state, check_sums("node_csr", "host"); }
-static void test_node_csr_cuda(void **state) { (void)state, check_sums("node_csr", "cuda"); }
-static void test_dof_csr_host(void **state) { (void)state, check_sums("dof_csr", "host"); }
-static void test_dof_csr_cuda(void **state) { (void)state, check_sums("dof_csr", "cuda"); }
+#define TEST(name)                                                                                           \
+    static void test_##name##_host(void **state) { (void)state, check_sums(#name, "host"); }                 \
+    static void test_##name##_cuda(void **state) { (void)state, check_sums(#name, "cuda"); }
+TEST(node_csr)
+TEST(dof_csr)
+TEST(corner_gather)
+#undef TEST
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),         cmocka_unit_test(test_node_csr_host),
-        cmocka_unit_test(test_node_csr_cuda), cmocka_unit_test(test_dof_csr_host),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_regular_rows),
+        cmocka_unit_test(test_node_csr_host),
+        cmocka_unit_test(test_node_csr_cuda),
+        cmocka_unit_test(test_dof_csr_host),
         cmocka_unit_test(test_dof_csr_cuda),
+        cmocka_unit_test(test_corner_gather_host),
+        cmocka_unit_test(test_corner_gather_cuda),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -36,8 +36,8 @@ FE_BODY void fe_return_stress(int hardening, const fe_constants *m, fe_real scal
 
 /* w |J| sigma of a point of this weight, and A = det J J^-T. Residuals: stress after the return from the
  * committed state. FE_JACVEC: C(trial) : strain(u), which is linear in u, so that there is one division by
- * det J. FE_JACVEC_ELASTIC: the same where no element is softened, which is known before the launch: fewer
- * registers, no flag is read. */
+ * det J; FE_JACVEC_FULL: from all numbers of C. FE_JACVEC_ELASTIC: the same where no element is softened,
+ * which is known before the launch: fewer registers, no flag is read. */
 FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *m, fe_element e, int q,
                              fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
 {
@@ -49,8 +49,8 @@ FE_BODY void fe_point_stress(int kind, int op, fe_scalar weight, const fe_view *
     if (!fe_is_residual(op)) {
         scale *= inverse;
         const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED);
-        if (fe_is_tangent(op) && fe_any(softened)) {
-            if (FE_STORAGE == FE_STORAGE_FULL && m->full) {
+        if (!fe_is_elastic(op) && fe_any(softened)) {
+            if (op == FE_JACVEC_FULL) {
                 fe_point_full_stress(kind, m, &material, softened, e, q, scale, strain, stress);
             } else {
                 fe_real tangent[FE_N_TANGENT];
@@ -280,14 +280,22 @@ FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization m
         if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next[q]);
         if (mode == FE_LINEARIZATION_CONSISTENT && fe_any(softened & active)) {
             fe_tangent_write(kind, fe_tangents(m), e, q, softened & active, tangent[q]);
-            if (FE_STORAGE == FE_STORAGE_FULL) {
-                fe_real full[FE_N_FULL];
-                fe_full_tangent(material, tangent[q], full);
-                fe_full_write(kind, m->full, e, q, softened & active, full);
-            }
         }
     }
     return fe_flags_of(yielded, mode == FE_LINEARIZATION_CONSISTENT ? softened : fe_has_bit(e.committed, 0));
+}
+
+/* The full tangents of softened elements' points from the stored ones. */
+FE_BODY void fe_element_expand(int kind, const fe_view *m, fe_element e, fe_mask active)
+{
+    const fe_mask softened = fe_has_bit(e.trial, FE_SOFTENED) & active;
+    const fe_constants material = fe_material_at(m->materials != NULL, m, e.e);
+    for (int q = 0; q < fe_points(kind); q++) {
+        fe_real tangent[FE_N_TANGENT], full[FE_N_FULL];
+        fe_tangent_read(kind, fe_tangents(m), e, q, tangent);
+        fe_full_tangent(&material, tangent, full);
+        fe_full_write(kind, m->full, e, q, softened, full);
+    }
 }
 
 /* y = stress g */

@@ -7,12 +7,10 @@
 /* What is stored of points, and where: a constant of the build (make STORAGE=...).
  *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: the default
  *   FLOATS   tangents in single precision
- *   FULL     jacvec reads the 21 numbers of the symmetric tangent (except in element_color)
  *   RECORDS  the six numbers of a point next to each other
  *   ARRAYS   one array per component for each 65536 elements */
 #define FE_STORAGE_GROUPS 0
 #define FE_STORAGE_FLOATS 1
-#define FE_STORAGE_FULL 2
 #define FE_STORAGE_RECORDS 3
 #define FE_STORAGE_ARRAYS 4
 #ifndef FE_STORAGE
@@ -75,7 +73,7 @@ typedef struct fe_view {
     fe_state committed;         /* at the end of the last accepted load step */
     fe_state trial;             /* at the displacement last given to material() */
     fe_stored_number *tangent;  /* point array of FE_N_TANGENT components, of trial; fe_tangents */
-    double *full;               /* FE_STORAGE_FULL: the same of FE_N_FULL components; else NULL */
+    double *full;               /* the same of FE_N_FULL components, for FE_JACVEC_FULL; else NULL */
     int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
 
@@ -99,10 +97,29 @@ enum {
     FE_RESIDUAL_SEVERAL,
     FE_JACVEC_SEVERAL,
     FE_JACVEC_ELASTIC_SEVERAL,
+    FE_JACVEC_FULL, /* reads the 21 numbers of a symmetric tangent, as any material has them */
     FE_N_FORCES
 };
-/* To keep the build short hex8_naive, which is only compared with, has none of these. FE_SEVERAL_NAME(X, ...):
- * X(...) for the kinds that have them, otherwise nothing. */
+/* Kinds and precision that have FE_JACVEC_FULL, which is only compared with. FE_FULL_NAME(X, ...): X(...) for
+ * these, otherwise nothing. */
+FE_BOTH int fe_full_has(int precision, int kind)
+{
+    return precision == FE_DOUBLE && (kind == FE_TET4 || kind == FE_HEX8);
+}
+#if FE_PRECISION == FE_DOUBLE
+#define FE_FULL_tet4(X, ...) X(__VA_ARGS__)
+#else
+#define FE_FULL_tet4(X, ...)
+#endif
+#define FE_FULL_hex8 FE_FULL_tet4
+#define FE_FULL_tet4_p4(X, ...)
+#define FE_FULL_hex8_naive(X, ...)
+#define FE_FULL_tet4_mixed(X, ...)
+#define FE_FULL_hex8_mixed(X, ...)
+#define FE_FULL_tet4_single(X, ...)
+#define FE_FULL_hex8_single(X, ...)
+/* To keep the build short hex8_naive, which is only compared with, has none of these. FE_SEVERAL_NAME(X,
+ * ...): X(...) for the kinds that have them, otherwise nothing. */
 FE_BOTH int fe_several_has(int kind) { return kind != FE_HEX8_NAIVE; }
 #define FE_SEVERAL_tet4(X, ...) X(__VA_ARGS__)
 #define FE_SEVERAL_tet4_p4 FE_SEVERAL_tet4
@@ -118,7 +135,7 @@ FE_BOTH int fe_is_residual(int op)
     return op == FE_RESIDUAL || op == FE_RESIDUAL_VOCE || op == FE_RESIDUAL_SEVERAL;
 }
 FE_BOTH int fe_is_elastic(int op) { return op == FE_JACVEC_ELASTIC || op == FE_JACVEC_ELASTIC_SEVERAL; }
-/* jacvec that reads tangents */
+/* jacvec that reads tangents of FE_N_TANGENT numbers */
 FE_BOTH int fe_is_tangent(int op) { return op == FE_JACVEC || op == FE_JACVEC_SEVERAL; }
 
 /* The operations of a view, which are known before the launch. */
@@ -130,7 +147,7 @@ FE_BOTH int fe_residual_of(const fe_view *m)
 FE_BOTH int fe_jacvec_of(const fe_view *m)
 {
     if (m->materials) return m->elastic ? FE_JACVEC_ELASTIC_SEVERAL : FE_JACVEC_SEVERAL;
-    return m->elastic ? FE_JACVEC_ELASTIC : FE_JACVEC;
+    return m->elastic ? FE_JACVEC_ELASTIC : m->full ? FE_JACVEC_FULL : FE_JACVEC;
 }
 
 /* The material of elements e. `several` is a constant, or m->materials where time does not matter. */
@@ -160,6 +177,10 @@ static inline void fe_part_elements(const fe_view *m, fe_part part, int *first, 
 {
     *first = part == FE_INTERIOR ? 0 : m->n_elem_interior;
     *last = part == FE_INTERIOR ? m->n_elem_interior : m->n_elem;
+}
+static inline int fe_has_border(const fe_view *m)
+{
+    return m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior;
 }
 static inline void fe_part_nodes(const fe_view *m, fe_part part, int *first, int *last)
 {

@@ -101,8 +101,7 @@ static fe_status side_by_side(const application *p)
 static fe_status run(const application *all, int phase)
 {
     const fe_device *d = all->problem.device;
-    const fe_view *m = &all->problem.view;
-    const int border = m->n_elem > m->n_elem_interior || m->n_owned > m->n_node_interior,
+    const int border = fe_has_border(&all->problem.view),
               beside = border && all->assembly->traits & FE_INDEPENDENT && d->ops->side.begin;
     FE_TRY(enter(all->problem.device, phase));
     return beside ? side_by_side(all) : in_turn(all, border, phase);

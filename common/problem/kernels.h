@@ -34,7 +34,8 @@
     FE_SEVERAL_##name(X, KIND, name, FE_RESIDUAL_SEVERAL, residual_several)                                  \
         FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_SEVERAL, jacvec_several)                                  \
             FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_ELASTIC_SEVERAL, jacvec_elastic_several)              \
-                FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)
+                FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)                               \
+                    FE_FULL_##name(X, KIND, name, FE_JACVEC_FULL, jacvec_full)
 #define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
     do {                                                                                                     \
         if ((op) == FE_RESIDUAL)                                                                             \
@@ -49,11 +50,14 @@
             FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_jacvec_several, __VA_ARGS__);                       \
         else if ((op) == FE_JACVEC_ELASTIC_SEVERAL)                                                          \
             FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_jacvec_elastic_several, __VA_ARGS__);               \
+        else if ((op) == FE_JACVEC_FULL)                                                                     \
+            FE_LAUNCH_FULL(p, n, block_size, prefix##_jacvec_full, __VA_ARGS__);                             \
         else                                                                                                 \
             FE_LAUNCH_VOCE(p, n, block_size, prefix##_residual_voce, __VA_ARGS__);                           \
     } while (0)
 
-/* The same of kernels that kinds with several materials have, and kinds with Voce's law. */
+/* The same of kernels that kinds with several materials have, kinds with Voce's law, and kinds with full
+ * tangents. */
 #define FE_LAUNCH_SEVERAL(p, n, block_size, kernel, ...)                                                     \
     do {                                                                                                     \
         switch ((p)->kind) {                                                                                 \
@@ -68,6 +72,13 @@
         }                                                                                                    \
     } while (0)
 #define FE_LAUNCH_VOCE_CASE(KIND, name, ...) FE_VOCE_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
+#define FE_LAUNCH_FULL(p, n, block_size, kernel, ...)                                                        \
+    do {                                                                                                     \
+        switch ((p)->kind) {                                                                                 \
+            FE_EACH_KIND(FE_LAUNCH_FULL_CASE, p, n, block_size, kernel, __VA_ARGS__)                         \
+        }                                                                                                    \
+    } while (0)
+#define FE_LAUNCH_FULL_CASE(KIND, name, ...) FE_FULL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
 
 /* X(...) for the kinds and the precision that know Voce's law (fe_voce_has), otherwise nothing. The problem
  * refuses the other kinds, FE_FORCE_OPERATIONS the other precisions. */

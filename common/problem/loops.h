@@ -37,7 +37,9 @@
             statement(KIND, FE_JACVEC);                                                                      \
         else if (op == FE_JACVEC_ELASTIC)                                                                    \
             statement(KIND, FE_JACVEC_ELASTIC);                                                              \
-        FE_SEVERAL_##name(FE_SEVERAL_CASES, KIND, op, statement) break;
+        FE_FULL_##name(FE_FULL_CASE, KIND, op, statement)                                                    \
+            FE_SEVERAL_##name(FE_SEVERAL_CASES, KIND, op, statement) break;
+#define FE_FULL_CASE(KIND, op, statement) else if (op == FE_JACVEC_FULL) statement(KIND, FE_JACVEC_FULL);
 #define FE_SEVERAL_CASES(KIND, op, statement)                                                                \
     else if (op == FE_RESIDUAL_SEVERAL) statement(KIND, FE_RESIDUAL_SEVERAL);                                \
     else if (op == FE_JACVEC_SEVERAL) statement(KIND, FE_JACVEC_SEVERAL);                                    \

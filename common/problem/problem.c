@@ -77,8 +77,6 @@ static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_d
                                   (void **)&states[i]->point));
         FE_TRY(fe_device_allocate(d, (size_t)m->ld, 1, "material state", (void **)&states[i]->flags));
     }
-    if (FE_STORAGE == FE_STORAGE_FULL)
-        FE_TRY(fe_device_allocate(d, FE_N_FULL * points, sizeof(double), "full tangent", (void **)&m->full));
     return fe_device_allocate(d, FE_N_TANGENT * points, sizeof *m->tangent, "tangent", (void **)&m->tangent);
 }
 

@@ -42,6 +42,17 @@ __global__ void __launch_bounds__(BLOCK_SIZE)
     if (i < n) rounded[i] = (float)tangent[i];
 }
 
+#define EXPAND(KIND, name, ...)                                                                              \
+    __global__ void __launch_bounds__(BLOCK_SIZE) expand_##name(fe_view m)                                   \
+    {                                                                                                        \
+        const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
+        if (e < m.n_elem) fe_element_expand(KIND, &m, fe_element_open(&m, e, fe_no_turn()), true);           \
+    }
+#define KERNEL(KIND, name) FE_FULL_##name(EXPAND, KIND, name)
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef EXPAND
+
 extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearization mode,
                                       const double *displacement)
 {
@@ -55,6 +66,7 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
         FE_LAUNCH_VOCE(p, p->view.n_elem, BLOCK_SIZE, material_voce, p->view, elastic, displacement);
     else
         FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);
+    if (p->view.full && !elastic) FE_LAUNCH_FULL(p, p->view.n_elem, BLOCK_SIZE, expand, p->view);
     const size_t n = (size_t)FE_N_TANGENT * fe_points(p->kind) * p->view.ld;
     if (p->floats.tangent && !elastic)
         FE_LAUNCH(p->device, n, BLOCK_SIZE, round_tangent, n, p->view.tangent, p->floats.tangent);

@@ -26,6 +26,11 @@ static void round_tangent(const fe_problem *p)
             p->floats.tangent[i] = (float)m->tangent[i];
 }
 
+FE_BODY void expand_body(int kind, const fe_view *m, int e, int n)
+{
+    fe_element_expand(kind, m, fe_element_open(m, fe_lanes_from(e), fe_no_turn()), fe_first_lanes(n - e));
+}
+
 fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
 {
     (void)work;
@@ -38,6 +43,10 @@ fe_status fe_material_host(fe_problem *p, void *work, fe_linearization mode, con
     FE_FOR_KIND(p->kind, MATERIAL);
 #undef MATERIAL
     if (p->floats.tangent && mode == FE_LINEARIZATION_CONSISTENT) round_tangent(p);
+#define EXPAND(KIND)                                                                                         \
+    FE_PARALLEL_FOR (e, 0, n, FE_LANES, threads) expand_body(KIND, m, e, n)
+    if (m->full && mode == FE_LINEARIZATION_CONSISTENT) FE_FOR_KIND(p->kind, EXPAND);
+#undef EXPAND
     return FE_OK;
 }
 

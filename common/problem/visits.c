@@ -5,6 +5,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
+enum { WARP = 32 };
+
 typedef struct draft {
     int *first, *corner; /* the view's */
     int *group;          /* [n_group + 1] first row of each */
@@ -30,25 +32,23 @@ static int compare_words(const void *p, const void *q)
     return (a > b) - (a < b);
 }
 
-/* Where a corner comes among those of its group. */
+/* Where a corner comes among those of its group: 16 elements, whose numbers share cache lines, after each
+ * other, and of these the ones that are seen from the same corner, because the points of a Hex8 turn with it.
+ */
 static uint64_t key_of(int corner)
 {
     const uint64_t e = (unsigned)corner >> 3, turn = corner & 7;
-    switch (getenv("FE_KEY") ? atoi(getenv("FE_KEY")) : 2) {
-    case 1: return e << 3 | turn;
-    case 2: return (e >> 4) << 7 | turn << 4 | (e & 15);
-    default: return turn << 32 | e;
-    }
+    return (e >> 4) << 7 | turn << 4 | (e & 15);
 }
 
 static void sort_corners(draft *k, int start, int n, uint64_t *word)
 {
-    int *corner = k->corner + start, copy[n];
-    for (int i = 0; i < n; i++) word[i] = key_of(corner[i]) << 16 | (unsigned)i, copy[i] = corner[i];
+    for (int i = 0; i < n; i++) word[i] = key_of(k->corner[start + i]) << 16 | (unsigned)i;
     qsort(word, (size_t)n, sizeof *word, compare_words);
     for (int i = 0; i < n; i++) {
+        const uint64_t key = word[i] >> 16;
         k->place[start + i] = (uint16_t)word[i];
-        corner[i] = copy[k->place[start + i]];
+        k->corner[start + i] = (int)((key >> 7 << 4 | (key & 15)) << 3 | (key >> 4 & 7));
     }
 }
 
@@ -67,7 +67,32 @@ static fe_status sort_groups(draft *k, int threads)
     return FE_OK;
 }
 
-static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
+/* From how many corners rows [first, first + WARP) see their elements at place i of each; *n rows have one.
+ */
+static int corners_seen(const int *corner_first, const int *corner, int first, int i, int *n)
+{
+    unsigned seen = 0;
+    *n = 0;
+    for (int row = first; row < first + WARP; row++)
+        if (corner_first[row] + i < corner_first[row + 1])
+            seen |= 1u << (corner[corner_first[row] + i] & 7), ++*n;
+    return __builtin_popcount(seen);
+}
+
+int fe_rows_are_regular(const int *corner_first, const int *corner, int n_row)
+{
+    static const double regular = 2.4;
+    int64_t sum = 0, visits = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum, visits)
+    for (int first = 0; first <= n_row - WARP; first += WARP)
+        for (int i = 0, n = 1; n > 0; i++) {
+            const int seen = corners_seen(corner_first, corner, first, i, &n);
+            sum += (int64_t)seen * n, visits += n;
+        }
+    return (double)sum <= regular * (double)visits;
+}
+
+static fe_status read_rows(draft *k, const fe_problem *p)
 {
     const fe_view *m = &p->view;
     fe_device *d = p->device;
@@ -76,9 +101,16 @@ static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
     FE_TRY(d->ops->memory.download(d, rows * sizeof *k->first, m->corner_first, k->first));
     const size_t n = (size_t)k->first[m->n_owned];
     FE_RESERVE(k->corner, n, "lists of corners");
+    return d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner);
+}
+
+static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
+{
+    const fe_view *m = &p->view;
+    fe_device *d = p->device;
+    const size_t n = (size_t)k->first[m->n_owned];
     FE_RESERVE(k->place, n, "lists of corners");
-    FE_ALLOCATE(k->group, rows, "lists of corners");
-    FE_TRY(d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner));
+    FE_ALLOCATE(k->group, m->n_owned + 1, "lists of corners");
     divide_rows(m, FE_INTERIOR, k);
     k->n_interior = k->n_group;
     divide_rows(m, FE_BORDER, k);
@@ -91,10 +123,15 @@ static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
     return d->ops->wait(d);
 }
 
-fe_status fe_visits_open(const fe_problem *p, int most, fe_visits *v)
+fe_status fe_visits_open(const fe_problem *p, int most, fe_visits **v)
 {
     draft k = {.most = most};
-    const fe_status status = build(&k, p, v);
+    fe_status status = read_rows(&k, p);
+    *v = NULL;
+    if (status == FE_OK && !fe_rows_are_regular(k.first, k.corner, p->view.n_owned)) {
+        status = fe_device_keep(p->device, sizeof **v, "lists of corners", (void **)v);
+        if (status == FE_OK) status = build(&k, p, *v);
+    }
     free(k.first), free(k.corner), free(k.group), free(k.place);
     return status;
 }

@@ -1,7 +1,7 @@
 /* How blocks of the device share the corners of rows, where each thread computes a corner of one element.
  *
  * A block has a group of rows that follow each other. Its threads take the group's corners by element, not by
- * row: none waits for the longest row, and neighbours read the same element. Their forces meet in shared
+ * row: none waits for the longest row, and neighbours read the same elements. Their forces meet in shared
  * memory, where each row sums its own in the view's order, so the bits are the same every time. The host does
  * the same with lanes of a vector (common/problem/rows.h). */
 #ifndef FE_VISITS_H
@@ -10,8 +10,8 @@
 #include "common/variant.h"
 
 typedef struct fe_visits {
-    const int *first;  /* [n_group + 1] first row of each group */
-    const int *corner; /* the view's corners; of each group (of a row that is one, each `most`) by element */
+    const int *first;        /* [n_group + 1] first row of each group */
+    const int *corner;       /* the view's corners, sorted in each group; of a longer row in each `most` */
     const uint16_t *place;   /* where they were before, counted from the first of them */
     int n_interior, n_group; /* groups of interior rows, and with those of the border */
 } fe_visits;
@@ -20,8 +20,14 @@ typedef struct fe_visits {
 extern "C" {
 #endif
 
-/* Groups of at most `most` corners, below 65536; a longer row is one by itself. */
-fe_status fe_visits_open(const fe_problem *p, int most, fe_visits *v);
+/* Whether neighbouring rows are alike: at each place of the view's rows, which are in host memory, 32 of them
+ * see their elements from few different corners, 2.4 in the mean over elements. Boxes of 1000 nodes and more
+ * have 1.2 to 2.3, brackets and irregular meshes 2.7 to 5.7. */
+int fe_rows_are_regular(const int *corner_first, const int *corner, int n_row);
+
+/* Groups of at most `most` corners, below 65536; a longer row is one by itself. *v: NULL where rows are
+ * regular, because a thread for each of them is faster there. */
+fe_status fe_visits_open(const fe_problem *p, int most, fe_visits **v);
 
 #ifdef __cplusplus
 }

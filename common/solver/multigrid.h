@@ -78,8 +78,8 @@ extern int fe_multigrid_whole;
 
 /* Builds the hierarchy. at [n_fixed]: constrained components on the device, ascending. Memory goes with the
  * device. m: zeroed, or opened before for the same problem and strategy: then its product is used again and
- * the rest is released. The strategy's jacvec is used where its elastic form needs no assembled matrix, else
- * node_csr's. coarser 0: the finest level alone, four Chebyshev sweeps. */
+ * the rest is released. The cycle's products are those of the strategy in single precision. coarser 0: the
+ * finest level alone, four Chebyshev sweeps. */
 fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
                             int n_fixed, const int *at, int coarser, fe_multigrid *m);
 /* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's

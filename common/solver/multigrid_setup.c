@@ -240,19 +240,21 @@ fe_status fe_dense_open(fe_device *d, int n, double condition, fe_dense *kept)
 
 /* --- opening ----------------------------------------------------------------------------------------- */
 
-/* What keeps its tangent in a matrix has no elastic product while that is of another state. */
+/* The cycle's product in single precision is the strategy's own: what keeps its tangent in a matrix makes
+ * another one in floats. The cycle in double precision has none of that kind, and takes node_csr's, which
+ * works without its set-up, too. */
 static fe_status choose_product(fe_multigrid *m)
 {
-    if (m->assembly->traits & FE_ASSEMBLED) {
-        const fe_variant *rows = fe_variant_find("node_csr");
-        if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
-        m->assembly = m->device->ops == &fe_backend_host ? rows->host : rows->cuda;
-        m->work = NULL; /* it works without its set-up, too */
-    }
     m->single = m->assembly->single;
     fe_problem p = fe_multigrid_single(m);
     FE_TRY(fe_assembly_set_up_elastic(m->single, &p, m->work, &m->single_work));
     m->floats = p.floats;
+    if (m->assembly->traits & FE_ASSEMBLED) {
+        const fe_variant *rows = fe_variant_find("node_csr");
+        if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
+        m->assembly = m->device->ops == &fe_backend_host ? rows->host : rows->cuda;
+        m->work = NULL;
+    }
     return FE_OK;
 }
 

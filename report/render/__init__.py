@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
-import math
 import os
 import pathlib
 import re
@@ -12,58 +10,12 @@ import shutil
 import subprocess
 
 from report.panels import Figure
+from report.render import latex
 from report.render.document import Document
+from report.render.markup import to_html, to_md, to_tex
 from report.render.tables import Table
 
 HERE = pathlib.Path(__file__).resolve().parent
-CODE, LINK, STRONG, EMPHASIS = r"`([^`]+)`", r"\[([^\]]+)\]\(([^)]+)\)", r"\*\*([^*]+)\*\*", r"\*([^*]+)\*"
-MARKUP = re.compile(f"{CODE}|{LINK}|{STRONG}|{EMPHASIS}")
-
-# What pdflatex's fonts lack or what TeX reads as its own.
-TEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
-    "^": r"\^{}", "~": r"\textasciitilde{}", "×": r"$\times$", "µ": r"$\mu$", "⁶": "$^6$", "⁹": "$^9$", "≥": r"$\ge$",
-    "·": r"$\cdot$", "–": "--", "“": "``", "”": "''", "…": r"\dots{}", "\u00a0": "~", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}"
-}
-
-
-def marked(text: str, plain, code, link, strong, emphasis) -> str:
-    """Text with its markup put into another language by five functions."""
-    out, at = [], 0
-    for m in MARKUP.finditer(text):
-        out.append(plain(text[at:m.start()]))
-        if m[1] is not None:
-            out.append(code(m[1]))
-        elif m[2] is not None:
-            out.append(link(m[2], m[3]))
-        elif m[4] is not None:
-            out.append(strong(m[4]))
-        else:
-            out.append(emphasis(m[5]))
-        at = m.end()
-    return "".join(out) + plain(text[at:])
-
-
-def to_tex(text: str) -> str:
-    def plain(t: str) -> str:
-        return "".join(TEX.get(c, c) for c in t)
-
-    def code(t: str) -> str:
-        return r"\code{" + "-{}-".join(plain(part) for part in t.split("--")) + "}"  # not a dash
-
-    return marked(text, plain, code, lambda t, _: plain(t), lambda t: rf"\textbf{{{plain(t)}}}",
-                  lambda t: rf"\emph{{{plain(t)}}}")
-
-
-def to_html(text: str) -> str:
-    e = html.escape
-    return marked(text, e, lambda t: f"<code>{e(t)}</code>", lambda t, a: f'<a href="{e(a)}">{e(t)}</a>',
-                  lambda t: f"<strong>{e(t)}</strong>", lambda t: f"<em>{e(t)}</em>")
-
-
-def to_md(text: str) -> str:
-    return text.replace("|", r"\|")
 
 
 def wrapped(text: str) -> str:
@@ -76,49 +28,6 @@ def wrapped(text: str) -> str:
         else:
             line = f"{line} {word}" if line else word
     return "\n".join(lines + [line])
-
-
-TEXT_WIDTH, TEXT_HEIGHT = 17.5 * 72.27 / 2.54, 25 * 72.27 / 2.54  # pt, as report.tex has them
-SIZES = (("\\scriptsize", 3.75, 7.0), ("\\tiny", 3.2, 5.0))  # mean width of a letter and room between columns, pt
-UPRIGHT = 10  # columns; tables with more lie on their side
-
-
-def visible(text: str) -> str:
-    return marked(text, str, str, lambda t, _: t, str, str)
-
-
-def narrowed(lengths: list[list[int]], least: list[int], words: int, room: int) -> list[int]:
-    """Widths of columns of such texts, in letters: those of words wrap where that adds the fewest lines."""
-    widths = [max(column) for column in lengths]
-
-    def added(i: int) -> int:
-        return sum(math.ceil(n / (widths[i] - 1)) - math.ceil(n / widths[i]) for n in lengths[i])
-
-    while sum(widths) > room:
-        free = [i for i in range(min(words, len(widths))) if widths[i] > least[i]]
-        if not free:
-            break
-        widths[min(free, key=lambda i: (added(i), -widths[i]))] -= 1
-    return widths
-
-
-def tex_layout(table: Table) -> tuple[str, str]:
-    """A size of letters and a specification of columns that fit the page."""
-    cells = [[visible(c) for c in table.columns]] + [[visible(cell.text) for cell in row] for row in table.rows]
-    lengths = [[len(row[i]) for row in cells] for i in range(len(table.columns))]
-    least = [max(4, *(len(w) for row in cells for w in row[i].split(" "))) for i in range(len(table.columns))]
-    page = TEXT_HEIGHT if len(table.columns) > UPRIGHT else TEXT_WIDTH
-    for size, letter, gap in SIZES:
-        room = int((page - gap * len(lengths)) / letter)
-        widths = narrowed(lengths, least, table.words, room)
-        if sum(widths) <= room:
-            break
-    columns = []
-    for i, width in enumerate(widths):
-        whole = width == max(lengths[i])
-        columns.append("r" if i >= table.words else "l" if whole else
-                       f">{{\\raggedright\\arraybackslash}}p{{{width * letter:.0f}pt}}")
-    return size + f"\\setlength{{\\tabcolsep}}{{{gap / 2:g}pt}}", "@{}" + "".join(columns) + "@{}"
 
 
 def inline_svg(text: str, name: str) -> str:
@@ -156,8 +65,7 @@ def environment(folder: pathlib.Path):
                              lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
                              comment_start_string="{=#", comment_end_string="#=}")
     env.filters |= {"tex": to_tex, "html": to_html, "md": to_md, "wrap": wrapped, "svg": svg,
-                    "tex_size": lambda t: tex_layout(t)[0], "tex_columns": lambda t: tex_layout(t)[1],
-                    "on_its_side": lambda t: len(t.columns) > UPRIGHT}
+                    "layout": latex.layout}
     return env
 
 
@@ -172,7 +80,7 @@ def render(document: Document, folder: pathlib.Path) -> list[str]:
         ]
     tex = env.get_template("table.tex.j2")
     for table in document.tables:
-        (folder / "tables" / f"{table.name}.tex").write_text(tex.render(table=table), encoding="utf-8")
+        (folder / "tables" / f"{table.name}.tex").write_text(tex.render(table=latex.for_paper(table)), encoding="utf-8")
     for name in ("report.md", "report.html", "report.tex", "numbers.tex"):
         text = env.get_template(f"{name}.j2").render(document=document)
         (folder / name).write_text(text, encoding="utf-8")

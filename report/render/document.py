@@ -8,15 +8,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from report import model as model_
 from report import sources
-from report.figures import ranked, solves_of
-from report.model import ELEMENT, LEAST_PROCESSES, NOISY, STRATEGY, Model, interval
+from report.model import LEAST_PROCESSES, NOISY, Model, interval
 from report.panels import Figure
+from report.places import ranked
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
+from report.wholes import solves_of
+from report.words import ELEMENT, PRODUCTS, STRATEGY
 
 CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
@@ -82,14 +83,15 @@ def answer_sentences(model: Model) -> list[str]:
     said.append(f"Of {len(model.points)} points {several or 'none'} were measured by at least {LEAST_PROCESSES} "
                 f"processes. {alone}")
     for card in model.cards:
-        entries = [a for a in answers(model) if a[0][0] == card and a[0][2] in model_.PRODUCTS and a[1].of > 2]
+        entries = [a for a in answers(model)
+                   if a.place[0] == card and a.place[2] in PRODUCTS and a.won.of > 2]
         if not entries:
             continue
         wins: dict[str, int] = {}
-        for _, best, _ in entries:
+        for best in (a.won for a in entries):
             if best.decided:
                 wins[best.fastest[0].strategy] = wins.get(best.fastest[0].strategy, 0) + 1
-        sizes = [a[0][4] for a in entries]
+        sizes = [a.place[4] for a in entries]
         order = sorted(wins.items(), key=lambda w: -w[1])
         text = (f"**{card.words}**, products and residuals at {len(entries)} places ({count(min(sizes))} to "
                 f"{count(max(sizes))} degrees of freedom): ")
@@ -170,7 +172,9 @@ METHOD = (
     "nodes, and between strategies at all nodes. It runs again from the same input to see whether the bits repeat. "
     "What fails has no time.",
     "**Times.** A sample is the mean of a batch of calls, on a GPU by events on its stream. Samples of all "
-    "strategies of a point are taken in turns. A process gives the median of its samples.",
+    "strategies of a point are taken in turns. A process gives the median of its samples. These are short samples after "
+    "a pause, unless a table or figure says *sustained*: the same operation for ten seconds without a pause, at the "
+    "clock that the card's power then allows.",
     "**Intervals.** The unit is the process: of several, the value is the geometric mean of their medians, with an "
     "interval of Student's t on logarithms (`report/statistics.py`, where its coverage is measured). Of one process "
     "there is only the interval of its samples, by order statistics; tables and captions say so. Two strategies "
@@ -188,19 +192,19 @@ METHOD = (
 
 
 def macros(model: Model) -> dict[str, str]:
-    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION, with /value, /low, /high behind it; also
-    CARD/ELEMENT/dof and /commit."""
+    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an
+    operation without a pause; both with /value, /low, /high behind it; also CARD/ELEMENT/dof and /commit."""
     found: dict[str, str] = {}
     for card in model.cards:
         for element in ("hex8", "tet4"):
             some = fullest(model, card, element)
             for p in some:
                 key = f"{card.key}/{element}/{p.strategy}/{p.operation}"
-                t = p.throughput.times(GIGA)
-                found |= {
-                    key: interval(t), f"{key}/value": digits(t.value), f"{key}/low": digits(t.low),
-                    f"{key}/high": digits(t.high)
-                }
+                for name, point in ((key, p), (f"{key}/sustained", model.sustained(p))):
+                    if point:
+                        t = point.throughput.times(GIGA)
+                        found |= {name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
+                                  f"{name}/high": digits(t.high)}
             if some:
                 found |= {
                     f"{card.key}/{element}/dof": count(some[0].n_dof),
@@ -255,7 +259,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 else None, choice_table(model), solve_choice_table(model), repeated_table(model),
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
-        Section("products", "Products and residuals", of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
+        Section("products", "Products and residuals",
+                of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
@@ -286,8 +291,9 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "(8.5 cm): set it at its own width; "
                 "what gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
                 "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular`), `numbers.tex` the "
-                "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, also "
-                "with `/value`, `/low`, `/high`; `\\feb{CARD/ELEMENT/dof}` and `/commit`.",
+                "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, with "
+                "`/sustained` behind it that without a pause, also with `/value`, `/low`, `/high`; "
+                "`\\feb{CARD/ELEMENT/dof}` and `/commit`.",
                 "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
                 "`--fe_variants`."
             ])

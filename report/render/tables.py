@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from report import figures as figures_
-from report import model as model_
-from report import sources
-from report.model import (ELEMENT, LEAST_PROCESSES, MATRIX, NOISY, ONE_PROCESS, OPERATION, STRATEGY, Card, Model, Point,
-                          interval)
+from report import model as model_, sources
+from report.captions import where
+from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
+from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
+from report.rows import LEAST_PROCESSES
+from report.scaling_figures import speeds
 from report.text import count, digits, seconds
-from report.wholes import wholes
+from report.wholes import solves_of, wholes
+from report.words import ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, problem_words
 
 GIGA = 1e-9
-Answer = tuple[model_.Place, model_.Winner, model_.Time | None]  # the last: a product with a matrix over the fastest
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """Who is the fastest at a place, in short samples."""
+
+    place: Place
+    won: Winner
+    matrix: model_.Time | None  # time of a product with the fastest matrix over the fastest one's
+    sustained: Point | None  # the fastest one without a pause
+    matrix_sustained: model_.Time | None  # the same matrix over it, both without a pause
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,14 +82,21 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     operations = [o for o in OPERATION if any(p.operation == o for p in some)]
     at = {(p.strategy, p.operation): p for p in some}
     scale, unit = (GIGA, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
-    rows = [[Cell(STRATEGY[s])] + [number(at[s, o].throughput, scale) if (s, o) in at else Cell("") for o in operations]
-            for s in figures_.ranked(some)]
+    held = {key: q for key, p in at.items() if (q := model.sustained(p))}
+    without_pause = [o for o in operations if any(key[1] == o for key in held)]
+    rows = [[Cell(STRATEGY[s])] +
+            [number(of[s, o].throughput, scale) if (s, o) in of else Cell("")
+             for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
+            for s in ranked(some)]
     run = some[0].run
+    said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}; empty: not "
+            "measured so.") if held else ""
     return Table(f"strategies-{card.key}-{element}", f"{ELEMENT[element]}, {card.words}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
-                 f"{kinds(p.time for p in some)}. {figures_.where([run]).capitalize()} of {run.day}.",
-                 ["strategy"] + [OPERATION[o] for o in operations], rows)
+                 f"{kinds(p.time for p in some)}. {where([run]).capitalize()} of {run.day}.{said}",
+                 ["strategy"] + [OPERATION[o] for o in operations] +
+                 [f"{OPERATION[o]}, sustained" for o in without_pause], rows)
 
 
 def kinds(times: Iterable[model_.Time]) -> str:
@@ -92,43 +111,74 @@ def kinds(times: Iterable[model_.Time]) -> str:
     return f"{listed(processes).capitalize()}, {listed(str(n) for n in samples)} samples each: {what}"
 
 
-def matrix_ratio(some: Sequence[Point], strategy: str) -> model_.Time | None:
-    """Time of a product with the fastest matrix of a run at one place over that of the strategy."""
-    own = figures_.one(some, strategy=strategy)
+def fastest_matrix(some: Sequence[Point], own: Point) -> Point | None:
+    """Of a run at one place, to compare a strategy's product with that has no matrix."""
     matrices = [p for p in some if p.strategy in MATRIX]
-    if not own or not matrices or strategy in MATRIX or own.operation not in ("jacvec", "jacvec_elastic"):
+    if not matrices or own.strategy in MATRIX or own.operation not in ("jacvec", "jacvec_elastic"):
         return None
-    return model_.ratio(min(matrices, key=lambda p: p.time.value), own)
+    return min(matrices, key=lambda p: p.time.value)
+
+
+def answer(model: Model, place: Place, won: Winner, some: Sequence[Point]) -> Answer:
+    own = won.fastest[0]
+    matrix = fastest_matrix(some, own)
+    sustained, beside = model.sustained(own), model.sustained(matrix) if matrix else None
+    of_one_run = sustained and beside and sustained.run == beside.run
+    return Answer(place, won, model_.ratio(matrix, own) if matrix else None, sustained,
+                  model_.ratio(beside, sustained) if of_one_run else None)
 
 
 def answers(model: Model) -> list[Answer]:
-    at = model_.places(model.kernels)
-    return [(place, best, matrix_ratio(at[place], best.fastest[0].strategy))
-            for place, best in model_.winners(model).items()]
+    at = places(model.kernels)
+    return [answer(model, place, won, at[place]) for place, won in winners(model).items()]
 
 
-ANSWER = ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it", "of"]
+WITHOUT_PAUSE = ("10⁹ DoF/s, sustained", "matrix / it, sustained")
+ANSWER = ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it",
+          *WITHOUT_PAUSE, "of"]
 SAID = ("The fastest strategy, or those whose intervals overlap (=); its throughput in 10⁹ degrees of freedom per "
         "second; how much slower the next one is; how much slower the fastest product with an assembled matrix is, "
-        "assembly not counted; and of how many strategies. All points plastic, doubles.")
+        "assembly not counted; and of how many strategies. All points plastic, doubles; short samples after a pause.")
+SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it, where both worked for ten seconds "
+                  "without a pause, at the clock that the card's power allows; empty: not measured so.")
 
 
 def answer_cells(entry: Answer) -> list[Cell]:
     """In the order of ANSWER."""
-    (card, element, operation, mesh, n), won, matrix = entry
+    (card, element, operation, mesh, n), won = entry.place, entry.won
     words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won)]
-    return [Cell(text) for text in words] + [size(n), number(won.fastest[0].throughput, GIGA), number(won.gain),
-                                             number(matrix), Cell(str(won.of), won.of)]
+    return [Cell(text) for text in words] + [
+        size(n), number(won.fastest[0].throughput, GIGA), number(won.gain), number(entry.matrix),
+        number(entry.sustained.throughput if entry.sustained else None, GIGA), number(entry.matrix_sustained),
+        Cell(str(won.of), won.of)]
+
+
+def answers_as(name: str, title: str, entries: Sequence[Answer], caption: str, more: Sequence[str] = (),
+               behind: Callable[[Answer], list[Cell]] = lambda entry: []) -> Table:
+    """Without the columns of sustained rates where no row has one. more: heads of the cells behind."""
+    columns = [*ANSWER, *more]
+    lines = [answer_cells(e) + behind(e) for e in entries]
+    empty = {i for i, head in enumerate(columns) if head in WITHOUT_PAUSE and not any(line[i].text for line in lines)}
+    kept = [i for i in range(len(columns)) if i not in empty]
+    said = SAID + (SAID_SUSTAINED if len(empty) < len(WITHOUT_PAUSE) else "")
+    return Table(name, title, f"{said} {caption}", [columns[i] for i in kept],
+                 [[line[i] for i in kept] for line in lines], words=5)
 
 
 def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
     """By card, element, mesh, operation and size."""
     cards = {card: i for i, card in enumerate(model.cards)}
     operations = list(OPERATION)
-    return sorted(entries, key=lambda a: (cards[a[0][0]], a[0][1], a[0][3], operations.index(a[0][2]), a[0][4]))
 
 
-def level(won: model_.Winner) -> str:
+    def key(entry: Answer) -> tuple:
+        card, element, operation, mesh, n = entry.place
+        return cards[card], element, mesh, operations.index(operation), n
+
+    return sorted(entries, key=key)
+
+
+def level(won: Winner) -> str:
     return " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
 
 
@@ -136,42 +186,42 @@ def choice_table(model: Model) -> Table | None:
     """At the place with most strategies of each card, element, mesh and operation, the largest of equals."""
     best: dict[tuple, Answer] = {}
     for entry in answers(model):
-        (card, element, operation, mesh, n), won, _ = entry
-        if operation not in model_.PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < figures_.LEAST_DOF:
+        (card, element, operation, mesh, n), won = entry.place, entry.won
+        if operation not in PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < LEAST_DOF:
             continue
         key = (card, element, mesh, operation)
-        if key not in best or (won.of, n) > (best[key][1].of, best[key][0][4]):
+        if key not in best or (won.of, n) > (best[key].won.of, best[key].place[4]):
             best[key] = entry
     entries = in_order(model, best.values())
     if not entries:
         return None
-    return Table("choice", "Which strategy is the fastest",
-                 f"{SAID} {kinds(p.time for _, won, _ in entries for p in won.fastest)}. Boxes and irregular meshes "
-                 f"of at least {count(figures_.LEAST_DOF)} degrees of freedom, three strategies or more. The appendix "
-                 "has all places.", ANSWER, [answer_cells(e) for e in entries], words=5)
+    return answers_as("choice", "Which strategy is the fastest", entries,
+                      f"{kinds(p.time for e in entries for p in e.won.fastest)}. Boxes and irregular meshes of at least "
+                      f"{count(LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all "
+                      "places.")
 
 
 def repeated_table(model: Model) -> Table | None:
     """Of places where enough processes measured."""
-    entries = [e for e in answers(model) if e[1].fastest[0].time.processes >= LEAST_PROCESSES]
+    entries = [e for e in answers(model) if e.won.fastest[0].time.processes >= LEAST_PROCESSES]
     if not entries:
         return None
-    return Table("repeated", "Where several processes measured",
-                 f"{SAID} {kinds(p.time for _, won, _ in entries for p in won.fastest)}. "
-                 f"{figures_.where(won.run for _, won, _ in entries).capitalize()}.", ANSWER,
-                 [answer_cells(e) for e in in_order(model, entries)], words=5)
+    return answers_as("repeated", "Where several processes measured", in_order(model, entries),
+                      f"{kinds(p.time for e in entries for p in e.won.fastest)}. "
+                      f"{where(e.won.run for e in entries).capitalize()}.")
 
 
 def answers_table(model: Model) -> Table | None:
-    rows = []
-    for entry in in_order(model, answers(model)):
-        n = entry[1].fastest[0].time.processes
-        rows.append(answer_cells(entry) + [Cell(str(n), n), Cell(entry[1].run.marked)])
-    if not rows:
+    def behind(entry: Answer) -> list[Cell]:
+        n = entry.won.fastest[0].time.processes
+        return [Cell(str(n), n), Cell(entry.won.run.marked)]
+
+    entries = in_order(model, answers(model))
+    if not entries:
         return None
-    return Table("all-places", "The fastest strategy at each place",
-                 f"{SAID} Further: how many processes measured, and the commit. ~: an interval so wide that it "
-                 "decides nothing.", ANSWER + ["processes", "commit"], rows, words=5)
+    return answers_as("all-places", "The fastest strategy at each place", entries,
+                      "Further: how many processes measured, and the commit. ~: an interval so wide that it decides "
+                      "nothing.", ["processes", "commit"], behind)
 
 
 def solves_table(model: Model) -> Table | None:
@@ -180,17 +230,16 @@ def solves_table(model: Model) -> Table | None:
     for p in model.of("solves.csv"):
         at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.ranks, p.strategy),
                       []).append(p)
-    for (run, backend, threads, case, element, _, precondition, ranks, strategy), some in at.items():
-        solve, graph, prepare = (figures_.one(some, operation=o)
+    for (run, _, _, case, element, _, precondition, ranks, strategy), some in at.items():
+        solve, graph, prepare = (one(some, operation=o)
                                  for o in ("solve", "solve_graph", "precondition_setup"))
         if not solve:
             continue
-        card = Card(run.machine, backend, solve.device, 0 if backend == "cuda" else threads * ranks)
         rows.append([
-            Cell(card.short),
+            Cell(solve.card.short),
             Cell(ELEMENT[element]),
-            Cell(figures_.problem_words(case)),
-            Cell(figures_.PRECONDITION[precondition]),
+            Cell(problem_words(case)),
+            Cell(PRECONDITION[precondition]),
             Cell(STRATEGY[strategy]),
             size(solve.n_dof),
             Cell(str(ranks), ranks),
@@ -221,13 +270,13 @@ def scaling_table(model: Model) -> Table | None:
     rows = []
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine).device
-        for s in figures_.speeds(model, machine):
+        for s in speeds(model, machine):
             rows.append([
                 Cell(Card(*machine, device, 0).name.removeprefix("NVIDIA ")),
                 Cell(ELEMENT[s.element]),
                 Cell(s.kind),
                 Cell(s.mesh),
-                Cell(s.by),
+                Cell(s.communication),
                 Cell(STRATEGY[s.strategy]),
                 size(s.n_dof),
                 Cell(str(s.ranks), s.ranks),
@@ -307,9 +356,9 @@ def processes_table(model: Model) -> Table:
 
 
 def solve_choice_table(model: Model) -> Table | None:
-    """Of each place of figures.solves_of: who takes least, without and with set-up."""
+    """Of each place of solves_of: who takes least, without and with set-up."""
     cards = {card: i for i, card in enumerate(model.cards)}
-    found = sorted(figures_.solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
+    found = sorted(solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
     rows = []
     for (card, case, element, _, precondition, n), some in found:
         at = wholes(some)
@@ -321,8 +370,8 @@ def solve_choice_table(model: Model) -> Table | None:
                       Cell(digits(matrix), matrix) if matrix else Cell("")]
         rows.append([
             Cell(card.short),
-            Cell(f"{ELEMENT[element]}, {figures_.problem_words(case)}"),
-            Cell(figures_.PRECONDITION[precondition]),
+            Cell(f"{ELEMENT[element]}, {problem_words(case)}"),
+            Cell(PRECONDITION[precondition]),
             size(n), *cells,
             Cell(str(len(at)), len(at))
         ])

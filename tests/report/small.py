@@ -39,6 +39,8 @@ ROW = {
     "deterministic": 1,
     "precision": "double",
     "hardening": "linear",
+    "condition": "burst",
+    "process": 1,
     "status": "ok",
 }
 RECORD = {

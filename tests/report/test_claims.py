@@ -7,7 +7,9 @@ import tempfile
 import unittest
 
 from report import claims, documents, reproduce, rows
-from tests.report.test_rows import HEADER, ROW
+from report.claim import Claim, hardware, matches, read_claims
+from report.verdicts import Verdict, decide, decide_all
+from tests.report.test_rows import HEADER, ROW, of_process
 
 CLAIM = """[c]
 asks = "Is B faster?"
@@ -27,7 +29,7 @@ class Page(unittest.TestCase):
         self.assertEqual(documents.main(["--check"]), 0)
 
     def test_every_claim_is_measured_on_a_machine(self):
-        for claim, verdicts in claims.decide_all(claims.read()):
+        for claim, verdicts in decide_all(read_claims()):
             with self.subTest(claim.name):
                 self.assertTrue(verdicts or claim.needs)
 
@@ -40,21 +42,23 @@ class Deciding(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def claim(self, text: str = CLAIM) -> claims.Claim:
+    def claim(self, text: str = CLAIM) -> Claim:
         (self.path / "c.toml").write_text(text)
-        (claim,) = claims.read(self.path)
+        (claim,) = read_claims(self.path)
         return claim
 
     def run_of(self, name: str, *points: tuple[str, float], changes: tuple[str, str] = ("", "")) -> pathlib.Path:
-        """A run with rows (strategy, seconds)."""
+        """A run with rows (strategy, seconds), each of a strategy of another process."""
         folder = self.path / name
         folder.mkdir()
-        lines = [ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace(*changes) for v, t in points]
+        numbers = [[v for v, _ in points[:i + 1]].count(v) for i, (v, _) in enumerate(points)]
+        lines = [of_process(ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace(*changes), n)
+                 for (v, t), n in zip(points, numbers)]
         (folder / "kernels.csv").write_text("\n".join([HEADER] + lines) + "\n")
         return folder
 
-    def decided(self, *runs: pathlib.Path, claim: claims.Claim | None = None) -> claims.Verdict:
-        return claims.decide(claim or self.claim(), "m", runs)
+    def decided(self, *runs: pathlib.Path, claim: Claim | None = None) -> Verdict:
+        return decide(claim or self.claim(), "m", runs)
 
     def test_one_process_counts_within_a_tenth(self):
         for k, (time, verdict) in enumerate(((0.8, "holds"), (0.95, "cannot tell"), (1.05, "cannot tell"), (1.2, "fails"))):
@@ -86,6 +90,29 @@ class Deciding(unittest.TestCase):
         for free, ratios in (("", [2.0]), ('free = ["case"]\n', [0.25, 2.0])):
             v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{free}above")))
             self.assertEqual((sorted(p.ratio.value for p in v.points), v.processes), (ratios, 1))
+
+    def test_ranks_may_differ_in_grid_and_communication_alone(self):
+        """Of a box; another mesh of as many degrees of freedom, and a box that grows, are of no use for it."""
+        text = CLAIM.replace("kernels.csv", "scaling.csv").replace('{variant = "b"}', "{ranks = 4}").replace(
+            '{variant = "a"}', "{ranks = 1}")
+        lines = [ROW.replace("1,2,patch", f"{ranks},2,patch").replace("box4-distorted", case).replace(
+            "1e-5,9e-6", f"{t},9e-6") for ranks, case, t in (
+                (4, "strong-1x2x2-nccl-box4x4x4", 0.5), (4, "strong-1x1x4-peer-box4x4x4", 0.25),
+                (1, "strong-1x1x1-threads-irregular", 9.0), (1, "weak-1x1x1-threads-box4x4x4", 8.0),
+                (1, "strong-1x1x1-threads-box4x4x4", 1.0))]
+        run = self.path / "r"
+        run.mkdir()
+        (run / "scaling.csv").write_text("\n".join([HEADER, *lines]) + "\n")
+
+        def ratios(free: str) -> dict[str, float]:
+            v = self.decided(run, claim=self.claim(text.replace("above", f"free = [{free}]\nabove")))
+            self.assertEqual(v.processes, 1 if v.points else 0)
+            return {p.where["case"]: p.ratio.value for p in v.points}
+
+        self.assertEqual(ratios('"case.grid", "case.communication"'), {
+            "strong-1x2x2-nccl-box4x4x4": 2.0, "strong-1x1x4-peer-box4x4x4": 4.0})
+        self.assertEqual(ratios('"case.grid"'), {})
+        self.assertEqual(ratios(""), {})
 
     def test_ratios_are_of_one_run_the_newest_that_has_both(self):
         new = self.run_of("2", ("b", 0.1))
@@ -194,19 +221,22 @@ class Deciding(unittest.TestCase):
 
     def test_scope(self):
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)))
-        self.assertEqual(claims.scope([v]), "Hex8, products with tangents, boxes, 375 DoF")
+        self.assertEqual(claims.scope([v]), "Hex8, tangent products, boxes, 375 DoF")
 
     def test_selections(self):
         for value, wanted, expected in ((5, ">= 5", True), (4, ">= 5", False), (5, "4 to 6", True), (7, "4 to 6", False), (0.02, "< 1e-3", False), (0.0002, "1e-4 to 1e-3", True),
                                         (None, "< 3", False), ("a", "!= a", False), ("b", "!= a", True),
                                         (3, [1, 3], True), ("a", "a", True)):
-            self.assertEqual(claims.matches(value, wanted), expected, (value, wanted))
+            self.assertEqual(matches(value, wanted), expected, (value, wanted))
 
     def test_faults_name_file_claim_and_value(self):
         for old, new, part in (("above = 1.0\n", "", "neither"), ("speed", "haste", "'haste'"), ("asks", "ask", "'ask'"),
                                ("operation =", "operations =", "'operations'"), ("kernels.csv", "k.csv", "'k.csv'"),
                                ("kernels --", "kernel --", "'kernel --fe_operations=jacvec'"),
                                ("reproduce", 'as = "half"\nreproduce', "'half'"),
+                               ("reproduce", 'free = ["thread"]\nreproduce', "free: 'thread' tells no points apart"),
+                               ("reproduce", 'free = ["device"]\nreproduce', "'device' tells no points apart"),
+                               ("reproduce", 'free = ["case.grid"]\nreproduce', "'case.grid' tells no points apart"),
                                ('reproduce = ["kernels --fe_operations=jacvec"]\n', "", "'needs'")):
             with self.assertRaises(rows.Fault) as caught:
                 self.claim(CLAIM.replace(old, new))
@@ -225,7 +255,7 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, products with tangents, "
+        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, tangent products, "
                       "boxes, 375 DoF; [rows](../docs/claims.md#is-b-faster))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
@@ -245,12 +275,12 @@ class Reproducing(unittest.TestCase):
         self.folder.cleanup()
 
     def kernels(self, tet4_time: str, noise: str = "") -> None:
-        row = ROW.replace("hex8", "tet4").replace(",,ok", f",{noise},ok")
+        row = ROW.replace("hex8", "tet4").replace(",2,,ok", f",NUMBER,{noise},ok")
         lines = [row.replace(",patch,", ",assembled_bsr,").replace("1e-5,9e-6", f"{tet4_time},9e-6"), row]
         text = "\\n".join(lines)
         (self.build / "kernels").write_text(
-            f"#!/bin/sh\nfor a; do case $a in --fe_rows=*) f=${{a#*=}} ;; esac; done\n"
-            f"[ -f \"$f\" ] || echo '{HEADER}' >\"$f\"\nprintf '{text}\\n' >>\"$f\"\n")
+            f"#!/bin/sh\nfor a; do case $a in --fe_rows=*) f=${{a#*=}} ;; --fe_process=*) n=${{a#*=}} ;; esac; done\n"
+            f"[ -f \"$f\" ] || echo '{HEADER}' >\"$f\"\nprintf '{text}\\n' | sed s/NUMBER/$n/ >>\"$f\"\n")
         (self.build / "kernels").chmod(0o755)
 
     def program(self, *words: str) -> tuple[int, str, str]:
@@ -300,7 +330,7 @@ class Reproducing(unittest.TestCase):
                                      "RESULTS": str(self.build / "f/1")})
 
     def test_hardware(self):
-        known = {claim.name: claims.hardware(claim) for claim in claims.read()}
+        known = {claim.name: hardware(claim) for claim in read_claims()}
         self.assertEqual([known[name] for name in ("four_gpus_small", "patch_over_matrix", "host_matrix_tet4",
                                                    "redundancy_hex8", "anderson_newton")],
                          ["4 GPUs", "a GPU", "a host", "a GPU", "a host"])

@@ -9,7 +9,7 @@ import unittest
 import numpy
 
 from report import compare, rows
-from tests.report.test_rows import HEADER, ROW
+from tests.report.test_rows import HEADER, ROW, of_process
 
 REAL = pathlib.Path("results/nvidia-h100-80gb-hbm3/2026-11-27-8bc1e2b0a163")
 
@@ -71,7 +71,8 @@ class Verdicts(unittest.TestCase):
         row = ROW
         for old, new in changes.values():
             row = row.replace(old, new)
-        return self.run_of(name, *(row.replace("1e-5,9e-6", f"{t},9e-6") for t in seconds))
+        return self.run_of(name, *(of_process(row.replace("1e-5,9e-6", f"{t},9e-6"), n)
+                                   for n, t in enumerate(seconds, 1)))
 
     def program(self, *words: str) -> tuple[int, str, str]:
         out, err = io.StringIO(), io.StringIO()
@@ -100,13 +101,36 @@ class Verdicts(unittest.TestCase):
         other = self.said(a, self.times("d", 1.0, e=("hex8", "tet4")))
         self.assertIn("not comparable: only in A", other)
         self.assertIn("not comparable: only in B", other)
-        mixed = self.run_of("e", ROW, ROW.replace(",abc,", ",abd,"))
+        mixed = self.run_of("e", ROW, of_process(ROW.replace(",abc,", ",abd,"), 3))
         self.assertIn("of commits abc, abd", self.said(a, mixed))
 
     def test_disturbed_rows_do_not_count(self):
         a = self.times("a", 1.0, 1.001, 0.999)
-        noisy = self.run_of("b", *(ROW.replace(",2,,ok", ",2,loaded,ok") for _ in range(3)))
+        noisy = self.run_of("b", *(of_process(ROW.replace(",,ok", ",loaded,ok"), n) for n in (1, 2, 3)))
         self.assertIn("all processes were disturbed", self.said(a, noisy))
+
+    def test_a_process_is_a_run_and_a_number(self):
+        """Of three runs, each with its first process; another file of a run adds none."""
+        for name, t in (("1", 1.0), ("2", 1.001), ("3", 0.999)):
+            self.times(name, t).rename(self.made("runs") / name)
+        self.assertIn("1 same", self.said(self.made("runs"), self.times("b", 1.0, 1.001, 1.002)))
+        again = self.made("b") / "kernels-again.csv"
+        again.write_text("\n".join((HEADER, *(of_process(ROW, n) for n in (1, 2, 3, 4)))) + "\n")
+        (side,) = compare.load(self.made("b")).values()
+        self.assertEqual(side.medians, [1.0, 1.001, 1.002])
+
+    def made(self, name: str) -> pathlib.Path:
+        folder = pathlib.Path(self.folder.name) / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def test_ways_to_store_are_points_of_their_own(self):
+        folder = self.made("s")
+        (folder / "storage.csv").write_text("\n".join(
+            [f"storage,{HEADER}", *(f"{way},{ROW}" for way in ("FULL", "FLOATS", "RECORDS"))]) + "\n")
+        text = self.said(folder, folder)
+        self.assertEqual(text.count("cannot tell: 1 process"), 3)
+        self.assertIn("storage=RECORDS", text)
 
     def test_environments_are_told(self):
         a = self.times("a", 1.0, 1.001, 0.999)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from report import figures, model, panels, rows, study_figures
+from report import figures, gnuplot, model, panels, rows, study_figures
 from tests.report import small
 
 HAVE_GNUPLOT = shutil.which("gnuplot") is not None
@@ -173,7 +173,7 @@ class Studies(unittest.TestCase):
     def drawn(self) -> dict[str, panels.Figure]:
         found = study_figures.all_studies(model.build_one(self.run))
         if HAVE_GNUPLOT:
-            self.assertEqual(panels.draw(found, self.run / "f", self.run / "d", ("svg",))[1], [])
+            self.assertEqual(gnuplot.draw(found, self.run / "f", self.run / "d", ("svg",))[1], [])
         return {f.name: f for f in found}
 
     def test_none_without_rows(self):
@@ -269,7 +269,7 @@ class Colours(unittest.TestCase):
 
 class Drawing(Small):
     def test_without_gnuplot_one_line_and_the_data(self):
-        drawn, notes = panels.draw(self.figures[:1], self.path / "none", self.path / "none-data",
+        drawn, notes = gnuplot.draw(self.figures[:1], self.path / "none", self.path / "none-data",
                                     gnuplot="no-such-gnuplot")
         self.assertEqual((drawn, len(notes)), ([], 1))
         self.assertIn("gnuplot is missing", notes[0])
@@ -277,7 +277,7 @@ class Drawing(Small):
 
     @unittest.skipUnless(HAVE_GNUPLOT, "gnuplot is missing")
     def test_every_figure_in_every_format(self):
-        drawn, notes = panels.draw(self.figures, self.path / "f", self.path / "data")
+        drawn, notes = gnuplot.draw(self.figures, self.path / "f", self.path / "data")
         self.assertEqual((len(drawn), notes), (len(self.figures), []))
         for f in self.figures:
             for name in f.files:
@@ -294,7 +294,7 @@ class Drawing(Small):
     @unittest.skipUnless(HAVE_GNUPLOT and shutil.which("pdffonts"), "gnuplot or pdffonts is missing")
     def test_pdf_has_its_size_and_its_fonts(self):
         f = self.named("winners-h200")
-        panels.draw([f], self.path / "p", self.path / "data")
+        gnuplot.draw([f], self.path / "p", self.path / "data")
         fonts = subprocess.run(
             ["pdffonts", self.path / "p" / f"{f.name}.pdf"], capture_output=True, text=True
         ).stdout.splitlines()[2:]
@@ -315,7 +315,7 @@ class Drawing(Small):
             5,
             [],
         )
-        drawn, notes = panels.draw([broken], self.path / "b", self.path / "data")
+        drawn, notes = gnuplot.draw([broken], self.path / "b", self.path / "data")
         self.assertEqual((drawn, len(notes)), ([], 1))
         self.assertIn("gnuplot: broken.pdf: ", notes[0])
 

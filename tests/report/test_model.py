@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
-from report import model, statistics, text
+from report import cases, model, places, statistics, text, words
 from report.rows import Fault
 from tests.report import small
 
@@ -31,7 +31,7 @@ class Times(Small):
 
     def test_several_processes_have_the_interval_between_them(self):
         times = [2e-5, 2.1e-5, 2.2e-5]
-        (point,) = self.build(c1=[small.row(t, 0.3) for t in times]).points
+        (point,) = self.build(c1=[small.row(t, 0.3, process=n) for n, t in enumerate(times, 1)]).points
         expected = statistics.estimate(times)
         self.assertEqual(
             (point.time.value, point.time.low, point.time.high), (expected.value, expected.low, expected.high)
@@ -55,15 +55,16 @@ class Times(Small):
 
     def test_ratio_of_several_processes_is_that_of_statistics(self):
         fast, slow = [2e-5, 2.1e-5, 2.2e-5], [4e-5, 4.1e-5, 4.6e-5]
-        points = self.build(c1=[small.row(t) for t in fast] + [small.row(t, variant="node_csr") for t in slow]).points
+        points = self.build(c1=[small.row(t, variant=s, process=n) for s, times in (("patch", fast), ("node_csr", slow))
+                                for n, t in enumerate(times, 1)]).points
         expected = statistics.ratio(slow, fast, paired=True)
         r = model.ratio(points[1], points[0])
         self.assertEqual((r.value, r.low, r.high, r.processes), (expected.value, expected.low, expected.high, 3))
 
 
 class Winners(Small):
-    def win(self, *lines: dict) -> model.Winner:
-        (found,) = model.winners(self.build(c1=list(lines))).values()
+    def win(self, *lines: dict) -> places.Winner:
+        (found,) = places.winners(self.build(c1=list(lines))).values()
         return found
 
     def test_fastest_with_its_gain(self):
@@ -97,7 +98,7 @@ class Winners(Small):
             c1=[small.row(1e-5), small.row(9e-5, variant="node_csr")],
             c2=[small.row(2e-5), small.row(3e-5, variant="node_csr"), small.row(4e-5, variant="dof_csr")],
         )
-        (some,) = model.places(built.kernels).values()
+        (some,) = places.places(built.kernels).values()
         self.assertEqual({p.run.commit for p in some}, {"c2"})
 
     def test_a_run_of_several_processes_comes_first(self):
@@ -105,15 +106,15 @@ class Winners(Small):
             ("patch", "node_csr", "dof_csr", "element_atomic", "two_phase"), 1)])
         run = self.path / "m" / "2026-01-03-c2"
         run.mkdir()
-        several = [small.row(t * v, variant=s) for s, v in (("patch", 3), ("node_csr", 4), ("dof_csr", 5))
-                   for t in (1e-5, 1.01e-5, 1.02e-5)]
+        several = [small.row(t * v, variant=s, process=n) for s, v in (("patch", 3), ("node_csr", 4), ("dof_csr", 5))
+                   for n, t in enumerate((1e-5, 1.01e-5, 1.02e-5), 1)]
         small.write(run / "kernels-processes.csv", small.KERNELS, several)
         built = model.build(self.path)
-        (won,) = model.winners(built).values()
+        (won,) = places.winners(built).values()
         self.assertEqual((won.run.commit, won.of, won.gain.processes), ("c2", 3, 3))
 
     def test_a_run_with_one_strategy_compares_nothing(self):
-        self.assertEqual(model.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
+        self.assertEqual(places.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
 
 
 class Reading(Small):
@@ -135,12 +136,12 @@ class Reading(Small):
         built = model.build()
         self.assertGreater(len(built.points), 1000)
         self.assertTrue(all(p.time.low <= p.time.value <= p.time.high for p in built.points))
-        self.assertTrue(all(p.strategy in model.STRATEGY for p in built.points if p.strategy != "none"))
+        self.assertTrue(all(p.strategy in words.STRATEGY for p in built.points if p.strategy != "none"))
 
 
 class Words(unittest.TestCase):
     def test_meshes(self):
-        for case, words, cube in (
+        for case, said, cube in (
             ("box128-distorted", "box", True),
             ("box45x45x45", "box", True),
             ("box127x128x129-distorted", "box", False),
@@ -149,7 +150,7 @@ class Words(unittest.TestCase):
             ("bracket_hex8_coarse-refined3", "bracket", False),
             ("box45-distorted-materials4", "box, four materials", False),
         ):
-            self.assertEqual(model.mesh_of(case), model.Mesh(words, cube), case)
+            self.assertEqual(cases.mesh_of(case), cases.Mesh(said, cube), case)
 
     def test_numbers(self):
         for value, said in (

@@ -323,18 +323,33 @@ class Program(Run):
             code = program.main(["--results", str(self.run.parents[1]), "--run", "m/2026-01-02-c1"])
         return code, [pathlib.Path(line).name for line in out.getvalue().splitlines()], said.getvalue()
 
-    def test_writes_a_table_and_figures_into_the_folder(self):
+    def make_of_plenty(self) -> tuple[list[str], str]:
+        """Names of what is made in a folder with figures of another day, and what is said."""
         self.kernels(*[line for line in small.plenty() if "krylov" not in line])
         (self.run / "left-out.txt").write_text("host tet4, 1 DoF\nhost hex8, 1 DoF\n")
         (self.run / "figures").mkdir()
         (self.run / "figures" / "of-another-day.svg").write_text("")
         code, made, said = self.make()
-        self.assertEqual((code, said, made[0]), (0, "", "table.md"))
-        if shutil.which("gnuplot"):
-            self.assertIn("throughput-h200.svg", made)
-        self.assertNotIn("of-another-day.svg", made)
-        self.assertIn("Left out for time: host tet4, 1 DoF; host hex8, 1 DoF.", (self.run / "table.md").read_text())
+        self.assertEqual((code, made[0]), (0, "table.md"))
+        table = (self.run / "table.md").read_text()
+        self.assertIn("# hex8 on cuda, 6440067 DoF: GDoF/s\n", table)
+        self.assertIn("Left out for time: host tet4, 1 DoF; host hex8, 1 DoF.", table)
         self.assertEqual([p.name for p in self.run.iterdir() if p.name.startswith(".")], [])
+        return made, said
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is missing")
+    def test_writes_a_table_and_figures_into_the_folder(self):
+        made, said = self.make_of_plenty()
+        self.assertEqual(said, "")
+        self.assertIn("throughput-h200.svg", made)
+        self.assertNotIn("of-another-day.svg", made)
+
+    def test_without_gnuplot_a_table_and_one_line(self):
+        with mock.patch.dict("os.environ", {"PATH": self.folder.name}):
+            made, said = self.make_of_plenty()
+        self.assertEqual(made, ["table.md"])
+        self.assertEqual(said, "report: gnuplot is missing: figures are left out (apt-get install gnuplot-nox)\n")
+        self.assertFalse((self.run / "figures").exists())
 
     def test_without_tools_one_line_each_and_the_table(self):
         self.kernels(*(line | {"process": n} for line in small.plenty() if "krylov" not in line for n in (1, 2)))

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import claims, documents, model, parts, set_ups
+from report import documents, model, parts, set_ups, sources
 from report.rows import Fault
 from tests.report import small
 
@@ -35,6 +35,16 @@ class Rows(unittest.TestCase):
         self.assertRegex(text, r"Hex8 \| 6\.44 M \| 10\.0 \(9\.90–10\.1\)")
         self.assertNotIn("`strategy`", text)
         self.assertEqual(parts.strategy(["dof_csr"])[2:], [])
+
+    def test_sustained_rates_have_the_commit_of_their_run(self):
+        held = small.row(0.125 * 6440067e-9, 0.01, case="box128-distorted", n_dof=6440067, condition="sustained")
+        self.use(c1=small.plenty(), c2=[held])
+        lines = parts.strategy(["patch"])
+        (line,) = [line.split(" | ") for line in lines if line.startswith("| H200 | Hex8 | 6.44 M")]
+        head = lines[0].split(" | ")
+        self.assertEqual(line[head.index("`jacvec`, sustained")], "8.00 (7.92–8.08), c2")
+        self.assertEqual(line[head.index("`jacvec`")], "10.0 (9.90–10.1)")
+        self.assertNotIn("`jacvec_elastic`, sustained", head)
 
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())
@@ -94,12 +104,14 @@ class BreakEven(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_every_strategy_has_a_line(self):
-        readme, page = ((model.ROOT / name).read_text() for name in ("README.md", "docs/strategies.md"))
-        names = claims.strategies()
+        readme, text = ((model.ROOT / name).read_text() for name in ("README.md", "docs/strategies.md"))
+        table, page = text.split("<!-- strategies -->")
+        names = sources.strategies()
         self.assertGreater(len(names), 10)
         for name in names:
             with self.subTest(name):
-                self.assertTrue(f"\n| [`{name}`](variants/" in readme, "no line in README.md")
+                self.assertTrue(f"`{name}`" in readme, "not in README.md")
+                self.assertTrue(f"\n| [`{name}`](../variants/" in table, "no line in the table of docs/strategies.md")
                 self.assertTrue(f"\n## {name}\n" in page or f" `{name}` " in page, "not in docs/strategies.md")
 
 

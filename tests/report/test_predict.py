@@ -1,20 +1,26 @@
 """Predictions: times of two cards are split again into what they were made of, and bounds hold for what is known."""
 
 import math
+import pathlib
 import unittest
 
-from report import predict
+from report import model, predict
 from report.predict import Chip, Operation
+from tests.report import small
+
+RUN = model.Run("m", "2026-01-02-c", pathlib.Path("m"))
 
 CARDS = (Chip("narrow", 33e12, 3e12), Chip("wide", 33e12, 4.5e12))
 
 
-def row(seconds: float, flop: float | None = 1e9) -> dict:
-    return {"median_s": seconds, "flop": flop, "variant": "v", "element": "hex8", "operation": "jacvec", "n_dof": 10**6}
+def point(*seconds: float, flop: float | None = 1e9) -> model.Point:
+    """Of processes that took so long."""
+    lines = tuple(small.row(t, flop=flop, n_dof=10**6, process=n) for n, t in enumerate(seconds, 1))
+    return model.Point(RUN, "kernels.csv", lines, model.time_of(lines))
 
 
 def made_of(moved: float, rest: float, flop: float | None = 1e9) -> Operation | None:
-    narrow, wide = (row(moved / card.bandwidth + rest, flop) for card in CARDS)
+    narrow, wide = (point(moved / card.bandwidth + rest, flop=flop) for card in CARDS)
     return predict.split(narrow, wide, CARDS)
 
 
@@ -26,7 +32,13 @@ class Splitting(unittest.TestCase):
             self.assertAlmostEqual(o.rest, rest, places=9)
 
     def test_a_wider_card_that_is_slower_is_no_sum(self):
-        self.assertIsNone(predict.split(row(1e-3), row(1.2e-3), CARDS))
+        self.assertIsNone(predict.split(point(1e-3), point(1.2e-3), CARDS))
+
+    def test_all_processes_count(self):
+        """Not the last one alone, which is off."""
+        narrow, wide = (point(*(factor * (1e9 / card.bandwidth + 3e-4) for factor in (1 / 1.1, 1.0, 1.1)))
+                        for card in CARDS)
+        self.assertAlmostEqual(predict.split(narrow, wide, CARDS).moved / 1e9, 1)
 
     def test_flops_of_a_matrix_follow_from_its_bytes(self):
         self.assertAlmostEqual(made_of(4e9, 0.0, None).flop / 1e9, 1)

@@ -3,13 +3,14 @@
 import pathlib
 import unittest
 
-from report import claims, rows
+from report import rows
+from report.claim import read_claims
 from runner import experiments, points, readers, studies
 
 
 class Readers(unittest.TestCase):
     def setUp(self):
-        self.known = {claim.name: claim for claim in claims.read()}
+        self.known = {claim.name: claim for claim in read_claims()}
 
     def reads(self, name: str, point: points.Point, energy: bool = False) -> bool:
         return readers.reads(self.known[name], experiments.Task("", "", point, 1, 1, energy))

@@ -14,8 +14,9 @@ import unittest
 from unittest import mock
 
 from report import __main__ as program
-from report import figures, model, panels, render
+from report import figures, gnuplot, model, render
 from report.render import document as document_
+from report.render import latex
 from report.render import tables
 from tests.report import small
 
@@ -72,7 +73,7 @@ class Rendered(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = pathlib.Path(cls.folder.name)
         cls.model = model.build(small.results(cls.path / "results", c1=small.plenty()))
-        cls.figures, cls.notes = panels.draw(figures.all_figures(cls.model), cls.path / "figures", cls.path / "data")
+        cls.figures, cls.notes = gnuplot.draw(figures.all_figures(cls.model), cls.path / "figures", cls.path / "data")
         cls.document = document_.document(cls.model, cls.figures, [CLAIM], ["something is missing"])
         cls.missing = render.render(cls.document, cls.path)
         cls.text = {
@@ -96,9 +97,46 @@ class Rendered(unittest.TestCase):
         self.assertEqual(lines[1], ["element, atomics"] + 5 * ["5.00 (4.95–5.05)"])
         self.assertIn("| patch | " + " | ".join(5 * ["10.0 (9.90–10.1)"]) + " |", self.text["report.md"])
         self.assertIn(
-            "patch & " + " & ".join(5 * ["10.0 (9.90--10.1)"]) + r" \\",
+            "patch & " + " & ".join(5 * [r"10.0$\pm$0.1"]) + r" \\",
             (self.path / "tables/strategies-h200-hex8.tex").read_text(),
         )
+
+    def test_half_widths_reach_the_farther_end(self):
+        for text, said in (("14.5 (14.3–14.6)", "14.5±0.2"), ("3.42 (3.42–3.42)", "3.42±0.01"),
+                           ("**1290 (1280–1294)**~", "1290±10~"), ("0.0642 (0.0544–0.0682)~", "0.0642±0.0098~"),
+                           ("1.00 (0.904–1.10)", "1.00±0.10"), ("b4d72838c0af†", "b4d7283†"), ("6.44 M", "6.44 M")):
+            self.assertEqual(latex.shortened(text), said)
+
+    def test_a_table_for_a_paper_takes_the_narrowest_place(self):
+        for columns, place in ((2, "table"), (8, "table*"), (16, "sidewaystable")):
+            wide = tables.Table("t", "T", "", ["a head of words"] * columns,
+                                [[tables.Cell("1.00 (0.99–1.01)")] * columns], words=0)
+            found = latex.for_paper(wide)
+            self.assertEqual((found.place, len(found.rows[0])), (place, columns))
+            self.assertTrue(all(head.startswith(r"\shortstack[r]{a head") for head in found.head))
+            self.assertLess(found.width, dict(latex.PLACES)[place])
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "LaTeX is missing")
+    def test_tables_of_the_report_fit_an_article(self):
+        """Those that are committed, and those of a few rows, measured by LaTeX in letters of 8 pt."""
+        files = [*sorted((model.ROOT / "results/report/tables").glob("*.tex")), *sorted((self.path / "tables").glob("*.tex"))]
+        boxes = "".join(f"\\sbox0{{\\input{{{file}}}}}\\typeout{{WIDTH \\the\\wd0 END}}\n" for file in files)
+        (self.path / "article.tex").write_text(
+            "\\documentclass[10pt,twocolumn]{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
+            "\\usepackage{lmodern,booktabs,array}\n\\newcommand{\\code}[1]{\\texttt{#1}}\n\\begin{document}\n"
+            f"{boxes}\\end{{document}}\n")
+        done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "article.tex"], cwd=self.path,
+                              capture_output=True, text=True, errors="replace")
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        widths = [float(pt) * 2.54 / 72.27 for pt in re.findall(r"WIDTH ([\d.]+)ptEND", done.stdout)]
+        self.assertEqual(len(widths), len(files))
+        for file, width in zip(files, widths):
+            place = re.search(r"for ([\w*]+); needs", file.read_text().splitlines()[0])[1]
+            with self.subTest(file.name):
+                self.assertGreater(width, 1)
+                self.assertLessEqual(width, dict(latex.PLACES)[place])
+                if place == "sidewaystable":  # of all places, or of all solves
+                    self.assertGreater(len(file.read_text().splitlines()), 100)
 
     def test_answers_over_the_next_and_the_matrix(self):
         lines = self.rows("choice")
@@ -131,6 +169,45 @@ class Rendered(unittest.TestCase):
                 "3",
             ],
         )
+
+    def held(self, name: str, seconds: float) -> dict:
+        """A product of the largest box without a pause: times as long as `seconds` for 10⁹ degrees of freedom."""
+        return small.row(seconds * 6440067e-9, 0.01, variant=name, case="box128-distorted", n_dof=6440067,
+                         condition="sustained")
+
+    def with_sustained(self, name: str, **runs) -> tuple[model.Model, tables.Answer]:
+        built = model.build(small.results(self.path / name, **runs))
+        found = [e for e in tables.answers(built) if e.place[1:] == ("hex8", "jacvec", "box", 6440067)]
+        self.assertEqual(len(found), 1)
+        return built, found[0]
+
+    def test_sustained_rates_stand_beside_short_samples_and_are_never_mixed(self):
+        built, answer = self.with_sustained("held", c1=small.plenty(), c2=[self.held("patch", 0.125),
+                                                                            self.held("assembled_bsr", 0.4)])
+        self.assertEqual([p.n_dof for p in built.kernels if p.run.commit == "c2"], [])
+        self.assertEqual((answer.won.fastest[0].strategy, answer.sustained.run.commit), ("patch", "c2"))
+        line = dict(zip(tables.choice_table(built).columns, [c.text for c in tables.answer_cells(answer)]))
+        self.assertEqual((line["10⁹ DoF/s"], line["matrix / it"]), ("10.0 (9.90–10.1)", "4.00 (3.92–4.08)"))
+        self.assertEqual([line[name] for name in tables.WITHOUT_PAUSE], ["8.00 (7.92–8.08)", "3.20 (3.14–3.26)"])
+        table = tables.strategies_table(built, built.cards[0], "hex8")
+        cells = {row[0].text: row[table.columns.index("tangent product, sustained")].text for row in table.rows}
+        self.assertEqual(cells, {"patch": "8.00 (7.92–8.08)", "element, atomics": "",
+                                 "matrix, 3×3": "2.50 (2.48–2.53)"})
+        self.assertNotIn("elastic product, sustained", table.columns)
+        self.assertIn("ten seconds without a pause, commit c2", table.caption)
+        self.assertEqual(document_.macros(built)["h200/hex8/patch/jacvec/sustained/value"], "8.00")
+
+    def test_sustained_rates_of_two_runs_have_no_ratio(self):
+        _, answer = self.with_sustained("two-runs", c1=small.plenty(), c2=[self.held("patch", 0.125)],
+                                        c3=[self.held("assembled_bsr", 0.4)])
+        self.assertEqual((answer.sustained.run.commit, answer.matrix_sustained), ("c2", None))
+        self.assertEqual(answer.matrix.value, 4.0)
+
+    def test_without_sustained_rows_there_are_no_such_columns(self):
+        for table in (tables.choice_table(self.model),
+                      tables.strategies_table(self.model, self.model.cards[0], "hex8")):
+            self.assertFalse([c for c in table.columns if "sustained" in c])
+            self.assertNotIn("without a pause", table.caption)
 
     def test_solves(self):
         self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
@@ -202,7 +279,7 @@ class Rendered(unittest.TestCase):
 class Languages(unittest.TestCase):
     def test_tex(self):
         self.assertEqual(
-            render.to_tex("50 % of `a_b` & *x* – 3×3 [c](d)"), r"50 \% of \code{a\_b} \& \emph{x} -- 3$\times$3 c"
+            render.to_tex("50 % of `a_b` & *x* – 3×3 [c](d)"), r"50 \% of \code{a\_\allowbreak{}b} \& \emph{x} -- 3$\times$3 c"
         )
 
     def test_html(self):
@@ -224,11 +301,21 @@ class Languages(unittest.TestCase):
                 "t", "t", "c", ["name", "n"], [[tables.Cell(words), tables.Cell("1.00 (0.99–1.01)")]]
             )
 
-        self.assertEqual(render.tex_layout(table("short"))[1], "@{}lr@{}")
-        size, columns = render.tex_layout(table("long words " * 40))
-        width = float(re.search(r"p\{(\d+)pt\}r", columns)[1])
-        self.assertLess(width, render.TEXT_WIDTH)
-        self.assertIn("scriptsize", size)
+        self.assertEqual(latex.layout(table("short")).columns, "@{}lr@{}")
+        found = latex.layout(table("long words " * 40))
+        width = float(re.search(r"p\{(\d+)pt\}r", found.columns)[1])
+        self.assertLess(width, latex.TEXT_WIDTH)
+        self.assertIn("scriptsize", found.size)
+
+    def test_a_table_of_many_columns_stands_upright_with_half_widths(self):
+        def found(n: int) -> latex.Layout:
+            return latex.layout(tables.Table("t", "t", "c", ["n"] * n, [[tables.Cell("1.00 (0.99–1.01)")] * n], words=0))
+
+        self.assertEqual((found(6).note, found(6).rows[0][0]), ("", "1.00 (0.99--1.01)"))
+        self.assertEqual(found(9).rows[0][0], r"1.00$\pm$0.01")  # nine intervals are wider than the page
+        self.assertEqual((found(11).on_its_side, found(11).rows[0][0]), (False, r"1.00$\pm$0.01"))
+        self.assertIn("±", found(11).note)
+        self.assertTrue(found(16).on_its_side)
 
 
 class Missing(unittest.TestCase):

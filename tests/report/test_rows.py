@@ -11,6 +11,11 @@ ROW = ("6,abc,m,host,\"CPU, fast\",1,2,patch,hex8,box4-distorted,auto,1,clustere
        "3.7e7,,,,,,100,50,1e-3,1.0,1e-15,,1,,,,,,,random,lexicographic,double,linear,burst,2,,ok")
 
 
+def of_process(row: str, number: int) -> str:
+    head, _, noise, status = row.rsplit(",", 3)
+    return f"{head},{number},{noise},{status}"
+
+
 class Files(unittest.TestCase):
     def test_all_committed_files_are_what_the_schema_says(self):
         n = 0
@@ -88,6 +93,14 @@ class Reading(unittest.TestCase):
         self.refused(f"{HEADER}\n{ROW.replace(',2,,ok', ',2,loud,ok')}\n", "line 2", "noise 'loud'")
 
     def test_rows_of_one_point_are_its_processes(self):
-        faster = ROW.replace("1e-5,9e-6", "9e-6,9e-6")
+        faster = of_process(ROW.replace("1e-5,9e-6", "9e-6,9e-6"), 3)
         points = rows.by_point(self.read(f"{HEADER}\n{ROW}\n{faster}\n{ROW.replace('jacvec', 'residual')}\n"))
         self.assertEqual(sorted(len(of) for of in points.values()), [1, 2])
+
+    def test_a_process_stands_there_once(self):
+        self.refused(f"{HEADER}\n{ROW}\n{ROW.replace('hex8', 'tet4')}\n{ROW}\n",
+                     "line 4: process 2 of this point stands in line 2, too")
+        self.path = self.path.with_name("storage.csv")
+        ways = [f"{way},{ROW}" for way in ("FULL", "FLOATS")]
+        self.assertEqual(len(rows.by_point(self.read("\n".join([f"storage,{HEADER}", *ways]) + "\n"))), 2)
+        self.refused("\n".join([f"storage,{HEADER}", *ways, ways[1]]) + "\n", "line 4: process 2", "line 3")

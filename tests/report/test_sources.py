@@ -7,7 +7,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import claims, documents, sources
+from report import documents, model, sources
+from report.claim import read_claims
+from report.verdicts import decide_all
 
 FILES = {
     "common/variant.h": "#include \"common/base.h\"\n",
@@ -121,9 +123,9 @@ class Marks(unittest.TestCase):
 
     def test_documents_are_checked_without_them(self):
         """Whatever has changed since: with all marks and with none the committed page is what the rows say."""
-        committed = (claims.ROOT / documents.PAGE).read_text()
+        committed = (model.ROOT / documents.PAGE).read_text()
         for told in (None, True):
             with mock.patch.object(sources, "changed", lambda *_, told=told: told):
-                page = documents.page(claims.decide_all(claims.read()))
+                page = documents.page(decide_all(read_claims()))
             self.assertEqual(sources.MARK in page, bool(told))
             self.assertEqual(sources.without_marks(page), sources.without_marks(committed))

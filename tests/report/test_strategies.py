@@ -5,20 +5,20 @@ import re
 import tempfile
 import unittest
 
-from report import claims, rows, strategies
+from report import model, rows, strategies
 
 OTHERS = {"patch_ordered", "hybrid", "assembled_cusparse", "assembled_csr"}
 
 
 class Page(unittest.TestCase):
     def test_every_strategy_is_there(self):
-        table = (claims.ROOT / "variants/variants.def").read_text()
+        table = (model.ROOT / "variants/variants.def").read_text()
         self.assertEqual(set(strategies.INNER) | OTHERS, set(re.findall(r"^FE_VARIANT\((\w+)\)", table, re.MULTILINE)))
 
     def test_functions_are_whole(self):
         for variant, functions in strategies.INNER.items():
             for file, name in functions:
-                text = strategies.function(claims.ROOT / "variants" / variant / file, name)
+                text = strategies.function(model.ROOT / "variants" / variant / file, name)
                 self.assertEqual(text.count("{"), text.count("}"), name)
                 self.assertIn(name, text)
 

@@ -12,12 +12,21 @@ static fe_status setup(fe_problem *p, void **work)
     return bsr_open(p, BSR_LINE, FE_PRECISION, *work);
 }
 
-/* Rows of n rows from `row` on, the last one repeated. */
-FE_BODY fe_index rows_from(int row, int first, int n)
+/* Only in single precision. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    fe_index rows;
-    for (int l = 0; l < FE_LANES; l++) rows.lane[l] = row + (first + l < n ? first + l : n - 1);
-    return rows;
+    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
+    FE_TRY(bsr_open_elastic(p, BSR_LINE, in_double, *work));
+    return FE_PRECISE(bsr_elastic_host)(p, *work);
+}
+
+/* Nodes of rows from `first` on, the last one repeated. */
+FE_BODY fe_index nodes_from(const bsr_rows *r, int first)
+{
+    fe_index nodes;
+    for (int l = 0; l < FE_LANES; l++)
+        nodes.lane[l] = r->node[first + l < r->n_row ? first + l : r->n_row - 1];
+    return nodes;
 }
 
 /* In mixed precision the product with differences from the row's own value, which are taken before they are
@@ -32,8 +41,7 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direct
             const fe_index column = fe_read_index(r->column, lanes, bsr_column_at(r, place, 0));
             fe_real x[3];
             if (FE_PRECISION == FE_MIXED)
-                fe_read3_from(direction, column, rows_from(r->row, SLICE * slice + i * FE_LANES, r->n_row),
-                              x);
+                fe_read3_from(direction, column, nodes_from(r, SLICE * slice + i * FE_LANES), x);
             else
                 fe_read3(direction, column, x);
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
@@ -42,7 +50,7 @@ FE_BODY void slice_product(const bsr_rows *r, int slice, const fe_number *direct
         }
     for (int i = 0; i < VECTORS; i++) {
         const int first = SLICE * slice + i * FE_LANES;
-        fe_add3(y, fe_lanes_from(r->row + first), r->n_row - first, 0, sum[i]);
+        fe_add3(y, nodes_from(r, first), r->n_row - first, 0, sum[i]);
     }
 }
 
@@ -55,6 +63,6 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return FE_OK;
 }
 
-FE_TABLE(assembled_bsr_host, .setup = setup, .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)
+FE_TABLE(assembled_bsr_host, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = bsr_residual, .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .matrix_bytes = bsr_matrix_bytes, .traits = FE_ASSEMBLED)

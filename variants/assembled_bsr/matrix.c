@@ -1,6 +1,7 @@
 /* The structure of the matrix. Runs once, on the host. */
 #include "variants/assembled_bsr/matrix.h"
 #include "common/backend/device.h"
+#include "common/base/sort.h"
 
 #include <stdlib.h>
 
@@ -9,10 +10,14 @@ typedef struct draft {
     int n_corner;
     size_t value_bytes;
     int *conn, *corner_first, *corner; /* the view's, on the host */
+    int most_columns;                  /* of a row */
     uint8_t *seen;                     /* [n_local] set for the nodes in `node` */
-    int *node;                         /* columns of the current row */
-    int *first, *column, *diagonal;    /* of the current part: see bsr_rows */
+    int *columns;                      /* columns of the current row */
+    /* of the current part: see bsr_rows */
+    int *node, *at, *first, *column, *diagonal;
 } draft;
+
+static size_t value_bytes(int precision) { return precision == FE_DOUBLE ? sizeof(double) : sizeof(float); }
 
 static fe_status read_view(draft *k, fe_device *d)
 {
@@ -31,7 +36,8 @@ static fe_status read_view(draft *k, fe_device *d)
         if (valence > most) most = valence;
     }
     FE_ALLOCATE(k->seen, m->n_local, "matrix");
-    FE_ALLOCATE(k->node, (size_t)k->n_corner * most + 1, "matrix");
+    k->most_columns = k->n_corner * most + 1;
+    FE_ALLOCATE(k->columns, k->most_columns, "matrix");
     return FE_OK;
 }
 
@@ -39,13 +45,13 @@ static fe_status read_view(draft *k, fe_device *d)
 static int find_columns(draft *k, int row)
 {
     int n = 0;
-    k->node[n++] = row, k->seen[row] = 1;
+    k->columns[n++] = row, k->seen[row] = 1;
     for (int at = k->corner_first[row]; at < k->corner_first[row + 1]; at++)
         for (int b = 0; b < k->n_corner; b++) {
             const int node = k->conn[(size_t)b * k->m->ld + (k->corner[at] >> 3)];
-            if (!k->seen[node]) k->node[n++] = node, k->seen[node] = 1;
+            if (!k->seen[node]) k->columns[n++] = node, k->seen[node] = 1;
         }
-    for (int i = 0; i < n; i++) k->seen[k->node[i]] = 0;
+    for (int i = 0; i < n; i++) k->seen[k->columns[i]] = 0;
     return n;
 }
 
@@ -54,26 +60,46 @@ static int sort_columns(draft *k, int row)
 {
     const int n = find_columns(k, row);
     for (int i = 1; i < n; i++) {
-        const int node = k->node[i];
+        const int node = k->columns[i];
         int at = i;
-        for (; at > 0 && k->node[at - 1] > node; at--) k->node[at] = k->node[at - 1];
-        k->node[at] = node;
+        for (; at > 0 && k->columns[at - 1] > node; at--) k->columns[at] = k->columns[at - 1];
+        k->columns[at] = node;
     }
     return n;
 }
 
+/* The order of rows, and how many blocks each has. Within a window, the longest row first; equal ones stay in
+ * the nodes' order. */
+static fe_status order_rows(draft *k, const bsr_rows *r, int threads, int *length)
+{
+    const int window = r->shift > 0 ? BSR_WINDOW : 1;
+    uint64_t *word = NULL;
+    FE_ALLOCATE(k->node, r->n_row, "matrix");
+    FE_ALLOCATE(k->at, r->n_row, "matrix");
+    FE_ALLOCATE(word, r->n_row, "matrix");
+    for (int i = 0; i < r->n_row; i++) {
+        const int n = find_columns(k, r->row + i);
+        word[i] = fe_word_of((uint32_t)(i / window * k->most_columns + k->most_columns - n), i);
+    }
+    const fe_status status = fe_sort_words(word, r->n_row, threads);
+    for (int i = 0; i < r->n_row; i++) {
+        k->node[i] = r->row + fe_item_of(word[i]), k->at[fe_item_of(word[i])] = i;
+        length[i] = k->most_columns - (int)(word[i] >> 32) % k->most_columns;
+    }
+    free(word);
+    return status;
+}
+
 /* A slice is as wide as its longest row. */
-static fe_status count_places(draft *k, bsr_rows *r)
+static fe_status count_places(draft *k, bsr_rows *r, const int *length)
 {
     const int slice = 1 << r->shift, n_slice = (int)(((int64_t)r->n_row + slice - 1) / slice);
     int64_t n_place = 0;
     FE_ALLOCATE(k->first, (size_t)n_slice + 1, "matrix");
     for (int s = 0; s < n_slice; s++) {
         int widest = 0;
-        for (int i = s * slice; i < r->n_row && i < (s + 1) * slice; i++) {
-            const int n = find_columns(k, r->row + i);
-            if (n > widest) widest = n;
-        }
+        for (int i = s * slice; i < r->n_row && i < (s + 1) * slice; i++)
+            if (length[i] > widest) widest = length[i];
         n_place += widest;
         if (n_place > INT32_MAX)
             return fe_fail(FE_BAD_INPUT, "matrix: more than %d blocks on one rank; use more ranks",
@@ -92,12 +118,12 @@ static void fill_columns(draft *k, const bsr_rows *r)
 {
     const int slice = 1 << r->shift;
     for (int i = 0; i < r->n_row || bsr_lane(r, i) != 0; i++) {
-        const int row = i < r->n_row ? r->row + i : r->row, n = i < r->n_row ? sort_columns(k, row) : 0;
+        const int row = i < r->n_row ? k->node[i] : r->row, n = i < r->n_row ? sort_columns(k, row) : 0;
         const int first = k->first[bsr_slice(r, i)], end = k->first[bsr_slice(r, i) + 1];
         for (int place = first; place < end; place++) {
             const int at = place - first;
-            k->column[((size_t)place * slice) + bsr_lane(r, i)] = at < n ? k->node[at] : row;
-            if (at < n && k->node[at] == row) k->diagonal[i] = at;
+            k->column[((size_t)place * slice) + bsr_lane(r, i)] = at < n ? k->columns[at] : row;
+            if (at < n && k->columns[at] == row) k->diagonal[i] = at;
         }
     }
 }
@@ -105,11 +131,21 @@ static void fill_columns(draft *k, const bsr_rows *r)
 static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
 {
     const size_t slice = (size_t)1 << r->shift;
-    FE_TRY(count_places(k, r));
+    int *length = NULL;
+    FE_ALLOCATE(length, r->n_row, "matrix");
+    fe_status status = order_rows(k, r, fe_device_host_threads(d), length);
+    if (status == FE_OK) status = count_places(k, r, length);
+    free(length);
+    FE_TRY(status);
     const size_t n_slice = ((size_t)r->n_row + slice - 1) >> r->shift, n = (size_t)r->n_place * slice;
     FE_ALLOCATE(k->column, n, "matrix");
     FE_ALLOCATE(k->diagonal, r->n_row, "matrix");
     fill_columns(k, r);
+    if (r->shift > 0) { /* what is sorted */
+        FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->node, k->node, "matrix", (void **)&r->node));
+        if (d->ops == &fe_backend_host)
+            FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->at, k->at, "matrix", (void **)&r->at));
+    }
     FE_TRY(fe_device_upload(d, n_slice + 1, sizeof *k->first, k->first, "matrix", (void **)&r->first));
     FE_TRY(fe_device_upload(d, n, sizeof *k->column, k->column, "matrix", (void **)&r->column));
     FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->diagonal, k->diagonal, "matrix",
@@ -117,32 +153,84 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
     return fe_device_allocate(d, 9 * n, k->value_bytes, "matrix", (void **)&r->value);
 }
 
-fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix)
+static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix)
 {
     const int shift[] = {
         [BSR_WARP] = 5, [BSR_LINE] = precision == FE_DOUBLE ? 3 : 4, [BSR_PLAIN] = 0, [BSR_CSR] = 0};
-    const fe_variant *gather = fe_variant_find("node_csr");
-    matrix->gather = fe_variant_table(gather, p->device->ops != &fe_backend_host, precision);
-    FE_TRY(fe_assembly_set_up(matrix->gather, p, &matrix->gather_work));
-    draft k = {.m = &p->view,
-               .n_corner = fe_corners(p->kind),
-               .value_bytes = precision == FE_DOUBLE ? sizeof(double) : sizeof(float)};
+    draft k = {.m = &p->view, .n_corner = fe_corners(p->kind), .value_bytes = value_bytes(precision)};
+    matrix->value_bytes = k.value_bytes;
     fe_status status = read_view(&k, p->device);
     for (int part = FE_INTERIOR; part <= FE_BORDER && status == FE_OK; part++) {
         bsr_rows *r = &matrix->part[part];
         int last;
         fe_part_nodes(&p->view, (fe_part)part, &r->row, &last);
-        r->n_row = last - r->row, r->shift = shift[form], r->scalar = form == BSR_CSR;
+        r->n_row = last - r->row, r->n_column = p->view.n_local, r->shift = shift[form],
+        r->scalar = form == BSR_CSR;
         if (r->n_row > 0) status = build_rows(&k, p->device, r);
-        free(k.first), free(k.column), free(k.diagonal);
-        k.first = k.column = k.diagonal = NULL;
+        free(k.node), free(k.at), free(k.first), free(k.column), free(k.diagonal);
+        k.node = k.at = k.first = k.column = k.diagonal = NULL;
     }
-    free(k.conn), free(k.corner_first), free(k.corner), free(k.seen), free(k.node);
+    free(k.conn), free(k.corner_first), free(k.corner), free(k.seen), free(k.columns);
     return status;
 }
 
+fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix)
+{
+    const fe_variant *forces = fe_variant_find("patch_ordered");
+    matrix->forces = fe_variant_table(forces, p->device->ops != &fe_backend_host, precision);
+    FE_TRY(fe_assembly_set_up(matrix->forces, p, &matrix->forces_work));
+    return open_rows(p, form, precision, matrix);
+}
+
+fe_status bsr_open_elastic(fe_problem *p, bsr_form form, const bsr_matrix *in_double, bsr_matrix *matrix)
+{
+    if (form == BSR_LINE) return open_rows(p, form, FE_SINGLE, matrix); /* other slices */
+    matrix->value_bytes = value_bytes(FE_SINGLE);
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        bsr_rows *r = &matrix->part[part];
+        *r = in_double->part[part];
+        if (r->n_row > 0)
+            FE_TRY(fe_device_allocate(p->device, 9 * ((size_t)r->n_place << r->shift), value_bytes(FE_SINGLE),
+                                      "matrix", (void **)&r->value));
+    }
+    return FE_OK;
+}
+
+fe_status bsr_without_plasticity(const fe_problem *p, int precision, fe_problem *elastic)
+{
+    uint8_t *flags;
+    FE_TRY(fe_device_allocate(p->device, (size_t)p->view.ld, sizeof *flags, "matrix", (void **)&flags));
+    *elastic = fe_problem_in(p, precision);
+    elastic->view.trial.flags = elastic->view.committed.flags = flags;
+    return FE_OK;
+}
+
+/* patch_ordered adds to its output, and its parts follow each other: where there is a border, its part is the
+ * whole. */
 fe_status bsr_residual(const fe_problem *p, void *work, fe_part part, const void *displacement, void *r)
 {
     const bsr_matrix *matrix = work;
-    return matrix->gather->residual(p, matrix->gather_work, part, displacement, r);
+    const fe_assembly *a = matrix->forces;
+    const size_t number = a->precision == FE_SINGLE ? sizeof(float) : sizeof(double);
+    const int border = fe_has_border(&p->view);
+    if (border && part == FE_INTERIOR) return FE_OK;
+    FE_TRY(p->device->ops->memory.clear(p->device, 3 * (size_t)p->view.n_local * number, r));
+    FE_TRY(a->residual(p, matrix->forces_work, FE_INTERIOR, displacement, r));
+    return border ? a->residual(p, matrix->forces_work, FE_BORDER, displacement, r) : FE_OK;
+}
+
+/* With BSR_CSR each value has a column of its own. */
+double bsr_matrix_bytes(const void *work)
+{
+    const bsr_matrix *matrix = work;
+    double bytes = 0.0;
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows *r = &matrix->part[part];
+        const double place = (double)((size_t)r->n_place << r->shift), n_row = r->n_row;
+        const double n_first = r->scalar ? 3.0 * n_row : n_row / (1 << r->shift);
+        bytes += place * 9.0 * (double)matrix->value_bytes +
+                 sizeof(int) * (place * (r->scalar ? 9.0 : 1.0) + n_first);
+        if (r->node) bytes += sizeof(int) * n_row;
+    }
+    return bytes;
 }

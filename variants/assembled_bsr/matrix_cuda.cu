@@ -63,7 +63,7 @@ FE_BODY int row_length(const bsr_rows *r, int i)
 {
     const int first = r->first[bsr_slice(r, i)], lane = bsr_lane(r, i);
     int n = r->first[bsr_slice(r, i) + 1] - first;
-    while (n - 1 > r->diagonal[i] && r->column[bsr_column_at(r, first + n - 1, lane)] == r->row + i) n--;
+    while (n - 1 > r->diagonal[i] && r->column[bsr_column_at(r, first + n - 1, lane)] == bsr_node(r, i)) n--;
     return n;
 }
 
@@ -128,8 +128,9 @@ FE_BODY void assemble_row(const fe_view *m, const bsr_rows *r, int i, team_memor
     const int *corner = NULL;
     if (i < r->n_row) {
         n = row_length(r, i);
-        corner = m->corner + m->corner_first[r->row + i];
-        n_elem = m->corner_first[r->row + i + 1] - m->corner_first[r->row + i];
+        const int node = bsr_node(r, i);
+        corner = m->corner + m->corner_first[node];
+        n_elem = m->corner_first[node + 1] - m->corner_first[node];
     }
     const int rounds = __reduce_max_sync(~0u, n_elem), longest = __reduce_max_sync(~0u, n);
     for (int from = 0; from < longest; from += row_blocks(KIND)) {
@@ -155,20 +156,35 @@ static __global__ void __launch_bounds__(DIAGONAL_BLOCK_SIZE) bsr_diagonal(bsr_r
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= r.n_row) return;
-    for (int c = 0; c < 9; c++) d[9 * (size_t)(r.row + i) + c] = r.value[bsr_entry(&r, i, r.diagonal[i], c)];
+    for (int c = 0; c < 9; c++)
+        d[9 * (size_t)bsr_node(&r, i) + c] = r.value[bsr_entry(&r, i, r.diagonal[i], c)];
+}
+
+static fe_status assemble(const fe_problem *p, const bsr_matrix *matrix)
+{
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
+        const bsr_rows r = matrix->part[part];
+        const size_t n = (size_t)r.n_row * fe_corners(p->kind);
+        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r);
+    }
+    return FE_OK;
 }
 
 extern "C" fe_status FE_PRECISE(bsr_material_cuda)(fe_problem *p, void *work, fe_linearization mode,
                                                    const double *displacement)
 {
-    const bsr_matrix *matrix = (const bsr_matrix *)work;
     FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
-    for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
-        const bsr_rows r = matrix->part[part];
-        const size_t n = (size_t)r.n_row * fe_corners(p->kind);
-        FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, fe_problem_in(p, FE_PRECISION).view, r);
-    }
-    return FE_OK;
+    const fe_problem in = fe_problem_in(p, FE_PRECISION);
+    return assemble(&in, (const bsr_matrix *)work);
+}
+
+extern "C" fe_status FE_PRECISE(bsr_elastic_cuda)(const fe_problem *p, const bsr_matrix *matrix)
+{
+    fe_problem elastic;
+    FE_TRY(bsr_without_plasticity(p, FE_PRECISION, &elastic));
+    const fe_status status = assemble(&elastic, matrix);
+    p->device->ops->memory.release(p->device, elastic.view.trial.flags);
+    return status;
 }
 
 extern "C" fe_status FE_PRECISE(bsr_diagonal_cuda)(const fe_problem *p, void *work, void *d)

@@ -15,10 +15,9 @@ static int find(const bsr_rows *r, int i, int column)
     return k;
 }
 
-/* The slices of rows [first, last). */
-static void clear(const bsr_rows *r, int first, int last)
+static void clear(const bsr_rows *r, int slice)
 {
-    const int from = r->first[bsr_slice(r, first)], to = r->first[bsr_slice(r, last - 1) + 1];
+    const int from = r->first[slice], to = r->first[slice + 1];
     memset(r->value + bsr_value_at(r, from, 0, 0), 0,
            (9 * (size_t)(to - from) << r->shift) * sizeof *r->value);
 }
@@ -27,7 +26,7 @@ static void clear(const bsr_rows *r, int first, int last)
 FE_BODY void add_blocks(const bsr_rows *r, const fe_corners_at *c, const fe_index *column, const fe_real K[9])
 {
     for (int l = 0; l < c->active; l++) {
-        const int i = c->row.lane[l] - r->row, k = find(r, i, column->lane[l]);
+        const int i = bsr_row_of(r, c->row.lane[l]), k = find(r, i, column->lane[l]);
         for (int j = 0; j < 9; j++) r->value[bsr_entry(r, i, k, j)] += K[j][l];
     }
 }
@@ -35,7 +34,6 @@ FE_BODY void add_blocks(const bsr_rows *r, const fe_corners_at *c, const fe_inde
 FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int first, int last)
 {
     const int end = m->corner_first[last];
-    clear(r, first - r->row, last - r->row);
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(m, at, end, &row);
         fe_index node[8];
@@ -48,23 +46,37 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
     }
 }
 
-fe_status FE_PRECISE(bsr_material_host)(fe_problem *p, void *work, fe_linearization mode,
-                                        const double *displacement)
+static void assemble(const fe_problem *p, const bsr_matrix *matrix)
 {
-    const bsr_matrix *matrix = work;
+    const fe_view *m = &p->view;
     const int threads = p->device->threads;
-    FE_TRY(fe_material_host(p, NULL, mode, displacement));
-    const fe_problem in = fe_problem_in(p, FE_PRECISION);
-    const fe_view *m = &in.view;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows *r = &matrix->part[part];
-        const int last = r->row + r->n_row;
+        const int last = r->row + r->n_row, n_slice = (r->n_row + (1 << r->shift) - 1) >> r->shift;
+        FE_PARALLEL_FOR (i, 0, n_slice, 1, threads) clear(r, i);
 #define ASSEMBLE(KIND)                                                                                       \
     FE_PARALLEL_FOR (i, r->row, last, FE_ROW_BLOCK, threads)                                                 \
     assemble_rows(KIND, m, r, i, fe_row_block_end(i, last))
         FE_FOR_KIND(p->kind, ASSEMBLE);
 #undef ASSEMBLE
     }
+}
+
+fe_status FE_PRECISE(bsr_material_host)(fe_problem *p, void *work, fe_linearization mode,
+                                        const double *displacement)
+{
+    FE_TRY(fe_material_host(p, NULL, mode, displacement));
+    const fe_problem in = fe_problem_in(p, FE_PRECISION);
+    assemble(&in, work);
+    return FE_OK;
+}
+
+fe_status FE_PRECISE(bsr_elastic_host)(const fe_problem *p, const bsr_matrix *matrix)
+{
+    fe_problem elastic;
+    FE_TRY(bsr_without_plasticity(p, FE_PRECISION, &elastic));
+    assemble(&elastic, matrix);
+    p->device->ops->memory.release(p->device, elastic.view.trial.flags);
     return FE_OK;
 }
 
@@ -77,7 +89,7 @@ fe_status FE_PRECISE(bsr_diagonal_host)(const fe_problem *p, void *work, void *b
         const bsr_rows *r = &matrix->part[part];
         FE_PARALLEL_FOR (i, 0, r->n_row, 1, threads)
             for (int c = 0; c < 9; c++)
-                d[9 * (size_t)(r->row + i) + c] += r->value[bsr_entry(r, i, r->diagonal[i], c)];
+                d[9 * (size_t)bsr_node(r, i) + c] += r->value[bsr_entry(r, i, r->diagonal[i], c)];
     }
     return FE_OK;
 }

@@ -9,7 +9,7 @@
 
 static const fe_number one = 1.0f, zero = 0.0f;
 static const cusparseSpMVAlg_t algorithms[] = {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2};
-enum { N_ALGORITHM = 2, BLOCK_SIZE = 256, CALLS = 5, ROUNDS = 3 };
+enum { N_ALGORITHM = 2, BLOCK_SIZE = 256 };
 
 typedef struct csr_rows {
     int *first;  /* [3 n_row + 1] */
@@ -86,9 +86,10 @@ static fe_status open_rows(const fe_problem *p, cusparseHandle_t library, const 
     return FE_OK;
 }
 
-static fe_status multiply(const assembled_csr *w, fe_part part, int algorithm, const fe_number *direction,
+static fe_status multiply(const void *work, fe_part part, int algorithm, const fe_number *direction,
                           fe_number *y)
 {
+    const assembled_csr *w = (const assembled_csr *)work;
     const bsr_rows *r = &w->matrix.part[part];
     const csr_rows *l = &w->part[part];
     if (r->n_row == 0) return FE_OK;
@@ -100,33 +101,21 @@ static fe_status multiply(const assembled_csr *w, fe_part part, int algorithm, c
     return FE_OK;
 }
 
-/* Seconds of a product, in the fastest of some rounds; the first one warms up. */
-static fe_status measure(const assembled_csr *w, fe_device *d, int algorithm, const fe_number *direction,
-                         fe_number *y, double *seconds)
+static fe_status open_library(const fe_problem *p, assembled_csr *w)
 {
-    *seconds = INFINITY;
-    for (int round = 0; round <= ROUNDS; round++) {
-        FE_TRY(d->ops->wait(d));
-        const double start = fe_seconds();
-        for (int call = 0; call < CALLS; call++)
-            for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
-                FE_TRY(multiply(w, (fe_part)part, algorithm, direction, y));
-        FE_TRY(d->ops->wait(d));
-        if (round > 0) *seconds = fmin(*seconds, (fe_seconds() - start) / CALLS);
-    }
-    return FE_OK;
-}
-
-static fe_status choose(assembled_csr *w, fe_device *d, const fe_number *direction, fe_number *y)
-{
-    double seconds[N_ALGORITHM];
-    for (int a = 0; a < N_ALGORITHM; a++) FE_TRY(measure(w, d, a, direction, y, &seconds[a]));
-    w->choice = seconds[1] < seconds[0];
-    snprintf(w->note, sizeof w->note, "CSR_ALG%d, %.3g times as fast as CSR_ALG%d", w->choice + 1,
-             seconds[1 - w->choice] / seconds[w->choice], 2 - w->choice);
+    double ahead;
+    CUSPARSE_TRY(cusparseCreate(&w->library));
+    CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(p->device)));
+    for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
+        if (w->matrix.part[part].n_row > 0)
+            FE_TRY(open_rows(p, w->library, &w->matrix.part[part], &w->part[part]));
+    FE_TRY(library_choose(p, multiply, w, N_ALGORITHM, &w->choice, &ahead));
+    snprintf(w->note, sizeof w->note, "CSR_ALG%d, %.3g times as fast as CSR_ALG%d", w->choice + 1, ahead,
+             2 - w->choice);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) { /* what the other one needed */
         csr_rows *l = &w->part[part];
-        if (l->workspace[1 - w->choice]) d->ops->memory.release(d, l->workspace[1 - w->choice]);
+        if (l->workspace[1 - w->choice])
+            p->device->ops->memory.release(p->device, l->workspace[1 - w->choice]);
         l->workspace[1 - w->choice] = NULL;
     }
     return FE_OK;
@@ -134,22 +123,20 @@ static fe_status choose(assembled_csr *w, fe_device *d, const fe_number *directi
 
 static fe_status setup(fe_problem *p, void **work)
 {
-    fe_device *d = p->device;
-    double *direction = NULL, *y = NULL;
-    FE_TRY(fe_device_keep_open(d, sizeof(assembled_csr), "assembled_csr", release, work));
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_csr), "assembled_csr", release, work));
     assembled_csr *w = (assembled_csr *)*work;
     FE_TRY(bsr_open(p, BSR_CSR, FE_PRECISION, &w->matrix));
-    CUSPARSE_TRY(cusparseCreate(&w->library));
-    CUSPARSE_TRY(cusparseSetStream(w->library, fe_cuda_stream(d)));
-    for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
-        if (w->matrix.part[part].n_row > 0)
-            FE_TRY(open_rows(p, w->library, &w->matrix.part[part], &w->part[part]));
-    fe_status status = fe_device_vector(d, p->view.n_local, "assembled_csr", &direction);
-    if (status == FE_OK) status = fe_device_vector(d, p->view.n_local, "assembled_csr", &y);
-    if (status == FE_OK) status = choose(w, d, (const fe_number *)direction, (fe_number *)y);
-    if (direction) d->ops->memory.release(d, direction);
-    if (y) d->ops->memory.release(d, y);
-    return status;
+    return open_library(p, w);
+}
+
+/* Only in single precision. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep_open(p->device, sizeof(assembled_csr), "assembled_csr", release, work));
+    assembled_csr *w = (assembled_csr *)*work;
+    FE_TRY(bsr_open_elastic(p, BSR_CSR, (const bsr_matrix *)in_double, &w->matrix));
+    FE_TRY(FE_PRECISE(bsr_elastic_cuda)(p, &w->matrix));
+    return open_library(p, w);
 }
 
 static const char *note(const void *work) { return ((const assembled_csr *)work)->note; }
@@ -158,11 +145,12 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
 {
     (void)p;
     const assembled_csr *w = (const assembled_csr *)work;
-    return multiply(w, part, w->choice, (const fe_number *)direction, (fe_number *)y);
+    return multiply(work, part, w->choice, (const fe_number *)direction, (fe_number *)y);
 }
 
-FE_TABLE(assembled_csr_cuda, .setup = setup, .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .traits = FE_STORES | FE_ASSEMBLED, .note = note)
+FE_TABLE(assembled_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = bsr_residual, .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .matrix_bytes = bsr_matrix_bytes,
+         .traits = FE_STORES | FE_ASSEMBLED, .note = note)
 
 #endif

@@ -17,6 +17,20 @@ static fe_status setup_csr(fe_problem *p, void **work)
     return bsr_open(p, BSR_CSR, FE_PRECISION, *work);
 }
 
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_cusparse", work));
+    FE_TRY(bsr_open_elastic(p, BSR_PLAIN, in_double, *work));
+    return FE_PRECISE(bsr_elastic_host)(p, *work);
+}
+
+static fe_status setup_csr_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_csr", work));
+    FE_TRY(bsr_open_elastic(p, BSR_CSR, in_double, *work));
+    return FE_PRECISE(bsr_elastic_host)(p, *work);
+}
+
 static void row_product(const bsr_rows *r, int i, const fe_number *direction, fe_number *y)
 {
     fe_number sum[3] = {0.0, 0.0, 0.0};
@@ -56,12 +70,12 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     return FE_OK;
 }
 
-FE_TABLE(assembled_cusparse_host, .setup = setup, .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)
+FE_TABLE(assembled_cusparse_host, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
+         .residual = bsr_residual, .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .matrix_bytes = bsr_matrix_bytes, .traits = FE_ASSEMBLED)
 
-FE_TABLE(assembled_csr_host, .setup = setup_csr, .residual = bsr_residual,
-         .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_host), .traits = FE_ASSEMBLED)
+FE_TABLE(assembled_csr_host, .setup = setup_csr, .setup_from = FE_SETUP_FROM(setup_csr_from),
+         .residual = bsr_residual, .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
+         .diagonal = FE_PRECISE(bsr_diagonal_host), .matrix_bytes = bsr_matrix_bytes, .traits = FE_ASSEMBLED)
 
 #endif

@@ -1,12 +1,26 @@
-/* dof_csr on the device: one entry of a corner's force per thread, the three of a corner side by side. */
+/* dof_csr on the device: one entry of the vector per thread, the three of a node side by side; or, on
+ * irregular meshes, one entry of a corner's force, which are then summed by rows. */
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
 #include "variants/dof_csr/assembly.h"
 
-#include <cstdlib>
-
 enum { BLOCK_SIZE = 128, MOST_HEX8 = 1024, MOST_TET4 = 512 };
-#define MOST(KIND) (KIND == FE_HEX8 || KIND == FE_HEX8_NAIVE ? MOST_HEX8 : MOST_TET4)
+FE_BOTH int most_visits(int kind) { return fe_corners(kind) == 8 ? MOST_HEX8 : MOST_TET4; }
+
+FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const fe_number *displacement,
+                         fe_number *y)
+{
+    fe_number sum = 0.0f;
+    fe_real own[2][3];
+    const int from = dof_csr_turns(kind, op) ? axis : 0;
+    dof_csr_read3(fe_coordinates(m), row, from, own[0]);
+    dof_csr_read3(displacement, row, from, own[1]);
+    for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
+        const int corner = m->corner[k];
+        sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, displacement, own);
+    }
+    y[3 * (size_t)row + axis] = sum;
+}
 
 /* Force along `axis` on corner 0 of a turned element. */
 FE_BODY fe_real corner_force(int kind, int op, const fe_view *m, int corner, int axis,
@@ -20,26 +34,18 @@ FE_BODY fe_real corner_force(int kind, int op, const fe_view *m, int corner, int
     return dof_csr_force(kind, op, m, e, turn, axis, displacement, own);
 }
 
-template <int PIPE>
-static __device__ __forceinline__ void group_forces(int kind, int op, const fe_view *m, const fe_visits *v,
-                                                    int group, int most, fe_number *force,
-                                                    const fe_number *displacement, fe_number *y)
+/* Rows of a group; three neighbouring threads compute the entries of a corner. */
+FE_BODY void group_forces(int kind, int op, const fe_view *m, const fe_visits *v, int group,
+                          const fe_number *displacement, fe_number *force, fe_number *y)
 {
-    const int row = v->first[group], last = v->first[group + 1];
+    const int most = most_visits(kind), row = v->first[group], last = v->first[group + 1];
     const int start = m->corner_first[row], n = m->corner_first[last] - start;
     for (int from = 0; from < n; from += most) {
         const int part = n - from < most ? n - from : most;
-        const int *corner = v->corner + start + from;
-        const uint16_t *place = v->place + start + from;
-        int next = 0, to = 0;
-        if (PIPE && (int)threadIdx.x < 3 * part) next = corner[threadIdx.x / 3], to = place[threadIdx.x / 3];
 #pragma unroll 1
         for (int i = threadIdx.x; i < 3 * part; i += BLOCK_SIZE) {
-            if (!PIPE) next = corner[i / 3], to = place[i / 3];
-            const int now = next, at = fe_visit_place(to) + i % 3;
-            if (PIPE && i + BLOCK_SIZE < 3 * part)
-                next = corner[(i + BLOCK_SIZE) / 3], to = place[(i + BLOCK_SIZE) / 3];
-            force[at] = (fe_number)corner_force(kind, op, m, now, i % 3, displacement);
+            const int at = start + from + i / 3, place = fe_visit_place(v->place[at]) + i % 3;
+            force[place] = (fe_number)corner_force(kind, op, m, v->corner[at], i % 3, displacement);
         }
         __syncthreads();
         fe_sum_visits(m, row, last, from, most, force, y);
@@ -60,17 +66,23 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
     for (int i = 0; i < 3; i++) d[9 * (size_t)row + 3 * axis + i] = sum[i];
 }
 
-#define FORCES_OF(PIPE, KIND, name, OP, operation)                                                           \
-    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr##PIPE##_##operation##_##name(                      \
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_##operation##_##name(                              \
+        fe_view m, int first, int n, const fe_number *displacement, fe_number *y)                            \
+    {                                                                                                        \
+        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
+        if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
+    }
+#define BY_ELEMENT(KIND, name, OP, operation)                                                                \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_by_element_##operation##_##name(                   \
         fe_view m, fe_visits v, int first, const fe_number *displacement, fe_number *y)                      \
     {                                                                                                        \
-        __shared__ fe_number force[FE_VISIT_PLACES(MOST(KIND))];                                             \
-        group_forces<PIPE>(KIND, OP, &m, &v, first + blockIdx.x, MOST(KIND), force, displacement, y);        \
+        __shared__ fe_number force[FE_VISIT_PLACES(FE_CORNERS(KIND) == 8 ? MOST_HEX8 : MOST_TET4)];          \
+        group_forces(KIND, OP, &m, &v, first + blockIdx.x, displacement, force, y);                          \
     }
-#define FORCES(KIND, name, OP, operation)                                                                    \
-    FORCES_OF(0, KIND, name, OP, operation) FORCES_OF(1, KIND, name, OP, operation)
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
+    FE_EACH_OPERATION(BY_ELEMENT, KIND, name)                                                                \
     __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)           \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
@@ -78,6 +90,7 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
+#undef BY_ELEMENT
 #undef FORCES
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
@@ -85,13 +98,15 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
 {
     const fe_visits *v = (const fe_visits *)work;
     int first, last;
-    fe_part_groups(v, part, &first, &last);
-    if (getenv("DOF_CSR_PIPE"))
-        FE_LAUNCH_OPERATION(p, op, (size_t)BLOCK_SIZE * (last - first), BLOCK_SIZE, dof_csr1, p->view, *v,
-                            first, displacement, y);
-    else
-        FE_LAUNCH_OPERATION(p, op, (size_t)BLOCK_SIZE * (last - first), BLOCK_SIZE, dof_csr0, p->view, *v,
-                            first, displacement, y);
+    if (v) {
+        fe_part_groups(v, part, &first, &last);
+        FE_LAUNCH_OPERATION(p, op, (size_t)BLOCK_SIZE * (last - first), BLOCK_SIZE, dof_csr_by_element,
+                            p->view, *v, first, displacement, y);
+        return FE_OK;
+    }
+    fe_part_nodes(&p->view, part, &first, &last);
+    const size_t entries = 3 * (size_t)(last - first);
+    FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -103,10 +118,10 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
+/* *work: fe_visits, or NULL where a thread takes a row's entry. */
 static fe_status setup(fe_problem *p, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(fe_visits), "dof_csr", work));
-    return fe_visits_open(p, MOST(p->kind), (fe_visits *)*work);
+    return fe_visits_open(p, most_visits(p->kind), (fe_visits **)work);
 }
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {

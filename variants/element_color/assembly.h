@@ -49,8 +49,7 @@ static inline fe_view element_color_view(const fe_problem *p, int is_residual,
 {
     fe_view m = p->view;
     if (!is_residual) m.material_of = order->material_of;
-    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = (fe_stored_number *)order->tangent,
-    m.full = NULL;
+    m.conn = order->conn, m.trial.flags = order->flags, m.tangent = (fe_stored_number *)order->tangent;
     return m;
 }
 
@@ -91,6 +90,8 @@ FE_BODY void element_color_forces(int kind, int op, const fe_view *m, const int 
     fe_real x[8][3], f[8][3], force[8][3];
     fe_element element = fe_element_load(kind, m, i, fe_no_turn(), node, x);
     if (fe_is_residual(op)) element = fe_element_open(m, fe_read_index(elem, i, 0), fe_no_turn());
+    if (op == FE_JACVEC_FULL)
+        element.e = fe_read_index(elem, i, 0); /* full tangents stay in its order, too */
     fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
     element_color_add(fe_corners(kind), node, active, force, y);

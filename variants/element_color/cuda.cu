@@ -59,7 +59,9 @@ FE_BODY void block_forces(int kind, int op, const fe_view *m, const int *elem, i
     __syncthreads();
     if (t < n) {
         const int e = fe_is_residual(op) ? elem[first + t] : first + t;
-        element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), &s);
+        fe_element element = fe_element_open(m, e, fe_no_turn());
+        if (op == FE_JACVEC_FULL) element.e = elem[first + t]; /* full tangents stay in its order */
+        element_forces(kind, op, m, element, &s);
     }
     __syncthreads();
     fe_number sum[3 * CORNERS];

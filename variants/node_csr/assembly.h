@@ -5,23 +5,43 @@
 #define NODE_CSR_ASSEMBLY_H
 
 #include "common/physics/element.h"
-#include "common/problem/visits.h"
+#include "common/variant.h"
 
-/* What the device reads: corners by element, and for Tet4 fields by component, because neighbours read
- * neighbouring nodes: this touches fewer cache lines than rows of three. */
-typedef struct node_csr {
-    fe_visits visits;
+/* For Tet4 on the device. Each row has a team of threads. Entry k of thread t is at slice[t / 32] + 32 k + t
+ * % 32, so that a warp reads neighbouring entries; those of a row go round its team. */
+enum { NODE_CSR_WARP = 32, NODE_CSR_TEAM = 4 };
+typedef struct node_csr_entry {
+    int node[3]; /* corners 1 2 3 of the turned element */
+    int corner;  /* 8 × element + corner */
+} node_csr_entry;
+typedef struct node_csr_list {
+    const int *row; /* of each team; NULL: the row of its number */
+    const int *slice;
+    const node_csr_entry *entry;
+} node_csr_list;
+
+/* Elastic products have one thread for each row, because threads then wait for loads at the start of a row,
+ * more often in a team. Other operations have teams of NODE_CSR_TEAM, whose rows are sorted by length in
+ * windows: threads of a team read the same lines of tangents, and a warp waits less for its longest row.
+ * Fields are stored by component, because neighbouring rows read neighbouring nodes: this touches a third of
+ * the cache lines that rows of three would. */
+typedef struct node_csr_lists {
+    node_csr_list single, team;
     const fe_number *x;      /* [3][n] */
     fe_number *displacement; /* [3][n] */
-    size_t n;                /* 0: none */
-} node_csr;
+    size_t n;
+} node_csr_lists;
+
+/* Most corners of a block of Hex8 (fe_visits). */
+enum { NODE_CSR_MOST = 1024 };
 
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* Coordinates by component, for vectors of doubles or floats, and memory for the displacement. */
+    /* *work: Tet4: node_csr_lists for vectors of doubles or floats. Hex8: fe_visits, or NULL. Other kinds:
+       NULL. */
     fe_status
-    node_csr_open_fields(fe_problem *p, int precision, node_csr *w);
+    node_csr_open(fe_problem *p, int precision, void **work);
 
 /* Force on corner 0 of the turned elements. */
 FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn,

@@ -1,163 +1,30 @@
-/* node_csr on the device: one corner of an element per thread, then one entry of a row. */
+/* node_csr on the device: one owned node per thread; on Tet4 a team of threads, on irregular meshes of Hex8
+ * one corner of an element per thread. */
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
 #include "variants/node_csr/assembly.h"
 
-#include <cstdlib>
-
-enum { BLOCK_SIZE = 128, MOST = 1024 };
-/* Blocks of a Tet4 kernel that a multiprocessor should hold: a thread may have 128 registers. Without
+enum { BLOCK_SIZE = 128 };
+/* Blocks of a kernel with lists that a multiprocessor should hold: a thread may have 128 registers. Without
  * this bound the compiler saves registers and moves loads behind arithmetic. */
 enum { RESIDENT = 4 };
 
-FE_BODY void hold(fe_number *force, int place, const fe_real f[3])
+FE_BODY void add_corner(int kind, int op, const fe_view *m, int corner, const fe_number *displacement,
+                        fe_number sum[3])
 {
-    for (int c = 0; c < 3; c++) force[fe_visit_place(place) + c] = (fe_number)f[c];
+    fe_real force[3];
+    node_csr_corner(kind, op, m, corner >> 3, corner & 7, displacement, force);
+    for (int c = 0; c < 3; c++) sum[c] += force[c];
 }
 
-/* A part of a block's corners. */
-typedef struct share {
-    const int *corner;
-    const uint16_t *place;
-    int n;
-} share;
-
-template <int PIPE>
-static __device__ __forceinline__ void share_forces(int kind, int op, const fe_view *m, const share *s,
-                                                    const fe_number *displacement, fe_number *force)
+FE_BODY void row_forces(int kind, int op, const fe_view *m, int row, const fe_number *displacement,
+                        fe_number *y)
 {
-    int next = 0, to = 0;
-    if (PIPE && (int)threadIdx.x < s->n) next = s->corner[threadIdx.x], to = s->place[threadIdx.x];
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
+    const int first = m->corner_first[row], end = m->corner_first[row + 1];
 #pragma unroll 1
-    for (int i = threadIdx.x; i < s->n; i += BLOCK_SIZE) {
-        fe_real f[3];
-        if (!PIPE) next = s->corner[i], to = s->place[i];
-        const int now = next, at = to;
-        if (PIPE && i + BLOCK_SIZE < s->n) next = s->corner[i + BLOCK_SIZE], to = s->place[i + BLOCK_SIZE];
-        node_csr_corner(kind, op, m, now >> 3, now & 7, displacement, f);
-        hold(force, at, f);
-    }
-}
-
-/* The same where the nodes of the next element arrive meanwhile. */
-FE_BODY void share_forces_nodes(int kind, int op, const fe_view *m, const share *s,
-                                const fe_number *displacement, fe_number *force)
-{
-    fe_index node[8], ahead[8];
-    int next = 0, to = 0;
-    if ((int)threadIdx.x < s->n) next = s->corner[threadIdx.x], to = s->place[threadIdx.x];
-    fe_element e = fe_element_open(m, next >> 3, next & 7);
-    fe_element_nodes(kind, m, e, ahead);
-#pragma unroll 1
-    for (int i = threadIdx.x; i < s->n; i += BLOCK_SIZE) {
-        fe_real x[8][3], f[8][3], own[3];
-        const fe_element now = e;
-        const int at = to;
-        FE_UNROLL_FOR (int b = 0; b < 8; b++) node[b] = ahead[b];
-        fe_element_read(kind, node, fe_coordinates(m), x);
-        fe_element_read(kind, node, displacement, f);
-        if (i + BLOCK_SIZE < s->n) next = s->corner[i + BLOCK_SIZE], to = s->place[i + BLOCK_SIZE];
-        e = fe_element_open(m, next >> 3, next & 7);
-        fe_element_nodes(kind, m, e, ahead);
-        fe_corner_force(kind, op, m, now, x, f, own);
-        hold(force, at, own);
-    }
-}
-
-/* A Tet4's corner, read ahead of the arithmetic. */
-typedef struct visit {
-    int corner, place, node[4], flags;
-} visit;
-
-FE_BODY void visit_open(const share *s, int i, visit *v)
-{
-    const bool in = i < s->n;
-    v->corner = in ? __ldcs(s->corner + i) : 0, v->place = in ? __ldcs(s->place + i) : 0;
-}
-FE_BODY void visit_look(int op, const fe_view *m, visit *v)
-{
-    const int e = v->corner >> 3, turn = v->corner & 7;
-    FE_UNROLL_FOR (int b = 0; b < 4; b++) v->node[b] = m->conn[(size_t)(b ^ turn) * m->ld + e];
-    v->flags =
-        fe_is_elastic(op) ? 0 : fe_read_byte(fe_is_residual(op) ? m->committed.flags : m->trial.flags, e);
-}
-
-/* Force on corner 0 of a turned Tet4. All loads come first. */
-template <int COMP>
-static __device__ __forceinline__ void visit_force(int op, const fe_view *m, const node_csr *w,
-                                                   const visit *at, const fe_number *displacement,
-                                                   fe_real force[3])
-{
-    const fe_element e = {at->corner >> 3, at->corner & 7, at->flags, at->flags};
-    const bool numbers = fe_is_residual(op) || (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL);
-    const bool from = FE_PRECISION == FE_MIXED;
-    fe_real x[8][3], u[8][3], number[FE_N_NUMBER], J[3][3], G[3][3], A[3][3], g[3], stress[6];
-    if (COMP) {
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-            const fe_number *px = w->x + c * w->n, *pu = w->displacement + c * w->n;
-            FE_UNROLL_FOR (int b = 0; b < 4; b++) {
-                x[b][c] = from ? (fe_real)(px[at->node[b]] - px[at->node[0]]) : fe_read(px, at->node[b], 0);
-                u[b][c] = from ? (fe_real)(pu[at->node[b]] - pu[at->node[0]]) : fe_read(pu, at->node[b], 0);
-            }
-        }
-    } else {
-        fe_element_read(FE_TET4, at->node, fe_coordinates(m), x);
-        fe_element_read(FE_TET4, at->node, displacement, u);
-    }
-    if (numbers) fe_point_numbers(FE_TET4, op, m, e, 0, number);
-    fe_gradient_at(FE_TET4, x, NULL, 0, 0, J);
-    fe_gradient_at(FE_TET4, u, NULL, 0, 0, G);
-    if (numbers)
-        fe_point_stress_of(FE_TET4, op, fe_weight(FE_TET4), m, e.e, number, J, G, A, stress);
-    else
-        fe_point_stress(FE_TET4, op, fe_weight(FE_TET4), m, e, 0, J, G, A, stress);
-    fe_corner_gradient(FE_TET4, A, 0, 0, g);
-    for (int c = 0; c < 3; c++) force[c] = 0.0f;
-    fe_add_product(stress, g, force);
-}
-
-/* While an element is computed, nodes and flags of the next one arrive, and the corner after that. */
-template <int COMP>
-static __device__ __forceinline__ void tet_forces(int op, const fe_view *m, const node_csr *w, const share *s,
-                                                  const fe_number *displacement, fe_number *force)
-{
-    visit here, next;
-    visit_open(s, threadIdx.x, &here);
-    visit_open(s, threadIdx.x + BLOCK_SIZE, &next);
-    visit_look(op, m, &here);
-#pragma unroll 2
-    for (int i = threadIdx.x; i < s->n; i += BLOCK_SIZE) {
-        const visit now = here;
-        fe_real f[3];
-        here = next;
-        visit_look(op, m, &here);
-        visit_open(s, i + 2 * BLOCK_SIZE, &next);
-        visit_force<COMP>(op, m, w, &now, displacement, f);
-        hold(force, now.place, f);
-    }
-}
-
-template <int WAY>
-static __device__ __forceinline__ void group_forces(int kind, int op, const fe_view *m, const node_csr *w,
-                                                    int group, const fe_number *displacement, fe_number *y)
-{
-    __shared__ fe_number force[FE_VISIT_PLACES(MOST)];
-    const fe_visits *v = &w->visits;
-    const int row = v->first[group], last = v->first[group + 1];
-    const int start = m->corner_first[row], n = m->corner_first[last] - start;
-    for (int from = 0; from < n; from += MOST) {
-        const share s = {v->corner + start + from, v->place + start + from,
-                         n - from < MOST ? n - from : MOST};
-        if (kind == FE_TET4 && WAY < 2)
-            tet_forces<WAY>(op, m, w, &s, displacement, force);
-        else if (WAY == 2)
-            share_forces_nodes(kind, op, m, &s, displacement, force);
-        else
-            share_forces<WAY == 1>(kind, op, m, &s, displacement, force);
-        __syncthreads();
-        fe_sum_visits(m, row, last, from, MOST, force, y);
-        if (n > MOST) __syncthreads();
-    }
+    for (int k = first; k < end; k++) add_corner(kind, op, m, m->corner[k], displacement, sum);
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
 FE_BODY void row_diagonal(int kind, const fe_view *m, int row, fe_number *d)
@@ -174,16 +41,13 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, fe_number *d)
     for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
 }
 
-#define RESIDENT_OF(KIND) (KIND == FE_TET4 ? RESIDENT : 1)
-#define FORCES_OF(WAY, KIND, name, OP, operation)                                                            \
-    __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT_OF(KIND)) node_csr##WAY##_##operation##_##name(   \
-        fe_view m, node_csr w, int first, const fe_number *displacement, fe_number *y)                       \
-    {                                                                                                        \
-        group_forces<WAY>(KIND, OP, &m, &w, first + blockIdx.x, displacement, y);                            \
-    }
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    FORCES_OF(0, KIND, name, OP, operation)                                                                  \
-    FORCES_OF(1, KIND, name, OP, operation) FORCES_OF(2, KIND, name, OP, operation)
+    __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_##name(                             \
+        fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row < last) row_forces(KIND, OP, &m, row, displacement, y);                                      \
+    }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_diagonal_##name(fe_view m, fe_number *d)          \
@@ -195,35 +59,222 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-/* w.displacement = displacement by component at the owned nodes. */
+/* --- Tet4 ------------------------------------------------------------------------------------------------
+ */
+
+/* An entry of a list and the flags of its element, read ahead of the arithmetic. */
+typedef struct visit {
+    int4 entry; /* node_csr_entry */
+    int flags;
+} visit;
+
+/* Entry k of a list of n. Beyond the end: element 0, which is read, never added. */
+FE_BODY int4 list_entry(const int4 *list, int k, int n)
+{
+    return k < n ? __ldcs(list + NODE_CSR_WARP * k) : make_int4(0, 0, 0, 0);
+}
+FE_BODY int list_flags(int op, const fe_view *m, int4 entry)
+{
+    if (fe_is_elastic(op)) return 0;
+    return fe_read_byte(fe_is_residual(op) ? m->committed.flags : m->trial.flags, entry.w >> 3);
+}
+
+/* fe_point_stress of a point with a full tangent whose numbers were read before. */
+FE_BODY void list_full_stress(const fe_view *m, fe_element e, const fe_real full[FE_N_FULL], fe_real J[3][3],
+                              fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
+{
+    fe_real strain[6], product[6];
+    const fe_constants material = fe_constants_of(&m->material);
+    const fe_real scale = fe_weight(FE_TET4) * fe_reciprocal(fe_cofactor(J, A));
+    fe_symmetric_gradient(G, A, strain);
+    fe_full_stress(scale, full, strain, product);
+    fe_elastic_stress(&material, scale, strain, stress);
+    FE_UNROLL_FOR (int i = 0; i < 6; i++)
+        stress[i] = fe_select(fe_has_bit(e.trial, FE_SOFTENED), product[i], stress[i]);
+}
+
+/* sum += force on corner 0 of one turned Tet4. own: coordinates and displacement of the node, which in mixed
+ * precision are subtracted before rounding. All loads come first. */
+FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, const visit *at,
+                         const fe_number own[2][3], fe_number sum[3])
+{
+    const fe_element e = {at->entry.w >> 3, at->entry.w & 7, at->flags, at->flags};
+    const int node[3] = {at->entry.x, at->entry.y, at->entry.z};
+    const bool numbers = fe_is_residual(op) || fe_is_tangent(op);
+    const bool from = FE_PRECISION == FE_MIXED;
+    fe_real x[8][3], u[8][3], number[FE_N_FULL], J[3][3], G[3][3], A[3][3], g[3], stress[6], force[3];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        x[0][c] = from ? 0.0f : (fe_real)own[0][c], u[0][c] = from ? 0.0f : (fe_real)own[1][c];
+        FE_UNROLL_FOR (int b = 1; b < 4; b++) {
+            const int at_b = node[b - 1];
+            x[b][c] = from ? (fe_real)(w->x[c * w->n + at_b] - own[0][c]) : fe_read(w->x, at_b, c * w->n);
+            u[b][c] = from ? (fe_real)(w->displacement[c * w->n + at_b] - own[1][c])
+                           : fe_read(w->displacement, at_b, c * w->n);
+        }
+    }
+    if (numbers) fe_point_numbers(FE_TET4, op, m, e, 0, number);
+    if (op == FE_JACVEC_FULL) fe_full_read(FE_TET4, m->full, e, 0, number);
+    fe_gradient_at(FE_TET4, x, NULL, 0, 0, J);
+    fe_gradient_at(FE_TET4, u, NULL, 0, 0, G);
+    if (numbers)
+        fe_point_stress_of(FE_TET4, op, fe_weight(FE_TET4), m, e.e, number, J, G, A, stress);
+    else if (op == FE_JACVEC_FULL)
+        list_full_stress(m, e, number, J, G, A, stress);
+    else
+        fe_point_stress(FE_TET4, op, fe_weight(FE_TET4), m, e, 0, J, G, A, stress);
+    fe_corner_gradient(FE_TET4, A, 0, 0, g);
+    for (int c = 0; c < 3; c++) force[c] = from ? 0.0f : (fe_real)sum[c];
+    fe_add_product(stress, g, force);
+    for (int c = 0; c < 3; c++) sum[c] = from ? sum[c] + force[c] : (fe_number)force[c];
+}
+
+/* sum over the threads of a team, in a fixed order; all threads of the warp take part. */
+template <int TEAM> static __device__ __forceinline__ void sum_team(fe_number sum[3])
+{
+    FE_UNROLL_FOR (int mask = 1; mask < TEAM; mask *= 2)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], mask);
+}
+
+/* While an element is computed, the flags of the next one and the entry after that arrive. Two elements are
+ * in flight: elastic jacvec 1.26 times as fast as with one, jacvec 1.04 times (H100, HISTORY.md); one where
+ * it has 21 numbers. */
+template <int TEAM, int FLIGHT>
+static __device__ __forceinline__ void list_forces(int op, const fe_view *m, const node_csr_lists *w,
+                                                   int thread, int n_row, fe_number *y)
+{
+    const node_csr_list *l = TEAM == 1 ? &w->single : &w->team;
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f}, own[2][3];
+    const int at = thread / TEAM, part = thread % TEAM;
+    const bool active = at < n_row;
+    if (TEAM == 1 && !active) return;
+    const int team = active ? at : n_row - 1, row = TEAM == 1 ? team : l->row[team];
+    const int length = m->corner_first[row + 1] - m->corner_first[row];
+    const int n = TEAM == 1 ? length : active ? (length - part + TEAM - 1) / TEAM : 0;
+    const int4 *list =
+        (const int4 *)l->entry + (active ? l->slice[thread / NODE_CSR_WARP] : 0) + thread % NODE_CSR_WARP;
+    for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->displacement[c * w->n + row];
+    visit here = {list_entry(list, 0, n), 0};
+    int4 next = list_entry(list, 1, n);
+    here.flags = list_flags(op, m, here.entry);
+#pragma unroll FLIGHT
+    for (int k = 0; k < n; k++) {
+        const visit now = here;
+        here.entry = next, here.flags = list_flags(op, m, next);
+        next = list_entry(list, k + 2, n);
+        list_corner(op, m, w, &now, own, sum);
+    }
+    sum_team<TEAM>(sum);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++)
+        if (active && c % TEAM == part) y[3 * (size_t)row + c] = sum[c];
+}
+
+#define TEAM_OF(OP) (OP == FE_JACVEC_ELASTIC || OP == FE_JACVEC_ELASTIC_SEVERAL ? 1 : NODE_CSR_TEAM)
+#define LISTS(KIND, name, OP, operation)                                                                     \
+    static __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT)                                           \
+        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int n_row, fe_number *y)                   \
+    {                                                                                                        \
+        list_forces<TEAM_OF(OP), OP == FE_JACVEC_FULL ? 1 : 2>(                                              \
+            OP, &m, &w, blockIdx.x * blockDim.x + threadIdx.x, n_row, y);                                    \
+    }
+FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
+#undef LISTS
+
+/* w->displacement = displacement by component at the owned nodes. */
 static __global__ void __launch_bounds__(BLOCK_SIZE)
-    node_csr_split(node_csr w, int n_owned, const fe_number *displacement)
+    node_csr_split(node_csr_lists w, int n_owned, const fe_number *displacement)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < 3 * n_owned) w.displacement[i % 3 * w.n + i / 3] = displacement[i];
 }
 
-/* Rows of the interior see owned nodes only. The border part does not read by component, so it may run at the
- * same time. */
+/* Rows of the interior, which see owned nodes only. */
+static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, int op,
+                                 const fe_number *displacement, fe_number *y)
+{
+    const fe_view *m = &p->view;
+    const int last = m->n_node_interior;
+    FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned, displacement);
+    switch (op) {
+#define LAUNCH(KIND, name, OP, operation)                                                                    \
+    case OP:                                                                                                 \
+        FE_LAUNCH(p->device, TEAM_OF(OP) * (size_t)last, BLOCK_SIZE, node_csr_##operation##_lists, *m, *w,   \
+                  last, y);                                                                                  \
+        break;
+        FE_EACH_OPERATION(LAUNCH, FE_TET4, tet4)
+#undef LAUNCH
+    }
+    return FE_OK;
+}
+
+/* --- Hex8, irregular --------------------------------------------------------------------------------------
+ */
+
+/* Rows of a group. The next corner arrives while one is computed. */
+FE_BODY void group_forces(int op, const fe_view *m, const fe_visits *v, int group,
+                          const fe_number *displacement, fe_number *force, fe_number *y)
+{
+    const int row = v->first[group], last = v->first[group + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int from = 0; from < n; from += NODE_CSR_MOST) {
+        const int part = n - from < NODE_CSR_MOST ? n - from : NODE_CSR_MOST;
+        const int *corner = v->corner + start + from;
+        const uint16_t *place = v->place + start + from;
+        int next = 0, to = 0;
+        if ((int)threadIdx.x < part) next = corner[threadIdx.x], to = place[threadIdx.x];
+#pragma unroll 1
+        for (int i = threadIdx.x; i < part; i += BLOCK_SIZE) {
+            const int now = next, at = fe_visit_place(to);
+            fe_real own[3];
+            if (i + BLOCK_SIZE < part) next = corner[i + BLOCK_SIZE], to = place[i + BLOCK_SIZE];
+            node_csr_corner(FE_HEX8, op, m, now >> 3, now & 7, displacement, own);
+            for (int c = 0; c < 3; c++) force[at + c] = (fe_number)own[c];
+        }
+        __syncthreads();
+        fe_sum_visits(m, row, last, from, NODE_CSR_MOST, force, y);
+        if (n > NODE_CSR_MOST) __syncthreads();
+    }
+}
+
+#define BY_ELEMENT(KIND, name, OP, operation)                                                                \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_by_element(                  \
+        fe_view m, fe_visits v, int first, const fe_number *displacement, fe_number *y)                      \
+    {                                                                                                        \
+        __shared__ fe_number force[FE_VISIT_PLACES(NODE_CSR_MOST)];                                          \
+        group_forces(OP, &m, &v, first + blockIdx.x, displacement, force, y);                                \
+    }
+FE_EACH_OPERATION(BY_ELEMENT, FE_HEX8, hex8)
+#undef BY_ELEMENT
+
+static fe_status forces_by_element(const fe_problem *p, const fe_visits *v, int op, fe_part part,
+                                   const fe_number *displacement, fe_number *y)
+{
+    int first, last;
+    fe_part_groups(v, part, &first, &last);
+    const size_t n = (size_t)BLOCK_SIZE * (last - first);
+    switch (op) {
+#define LAUNCH(KIND, name, OP, operation)                                                                    \
+    case OP:                                                                                                 \
+        FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_by_element, p->view, *v, first,           \
+                  displacement, y);                                                                          \
+        break;
+        FE_EACH_OPERATION(LAUNCH, FE_HEX8, hex8)
+#undef LAUNCH
+    }
+    return FE_OK;
+}
+
+/* Without work, which no operation needs, each row has its thread. The border part of Tet4 uses no lists, so
+ * it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
-    const node_csr *w = (const node_csr *)work;
-    const fe_view *m = &p->view;
+    if (work && p->kind == FE_HEX8)
+        return forces_by_element(p, (const fe_visits *)work, op, part, displacement, y);
+    if (work && part == FE_INTERIOR)
+        return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;
-    fe_part_groups(&w->visits, part, &first, &last);
-    const size_t n = (size_t)BLOCK_SIZE * (last - first);
-    int way = getenv("NODE_CSR_WAY") ? atoi(getenv("NODE_CSR_WAY")) : 1;
-    if (p->kind == FE_TET4 && part == FE_BORDER && way == 1) way = 0;
-    if (p->kind == FE_TET4 && way == 1)
-        FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned,
-                  displacement);
-    if (way == 0)
-        FE_LAUNCH_OPERATION(p, op, n, BLOCK_SIZE, node_csr0, *m, *w, first, displacement, y);
-    else if (way == 1)
-        FE_LAUNCH_OPERATION(p, op, n, BLOCK_SIZE, node_csr1, *m, *w, first, displacement, y);
-    else
-        FE_LAUNCH_OPERATION(p, op, n, BLOCK_SIZE, node_csr2, *m, *w, first, displacement, y);
+    fe_part_nodes(&p->view, part, &first, &last);
+    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, node_csr, p->view, first, last, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -235,33 +286,26 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-static fe_status setup(fe_problem *p, void **work)
-{
-    FE_TRY(fe_device_keep(p->device, sizeof(node_csr), "node_csr", work));
-    node_csr *w = (node_csr *)*work;
-    if (p->kind == FE_TET4) FE_TRY(node_csr_open_fields(p, FE_PRECISION, w));
-    return fe_visits_open(p, MOST, &w->visits);
-}
-
-/* The same lists, and the problem's coordinates in floats by component. */
+/* The same lists, on Tet4 with the problem's coordinates in floats by component. */
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(node_csr), "node_csr", work));
-    node_csr *w = (node_csr *)*work;
-    *w = *(const node_csr *)in_double;
-    if (p->kind != FE_TET4) return FE_OK;
-    if (!w->n) return node_csr_open_fields(p, FE_PRECISION, w);
+    const node_csr_lists *from = (const node_csr_lists *)in_double;
+    *work = in_double;
+    if (!from || p->kind != FE_TET4) return FE_OK;
+    FE_TRY(fe_device_keep(p->device, sizeof *from, "node_csr", work));
+    node_csr_lists *w = (node_csr_lists *)*work;
+    *w = *from;
     FE_TRY(
         fe_device_allocate(p->device, 3 * w->n, sizeof(fe_number), "node_csr: coordinates", (void **)&w->x));
     FE_TRY(fe_device_allocate(p->device, 3 * w->n, sizeof(fe_number), "node_csr: input by component",
                               (void **)&w->displacement));
-    node_csr split = *w;
+    node_csr_lists split = *w;
     split.displacement = (fe_number *)w->x;
     FE_LAUNCH(p->device, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, node_csr_split, split, p->view.n_owned,
               (const fe_number *)(const void *)p->floats.x);
     return FE_OK;
 }
-
+static fe_status setup(fe_problem *p, void **work) { return node_csr_open(p, FE_PRECISION, work); }
 FE_TABLE(node_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
          .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
          .traits = FE_STORES | FE_INDEPENDENT)

@@ -146,6 +146,7 @@ FE_BODY void patch_read_value(const patch_here *p, int node, fe_real value[3])
  * are doubles, have no room where forces are floats: the residual reads them when it needs them. */
 static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
+static_assert((int)PATCH_MOST_SLOTS <= (int)PATCH_BLOCK_SIZE, "a thread has one fan at most");
 static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
               "threads look after all elements of a patch");
 /* In the place of an element that has none: this number, or for an operation on several materials this number
@@ -166,8 +167,8 @@ FE_BODY int patch_material_of(int op, int e)
 }
 FE_BODY int patch_fetches(int kind, int op)
 {
-    return (kind == FE_HEX8 || kind == FE_TET4) && ((fe_is_residual(op) && FE_PRECISION == FE_DOUBLE) ||
-                                                    (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL));
+    return (kind == FE_HEX8 || kind == FE_TET4) &&
+           ((fe_is_residual(op) && FE_PRECISION == FE_DOUBLE) || fe_is_tangent(op));
 }
 
 /* The entry of elem whose point data a thread fetches, or -1. Tet4: that of element number threadIdx + i
@@ -267,8 +268,8 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
 /* fe_point_stress of a point whose numbers are in shared memory, at `at`; those of an elastic one are there
  * too. */
 FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_view *m, int e,
-                                const fe_scalar *at,
-                                fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
+                                const fe_scalar *at, fe_real J[3][3], fe_real G[3][3], fe_real A[3][3],
+                                fe_real stress[6])
 {
     const int row = patch_form_of(kind).row;
     fe_real strain[6], number[FE_N_NUMBER];
@@ -278,8 +279,7 @@ FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_vie
     if (fe_is_residual(op)) {
         fe_strain(inverse, strain);
         FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) number[c] = at[c * row];
-        fe_return_stress(fe_hardening_in(kind, op, m, &material), &material, weight, strain, number,
-                         stress);
+        fe_return_stress(fe_hardening_in(kind, op, m, &material), &material, weight, strain, number, stress);
     } else {
         const fe_tangent_number *tangent = (const fe_tangent_number *)at;
         const int apart = row * (int)(sizeof *at / sizeof *tangent);

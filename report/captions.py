@@ -1,0 +1,23 @@
+"""What captions of figures and tables say of their rows: which runs, and what intervals are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from report.model import BETWEEN, Run, Time
+
+
+def where(runs: Iterable[Run]) -> str:
+    commits = list(dict.fromkeys(run.marked for run in runs))
+    return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
+
+
+def kind_of(times: Iterable[Time], ratios: bool = False) -> str:
+    """What the bars of a figure are. Ratios of one process combine the ends of two intervals (model.ratio)."""
+    times = list(times)
+    combined = ", ends of both combined" if ratios else ""
+    if all(t.one_process for t in times):
+        return f"Bars: 95 % interval within one process{combined}; another process can differ by more"
+    if any(t.one_process for t in times):
+        return f"Bars: 95 % interval {BETWEEN}, and within the process where there is only one{combined}"
+    return f"Bars: 95 % interval {BETWEEN}"

@@ -1,0 +1,91 @@
+"""What the case of a row says: the mesh, and of several ranks how they stand and communicate."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import pathlib
+import re
+from collections.abc import Iterable
+
+from report.rows import Fault, Row
+
+
+# Of meshes, by how a case begins.
+KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "bracket"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mesh:
+    """What a row's case says: the kind of mesh in words, and whether it is a cube of cells."""
+
+    words: str
+    cube: bool
+
+
+def kind_of_mesh(case: str) -> str:
+    """box, irregular or bracket, in the case of any row; "" of others."""
+    name = ranked_case(case).mesh if case.startswith(("strong-", "weak-")) else case
+    return next((kind for start, kind in KINDS.items() if name.startswith(start)), "")
+
+
+@functools.cache
+def mesh_of(case: str) -> Mesh:
+    name = re.sub(r"-distorted", "", case)
+    layers = ", four materials" if "-materials4" in name else ""
+    name = name.replace("-materials4", "")
+    if cells := re.fullmatch(r"box(\d+)(?:x(\d+)x(\d+))?", name):
+        n = [int(c) for c in cells.groups(cells[1])]
+        if max(n) >= 4 * min(n):
+            return Mesh("slender box" + layers, False)
+        return Mesh("box" + layers, len(set(n)) == 1 and not layers)
+    kind = kind_of_mesh(name)
+    return Mesh((kind if kind not in ("", "box") else name) + layers, False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranked:
+    """What the case of a row of scaling.csv says: strong-1x2x2-nccl-box45x45x45."""
+
+    kind: str  # strong: one mesh for all numbers of ranks; weak: one for each rank
+    grid: str  # ranks along the axes
+    communication: str  # threads, nccl, peer or mpi
+    mesh: str  # may have hyphens
+
+    def without(self, parts: Iterable[str]) -> Ranked:
+        """To compare cases that may differ in these parts."""
+        return dataclasses.replace(self, **dict.fromkeys(parts, ""))
+
+
+CASE_PARTS = tuple(field.name for field in dataclasses.fields(Ranked))
+
+
+def ranked_case(case: str) -> Ranked:
+    """Fault where it is none."""
+    words = case.split("-", 3)
+    if len(words) < 4 or words[0] not in ("strong", "weak"):
+        raise Fault(f"case {case!r}: is not like strong-1x2x2-nccl-box45x45x45")
+    return Ranked(*words)
+
+
+def cells_per_rank(mesh: str, ranks: int) -> int:
+    """Fault where it is no box."""
+    if not re.fullmatch(r"box\d+(x\d+)*", mesh):
+        raise Fault(f"mesh {mesh!r}: of one size per rank are boxes alone")
+    return math.prod(int(n) for n in mesh.removeprefix("box").split("x")) // ranks
+
+
+def check_ranks(path: pathlib.Path, read: Iterable[Row]) -> None:
+    """Fault where ranks of one mesh stood in two grids or communicated in two ways: their times are not to be mixed."""
+    form: dict[tuple, tuple[str, str]] = {}
+    for row in read:
+        try:
+            case = ranked_case(row["case"])
+            same = (row["n_dof"], case.mesh) if case.kind == "strong" else cells_per_rank(case.mesh, row["ranks"])
+        except Fault as fault:
+            raise Fault(f"{path}: {fault}") from fault
+        key = (row["backend"], row["element"], case.kind, same, row["ranks"])
+        if form.setdefault(key, (case.grid, case.communication)) != (case.grid, case.communication):
+            raise Fault(f"{path}: {row['case']} has {row['ranks']} ranks as {'-'.join(form[key])}, too: each needs a "
+                        "file of its own")

@@ -1,0 +1,164 @@
+"""Claims as claims/*.toml have them: claims/README.md says what a claim is."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import tomllib
+from collections.abc import Sequence
+
+from report import rows
+from report.cases import CASE_PARTS
+from report.model import ROOT
+from report.quantities import QUANTITIES
+
+FOLDER = ROOT / "claims"
+USUAL = {"kernels.csv": rows.USUAL}  # of columns that a claim does not select
+CASE = "case."  # in front of a part of the case of several ranks (report/cases.py)
+
+Selection = dict[str, object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    name: str
+    asks: str
+    sentence: str
+    file: str
+    quantity: str
+    select: Selection
+    of: Selection
+    over: Selection | None
+    free: tuple[str, ...]
+    above: float | None
+    below: float | None
+    expected: str
+    asserted: bool
+    reproduce: tuple[str, ...]
+    minutes: float
+    told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
+    needs: str  # what it would take to measure it, where nothing here can
+    headline: bool = False  # the README and the report begin with it
+
+    def shown(self, ratio: float) -> float:
+        """As the sentence has it. A share is the part of `of` by which it exceeds `over`, in per cent."""
+        if self.told_as:
+            return 100 * (1 - 1 / ratio if self.told_as == "share" else ratio)
+        return ratio if self.over is not None else ratio * QUANTITIES[self.quantity].factor
+
+    def bound(self, shown: float) -> float:
+        """The inverse: of a bound."""
+        if self.told_as:
+            return 1 / (1 - shown / 100) if self.told_as == "share" else shown / 100
+        return shown if self.over is not None else shown / QUANTITIES[self.quantity].factor
+
+    @property
+    def unit(self) -> str:
+        return "%" if self.told_as else "times" if self.over is not None else QUANTITIES[self.quantity].unit
+
+    @property
+    def programs(self) -> list[str]:
+        return [text.split()[0] for text in self.reproduce]
+
+
+PROGRAMS = ("kernels", "solves", "scaling", "bench")
+KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
+        "asserted", "reproduce", "minutes", "as", "needs", "headline"}
+
+
+def read_claims(folder: pathlib.Path = FOLDER) -> list[Claim]:
+    """All claims, in the order of files and of claims in them. Fault where one is not what claims/README.md says."""
+    claims: list[Claim] = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            with open(path, "rb") as file:
+                tables = tomllib.load(file)
+        except tomllib.TOMLDecodeError as error:
+            raise rows.Fault(f"{path}: {error}") from error
+        for name, table in tables.items():
+            if name in (claim.name for claim in claims):
+                raise rows.Fault(f"{path}: [{name}]: there is another claim of this name")
+            claims.append(_claim(path, name, table))
+    return claims
+
+
+def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
+    def fault(what: str) -> rows.Fault:
+        return rows.Fault(f"{path}: [{name}]: {what}")
+
+    if unknown := sorted(set(table) - KEYS):
+        raise fault(f"{unknown[0]!r} is not a key of a claim")
+    for key in ("asks", "sentence", "file", "quantity", "select", "of"):
+        if key not in table:
+            raise fault(f"has no {key!r}")
+    if table["file"] not in rows.schema()["file"]:
+        raise fault(f"file {table['file']!r}: results/schema.toml has none of this name")
+    if table["quantity"] not in QUANTITIES:
+        raise fault(f"quantity {table['quantity']!r} is not one of {', '.join(QUANTITIES)}")
+    if "above" not in table and "below" not in table:
+        raise fault("has neither 'above' nor 'below'")
+    if "as" in table and (table["as"] not in ("share", "percent") or "over" not in table):
+        raise fault(f"as {table['as']!r}: it may be \"share\" or \"percent\", of a claim with 'over'")
+    for text in table.get("reproduce", ()):
+        if text.split()[:1] not in [[name] for name in PROGRAMS]:
+            raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
+    if not table.get("reproduce") and not table.get("needs"):
+        raise fault("has neither 'reproduce' nor 'needs'")
+    columns = rows.columns_of(table["file"])
+    for part in ("select", "of", "over"):
+        for column in table.get(part, {}):
+            if column not in columns:
+                raise fault(f"{part}: {column!r} is no column of {table['file']}")
+    apart = [*rows.columns_of_point(dict.fromkeys(columns))]
+    apart += [CASE + name for name in CASE_PARTS] if table["file"] == "scaling.csv" else []
+    for column in table.get("free", ()):
+        if column not in apart:
+            raise fault(f"free: {column!r} tells no points apart; those of {table['file']} have {', '.join(apart)}")
+    return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
+                 table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
+                 table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
+                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False))
+
+
+def backends_of(claim: Claim) -> set[str]:
+    """Those that a claim's sides name; where none does, the host's will do. Profiles are of a GPU."""
+    named = {str(s["backend"]) for s in (claim.select, claim.of, claim.over or {}) if "backend" in s}
+    return named or {"cuda" if claim.file == "profile.csv" else "host"}
+
+
+def gpus_of(claim: Claim) -> int:
+    """That its commands need: as many as the most ranks."""
+    if "cuda" not in backends_of(claim):
+        return 0
+    return max([1] + [int(n) for command in claim.reproduce for n in re.findall(r"--ranks (\d+)", command)])
+
+
+def hardware(claim: Claim) -> str:
+    n = gpus_of(claim)
+    return "a host" if n == 0 else "a GPU" if n == 1 else f"{n} GPUs"
+
+
+def matches(value: rows.Value, wanted: object) -> bool:
+    """Whether a cell is what a selection asks for."""
+    if isinstance(wanted, list):
+        return any(matches(value, one) for one in wanted)
+    if isinstance(wanted, str):
+        if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+-]+)", wanted):
+            if value is None:
+                return False
+            x, limit = float(value), float(bound[2])
+            return {"<": x < limit, "<=": x <= limit, ">": x > limit, ">=": x >= limit}[bound[1]]
+        if span := re.fullmatch(r"([\d.e+-]+) to ([\d.e+-]+)", wanted):
+            return value is not None and float(span[1]) <= float(value) <= float(span[2])
+        if wanted.startswith("!= "):
+            return str(value) != wanted[3:]
+    return value == wanted
+
+
+def chosen(names: Sequence[str]) -> list[Claim]:
+    claims = read_claims()
+    for name in names:
+        if name not in {claim.name for claim in claims}:
+            raise rows.Fault(f"{name}: there is no such claim; there are {', '.join(claim.name for claim in claims)}")
+    return [claim for claim in claims if not names or claim.name in names]

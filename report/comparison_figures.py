@@ -1,0 +1,195 @@
+"""Figures of one thing compared with another: meshes with boxes, floats with doubles, a GPU with its host, reproducible
+sums with the fastest; and energy. They return None where there is nothing to show."""
+
+from __future__ import annotations
+
+import math
+
+from report import model as model_
+from report.captions import kind_of, where
+from report.model import Card, Model, Point, Time
+from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, decades,
+                           dots, figure, linear, shifts, size, style_of)
+from report.places import NEAR, find, one, places, ranked, widest
+from report.text import count
+from report.words import CHOOSES, ELEMENT, NOT_A_STRATEGY, OPERATION, PRODUCTS
+
+
+def irregular_over_box(model: Model, card: Card) -> Figure | None:
+    """Throughput on meshes that are no cubes over that of the box of nearest size of the same run."""
+    kinds = ("irregular", "bracket", "slender box")
+    panels, runs, times = [], [], []
+    for element in ("hex8", "tet4"):
+        pairs: dict[tuple[str, str], tuple[Point, Point]] = {}
+        for p in model.kernels:
+            if (p.card, p.element, p.operation) != (card, element,
+                                                    "jacvec") or not p.plain or p.mesh.words not in kinds:
+                continue
+            boxes = [
+                b
+                for b in find(model.kernels, run=p.run, strategy=p.strategy, element=element, operation="jacvec")
+                if b.plain and b.mesh.words == "box" and b.card == card
+            ]
+            near = min(boxes, key=lambda b: abs(math.log(b.n_dof / p.n_dof)), default=None)
+            if near and abs(math.log(near.n_dof / p.n_dof)) <= math.log(NEAR):
+                key = (p.strategy, p.mesh.words)
+                if key not in pairs or len(find(model.kernels, run=p.run)) > len(
+                        find(model.kernels, run=pairs[key][0].run)):
+                    pairs[key] = (p, near)
+        if not pairs:
+            continue
+        categories = ranked(p for p, _ in pairs.values())
+        there = [k for k in kinds if any(key[1] == k for key in pairs)]
+        values = []
+        for (strategy, kind), (p, box) in pairs.items():
+            r = model_.ratio(box, p).times(p.n_dof / box.n_dof)
+            i = kinds.index(kind)
+            values.append((strategy, PALETTE[i], SHAPES[i], r, shifts(len(there))[there.index(kind)]))
+            runs.append(p.run)
+            times.append(r)
+        highest = max(v[3].high for v in values)
+        panels.append(
+            dots(ELEMENT[element], linear("throughput / throughput on the box", max(1.1, highest * 1.05)), categories,
+                 values, 1.0))
+    there = [k for i, k in enumerate(kinds) if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
+    return figure(f"irregular-{card.key}", f"Other meshes compared with boxes, {card.words}",
+                  f"Tangent products on other meshes: throughput over that on the box of nearest size, {card.words}. "
+                  f"Left of the dashed line the mesh costs something. {kind_of(times, ratios=True)}; "
+                  f"{where(runs)}.",
+                  panels, runs, columns=2, left=2.95,
+                  legend=[(k, PALETTE[kinds.index(k)], SHAPES[kinds.index(k)]) for k in there])
+
+
+def precision(model: Model, card: Card) -> Figure | None:
+    """Throughput in floats over that in doubles of the same run."""
+    kinds = (("mixed", "floats, sums in doubles"), ("single", "all floats"))
+    panels, runs, times = [], [], []
+    for element in ("hex8", "tet4"):
+        for operation in ("jacvec", "jacvec_elastic"):
+            pairs = []
+            some = [p for p in model.kernels if p.card == card and p.element == element and p.operation == operation
+                    and p.mesh.cube and p.plastic == 1 and p.order == "auto" and p.hardening == "linear"]
+            sizes = {p.n_dof for p in some if p.precision != "double"}
+            floats = widest(p for p in some if p.precision != "double" and p.n_dof == max(sizes, default=0))
+            for p in floats:
+                base = one(some, run=p.run, strategy=p.strategy, precision="double", n_dof=p.n_dof)
+                if base and p.strategy not in CHOOSES:
+                    pairs.append((p, model_.ratio(base, p)))
+            categories = ranked(p for p, _ in pairs)
+            if len(categories) < 2:
+                continue
+            values = []
+            for p, r in pairs:
+                i = [k for k, _ in kinds].index(p.precision)
+                values.append((p.strategy, PALETTE[i], SHAPES[i], r, shifts(2)[i]))
+                runs.append(p.run)
+                times.append(r)
+            panels.append(
+                dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(pairs[0][0].n_dof)}",
+                     linear("throughput / throughput in doubles", max(1.1, 1.05 * max(v[3].high for v in values))),
+                     categories, values, 1.0))
+    there = [i for i in range(2) if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
+    return figure(f"precision-{card.key}", f"Floats compared with doubles, {card.words}",
+                  f"Throughput in floats over that in doubles of the same run, {card.words}, all points plastic. "
+                  "Right of the dashed line floats are faster; matrices gain because their bytes halve. "
+                  f"{kind_of(times, ratios=True)}; {where(runs)}.", panels, runs, columns=2, left=2.95,
+                  legend=[(kinds[i][1], PALETTE[i], SHAPES[i]) for i in there])
+
+
+def energy(model: Model, card: Card) -> Figure | None:
+    """With the range of windows; readings up to schema 6 have none."""
+    some = [p for p in model.kernels if p.card == card and p.plain and p.nj_per_dof and p.mesh.cube]
+    some = widest([p for p in some if p.n_dof == max((q.n_dof for q in some), default=0)])
+    panels = []
+    for element in ("hex8", "tet4"):
+        for operation in ("jacvec", "jacvec_elastic"):
+            there = find(some, element=element, operation=operation)
+            if len(there) < 2:
+                continue
+            values = [(p.strategy, *style_of(p.strategy), Time(p.nj_per_dof, p.nj_low or p.nj_per_dof,
+                                                               p.nj_high or p.nj_per_dof, 1, 1), 0.0) for p in there]
+            panels.append(
+                dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
+                     linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
+                     values))
+    bars = "Bars: the range of six windows of one process" if all(p.nj_low for p in some) else \
+        "One reading of some seconds each; bars, where there are some: the range of six windows"
+    return figure(f"energy-{card.key}", f"Energy of products, {card.words}",
+                  f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {bars}; "
+                  f"{where(p.run for p in some)}.", panels, [p.run for p in some], columns=2,
+                  left=2.95)
+
+
+def over_host(model: Model, card: Card) -> Figure | None:
+    """Throughput on a GPU over that on its host, strategy by strategy, of one run."""
+    panels, runs, times = [], [], []
+    height = 3.5
+    for element in ("hex8", "tet4"):
+        for operation in PRODUCTS:
+            by_run: dict[model_.Run, list[tuple[Point, Time]]] = {}
+            for p in find(model.kernels, card=card, element=element, operation=operation):
+                if p.plain and p.mesh.cube and p.strategy not in CHOOSES:
+                    host = one((q for q in find(model.kernels, run=p.run, backend="host", strategy=p.strategy)
+                                if q.plain), element=element, operation=operation, case=p.case)
+                    if host:
+                        by_run.setdefault(p.run, []).append((p, model_.ratio(host, p)))
+            pairs = max(by_run.values(), key=len, default=[])
+            if len({p.n_dof for p, _ in pairs}) < 3:
+                continue
+            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
+                          decades("degrees of freedom", [p.n_dof for p, _ in pairs], size, 1.4),
+                          decades("GPU / host", [t.low for _, t in pairs] + [t.high for _, t in pairs] + [1.0]))
+            panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
+            ends = {}
+            for strategy in sorted(ranked(p for p, _ in pairs), key=lambda s: s in COLOURED):
+                values = sorted(((float(p.n_dof), t) for p, t in pairs if p.strategy == strategy), key=lambda v: v[0])
+                add_series(panel, strategy, values)
+                ends[strategy] = (values[-1][0], values[-1][1].value)
+            add_names(panel, ends, height)
+            panels.append(panel)
+            runs.append(pairs[0][0].run)
+            times += [t for _, t in pairs]
+    hosts = list(dict.fromkeys(p.card.words for p in model.kernels if p.run in runs and p.backend == "host"))
+    return figure(f"host-{card.key}", f"{card.words} over its host",
+                  f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), "
+                  "on boxes. Above the dashed line the GPU is faster. Ratios of the same strategy: the fastest one "
+                  f"of the host can be another one. {kind_of(times, ratios=True)}; {where(runs)}.",
+                  panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=2.25)
+
+
+def reproducible(model: Model) -> Figure | None:
+    """What bitwise reproducible sums cost: the fastest such strategy over the fastest, at each place on a box."""
+    panels, runs, times = [], [], []
+    cards = [c for c in model.cards if c.backend == "cuda"][:COLOURS]
+    at = {place: [p for p in some if p.strategy not in NOT_A_STRATEGY + CHOOSES]
+          for place, some in places(model.kernels).items()}
+    at = {place: some for place, some in at.items() if len(some) >= COLOURS}  # fewer lack reproducible ones
+    for element in ("hex8", "tet4"):
+        for operation in PRODUCTS:
+            drawn: list[tuple[int, int, Time]] = []
+            for (card, *what, n), some in at.items():
+                ordered = [p for p in some if p.deterministic == 1]
+                if card in cards and what == [element, operation, "box"] and ordered and len(ordered) < len(some):
+                    first, best = (min(ps, key=lambda p: p.time.value) for ps in (some, ordered))
+                    drawn.append((cards.index(card), n, model_.ratio(first, best)))
+                    runs.append(first.run)
+            if len(drawn) < 2:
+                continue
+            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
+                          decades("degrees of freedom", [n for _, n, _ in drawn], size, 1.4),
+                          linear("reproducible / fastest", max(1.1, max(t.high for *_, t in drawn) * 1.05)))
+            panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
+            for i, n, t in drawn:
+                if t.high > t.low:
+                    panel.thin.append(([(n, t.low), (n, t.high)], PALETTE[i]))
+                panel.points.append((n, t.value, PALETTE[i], SHAPES[i]))
+                times.append(t)
+            panels.append(panel)
+    legend = [(c.words, PALETTE[i], SHAPES[i]) for i, c in enumerate(cards)
+              if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
+    return figure("reproducible", "The price of reproducible sums",
+                  "Throughput of the fastest strategy with the same bits in all runs over that of the fastest of "
+                  f"all, on boxes where {COLOURS} or more were measured. The distance to the dashed line is the "
+                  f"price; at the line the fastest is reproducible itself. {kind_of(times, ratios=True)}; "
+                  f"{where(runs)}.", panels, runs, columns=3, height=3.2,
+                  left=1.0, legend=legend)

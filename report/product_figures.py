@@ -1,0 +1,240 @@
+"""Figures of products and residuals: over the size, who is the fastest where, against the ceilings, and from how many
+products on a matrix pays. Each takes the model and a card, and returns None where there is nothing to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from report import model as model_
+from report.captions import kind_of, where
+from report.model import Card, Model, Point, Time
+from report.panels import (COLOURED, COLOURS, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
+                           add_series, decades, figure, finished, luminance, size, style_of)
+from report.places import LEAST_DOF, find, one, ranked, widest, winners
+from report.text import count, digits
+from report.words import CHOOSES, ELEMENT, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, in_order
+
+ALIKE = 1.2  # sizes in one column of a map differ at most by this factor
+
+
+def throughput(model: Model, card: Card) -> Figure | None:
+    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
+                     "10⁹ degrees of freedom/s", "Higher is better. Look where the curves cross, and from which size on they "
+                     "are flat.")
+
+
+def time_of_products(model: Model, card: Card) -> Figure | None:
+    return over_size(model, card, "time", "Time", lambda p: p.time.times(1e6), "µs", "Lower is better. Where a curve is flat, "
+                     "a call costs its start and not its work.")
+
+
+def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str,
+              said: str) -> Figure | None:
+    """Of products and residuals, on boxes; each size of one run (widest)."""
+    panels, runs, times, others = [], [], [], set()
+    height = 3.5
+    boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
+    for element in ("hex8", "tet4"):
+        for operation in PRODUCTS:
+            at: dict[int, list[Point]] = {}
+            for p in find(boxes, element=element, operation=operation):
+                at.setdefault(p.n_dof, []).append(p)
+            some = [p for ps in at.values() for p in widest(ps) if p.strategy not in CHOOSES]
+            if len({p.n_dof for p in some}) < 2:
+                continue
+            rates = [of(p) for p in some]
+            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
+                          decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
+                          decades(label, [t.low for t in rates] + [t.high for t in rates]))
+            ends: dict[str, tuple[float, float]] = {}
+            for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
+                values = [(float(p.n_dof), t) for p, t in zip(some, rates) if p.strategy == strategy]
+                add_series(panel, strategy, sorted(values, key=lambda v: v[0]))
+                last = max(values, key=lambda v: v[0])
+                ends[strategy] = (last[0], last[1].value)
+            others |= {s for s in ends if s not in COLOURED}
+            add_names(panel, ends, height)
+            panels.append(panel)
+            runs += dict.fromkeys(p.run for p in some)
+            times += rates
+    if not panels:
+        return None
+    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
+    return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in short samples "
+                  f"after a pause. {said}{grey} "
+                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
+
+
+def clusters(sizes: Iterable[int]) -> dict[int, int]:
+    """Of each size the least one that is nearly as large: sizes of two elements on one kind of mesh differ a little."""
+    found: dict[int, int] = {}
+    first = 0
+    for n in sorted(set(sizes)):
+        first = first if first and n <= ALIKE * first else n
+        found[n] = first
+    return found
+
+
+def winners_map(model: Model, card: Card) -> Figure | None:
+    """Who is the fastest at each place; grey: intervals of several overlap."""
+    won = {}
+    there = {place: best for place, best in winners(model).items()
+             if place[0] == card and best.of > 2 and (best.fastest[0].mesh.cube or place[3] != "box")}
+    alike = {mesh: clusters(p[4] for p in there if p[3] == mesh) for mesh in {p[3] for p in there}}
+    for place, best in there.items():
+        key = (place[1], place[2], place[3], alike[place[3]][place[4]])
+        if key not in won or best.of > won[key][1].of:
+            won[key] = (place, best)
+    if len(won) < 4:
+        return None
+    columns = sorted({key[2:] for key in won}, key=lambda c: (c[0] != "box", c[0], c[1]))
+    lines = [(e, o) for e in ("hex8", "tet4") for o in ("jacvec", "jacvec_elastic", "jacvec_full", "residual", "diagonal")
+             if any(key[:2] == (e, o) for key in won)]
+    cell, row, left = 1.13, 0.78, 2.25
+    width = NARROW if left + cell * len(columns) <= NARROW else WIDE
+    cell = min(1.25, (width - left - 0.1) / len(columns))
+    sizes = {c: [place[4] for key, (place, _) in won.items() if key[2:] == c] for c in columns}
+    x = Axis("", -0.5, len(columns) - 0.5, ())
+    y = Axis("", len(lines) - 0.5, -0.5, ())
+    panel = Panel("", x, y, frame=0)
+    for i, (e, o) in enumerate(lines):
+        panel.words.append((-0.5 - 0.12 / cell, i - 0.18, ELEMENT[e], INK, "right"))
+        panel.words.append((-0.5 - 0.12 / cell, i + 0.2, OPERATION[o], INK, "right"))
+    for j, c in enumerate(columns):
+        panel.words.append((j, -0.68, count(sum(sizes[c]) / len(sizes[c])).replace(" ", chr(160)), INK, "center"))
+        if j == 0 or columns[j - 1][0] != c[0]:
+            panel.words.append((j - 0.45, -1.13, c[0].removesuffix(" box"), INK, "left"))
+            if j:
+                panel.thin.append(([(j - 0.5, -1.3), (j - 0.5, len(lines) - 0.5)], INK))
+    shown = set()
+    for (e, o, mesh, n), (_, best) in won.items():
+        i, j = lines.index((e, o)), columns.index((mesh, n))
+        box = (j - 0.47, j + 0.47, i - 0.45, i + 0.45)
+        first = best.fastest[0].strategy
+        if best.decided:
+            colour = style_of(first)[0]
+            shown.add(first)
+            panel.rectangles.append((*box, colour))
+            ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
+            panel.words.append((j, i - 0.18, SHORT.get(first, first), ink, "center"))
+            gain = digits(best.gain.value)
+            panel.words.append((j, i + 0.2, gain if best.of >= COLOURS else f"({gain})", ink, "center"))
+        else:
+            panel.rectangles.append((*box, PALE))
+            panel.words.append((j, i - 0.18, SHORT.get(first, first), INK, "center"))
+            more = len(best.fastest) - 1
+            second = SHORT.get(best.fastest[1].strategy, best.fastest[1].strategy)
+            panel.words.append((j, i + 0.2, second if more == 1 else f"+ {more} more", INK, "center"))
+    best_of = [b for _, b in won.values()]
+    decided = sum(b.decided for b in best_of)
+    fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
+    runs = [b.run for b in best_of]
+    height = row * len(lines)
+    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
+        shown | {b.fastest[0].strategy for b in best_of}) if s in SHORT and SHORT[s] != STRATEGY[s])
+    return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
+                  f"The fastest strategy at each mesh, size and operation, {card.words}, in short samples after a "
+                  "pause. In a coloured cell one strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
+                  f"where fewer than {COLOURS} strategies were compared. In a grey cell the intervals of those named "
+                  f"overlap. {f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are "
+                  f"{decided} of {len(best_of)} cells. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is "
+                  f"one of four others. {kind_of(p.time for b in best_of for p in b.fastest)}; "
+                  f"{where(runs)}.".replace("Bars: ", "Intervals: "),
+                  [panel], [(left, left + cell * len(columns), 1.05, 1.05 + height)], width, 1.05 + height + 0.1,
+                    runs)
+
+
+def largest_boxes(model: Model, card: Card, wanted) -> dict[str, list[Point]]:
+    """Of each element: the points of one run at the largest box where wanted(points) is true; most strategies first."""
+    found = {}
+    for element in ("hex8", "tet4"):
+        by: dict[tuple[int, model_.Run], list[Point]] = {}
+        for p in model.kernels:
+            if p.card == card and p.plain and p.mesh.cube and p.element == element and p.n_dof >= LEAST_DOF:
+                by.setdefault((p.n_dof, p.run), []).append(p)
+        some = max((ps for ps in by.values() if wanted(ps)), key=lambda ps: (ps[0].n_dof, len(ps)), default=None)
+        if some:
+            found[element] = some
+    return found
+
+
+def roofline(model: Model, card: Card) -> Figure | None:
+    """Counted flop over modelled bytes, below the measured ceilings of memory and arithmetic."""
+    panels, runs, times = [], [], []
+    prefix = card.backend
+    found = largest_boxes(model, card, lambda ps: ps[0].run.told(f"{prefix}_copy_gb_per_s") not in ("", "0") and
+                          any(p.flop and p.bytes_moved for p in ps))
+    height = 5.2
+    for element, some in found.items():
+        run = some[0].run
+        memory, peak = (1e-3 * float(run.told(f"{prefix}_{key}")) for key in ("copy_gb_per_s", "fma_gflop_per_s"))
+        drawn = [p for p in some if p.flop and p.bytes_moved and p.strategy not in MATRIX + CHOOSES + NOT_A_STRATEGY
+                 and p.operation in OPERATION and p.operation != "material"]
+        if not drawn:
+            continue
+        rates = [p.time.rate(p.flop * 1e-12) for p in drawn]
+        intensity = [p.flop / p.bytes_moved for p in drawn]
+        x = decades("counted flop / modelled byte", [min(intensity) / 1.5, max(intensity) * 1.8, peak / memory])
+        y = decades("10¹² flop/s", [min(t.low for t in rates) / 2.4, peak * 1.4])
+        panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y)
+        knee = peak / memory
+        panel.lines.append(([(max(x.low, y.low / memory), max(x.low, y.low / memory) * memory), (knee, peak),
+                             (x.high, peak)], INK))
+        panel.words.append((x.high, peak * 1.25, f"{digits(peak)} · 10¹² flop/s", INK, "right"))
+        steep = max(x.low, y.low / memory) * 1.15
+        panel.words.append((steep * 0.9, steep * memory * 1.5, f"{digits(memory)} TB/s", INK, "left"))
+        for p, t, i in sorted(zip(drawn, rates, intensity), key=lambda v: v[0].strategy in COLOURED):
+            colour, shape = style_of(p.strategy)
+            if t.high > t.low:
+                panel.thin.append(([(i, t.low), (i, t.high)], colour))
+            panel.points.append((i, t.value, colour, shape))
+        by_operation = {p.operation: i for p, i in zip(drawn, intensity)}
+        for k, (operation, i) in enumerate(sorted(by_operation.items(), key=lambda o: o[1])):
+            panel.words.append((i, y.at(0.03 + 0.055 * (k % 2)), OPERATION[operation], INK, "center"))
+        panels.append(panel)
+        runs.append(run)
+        times += rates
+    present = [s for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
+    return figure(f"roofline-{card.key}", f"Share of the ceiling, {card.words}",
+                  f"Arithmetic that counts against the measured ceilings of memory and multiply-adds, {card.words}. "
+                  "The distance to the line is what a strategy loses by moving or computing more than once, or by "
+                  f"waiting. Grey: other strategies. {kind_of(times)}; "
+                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.25,
+                  legend=[(STRATEGY[s], *style_of(s)) for s in present] + [("others", *style_of(""))])
+
+
+def break_even(model: Model, card: Card) -> Figure | None:
+    """One material update (which assembles) and n products, with and without set-up, over the same with the matrix."""
+    panels, runs = [], []
+    height = 3.8
+    found = largest_boxes(model, card, lambda ps: one(ps, strategy="assembled_bsr", operation="material") is not None)
+    ns = [10 ** (i / 8) for i in range(0, 33)]
+    for set_up in (True, False):
+        for element, some in found.items():
+            parts: dict[str, tuple[float, float]] = {}
+            for strategy in ranked(some):
+                material, product = (one(some, strategy=strategy, operation=o) for o in ("material", "jacvec"))
+                if material and product:
+                    parts[strategy] = ((product.set_up or 0.0 if set_up else 0.0) + material.time.value, product.time.value)
+            fixed, each = parts["assembled_bsr"]
+            curves = {s: [(n, (own[0] + n * own[1]) / (fixed + n * each)) for n in ns] for s, own in parts.items()
+                      if s not in MATRIX + CHOOSES + NOT_A_STRATEGY}
+            if not curves:
+                continue
+            values = [v for c in curves.values() for _, v in c]
+            panel = Panel(
+                f"{ELEMENT[element]}, {count(some[0].n_dof)}, {'with set-up' if set_up else 'set-up not counted'}",
+                decades("tangent products n", ns, size, 1.0), decades("time / time with the matrix", values + [1.0]))
+            panel.dashed.append(([(ns[0], 1.0), (ns[-1], 1.0)], INK))
+            for strategy, curve in sorted(curves.items(), key=lambda c: c[0] in COLOURED):
+                (panel.lines if strategy in COLOURED else panel.thin).append((curve, style_of(strategy)[0]))
+            add_names(panel, {s: c[-1] for s, c in curves.items()}, height)
+            panels.append(panel)
+            runs.append(some[0].run)
+    return figure(f"break-even-{card.key}", f"Break-even with the assembled matrix, {card.words}",
+                  "One material update and n tangent products, over the same with the assembled matrix (own kernel, "
+                  "3×3 blocks, assembled in its material update), with the set-up of the mesh and without it, "
+                  f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
+                  "measured once; grey: other strategies; "
+                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.15, right=2.45)

@@ -1,0 +1,138 @@
+"""Tables in LaTeX: those of the report, and those for a paper, which fit its column or its page."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+from report.render.markup import to_tex, visible
+from report.render.tables import Table
+
+TEXT_WIDTH, TEXT_HEIGHT = 17.5 * 72.27 / 2.54, 25 * 72.27 / 2.54  # pt, as report.tex has them
+SIZES = (("\\scriptsize", 3.75, 7.0), ("\\tiny", 3.2, 5.0))  # mean width of a letter and room between columns, pt
+UPRIGHT = 10  # columns; tables with more lie on their side
+
+
+def narrowed(lengths: list[list[int]], least: list[int], words: int, room: int) -> list[int]:
+    """Widths of columns of such texts, in letters: those of words wrap where that adds the fewest lines."""
+    widths = [max(column) for column in lengths]
+
+    def added(i: int) -> int:
+        return sum(math.ceil(n / (widths[i] - 1)) - math.ceil(n / widths[i]) for n in lengths[i])
+
+    while sum(widths) > room:
+        free = [i for i in range(min(words, len(widths))) if widths[i] > least[i]]
+        if not free:
+            break
+        widths[min(free, key=lambda i: (added(i), -widths[i]))] -= 1
+    return widths
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """A table of the report."""
+
+    size: str        # LaTeX: of letters, and the room between columns
+    columns: str     # of longtable
+    head: list[str]  # LaTeX
+    rows: list[list[str]]
+    on_its_side: bool
+    note: str = ""   # of the caption
+
+
+def layout(table: Table) -> Layout:
+    """Fits the page. What does not fit upright in \\scriptsize has half widths instead of intervals, if it then fits; else
+    tables of many columns lie on their side, and others are smaller."""
+    cells = [[visible(c) for c in table.columns]] + [[visible(cell.text) for cell in row] for row in table.rows]
+    lengths = [[len(row[i]) for row in cells] for i in range(len(table.columns))]
+    least = [max(4, *(len(w) for row in cells for w in row[i].split(" "))) for i in range(len(table.columns))]
+
+    def fitted(page: float, letter: float, gap: float) -> tuple[list[int], bool]:
+        room = int((page - gap * len(lengths)) / letter)
+        widths = narrowed(lengths, least, table.words, room)
+        return widths, sum(widths) <= room
+
+    on_its_side = len(table.columns) > UPRIGHT
+    if on_its_side or not fitted(TEXT_WIDTH, *SIZES[0][1:])[1]:
+        paper = for_paper(table)
+        if paper.place != "sidewaystable":
+            return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}", paper.columns,
+                          paper.head, paper.rows, False, " x ± y: the interval reaches y to its farther side.")
+    for size, letter, gap in SIZES:
+        widths, fits = fitted(TEXT_HEIGHT if on_its_side else TEXT_WIDTH, letter, gap)
+        if fits:
+            break
+    columns = []
+    for i, width in enumerate(widths):
+        whole = width == max(lengths[i])
+        columns.append("r" if i >= table.words else "l" if whole else
+                       f">{{\\raggedright\\arraybackslash}}p{{{width * letter:.0f}pt}}")
+    return Layout(size + f"\\setlength{{\\tabcolsep}}{{{gap / 2:g}pt}}", "@{}" + "".join(columns) + "@{}",
+                  [to_tex(c) for c in table.columns], [[to_tex(cell.text) for cell in row] for row in table.rows],
+                  on_its_side)
+
+
+# --- for a paper ----------------------------------------------------------------------------------------------
+
+LETTER, GAP = 4.1, 5.0  # pt: mean width of a letter of 8 pt, and room between columns
+PLACES = (("table", 8.5), ("table*", 17.5), ("sidewaystable", 25.0))  # environments, and cm that they have
+INTERVAL = re.compile(r"([\d.]+) \(([\d.]+)–([\d.]+)\)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Paper:
+    """A table in letters of 8 pt."""
+
+    place: str       # environment that it fits into
+    width: float     # cm
+    columns: str     # of tabular
+    head: list[str]  # LaTeX
+    rows: list[list[str]]
+
+
+def half_width(match: re.Match[str]) -> str:
+    """14.5±0.2 instead of 14.5 (14.3–14.6): to the farther end, rounded up to the value's last digit, of which it
+    is at least one."""
+    value, low, high = (float(text) for text in match.groups())
+    decimals = len(match[1].partition(".")[2])
+    half = max(math.ceil(max(high - value, value - low) * 10**decimals - 1e-6), 1) / 10**decimals
+    return f"{match[1]}±{half:.{decimals}f}"
+
+
+def shortened(text: str) -> str:
+    """A cell: intervals by their half width, commits by seven letters."""
+    return re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", INTERVAL.sub(half_width, visible(text)))
+
+
+def broken(text: str, width: int) -> list[str]:
+    """Lines of so many letters, where words are no longer."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def for_paper(table: Table) -> Paper:
+    """In the narrowest place that holds it: heads are broken to the width of their columns, columns of words wrap."""
+    rows = [[shortened(cell.text) for cell in row] for row in table.rows]
+    columns = range(len(table.columns))
+    words = [max(map(len, head.split(" ")), default=0) for head in table.columns]
+    lengths = [[words[i]] + [len(row[i]) for row in rows] for i in columns]
+    least = [max(4, words[i], *(len(w) for row in rows for w in row[i].split(" "))) for i in columns]
+    for place, cm in PLACES:
+        room = int((cm * 72.27 / 2.54 - GAP * len(lengths)) / LETTER)
+        widths = narrowed(lengths, least, table.words, room)
+        if sum(widths) <= room:
+            break
+    kinds = ["r" if i >= table.words else "l" if widths[i] >= max(lengths[i]) else
+             f">{{\\raggedright\\arraybackslash}}p{{{widths[i] * LETTER:.0f}pt}}" for i in columns]
+    heads = []
+    for i in columns:
+        lines = [to_tex(line) for line in broken(visible(table.columns[i]), max(widths[i], words[i]))]
+        stack = r"\shortstack[%s]{%s}" % ("r" if i >= table.words else "l", r" \\ ".join(lines))
+        heads.append(stack if len(lines) > 1 else lines[0])
+    width = (LETTER * sum(widths) + GAP * len(lengths)) * 2.54 / 72.27
+    return Paper(place, width, "@{}" + "".join(kinds) + "@{}", heads, [[to_tex(cell) for cell in row] for row in rows])

@@ -1,0 +1,110 @@
+"""Speed-up and efficiency on several ranks, and their figure."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from report import model as model_
+from report.captions import kind_of, where
+from report.cases import mesh_of, ranked_case
+from report.model import Card, Model, Point, Time
+from report.panels import COLOURED, GREY, INK, Axis, Figure, Panel, figure, linear, style_of
+from report.places import NEAR
+from report.text import count
+from report.words import ELEMENT, STRATEGY, in_order
+
+
+@dataclasses.dataclass(frozen=True)
+class Speed:
+    """Of a strategy on several ranks over one rank of the same run."""
+
+    kind: str  # strong or weak
+    mesh: str
+    element: str
+    strategy: str
+    operation: str
+    ranks: int
+    communication: str  # nccl, peer, mpi or threads
+    n_dof: int  # of one rank if weak, of all if strong
+    gain: Time
+    run: model_.Run
+
+
+def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
+    """card_key: machine and backend. Of the GMRES iteration with classical Gram-Schmidt twice, else modified."""
+    found: list[Speed] = []
+    by_run: dict[model_.Run, list[Point]] = {}
+    for p in model.of("scaling.csv"):
+        if (p.run.machine, p.backend) == card_key and p.operation.startswith("gmres"):
+            by_run.setdefault(p.run, []).append(p)
+    for run, some in by_run.items():
+        for p in some:
+            case = ranked_case(p.case)
+            if p.ranks == 1 or p.operation != "gmres_cgs2" and (p.operation != "gmres_mgs" or any(
+                    q.operation == "gmres_cgs2" and q.case == p.case for q in some)):
+                continue
+            def same(q: Point) -> bool:
+                other = ranked_case(q.case)
+                alike = (other.mesh == case.mesh and q.n_dof == p.n_dof) if case.kind == "strong" else True
+                return q.ranks == 1 and other.kind == case.kind and alike and all(
+                    getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
+            if alone := next((q for q in some if same(q)), None):
+                words = mesh_of(case.mesh).words
+                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.communication,
+                                   alone.n_dof, model_.ratio(alone, p), run))
+    return found
+
+
+def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None:
+    panels, runs, times = [], [], []
+    height = 2.9
+    all_ = speeds(model, machine)
+    groups: dict[tuple[str, str, int, str], list[Speed]] = {}
+    for s in all_:
+        groups.setdefault((s.kind, s.mesh, round(math.log(s.n_dof, NEAR)), s.element), []).append(s)
+    for (kind, mesh, _, element), some in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1], g[0][2], g[0][3])):
+        # of each strategy and number of ranks one value: the newest run's, peers if both
+        best: dict[tuple[str, int], Speed] = {}
+        for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.communication != "peer")):
+            best.setdefault((s.strategy, s.ranks), s)
+        most = max(r for _, r in best)
+        if most < 2:
+            continue
+        ranks = sorted({r for _, r in best} | {1})
+        x = Axis("GPUs" if card.backend == "cuda" else "ranks", 0.85, most * 1.12,
+                 tuple((str(r), float(r)) for r in ranks), True)
+        if kind == "strong":
+            high = max(max(s.gain.high for s in best.values()), most) * 1.1
+            low = min(min(s.gain.low for s in best.values()) / 1.1, 0.8)
+            ticks = tuple((f"{t:g}", t) for t in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if low <= t <= high)
+            y = Axis("speed-up", low, high, ticks, True)
+        else:
+            y = linear("efficiency", 1.1)
+        size = count(some[0].n_dof)
+        title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
+        panel = Panel(title, x, y)
+        panel.dashed.append(([(1.0, 1.0), (float(most), float(most) if kind == "strong" else 1.0)], INK))
+        strategies = in_order(s for s, _ in best)
+        for strategy in strategies:
+            colour, shape = style_of(strategy)
+            for (name, r), s in best.items():
+                if name != strategy:
+                    continue
+                at = float(r) * (1 + 0.05 * (strategies.index(strategy) / max(len(strategies) - 1, 1) - 0.5))
+                if s.gain.high > s.gain.low:
+                    panel.thin.append(([(at, s.gain.low), (at, s.gain.high)], colour))
+                panel.points.append((at, s.gain.value, colour, shape))
+                times.append(s.gain)
+                runs.append(s.run)
+        panels.append(panel)
+    present = [s for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
+    legend = [(STRATEGY[s], *style_of(s)) for s in present]
+    if any(p[2] == GREY for panel in panels for p in panel.points):
+        legend.append(("others", GREY, style_of("")[1]))
+    return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",
+                  "One GMRES iteration on several GPUs over one GPU of the same run: speed-up for a mesh of one "
+                  f"size, efficiency for a box of one size per GPU; {card.words}. Dashed: ranks cost nothing. "
+                  f"{kind_of(times, ratios=True)}; "
+                  f"{where(runs)}.", panels, runs, columns=4, height=height, left=1.0,
+                  legend=legend)

@@ -1,0 +1,189 @@
+"""Decides claims by the rows of machines."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import pathlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from report import rows, sources, statistics
+from report.cases import ranked_case
+from report.claim import CASE, USUAL, Claim, Selection, matches
+from report.model import ONE_PROCESS, ROOT, read_runs
+from report.quantities import QUANTITIES
+
+HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
+# Columns that say where a point is.
+PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
+
+
+@dataclasses.dataclass(frozen=True)
+class Decided:
+    """One point: the ratio of a claim, with its interval."""
+
+    where: dict[str, rows.Value]
+    beside: str  # the strategy that the ratio is over
+    ratio: statistics.Estimate
+    verdict: str
+    commit: str
+    is_old: bool  # sources have changed since (report/sources.py)
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Of one claim on one machine."""
+
+    claim: Claim
+    machine: str
+    verdict: str
+    points: tuple[Decided, ...]
+
+    def count(self, verdict: str) -> int:
+        return sum(p.verdict == verdict for p in self.points)
+
+    @property
+    def commits(self) -> str:
+        """With marks where sources have changed since."""
+        old = {p.commit for p in self.points if p.is_old}
+        return ", ".join(sources.marked(c, c in old) for c in sorted({p.commit for p in self.points}))
+
+    @property
+    def is_old(self) -> bool:
+        return any(p.is_old for p in self.points)
+
+    @property
+    def processes(self) -> int:
+        return min((p.ratio.processes for p in self.points), default=0)
+
+
+@functools.cache
+def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
+    """Of a file as it was when it was last changed."""
+    return tuple(rows.read(path))
+
+
+def _selected(claim: Claim, run: pathlib.Path) -> dict[str, list[rows.Row]]:
+    """By name of file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
+    found: dict[str, list[rows.Row]] = {}
+    usual = {**USUAL.get(claim.file, {}), **claim.select}
+    sides = {*claim.of, *(claim.over or {})}
+    for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
+        for row in _rows_of(path, path.stat().st_mtime_ns):
+            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
+                    all(matches(row[c], w) for c, w in usual.items() if c not in sides):
+                found.setdefault(path.name, []).append(row)
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] != claim.file, entry[0])))
+
+
+def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, dict[tuple, list[rows.Row]]]:
+    """Rows of one side by what both sides must share, and then by point: rows of two points are no processes of one."""
+    parts = {name.removeprefix(CASE) for name in claim.free if name.startswith(CASE)}
+    loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | ({"case"} if parts else set())
+    points: dict[tuple, dict[tuple, list[rows.Row]]] = {}
+    for row in found:
+        if all(matches(row[c], w) for c, w in side.items()):
+            key = rows.anywhere(row, loose), ranked_case(row["case"]).without(parts) if parts else None
+            points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
+    return points
+
+
+def _split(side: Selection) -> Iterator[Selection]:
+    """A list of strategies is one ratio for each."""
+    listed = [column for column, wanted in side.items() if isinstance(wanted, list)]
+    if not listed:
+        yield side
+        return
+    for one in side[listed[0]]:  # type: ignore[index]
+        yield from _split({**side, listed[0]: one})
+
+
+def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
+    """Two sides of the same processes are paired: they were measured in turns."""
+    quantity = QUANTITIES[claim.quantity]
+    sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
+    values = [[quantity.of(row) for row in side] for side in sides]
+    if any(v is None for side in values for v in side):
+        return None
+    x, y = values
+    paired = list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
+    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)  # type: ignore[arg-type]
+    if r.supports_claims:
+        return r
+    if quantity.counted:
+        return statistics.Estimate(r.value, r.value, r.value, r.processes)
+    low, high = r.value / ONE_PROCESS, r.value * ONE_PROCESS
+    if r.processes > 1:  # too few, but they may tell more of how far processes differ
+        low, high = min(low, r.low), max(high, r.high)
+    return statistics.Estimate(r.value, low, high, r.processes)
+
+
+def _judge(claim: Claim, r: statistics.Estimate) -> str:
+    low = -math.inf if claim.above is None else claim.bound(claim.above)
+    high = math.inf if claim.below is None else claim.bound(claim.below)
+    if low < r.low and r.high < high:
+        return HOLDS
+    return FAILS if r.high <= low or r.low >= high else UNSURE
+
+
+def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
+    """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
+    apart, each with a ratio for all that a column differs in which is free."""
+    told: dict[tuple, list[Decided]] = {}
+    others = list(_split(claim.over)) if claim.over is not None else [None]
+    for side, other in itertools.product(_split(claim.of), others):
+        overs = [_side(claim, some, other) for some in (found, *files)] if other is not None else []
+        for key, owns in _side(claim, found, side).items():
+            over = next((side_of[key] for side_of in overs if key in side_of), {}) if overs else {(): None}
+            for own, beside in itertools.product(owns.values(), over.values()):
+                if (r := _estimate(claim, own, beside)) is None:
+                    continue
+                first, is_old = own[0], any(_is_old(claim, row) for row in own + (beside or []))
+                name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
+                told.setdefault(name, []).append(Decided(
+                    {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
+                    _judge(claim, r), str(first["commit"]), is_old))
+    return told
+
+
+def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
+    """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
+    points: dict[tuple, list[Decided]] = {}
+
+    def fewest(some: Sequence[Decided]) -> int:
+        return min(p.ratio.processes for p in some)
+
+    for files in (_selected(claim, run) for run in runs):
+        for found in files.values():
+            for name, some in _ratios(claim, found, files.values()).items():
+                if name not in points or statistics.LEAST_PROCESSES > fewest(points[name]) < fewest(some):
+                    points[name] = some
+    decided = [p for some in points.values() for p in some]
+    return Verdict(claim, machine, _overall(decided), tuple(decided))
+
+
+def _is_old(claim: Claim, row: rows.Row) -> bool:
+    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), str(row.get("backend", ""))))
+
+
+def _overall(points: Sequence[Decided]) -> str:
+    told = {point.verdict for point in points}
+    return (MISSING if not points else FAILS if FAILS in told else HOLDS if told == {HOLDS} else UNSURE)
+
+
+def decide_all(claims: Iterable[Claim]) -> list[tuple[Claim, list[Verdict]]]:
+    """Each claim on each machine that has rows of it."""
+    runs: dict[str, list[pathlib.Path]] = {}
+    for run in read_runs(ROOT / "results"):
+        runs.setdefault(run.machine, []).append(run.path)
+    return [(claim, [v for m in sorted(runs) if (v := decide(claim, m, runs[m])).verdict != MISSING])
+            for claim in claims]
+
+
+def stale(decided: Sequence[tuple[Claim, list[Verdict]]]) -> list[str]:
+    """Claims that rest on rows whose sources have changed since."""
+    old = [(claim, sorted({p.commit[:7] for v in verdicts for p in v.points if p.is_old}))
+           for claim, verdicts in decided]
+    return [f"{claim.name}: sources have changed since {', '.join(commits)}" for claim, commits in old if commits]

@@ -1,0 +1,80 @@
+"""Names of strategies, elements, operations, machines and problems in words, as all documents, tables and figures have
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+
+class Words(dict[str, str]):
+    """Names in words; what has none is called by its own name."""
+
+    def __missing__(self, name: str) -> str:
+        return name.replace("_", " ")
+
+
+STRATEGY = Words({
+    "patch": "patch",
+    "patch_ordered": "patch, reproducible",
+    "hybrid": "fastest of four",
+    "element_atomic": "element, atomics",
+    "element_warp": "warp per element",
+    "element_team": "team per element",
+    "element_color": "element, colours",
+    "node_csr": "gather by node",
+    "dof_csr": "gather by entry",
+    "two_phase": "via stresses",
+    "corner_gather": "via forces",
+    "assembled_bsr": "matrix, 3×3",
+    "assembled_cusparse": "matrix, cuSPARSE BSR",
+    "assembled_csr": "matrix, cuSPARSE CSR",
+    "element_only": "no sums (bound)",
+    "petsc_gamg": "PETSc, GAMG",
+    "petsc_boomeramg": "PETSc, BoomerAMG",
+})
+ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients"}
+OPERATION = {
+    "jacvec": "tangent product",
+    "jacvec_elastic": "elastic product",
+    "jacvec_full": "product with full tangents",
+    "residual": "residual",
+    "diagonal": "diagonal blocks",
+    "material": "material update",
+}
+# Of several operations, solves and meshes.
+SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
+    "solve": "solves", "solve_graph": "solves with graphs"}
+MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
+PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
+MATRIX = ("assembled_bsr", "assembled_cusparse", "assembled_csr")
+NOT_A_STRATEGY = ("element_only",)
+# It times four strategies at set-up and is one of them: among candidates it would only tie with its choice.
+CHOOSES = ("hybrid",)
+
+
+def in_order(strategies: Iterable[str]) -> list[str]:
+    """As STRATEGY has them, then those that are new."""
+    there = set(strategies)
+    return [s for s in STRATEGY if s in there] + sorted(there - set(STRATEGY))
+
+
+LOADS = {"steps": "load steps", "linear": "one linear solve", "fixed": "fixed iterations"}
+PRECONDITION = Words({"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
+                             "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"})
+
+
+def problem_words(case: str) -> str:
+    """stretched cube, load steps"""
+    name, _, load = case.removesuffix("-peer").rpartition("-")
+    if name.startswith("box"):
+        cells, _, what = name.removeprefix("box").partition("-")
+        name = f"{what} cube"
+    elif name.startswith(("bracket", "br_")):
+        name = "bracket, coarse" if name.endswith("coarse") else "bracket"
+    return f"{name}, {LOADS.get(load, load)}"
+
+
+def machine(slug: str) -> str:
+    """nvidia-h100-80gb-hbm3: H100."""
+    return slug.split("-")[1].upper() if slug.startswith("nvidia-") else slug

@@ -1,0 +1,159 @@
+"""Measures one process of one point: runs its program, keeps its files, and notes how long it took."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import datetime
+import pathlib
+import random
+import sys
+from collections.abc import Callable
+
+from report import rows
+from runner import costs, experiments, points
+from runner.folder import Folder
+from runner.here import Failure, say, warn
+from runner.launch import Launcher, last_line, lines_of
+
+# Mesh sizes of the bracket's finer meshes for Gmsh.
+FINENESS = {("hex8", "_fine"): "1.75", ("tet4", "_fine"): "1.45", ("hex8", "_finer"): "1.5", ("tet4", "_finer"): "1.25"}
+
+
+@dataclasses.dataclass
+class Counts:
+    looked: int = 0  # measured in the first look, by its own programs
+    measured: int = 0
+    kept: int = 0
+    failed: int = 0
+    refused: int = 0
+    left: int = 0
+    stopped: int = 0
+    longest_left: float = 0.0  # seconds
+
+
+@dataclasses.dataclass
+class Measurer:
+    """now: seconds since 1970."""
+
+    here: points.Here
+    folder: Folder
+    costs: costs.Costs
+    now: Callable[[], float]
+    launcher: Launcher = dataclasses.field(default_factory=Launcher)
+    counts: Counts = dataclasses.field(default_factory=Counts)
+    seed: int = 0  # of the random orders
+    has_new_rows: bool = True  # that are not gathered
+
+    def strategies(self, point: points.Point, process: int) -> tuple[str, ...]:
+        """In an order that is random, and the same for each attempt."""
+        drawn = list(point.strategies(self.here))
+        random.Random(f"{self.seed} {point.name()} {process}").shuffle(drawn)
+        return tuple(drawn)
+
+    def make_mesh(self, point: points.Point) -> bool:
+        """The bracket's fine mesh, made when the first point needs it. Whether it is there."""
+        which = point.mesh_to_make(self.here)
+        if not which:
+            return True
+        mesh = points.made_mesh(self.here, point.element, which)
+        if mesh.exists():
+            return True
+        shape, scratch = points.shape_of(point.element), self.folder.scratch
+        new, log = scratch / "new.msh", scratch / "gmsh.log"
+        code = self.launcher.launch([self.here.gmsh, "meshgen/bracket/bracket.py", "--element", shape, "--size",
+                                     FINENESS[shape, which], "--binary", "-o", str(new)], log, None)
+        if code == 0 and new.exists():
+            new.replace(mesh)
+            return True
+        warn(f"{point.name()} cannot be measured: Gmsh made no mesh of the bracket: {last_line(log)}")
+        self.counts.refused += 1
+        return False
+
+    def measure(self, task: experiments.Task, process: points.Process, predicted: float | None,
+                limit: float | None) -> bool:
+        """Runs it; its files get their names when it is complete, and a crash leaves rows with a status. False where it
+        was stopped after `limit` seconds."""
+        point, number = task.point, process.number
+        if not self.make_mesh(point):
+            return True
+        files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.path / "machine.csv")
+        log, parts = self.folder.file(point, number, "log"), self.folder.file(point, number, "*").name
+        self.folder.remove_parts(parts)  # of an attempt that was killed: rows are added
+        begin = self.now()
+        code = self.launcher.launch(point.command(self.here, process, files), log, limit, self.folder.lock)
+        seconds = self.now() - begin
+        for line in lines_of(log):
+            if line.startswith(f"{point.program}: ") or line.startswith("note: --fe_energy"):
+                print(line, file=sys.stderr, flush=True)  # rows without times or energy, and why
+        self.has_new_rows = True
+        if code is not None and point.accepts(code):
+            point.collect(self.here, process, files)
+            self.folder.finish(point, process)
+            self.note_time(task, process, begin, seconds, predicted, "done")
+            self.counts.measured += 1
+            return True
+        if not self.folder.room():
+            raise self.folder.full_disk()
+        if point.program == "kernels" and code == 2:
+            raise Failure(f"{point.name()}: {last_line(log)}")
+        self.folder.remove_parts(parts)
+        if code is not None:
+            self.give_up(task, process, code, log)
+            return True
+        self.counts.stopped += 1
+        self.note_time(task, process, begin, seconds, predicted, "stopped")
+        say(f"{point.name()} was stopped after {seconds:.0f} s: that is more than its share of the budget")
+        return False
+
+    def give_up(self, task: experiments.Task, process: points.Process, code: int, log: pathlib.Path) -> None:
+        """What became of a point that failed: rows with a status, made by the program without running anything."""
+        point, name, status = task.point, task.point.name(), ""
+        if code < 0 or code > 128:
+            status = "killed"
+            self.counts.failed += 1
+            warn(f"{name} was killed (out of memory, or a crash); the sweep goes on")
+        elif point.program == "kernels":
+            self.counts.failed += 1
+        elif code == 2:
+            self.counts.refused += 1
+            warn(f"{name} cannot be measured here; the sweep goes on")
+        elif any("no memory for" in line for line in lines_of(log)):
+            status = "out_of_memory"
+            self.counts.refused += 1
+            warn(f"{name} does not fit; the sweep goes on")
+        else:
+            status = "failed"
+            self.counts.failed += 1
+            warn(f"{name} failed; the sweep goes on")
+        if status and point.program in points.KINDS:
+            log.replace(self.folder.file(point, process.number, "killed.log"))
+            if not self.folder.has_rows(point, process.number):
+                killed = self.folder.file(point, process.number, "killed.csv")
+                killed.unlink(missing_ok=True)
+                without = dataclasses.replace(process, give_up=status)
+                self.launcher.launch(point.command(self.here, without, points.Files(killed)), log, None)
+
+    def note_time(self, task: experiments.Task, process: points.Process, begin: float, seconds: float,
+                  predicted: float | None, status: str) -> None:
+        """In points.csv, for predictions here and in later runs."""
+        path = self.folder.path / "points.csv"
+        new = not path.exists()
+        row = {"commit": self.here.commit, "machine": self.here.machine, "experiment": task.experiment,
+               "point": task.point.name(), "process": process.number, "strategies": len(process.strategies),
+               "repetitions": process.repetitions, "energy": int(process.energy), "seed": self.seed,
+               "begun": datetime.datetime.fromtimestamp(begin, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+               "took_s": f"{seconds:.1f}", "predicted_s": "" if predicted is None else f"{predicted:.1f}",
+               "status": status}
+        with open(path, "a", newline="") as file:
+            writer = csv.DictWriter(file, rows.columns_of("points.csv"), lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+        work = self.work(task, process)
+        told = predicted if self.costs.is_measured(work.kind) else None
+        self.costs.add(costs.Record(work, max(seconds, 0.01), 1.0, task.point.name(), status == "stopped", told))
+
+    def work(self, task: experiments.Task, process: points.Process) -> costs.Work:
+        return costs.work_of(task.point, len(process.strategies), process.repetitions, process.energy,
+                             bool(self.here.gmsh))

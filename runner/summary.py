@@ -1,0 +1,122 @@
+"""What a run says of itself: what it is about to do, what it did, and what is missing."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import pathlib
+from typing import TYPE_CHECKING
+
+from runner import points
+from runner.here import Failure, say, warn
+
+if TYPE_CHECKING:
+    from runner.run import Run
+
+ALLOWED = 1.05  # a budget is kept within this
+SHOWN = ("table.md", "figures", "kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "anderson.csv",
+         "orthogonality.csv", "profile.csv")
+
+
+def clock(seconds: float) -> str:
+    """As 1:05."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def introduce(run: Run) -> None:
+    total, here, seed = len({(task.point, task.energy) for task in run.tasks}), run.here, run.measurer.seed
+    say(f"{len(here.strategies)} variants on {here.machine}, commit {here.commit}, into {run.folder.path}")
+    if run.paper:
+        processes = sum(task.processes for task in run.tasks)
+        piece = f"a piece of {clock(run.budget)}" if run.budget else "without a limit of time"
+        say(f"the whole list, {total} points in {processes} processes, {piece}; random orders by seed {seed}")
+    elif run.budget == 0:
+        say(f"all {total} points, without a limit of time (BUDGET=0); random orders by seed {seed}")
+    else:
+        say(f"a budget of {run.budget / 60:.0f} minutes, building included, for the first of {total} points: "
+            f"BUDGET=minutes takes more of them; random orders by seed {seed}")
+    if here.commit.endswith("-dirty"):
+        say("there are changes since the commit: these results are for a look, not for keeping")
+
+
+def conclude(run: Run) -> int:
+    counts, elapsed, there = run.counts, run.elapsed(), run.folder.path
+    if not counts.looked + counts.measured + counts.left:
+        say(f"all points were there; for new ones, in a new folder: rm -r {run.folder.scratch}")
+    if counts.left:
+        again = "make bench PAPER=1" if run.paper else "make bench"
+        say(f"{counts.left} points were left out for time ({there}/left-out.txt); {again} again goes on, "
+            f"BUDGET={2 * round(run.budget / 60)} takes more at once")
+    note = budget_note(run, elapsed)
+    if note:
+        say(f"note: {note}")
+    files = [name for name in SHOWN if (there / name).exists()]
+    say(f"{counts.looked + counts.measured} points in {clock(elapsed)}; results are in {there}: {' '.join(files)}")
+    for status, n in without_times(there).items():
+        warn(f"rows without times: {n} {status}")
+    if counts.failed:
+        raise Failure(f"{counts.failed} points failed; run it again to try them once more")
+    return 0
+
+
+def budget_note(run: Run, elapsed: float) -> str:
+    """Why a budget was not kept within 5 %, or ""."""
+    if run.budget and elapsed > ALLOWED * run.budget:
+        why = "building and the first look, which is always whole, took longer than that"
+        if run.counts.stopped:
+            why = "a point had to be stopped, or tables and figures took longer than before"
+        return f"{clock(elapsed)} instead of {clock(run.budget)}: {why}"
+    if run.budget and run.counts.left and elapsed < (2 - ALLOWED) * run.budget:
+        return f"{clock(run.budget - elapsed)} of the budget are left: no point that was left out would surely " \
+            f"end within its pass; the longest takes about {clock(run.counts.longest_left)}"
+    return ""
+
+
+def without_times(folder: pathlib.Path) -> collections.Counter[str]:
+    found: collections.Counter[str] = collections.Counter()
+    for name in ("kernels.csv", "solves.csv", "scaling.csv"):
+        if (folder / name).exists():
+            with open(folder / name, newline="") as file:
+                found.update(row["status"] for row in csv.DictReader(file) if row["status"] != "ok")
+    return found
+
+
+def readers_of(run: Run) -> dict[str, list[str]]:
+    """Claims by experiment; none where Python lacks what claims need."""
+    try:
+        from report.claim import read_claims
+        from runner import readers
+    except ImportError:
+        return {}
+    return readers.readers(run.tasks, read_claims())
+
+
+def say_what_is_missing(run: Run) -> int:
+    """By experiment, with minutes; runs nothing and writes nothing."""
+    total = missing = 0
+    minutes = 0.0
+    read_by = readers_of(run)
+    say(f"what is missing in {run.folder.path}:")
+    for name, tasks in run.by_experiment().items():
+        wanted = [(task, n) for task in tasks for n in range(1, task.processes + 1)]
+        absent = [(task, n) for task, n in wanted
+                  if not run.folder.is_done(task.point, n, task.repetitions, task.energy)]
+        possible = [(task, n) for task, n in absent if not task.point.needs(run.here)]
+        needs = sorted({task.point.needs(run.here) for task, _ in absent} - {""})
+        works = [run.measurer.work(task, points.Process(n, task.repetitions, task.point.strategies(run.here),
+                                                        task.energy)) for task, n in possible]
+        seconds = [run.costs.predict(work) for work in works]
+        known = sum(s for s in seconds if s is not None) / 60
+        total, missing, minutes = total + len(wanted), missing + len(absent), minutes + known
+        text = f"{name:<17} {len(absent):4d} of {len(wanted):4d}"
+        if possible:
+            least = "about" if all(run.costs.is_measured(work.kind) for work in works) else "at least"
+            text += ", minutes not known" if None in seconds else f", {least} {known:.0f} min"
+        if needs:
+            text += f"; {len(absent) - len(possible)} need {', '.join(needs)}"
+        say(f"{text}   {run.questions[name]}")
+        if read_by.get(name):
+            say(f"{'':<17} claims: {' '.join(read_by[name])}")
+    say(f"{missing} of {total} processes of points are missing; those that can be measured here take about "
+        f"{minutes:.0f} min (\"at least\": known from rows, which hold the time of samples alone)")
+    return 0
