@@ -153,17 +153,93 @@ static void ask_oracle(scene *s)
     }
 }
 
+/* The node at a point of the lattice, a new one where there is none. place: 12 × the points of all nodes. */
+static int node_at(int (*place)[3], int *n, const int at[3])
+{
+    for (int i = 0; i < *n; i++)
+        if (!memcmp(place[i], at, sizeof place[i])) return i;
+    memcpy(place[*n], at, sizeof place[*n]);
+    return (*n)++;
+}
+
+/* The mean of some corners of a Tet4, those in the bits of `set`. */
+static int node_between(int (*place)[3], int *n, int (*corner)[3], int set)
+{
+    int at[3] = {0};
+    for (int i = 0; i < 3; i++)
+        for (int b = 0; b < 4; b++)
+            at[i] += set >> b & 1 ? 12 * corner[b][i] / __builtin_popcount((unsigned)set) : 0;
+    return node_at(place, n, at);
+}
+
+/* One Tet4 that is turned at random, or one Hex8 at each of its corners. */
+static void add_elements(fe_mesh *mesh, int (*place)[3], int (*corner)[3])
+{
+    const int turn = (int)(fe_mix((uint64_t)mesh->n_elem) % 4);
+    static const int hex8[8] = {1, 3, 7, 5, 9, 11, 15, 13}; /* bit b: corner b ^ v, of the Hex8 at corner v */
+    if (mesh->kind == FE_TET4) {
+        for (int b = 0; b < 4; b++)
+            mesh->conn[4 * mesh->n_elem + b] = node_between(place, &mesh->n_node, corner, 1 << (b ^ turn));
+        mesh->n_elem++;
+        return;
+    }
+    for (int v = 0; v < 4; v++, mesh->n_elem++)
+        for (int a = 0; a < 8; a++) {
+            int set = 0;
+            for (int b = 0; b < 4; b++) set |= (hex8[a] >> b & 1) << (b ^ v);
+            mesh->conn[8 * mesh->n_elem + a] = node_between(place, &mesh->n_node, corner, set);
+        }
+}
+
+/* Tet4 between the centre and the triangles of a surface |x| + |y| + |z| = OCTAHEDRON_CELLS. */
+static void octahedron(fe_mesh *mesh)
+{
+    enum { N = OCTAHEDRON_CELLS, MOST = 16 * CENTRE_ELEMENTS };
+    int(*place)[3] = zeros(MOST, sizeof *place);
+    mesh->conn = zeros((size_t)4 * 8 * CENTRE_ELEMENTS, sizeof *mesh->conn);
+    for (int octant = 0; octant < 8; octant++)
+        for (int i = 0; i < N; i++)
+            for (int j = 0; i + j < N; j++)
+                for (int down = 0; down < 2 && i + j + down < N; down++) {
+                    const int up[3][2] = {{i + 1, j}, {i, j + 1}, {i, j}},
+                              low[3][2] = {{i + 1, j}, {i + 1, j + 1}, {i, j + 1}};
+                    int corner[4][3] = {{0}};
+                    for (int b = 0; b < 3; b++) {
+                        const int *at = down ? low[b] : up[b], whole[3] = {at[0], at[1], N - at[0] - at[1]};
+                        /* a mirrored octant has its triangles the other way round */
+                        int *to = corner[__builtin_parity((unsigned)octant) && b ? 4 - b : b + 1];
+                        for (int c = 0; c < 3; c++) to[c] = octant >> c & 1 ? -whole[c] : whole[c];
+                    }
+                    add_elements(mesh, place, corner);
+                }
+    mesh->x = zeros(3 * (size_t)mesh->n_node, sizeof *mesh->x);
+    mesh->node_tag = zeros((size_t)mesh->n_node, sizeof *mesh->node_tag);
+    tag_nodes(mesh, 1, 1);
+    for (int i = 0; i < mesh->n_node; i++)
+        for (int c = 0; c < 3; c++) mesh->x[3 * i + c] = place[i][c] / (12.0 * N);
+    free(place);
+}
+
 static void scene_mesh(scene *s, int shape)
 {
     const int mesh_kind = fe_corners(s->kind) == 8 ? FE_HEX8 : FE_TET4;
+    if (shape == SHAPE_OCTAHEDRON) {
+        s->mesh.kind = mesh_kind;
+        octahedron(&s->mesh);
+        return;
+    }
     if (shape == SHAPE_BRACKET) {
         must(fe_mesh_read(mesh_kind == FE_HEX8 ? "meshgen/bracket/bracket_hex8_coarse.msh"
                                                : "meshgen/bracket/bracket_tet4_coarse.msh",
                           0, &s->mesh));
         return;
     }
-    const fe_box box = {
-        .kind = mesh_kind, .cells = {5, 4, 3}, .length = {1.2, 1, 0.8}, .distort = 0.2, .seed = 3};
+    const int times = shape == SHAPE_REGULAR ? 3 : 1;
+    const fe_box box = {.kind = mesh_kind,
+                        .cells = {5 * times, 4 * times, 3 * times},
+                        .length = {1.2, 1, 0.8},
+                        .distort = 0.2,
+                        .seed = 3};
     must(fe_mesh_box(&box, &s->mesh));
     if (shape == SHAPE_RANDOM) must(fe_mesh_reorder(&s->mesh, FE_ORDER_RANDOM, 5));
 }
@@ -175,10 +251,15 @@ void scene_open(scene *s, int shape, int kind)
                                          "bracket",
                                          "box, Voce's law",
                                          "box, several materials",
-                                         "box, several laws"};
-    const int voce = shape == SHAPE_VOCE ? 0 : shape == SHAPE_LAWS ? 1 : -1, is_box = shape >= SHAPE_VOCE;
+                                         "box, several laws",
+                                         "octahedron",
+                                         "larger box"};
+    const int voce = shape == SHAPE_VOCE   ? 0
+                     : shape == SHAPE_LAWS ? 1
+                                           : -1,
+              is_box = shape >= SHAPE_VOCE && shape < N_SHAPE;
     *s = (scene){.kind = kind,
-                 .n_material = shape >= SHAPE_SEVERAL ? MATERIALS : 1,
+                 .n_material = shape == SHAPE_SEVERAL || shape == SHAPE_LAWS ? MATERIALS : 1,
                  .material = {{.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 2000},
                               {.E = 70000, .nu = 0.4, .sigma_y = 90, .H = 500},
                               {.E = 600000, .nu = 0.1, .sigma_y = 700, .H = 9000}}};

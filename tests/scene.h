@@ -15,6 +15,9 @@
 /* The material of SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. SHAPE_SEVERAL, a box, has
  * MATERIALS of them at random; SHAPE_LAWS has the same, one of them of Voce's law. */
 enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, SHAPE_VOCE, SHAPE_SEVERAL, SHAPE_LAWS, N_SHAPE };
+/* For test_visits alone: an octahedron around one node, which has CENTRE_ELEMENTS elements, and a larger box.
+ */
+enum { SHAPE_OCTAHEDRON = N_SHAPE, SHAPE_REGULAR, OCTAHEDRON_CELLS = 12, CENTRE_ELEMENTS = 8 * 12 * 12 };
 enum { MATERIALS = 3 };
 
 /* A mesh with a random committed state and displacement, and what the oracle says about them. */

@@ -142,26 +142,65 @@ fe_status fe_order_cost(const fe_mesh *mesh, const fe_arrangement *a, double *co
     return FE_OK;
 }
 
-/* Replaces the arrangement by another order if that costs clearly less. */
-static fe_status try_order(const fe_mesh *mesh, fe_order order, fe_arrangement *best)
+/* In how many windows of WINDOW rows a group of GROUP elements has nodes, in the mean over a sample: so often
+ * a gather by node fetches what is stored of elements, if a cache holds what the rows of one window read. */
+static fe_status count_windows(const fe_mesh *mesh, const fe_arrangement *a, double *mean)
 {
-    static const double clearly = 0.95;
+    enum { GROUP = 16, WINDOW = 32768 };
+    const int nc = fe_corners(mesh->kind), n_group = mesh->n_elem / GROUP,
+              n = n_group < N_SAMPLE ? n_group : N_SAMPLE;
+    int *place = NULL, sum = 0;
+    FE_RESERVE(place, mesh->n_node, "renumbering");
+    for (int i = 0; i < mesh->n_node; ++i) place[a->node[i]] = i;
+    for (int k = 0; k < n; ++k) {
+        const int first = GROUP * (int)((int64_t)k * n_group / n);
+        int window[GROUP * 8], count = 0;
+        for (int e = first; e < first + GROUP; ++e)
+            for (int c = 0; c < nc; ++c)
+                window[count++] = place[mesh->conn[(size_t)a->elem[e] * nc + c]] / WINDOW;
+        sum += distinct(window, count);
+    }
+    free(place);
+    *mean = n ? (double)sum / n : 0;
+    return FE_OK;
+}
+
+/* Whether an order suits better: it costs clearly less; or, for rows, about as much, and elements are fetched
+ * far less often. H100, Hex8, irregular, 3.4 M degrees of freedom: morton fetches them 1.3 times, the mesh's
+ * own order 3.4 times, which costs two_phase 1.8 times its time, node_csr 1.2 and element_atomic 1.03. */
+static fe_status is_better(const fe_mesh *mesh, int pieces, const fe_arrangement *before,
+                           const fe_arrangement *after, int *better)
+{
+    static const double clearly = 0.95, far = 0.7;
+    double cost[2], windows[2];
+    FE_TRY(fe_order_cost(mesh, before, &cost[0]));
+    FE_TRY(fe_order_cost(mesh, after, &cost[1]));
+    *better = cost[1] < clearly * cost[0];
+    if (*better || pieces || clearly * cost[1] > cost[0]) return FE_OK;
+    FE_TRY(count_windows(mesh, before, &windows[0]));
+    FE_TRY(count_windows(mesh, after, &windows[1]));
+    *better = windows[1] < far * windows[0];
+    return FE_OK;
+}
+
+/* Replaces the arrangement by another order if that is better. */
+static fe_status try_order(const fe_mesh *mesh, int pieces, fe_order order, fe_arrangement *best)
+{
     fe_arrangement other;
-    double before, cost;
-    FE_TRY(fe_order_cost(mesh, best, &before));
+    int better = 0;
     FE_TRY(fe_mesh_arrange(mesh, order, 1, &other));
-    const fe_status status = fe_order_cost(mesh, &other, &cost);
+    const fe_status status = is_better(mesh, pieces, best, &other, &better);
     const fe_arrangement worse = *best;
-    if (status == FE_OK && cost < clearly * before) *best = other, other = worse;
+    if (status == FE_OK && better) *best = other, other = worse;
     fe_arrangement_close(&other);
     return status;
 }
 
 static fe_status arrange_for(const fe_mesh *mesh, int pieces, fe_arrangement *a)
 {
-    FE_TRY(try_order(mesh, FE_ORDER_MORTON, a));
+    FE_TRY(try_order(mesh, pieces, FE_ORDER_MORTON, a));
+    if (!pieces) return try_order(mesh, pieces, FE_ORDER_RCM, a);
     const int moved = a->name != fe_order_names[FE_ORDER_AS_IS];
-    if (!pieces) return moved ? try_order(mesh, FE_ORDER_RCM, a) : FE_OK;
     a->name = moved ? "morton+bisection" : fe_order_names[FE_ORDER_BISECTION];
     a->in_pieces = 1;
     return fe_mesh_order_pieces(mesh, a->elem, a->node);

@@ -7,29 +7,36 @@
 #include "common/physics/lanes.h"
 #include "common/variant.h"
 
-/* 1: slots stand as nodes read them, in slices of 32 rows: corner k of row n at slice[n / 32] + 32 k + n %
- * 32. Reads are then coalesced on every mesh and need no index. Writes are coalesced where neighbouring
- * elements have neighbouring nodes. 0: slots stand as elements write them, corner a of element e at a ld + e;
- * nodes look corners up. */
-enum { CORNER_GATHER_BY_NODE = 1, CORNER_GATHER_SLICE = 32 };
+/* Slots stand as nodes read them, in slices of 32 rows: corner k of row n is slot
+ *   slice[n / 32] + 32 (k - k % run) + run (n % 32) + k % run.
+ * Reads are then coalesced on every mesh and need no index. With run 1 elements store where neighbouring
+ * elements have neighbouring nodes. On the device, except on regular Hex8, run corners of a row stand side by
+ * side, and a block stores the forces on its corners sorted by slot: of a row's corners it has several. */
+enum { CORNER_GATHER_SLICE = 32 };
+FE_BOTH int corner_gather_run(int kind) { return fe_corners(kind) == 8 ? 2 : 4; }
 
 typedef struct corner_gather {
     fe_scalar
         *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
-    const int *place; /* [n_corner][ld] slot of each corner, also of ghosts; by node only, as is: */
-    const int *slice; /* [slices + 1] first slot of 32 rows */
+    int run;
+    /* slot of each corner, also of ghosts. run 1: [n_corner][ld]. Otherwise [n_block][CORNER_GATHER_BLOCK],
+     * for each block in ascending order, and */
+    const int *place;
+    const uint16_t *source; /* which of the block's corners it is: thread + 128 × corner of the thread */
+    const int *slice;       /* [slices + 1] first slot of 32 rows */
 } corner_gather;
 
 #ifdef __cplusplus
 extern "C"
 #endif
+    /* on_device: runs may be longer than 1. */
     fe_status
-    corner_gather_make(fe_problem *p, size_t value_bytes, void **work);
+    corner_gather_make(fe_problem *p, int on_device, size_t value_bytes, void **work);
 
 static inline fe_status corner_gather_setup(fe_problem *p, void **work)
 {
-    return corner_gather_make(p, sizeof(fe_scalar), work);
+    return corner_gather_make(p, FE_ON_DEVICE, sizeof(fe_scalar), work);
 }
 
 /* The same slots for forces in floats. */
@@ -48,6 +55,8 @@ enum { CORNER_GATHER_HEX8_TEAM = 2 };
 #else
 enum { CORNER_GATHER_HEX8_TEAM = 1 };
 #endif
+/* Threads of a block on the device, and their corners: four each. */
+enum { CORNER_GATHER_THREADS = 128, CORNER_GATHER_BLOCK = 4 * CORNER_GATHER_THREADS };
 FE_BOTH int corner_gather_team(int kind) { return fe_corners(kind) == 8 ? CORNER_GATHER_HEX8_TEAM : 1; }
 /* Elements of a warp or vector. */
 FE_BOTH int corner_gather_elements(int kind) { return FE_WARP / corner_gather_team(kind); }
@@ -64,19 +73,27 @@ FE_BODY fe_element corner_gather_open(int kind, int team, const fe_view *m, int 
     return e;
 }
 
-/* Value of corner b of turned elements. */
+/* Value of corner b of turned elements: into its slot, or, where sorted, into the block's memory,
+ * sorted [width][CORNER_GATHER_BLOCK]. */
 FE_BODY void corner_gather_store(const fe_view *m, const corner_gather *w, fe_element e, int b, int width,
-                                 const fe_real value[])
+                                 const fe_real value[], fe_scalar *sorted)
 {
+#ifdef __CUDACC__
+    if (sorted) {
+        FE_UNROLL_FOR (int c = 0; c < width; c++)
+            sorted[CORNER_GATHER_BLOCK * c + CORNER_GATHER_THREADS * b + threadIdx.x] = value[c];
+        return;
+    }
+#endif
     const fe_mask all = fe_splat(1.0f) > fe_splat(0.0f);
-    fe_index at = fe_corner_place(b, e.turn, m->ld, e.e);
-    if (CORNER_GATHER_BY_NODE) at = fe_read_index(w->place, at, 0);
+    const fe_index at = fe_read_index(w->place, fe_corner_place(b, e.turn, m->ld, e.e), 0);
+    (void)sorted;
     FE_UNROLL_FOR (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
 }
 
-/* Stores the forces on the corners of the elements first, first + 1, … < last of one warp in their slots. */
+/* Stores the forces on the corners of the elements first, first + 1, … < last of one warp. */
 FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
-                                  int last, const fe_number *displacement)
+                                  int last, const fe_number *displacement, fe_scalar *sorted)
 {
     fe_index node[8];
     fe_real x[8][3], f[8][3], force[8][3];
@@ -85,11 +102,12 @@ FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corn
     fe_team_read(kind, held, m, element, node, fe_coordinates(m), x);
     fe_team_read(kind, held, m, element, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL_FOR (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b]);
+    FE_UNROLL_FOR (int b = 0; b < held; b++) corner_gather_store(m, w, element, b, 3, force[b], sorted);
 }
 
 /* The same with diagonal blocks; a lane visits all points for its own corners. */
-FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gather *w, int first, int last)
+FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gather *w, int first, int last,
+                                    fe_scalar *sorted)
 {
     fe_index node[8];
     fe_real x[8][3], block[6];
@@ -99,7 +117,7 @@ FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gat
     fe_team_spread(fe_corners(kind), held, x);
     FE_UNROLL_LARGE_FOR (int b = 0; b < held; b++) {
         fe_element_diagonal(kind, m, element, x, b, block);
-        corner_gather_store(m, w, element, b, 6, block);
+        corner_gather_store(m, w, element, b, 6, block, sorted);
     }
 }
 

@@ -3,28 +3,20 @@
 #include "variants/corner_gather/assembly.h"
 
 /* Sums over the slots of rows row, row + 1, … of one slice; beyond a row's corners slots hold 0. */
-FE_BODY void sum_rows(const fe_view *m, const corner_gather *w, int row, int last, int width, fe_real sum[])
+FE_BODY void sum_rows(const corner_gather *w, int row, int width, fe_real sum[])
 {
+    const int *slice = w->slice + row / CORNER_GATHER_SLICE;
     for (int c = 0; c < width; c++) sum[c] = fe_splat(0.0f);
-    if (CORNER_GATHER_BY_NODE) {
-        const int *slice = w->slice + row / CORNER_GATHER_SLICE;
-        for (int at = slice[0]; at < slice[1]; at += CORNER_GATHER_SLICE)
-            FE_UNROLL_FOR (int c = 0; c < width; c++)
-                sum[c] += fe_read(w->value, fe_lanes_from(at + row % CORNER_GATHER_SLICE), c * w->n_slot);
-    } else {
-        for (int l = 0; l < FE_LANES && row + l < last; l++)
-            for (int k = m->corner_first[row + l]; k < m->corner_first[row + l + 1]; k++) {
-                const int at = (m->corner[k] & 7) * m->ld + (m->corner[k] >> 3);
-                FE_UNROLL_FOR (int c = 0; c < width; c++) sum[c][l] += w->value[c * w->n_slot + at];
-            }
-    }
+    for (int at = slice[0]; at < slice[1]; at += CORNER_GATHER_SLICE)
+        FE_UNROLL_FOR (int c = 0; c < width; c++)
+            sum[c] += fe_read(w->value, fe_lanes_from(at + row % CORNER_GATHER_SLICE), c * w->n_slot);
 }
 
 /* Rows row, row + 1, … of y, if they are in [first, last). */
-FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int first, int last, fe_number *y)
+FE_BODY void rows_forces(const corner_gather *w, int row, int first, int last, fe_number *y)
 {
     fe_real sum[3];
-    sum_rows(m, w, row, last, 3, sum);
+    sum_rows(w, row, 3, sum);
     for (int l = 0; l < FE_LANES; l++)
         if (row + l >= first && row + l < last)
             for (int c = 0; c < 3; c++) y[3 * (size_t)(row + l) + c] = sum[c][l];
@@ -33,7 +25,7 @@ FE_BODY void rows_forces(const fe_view *m, const corner_gather *w, int row, int 
 FE_BODY void rows_diagonal(const fe_view *m, const corner_gather *w, int row, fe_number *d)
 {
     fe_real sum[6], rows[3][3];
-    sum_rows(m, w, row, m->n_owned, 6, sum);
+    sum_rows(w, row, 6, sum);
     fe_block_rows(sum, rows);
     for (int l = 0; l < FE_LANES && row + l < m->n_owned; l++)
         for (int i = 0; i < 9; i++) d[9 * (size_t)(row + l) + i] = rows[i / 3][i % 3][l];
@@ -49,12 +41,12 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     fe_part_elements(m, part, &first, &last);
 #define FORCES(KIND, OP)                                                                                     \
     FE_PARALLEL_FOR (e, first, last, corner_gather_elements(KIND), threads)                                  \
-    corner_gather_forces(KIND, OP, m, w, e, last, displacement)
+    corner_gather_forces(KIND, OP, m, w, e, last, displacement, NULL)
     FE_FOR_OPERATION(p->kind, op, FORCES);
 #undef FORCES
     fe_part_nodes(m, part, &first, &last);
     FE_PARALLEL_FOR (row, first / FE_LANES * FE_LANES, last, FE_LANES, threads)
-        rows_forces(m, w, row, first, last, y);
+        rows_forces(w, row, first, last, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -65,7 +57,8 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     const corner_gather *w = work;
     const int threads = p->device->threads, n = m->n_elem;
 #define DIAGONAL(KIND)                                                                                       \
-    FE_PARALLEL_FOR (e, 0, n, corner_gather_elements(KIND), threads) corner_gather_diagonal(KIND, m, w, e, n)
+    FE_PARALLEL_FOR (e, 0, n, corner_gather_elements(KIND), threads)                                         \
+    corner_gather_diagonal(KIND, m, w, e, n, NULL)
     FE_FOR_KIND(p->kind, DIAGONAL);
 #undef DIAGONAL
     FE_PARALLEL_FOR (row, 0, m->n_owned, FE_LANES, threads) rows_diagonal(m, w, row, d);

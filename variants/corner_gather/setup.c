@@ -1,5 +1,6 @@
 /* corner_gather's slots: one for each corner of each element. */
 #include "common/backend/device.h"
+#include "common/problem/visits.h"
 #include "variants/corner_gather/assembly.h"
 
 #include <stdlib.h>
@@ -7,16 +8,18 @@
 enum { SLICE = CORNER_GATHER_SLICE };
 
 typedef struct slots {
-    int *conn;    /* [n_corner][ld] */
-    int *first;   /* [n_owned + 1] the view's rows of: */
-    int *corner;  /* 8 × element + corner */
-    int *place;   /* [n_corner][ld] */
-    int *valence; /* [n_local] corners of a node */
-    int *slice;   /* [n_slice + 1] */
-    int n_slice, threads;
+    int *conn;        /* [n_corner][ld] */
+    int *first;       /* [n_owned + 1] the view's rows of: */
+    int *corner;      /* 8 × element + corner */
+    int *place;       /* [n_corner][ld] */
+    int *sorted;      /* [n_block][CORNER_GATHER_BLOCK] places in the order in which blocks store, */
+    uint16_t *source; /* and the corners that belong there */
+    int *valence;     /* [n_local] corners of a node */
+    int *slice;       /* [n_slice + 1] */
+    int run, n_slice, n_block, threads;
 } slots;
 
-/* A slice is as wide as its longest row. */
+/* A slice is as wide as its longest row, in whole runs. */
 static fe_status size_slices(const fe_view *m, slots *s)
 {
     int64_t n = 0;
@@ -25,7 +28,7 @@ static fe_status size_slices(const fe_view *m, slots *s)
         for (int row = SLICE * i; row < SLICE * (i + 1) && row < m->n_local; row++)
             if (s->valence[row] > width) width = s->valence[row];
         s->slice[i] = (int)n;
-        n += SLICE * width;
+        n += SLICE * ((width + s->run - 1) / s->run * s->run);
         if (n > INT32_MAX - SLICE)
             return fe_fail(FE_BAD_INPUT,
                            "corner_gather: more than %d element corners on one rank; use more ranks",
@@ -35,7 +38,10 @@ static fe_status size_slices(const fe_view *m, slots *s)
     return FE_OK;
 }
 
-static int slot_of(const slots *s, int row, int i) { return s->slice[row / SLICE] + SLICE * i + row % SLICE; }
+static int slot_of(const slots *s, int row, int i)
+{
+    return s->slice[row / SLICE] + SLICE * (i - i % s->run) + s->run * (row % SLICE) + i % s->run;
+}
 
 /* Corners get their slots element by element, which is the order of the view's rows; those of ghosts, which
  * have no row there, are corners of the border's elements. Lanes beyond the last element share one slot after
@@ -57,7 +63,59 @@ static void fill_slices(const fe_view *m, int n_corner, slots *s)
         for (int a = 0; a < n_corner; a++) s->place[(size_t)a * m->ld + e] = s->slice[s->n_slice];
 }
 
-static fe_status build_slots(fe_problem *p, corner_gather *w, slots *s)
+static int compare_words(const void *p, const void *q)
+{
+    const uint64_t a = *(const uint64_t *)p, b = *(const uint64_t *)q;
+    return (a > b) - (a < b);
+}
+
+/* The corners of elements [first, last) by slot, as a block of the device has them: element e - first has
+ * `team` threads, each of them four corners. */
+static void sort_block(const fe_view *m, int n_corner, int first, int last, const slots *s, size_t block)
+{
+    const int held = CORNER_GATHER_BLOCK / CORNER_GATHER_THREADS, team = n_corner / held;
+    const size_t start = CORNER_GATHER_BLOCK * block;
+    uint64_t word[CORNER_GATHER_BLOCK];
+    int n = 0;
+    for (int e = first; e < last; e++)
+        for (int a = 0; a < n_corner; a++) {
+            const int source = (e - first) * team + a / held + CORNER_GATHER_THREADS * (a % held);
+            word[n++] = (uint64_t)s->place[(size_t)a * m->ld + e] << 32 | (unsigned)source;
+        }
+    qsort(word, (size_t)n, sizeof *word, compare_words);
+    for (int i = 0; i < n; i++)
+        s->sorted[start + i] = (int)(word[i] >> 32), s->source[start + i] = (uint16_t)word[i];
+}
+
+static int blocks_of(int n, int most) { return (n + most - 1) / most; }
+
+/* Blocks of the interior, then those of the border. */
+static fe_status sort_blocks(const fe_view *m, int n_corner, slots *s)
+{
+    const int most = CORNER_GATHER_BLOCK / n_corner, interior = blocks_of(m->n_elem_interior, most);
+    s->n_block = interior + blocks_of(m->n_elem - m->n_elem_interior, most);
+    FE_ALLOCATE(s->sorted, (size_t)CORNER_GATHER_BLOCK * s->n_block, "corner_gather: slots");
+    FE_ALLOCATE(s->source, (size_t)CORNER_GATHER_BLOCK * s->n_block, "corner_gather: slots");
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int b = 0; b < s->n_block; b++) {
+        const int first = b < interior ? b * most : m->n_elem_interior + (b - interior) * most,
+                  end = b < interior ? m->n_elem_interior : m->n_elem;
+        sort_block(m, n_corner, first, first + most < end ? first + most : end, s, (size_t)b);
+    }
+    return FE_OK;
+}
+
+static fe_status upload_places(fe_device *d, const slots *s, size_t n_corners, corner_gather *w)
+{
+    const size_t n = (size_t)CORNER_GATHER_BLOCK * s->n_block;
+    static const char what[] = "corner_gather: slots";
+    if (s->run == 1)
+        return fe_device_upload(d, n_corners, sizeof *s->place, s->place, what, (void **)&w->place);
+    FE_TRY(fe_device_upload(d, n, sizeof *s->sorted, s->sorted, what, (void **)&w->place));
+    return fe_device_upload(d, n, sizeof *s->source, s->source, what, (void **)&w->source);
+}
+
+static fe_status build_slots(fe_problem *p, int on_device, corner_gather *w, slots *s)
 {
     fe_device *d = p->device;
     const fe_view *m = &p->view;
@@ -74,28 +132,30 @@ static fe_status build_slots(fe_problem *p, corner_gather *w, slots *s)
     FE_RESERVE(s->corner, s->first[m->n_owned], "corner_gather: slots");
     FE_TRY(
         d->ops->memory.download(d, (size_t)s->first[m->n_owned] * sizeof *s->corner, m->corner, s->corner));
+    if (on_device && (n_corner == 4 || !fe_rows_are_regular(s->first, s->corner, m->n_owned)))
+        s->run = corner_gather_run(p->kind);
     FE_TRY(fe_problem_valence(p, s->conn, s->threads, &s->valence));
     FE_TRY(size_slices(m, s));
     fill_slices(m, n_corner, s);
     w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */
-    FE_TRY(fe_device_upload(d, n, sizeof *s->place, s->place, "corner_gather: slots", (void **)&w->place));
+    if (s->run > 1) FE_TRY(sort_blocks(m, n_corner, s));
+    FE_TRY(upload_places(d, s, n, w));
     FE_TRY(fe_device_upload(d, (size_t)s->n_slice + 1, sizeof *s->slice, s->slice, "corner_gather: slots",
                             (void **)&w->slice));
     return d->ops->wait(d);
 }
 
-fe_status corner_gather_make(fe_problem *p, size_t value_bytes, void **work)
+fe_status corner_gather_make(fe_problem *p, int on_device, size_t value_bytes, void **work)
 {
     corner_gather *w;
+    slots s = {.run = 1, .threads = fe_device_host_threads(p->device)};
     FE_TRY(fe_device_keep(p->device, sizeof *w, "corner_gather", work));
     w = *work;
-    w->n_slot = (size_t)fe_corners(p->kind) * p->view.ld;
-    if (CORNER_GATHER_BY_NODE) {
-        slots s = {.threads = fe_device_host_threads(p->device)};
-        const fe_status status = build_slots(p, w, &s);
-        free(s.conn), free(s.first), free(s.corner), free(s.place), free(s.valence), free(s.slice);
-        FE_TRY(status);
-    }
+    const fe_status status = build_slots(p, on_device, w, &s);
+    free(s.conn), free(s.first), free(s.corner), free(s.place), free(s.valence), free(s.slice);
+    free(s.sorted), free(s.source);
+    FE_TRY(status);
+    w->run = s.run;
     return fe_device_allocate(p->device, 6 * w->n_slot, value_bytes, "corner_gather: corner forces",
                               (void **)&w->value);
 }

@@ -1,8 +1,11 @@
-/* dof_csr on the device: one entry of the vector per thread, the three of a node side by side. */
+/* dof_csr on the device: one entry of the vector per thread, the three of a node side by side; or, on
+ * irregular meshes, one entry of a corner's force, which are then summed by rows. */
 #include "common/problem/kernels.h"
+#include "common/problem/visits.h"
 #include "variants/dof_csr/assembly.h"
 
-enum { BLOCK_SIZE = 128 };
+enum { BLOCK_SIZE = 128, MOST_HEX8 = 1024, MOST_TET4 = 512 };
+FE_BOTH int most_visits(int kind) { return fe_corners(kind) == 8 ? MOST_HEX8 : MOST_TET4; }
 
 FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, const fe_number *displacement,
                          fe_number *y)
@@ -17,6 +20,37 @@ FE_BODY void entry_force(int kind, int op, const fe_view *m, int row, int axis, 
         sum += dof_csr_force(kind, op, m, corner >> 3, corner & 7, axis, displacement, own);
     }
     y[3 * (size_t)row + axis] = sum;
+}
+
+/* Force along `axis` on corner 0 of a turned element. */
+FE_BODY fe_real corner_force(int kind, int op, const fe_view *m, int corner, int axis,
+                             const fe_number *displacement)
+{
+    const int e = corner >> 3, turn = corner & 7, from = dof_csr_turns(kind, op) ? axis : 0;
+    const int node = m->conn[(size_t)turn * m->ld + e];
+    fe_real own[2][3];
+    dof_csr_read3(fe_coordinates(m), node, from, own[0]);
+    dof_csr_read3(displacement, node, from, own[1]);
+    return dof_csr_force(kind, op, m, e, turn, axis, displacement, own);
+}
+
+/* Rows of a group; three neighbouring threads compute the entries of a corner. */
+FE_BODY void group_forces(int kind, int op, const fe_view *m, const fe_visits *v, int group,
+                          const fe_number *displacement, fe_number *force, fe_number *y)
+{
+    const int most = most_visits(kind), row = v->first[group], last = v->first[group + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int from = 0; from < n; from += most) {
+        const int part = n - from < most ? n - from : most;
+#pragma unroll 1
+        for (int i = threadIdx.x; i < 3 * part; i += BLOCK_SIZE) {
+            const int at = start + from + i / 3, place = fe_visit_place(v->place[at]) + i % 3;
+            force[place] = (fe_number)corner_force(kind, op, m, v->corner[at], i % 3, displacement);
+        }
+        __syncthreads();
+        fe_sum_visits(m, row, last, from, most, force, y);
+        if (n > most) __syncthreads();
+    }
 }
 
 FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_number *d)
@@ -39,8 +73,16 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
         if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
     }
+#define BY_ELEMENT(KIND, name, OP, operation)                                                                \
+    __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_by_element_##operation##_##name(                   \
+        fe_view m, fe_visits v, int first, const fe_number *displacement, fe_number *y)                      \
+    {                                                                                                        \
+        __shared__ fe_number force[FE_VISIT_PLACES(FE_CORNERS(KIND) == 8 ? MOST_HEX8 : MOST_TET4)];          \
+        group_forces(KIND, OP, &m, &v, first + blockIdx.x, displacement, force, y);                          \
+    }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
+    FE_EACH_OPERATION(BY_ELEMENT, KIND, name)                                                                \
     __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)           \
     {                                                                                                        \
         const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
@@ -48,13 +90,20 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
+#undef BY_ELEMENT
 #undef FORCES
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
-    (void)work;
+    const fe_visits *v = (const fe_visits *)work;
     int first, last;
+    if (v) {
+        fe_part_groups(v, part, &first, &last);
+        FE_LAUNCH_OPERATION(p, op, (size_t)BLOCK_SIZE * (last - first), BLOCK_SIZE, dof_csr_by_element,
+                            p->view, *v, first, displacement, y);
+        return FE_OK;
+    }
     fe_part_nodes(&p->view, part, &first, &last);
     const size_t entries = 3 * (size_t)(last - first);
     FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y);
@@ -69,5 +118,18 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(dof_csr_cuda, .residual = residual, .material = fe_material_cuda, .jacvec = jacvec,
-         .diagonal = diagonal, .traits = FE_STORES | FE_INDEPENDENT)
+/* *work: fe_visits, or NULL where a thread takes a row's entry. */
+static fe_status setup(fe_problem *p, void **work)
+{
+    return fe_visits_open(p, most_visits(p->kind), (fe_visits **)work);
+}
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    (void)p;
+    *work = in_double;
+    return FE_OK;
+}
+
+FE_TABLE(dof_csr_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_STORES | FE_INDEPENDENT)

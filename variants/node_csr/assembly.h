@@ -7,26 +7,39 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* For Tet4 on the device. Rows form slices of 32; entry k of row n is at slice[n / 32] + 32 k + n % 32, so
- * that a warp reads neighbouring entries. Fields are stored by component, because neighbouring rows read
- * neighbouring nodes: this touches a third of the cache lines that rows of three would. */
-enum { NODE_CSR_SLICE = 32 };
+/* For Tet4 on the device. Each row has a team of threads. Entry k of thread t is at slice[t / 32] + 32 k + t
+ * % 32, so that a warp reads neighbouring entries; those of a row go round its team. */
+enum { NODE_CSR_WARP = 32, NODE_CSR_TEAM = 4 };
 typedef struct node_csr_entry {
     int node[3]; /* corners 1 2 3 of the turned element */
     int corner;  /* 8 × element + corner */
 } node_csr_entry;
-typedef struct node_csr_lists {
+typedef struct node_csr_list {
+    const int *row; /* of each team; NULL: the row of its number */
     const int *slice;
     const node_csr_entry *entry;
+} node_csr_list;
+
+/* Elastic products have one thread for each row, because threads then wait for loads at the start of a row,
+ * more often in a team. Other operations have teams of NODE_CSR_TEAM, whose rows are sorted by length in
+ * windows: threads of a team read the same lines of tangents, and a warp waits less for its longest row.
+ * Fields are stored by component, because neighbouring rows read neighbouring nodes: this touches a third of
+ * the cache lines that rows of three would. */
+typedef struct node_csr_lists {
+    node_csr_list single, team;
     const fe_number *x;      /* [3][n] */
     fe_number *displacement; /* [3][n] */
     size_t n;
 } node_csr_lists;
 
+/* Most corners of a block of Hex8 (fe_visits). */
+enum { NODE_CSR_MOST = 1024 };
+
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* *work: node_csr_lists for vectors of doubles or floats, or NULL where the kind does not need them. */
+    /* *work: Tet4: node_csr_lists for vectors of doubles or floats. Hex8: fe_visits, or NULL. Other kinds:
+       NULL. */
     fe_status
     node_csr_open(fe_problem *p, int precision, void **work);
 

@@ -1,5 +1,7 @@
-/* node_csr on the device: one owned node per thread. */
+/* node_csr on the device: one owned node per thread; on Tet4 a team of threads, on irregular meshes of Hex8
+ * one corner of an element per thread. */
 #include "common/problem/kernels.h"
+#include "common/problem/visits.h"
 #include "variants/node_csr/assembly.h"
 
 enum { BLOCK_SIZE = 128 };
@@ -57,6 +59,9 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
+/* --- Tet4 ------------------------------------------------------------------------------------------------
+ */
+
 /* An entry of a list and the flags of its element, read ahead of the arithmetic. */
 typedef struct visit {
     int4 entry; /* node_csr_entry */
@@ -66,12 +71,26 @@ typedef struct visit {
 /* Entry k of a list of n. Beyond the end: element 0, which is read, never added. */
 FE_BODY int4 list_entry(const int4 *list, int k, int n)
 {
-    return k < n ? __ldcs(list + NODE_CSR_SLICE * k) : make_int4(0, 0, 0, 0);
+    return k < n ? __ldcs(list + NODE_CSR_WARP * k) : make_int4(0, 0, 0, 0);
 }
 FE_BODY int list_flags(int op, const fe_view *m, int4 entry)
 {
     if (fe_is_elastic(op)) return 0;
     return fe_read_byte(fe_is_residual(op) ? m->committed.flags : m->trial.flags, entry.w >> 3);
+}
+
+/* fe_point_stress of a point with a full tangent whose numbers were read before. */
+FE_BODY void list_full_stress(const fe_view *m, fe_element e, const fe_real full[FE_N_FULL], fe_real J[3][3],
+                              fe_real G[3][3], fe_real A[3][3], fe_real stress[6])
+{
+    fe_real strain[6], product[6];
+    const fe_constants material = fe_constants_of(&m->material);
+    const fe_real scale = fe_weight(FE_TET4) * fe_reciprocal(fe_cofactor(J, A));
+    fe_symmetric_gradient(G, A, strain);
+    fe_full_stress(scale, full, strain, product);
+    fe_elastic_stress(&material, scale, strain, stress);
+    FE_UNROLL_FOR (int i = 0; i < 6; i++)
+        stress[i] = fe_select(fe_has_bit(e.trial, FE_SOFTENED), product[i], stress[i]);
 }
 
 /* sum += force on corner 0 of one turned Tet4. own: coordinates and displacement of the node, which in mixed
@@ -83,7 +102,7 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
     const int node[3] = {at->entry.x, at->entry.y, at->entry.z};
     const bool numbers = fe_is_residual(op) || fe_is_tangent(op);
     const bool from = FE_PRECISION == FE_MIXED;
-    fe_real x[8][3], u[8][3], number[FE_N_NUMBER], J[3][3], G[3][3], A[3][3], g[3], stress[6], force[3];
+    fe_real x[8][3], u[8][3], number[FE_N_FULL], J[3][3], G[3][3], A[3][3], g[3], stress[6], force[3];
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         x[0][c] = from ? 0.0f : (fe_real)own[0][c], u[0][c] = from ? 0.0f : (fe_real)own[1][c];
         FE_UNROLL_FOR (int b = 1; b < 4; b++) {
@@ -94,10 +113,13 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
         }
     }
     if (numbers) fe_point_numbers(FE_TET4, op, m, e, 0, number);
+    if (op == FE_JACVEC_FULL) fe_full_read(FE_TET4, m->full, e, 0, number);
     fe_gradient_at(FE_TET4, x, NULL, 0, 0, J);
     fe_gradient_at(FE_TET4, u, NULL, 0, 0, G);
     if (numbers)
         fe_point_stress_of(FE_TET4, op, fe_weight(FE_TET4), m, e.e, number, J, G, A, stress);
+    else if (op == FE_JACVEC_FULL)
+        list_full_stress(m, e, number, J, G, A, stress);
     else
         fe_point_stress(FE_TET4, op, fe_weight(FE_TET4), m, e, 0, J, G, A, stress);
     fe_corner_gradient(FE_TET4, A, 0, 0, g);
@@ -106,33 +128,53 @@ FE_BODY void list_corner(int op, const fe_view *m, const node_csr_lists *w, cons
     for (int c = 0; c < 3; c++) sum[c] = from ? sum[c] + force[c] : (fe_number)force[c];
 }
 
-/* While an element is computed, the flags of the next one and the entry after that arrive. Two elements are
- * in flight: elastic jacvec 1.26 times as fast as with one, jacvec 1.04 times (H100, HISTORY.md). */
-FE_BODY void list_forces(int op, const fe_view *m, const node_csr_lists *w, int row, fe_number *y)
+/* sum over the threads of a team, in a fixed order; all threads of the warp take part. */
+template <int TEAM> static __device__ __forceinline__ void sum_team(fe_number sum[3])
 {
+    FE_UNROLL_FOR (int mask = 1; mask < TEAM; mask *= 2)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], mask);
+}
+
+/* While an element is computed, the flags of the next one and the entry after that arrive. Two elements are
+ * in flight: elastic jacvec 1.26 times as fast as with one, jacvec 1.04 times (H100, HISTORY.md); one where
+ * it has 21 numbers. */
+template <int TEAM, int FLIGHT>
+static __device__ __forceinline__ void list_forces(int op, const fe_view *m, const node_csr_lists *w,
+                                                   int thread, int n_row, fe_number *y)
+{
+    const node_csr_list *l = TEAM == 1 ? &w->single : &w->team;
     fe_number sum[3] = {0.0f, 0.0f, 0.0f}, own[2][3];
-    const int n = m->corner_first[row + 1] - m->corner_first[row];
-    const int4 *list = (const int4 *)w->entry + w->slice[row / NODE_CSR_SLICE] + row % NODE_CSR_SLICE;
+    const int at = thread / TEAM, part = thread % TEAM;
+    const bool active = at < n_row;
+    if (TEAM == 1 && !active) return;
+    const int team = active ? at : n_row - 1, row = TEAM == 1 ? team : l->row[team];
+    const int length = m->corner_first[row + 1] - m->corner_first[row];
+    const int n = TEAM == 1 ? length : active ? (length - part + TEAM - 1) / TEAM : 0;
+    const int4 *list =
+        (const int4 *)l->entry + (active ? l->slice[thread / NODE_CSR_WARP] : 0) + thread % NODE_CSR_WARP;
     for (int c = 0; c < 3; c++) own[0][c] = w->x[c * w->n + row], own[1][c] = w->displacement[c * w->n + row];
     visit here = {list_entry(list, 0, n), 0};
     int4 next = list_entry(list, 1, n);
     here.flags = list_flags(op, m, here.entry);
-#pragma unroll 2
+#pragma unroll FLIGHT
     for (int k = 0; k < n; k++) {
         const visit now = here;
         here.entry = next, here.flags = list_flags(op, m, next);
         next = list_entry(list, k + 2, n);
         list_corner(op, m, w, &now, own, sum);
     }
-    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+    sum_team<TEAM>(sum);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++)
+        if (active && c % TEAM == part) y[3 * (size_t)row + c] = sum[c];
 }
 
+#define TEAM_OF(OP) (OP == FE_JACVEC_ELASTIC || OP == FE_JACVEC_ELASTIC_SEVERAL ? 1 : NODE_CSR_TEAM)
 #define LISTS(KIND, name, OP, operation)                                                                     \
     static __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT)                                           \
-        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int last, fe_number *y)                    \
+        node_csr_##operation##_lists(fe_view m, node_csr_lists w, int n_row, fe_number *y)                   \
     {                                                                                                        \
-        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
-        if (row < last) list_forces(OP, &m, &w, row, y);                                                     \
+        list_forces<TEAM_OF(OP), OP == FE_JACVEC_FULL ? 1 : 2>(                                              \
+            OP, &m, &w, blockIdx.x * blockDim.x + threadIdx.x, n_row, y);                                    \
     }
 FE_EACH_OPERATION(LISTS, FE_TET4, tet4)
 #undef LISTS
@@ -154,17 +196,80 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
     FE_LAUNCH(p->device, 3 * (size_t)m->n_owned, BLOCK_SIZE, node_csr_split, *w, m->n_owned, displacement);
     switch (op) {
 #define LAUNCH(KIND, name, OP, operation)                                                                    \
-    case OP: FE_LAUNCH(p->device, last, BLOCK_SIZE, node_csr_##operation##_lists, *m, *w, last, y); break;
+    case OP:                                                                                                 \
+        FE_LAUNCH(p->device, TEAM_OF(OP) * (size_t)last, BLOCK_SIZE, node_csr_##operation##_lists, *m, *w,   \
+                  last, y);                                                                                  \
+        break;
         FE_EACH_OPERATION(LAUNCH, FE_TET4, tet4)
 #undef LAUNCH
     }
     return FE_OK;
 }
 
-/* The border part uses no lists, so it may run at the same time. */
+/* --- Hex8, irregular --------------------------------------------------------------------------------------
+ */
+
+/* Rows of a group. The next corner arrives while one is computed. */
+FE_BODY void group_forces(int op, const fe_view *m, const fe_visits *v, int group,
+                          const fe_number *displacement, fe_number *force, fe_number *y)
+{
+    const int row = v->first[group], last = v->first[group + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int from = 0; from < n; from += NODE_CSR_MOST) {
+        const int part = n - from < NODE_CSR_MOST ? n - from : NODE_CSR_MOST;
+        const int *corner = v->corner + start + from;
+        const uint16_t *place = v->place + start + from;
+        int next = 0, to = 0;
+        if ((int)threadIdx.x < part) next = corner[threadIdx.x], to = place[threadIdx.x];
+#pragma unroll 1
+        for (int i = threadIdx.x; i < part; i += BLOCK_SIZE) {
+            const int now = next, at = fe_visit_place(to);
+            fe_real own[3];
+            if (i + BLOCK_SIZE < part) next = corner[i + BLOCK_SIZE], to = place[i + BLOCK_SIZE];
+            node_csr_corner(FE_HEX8, op, m, now >> 3, now & 7, displacement, own);
+            for (int c = 0; c < 3; c++) force[at + c] = (fe_number)own[c];
+        }
+        __syncthreads();
+        fe_sum_visits(m, row, last, from, NODE_CSR_MOST, force, y);
+        if (n > NODE_CSR_MOST) __syncthreads();
+    }
+}
+
+#define BY_ELEMENT(KIND, name, OP, operation)                                                                \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_by_element(                  \
+        fe_view m, fe_visits v, int first, const fe_number *displacement, fe_number *y)                      \
+    {                                                                                                        \
+        __shared__ fe_number force[FE_VISIT_PLACES(NODE_CSR_MOST)];                                          \
+        group_forces(OP, &m, &v, first + blockIdx.x, displacement, force, y);                                \
+    }
+FE_EACH_OPERATION(BY_ELEMENT, FE_HEX8, hex8)
+#undef BY_ELEMENT
+
+static fe_status forces_by_element(const fe_problem *p, const fe_visits *v, int op, fe_part part,
+                                   const fe_number *displacement, fe_number *y)
+{
+    int first, last;
+    fe_part_groups(v, part, &first, &last);
+    const size_t n = (size_t)BLOCK_SIZE * (last - first);
+    switch (op) {
+#define LAUNCH(KIND, name, OP, operation)                                                                    \
+    case OP:                                                                                                 \
+        FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_by_element, p->view, *v, first,           \
+                  displacement, y);                                                                          \
+        break;
+        FE_EACH_OPERATION(LAUNCH, FE_HEX8, hex8)
+#undef LAUNCH
+    }
+    return FE_OK;
+}
+
+/* Without work, which no operation needs, each row has its thread. The border part of Tet4 uses no lists, so
+ * it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
+    if (work && p->kind == FE_HEX8)
+        return forces_by_element(p, (const fe_visits *)work, op, part, displacement, y);
     if (work && part == FE_INTERIOR)
         return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;
@@ -181,11 +286,12 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-/* The same lists, and the problem's coordinates in floats by component. */
+/* The same lists, on Tet4 with the problem's coordinates in floats by component. */
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
     const node_csr_lists *from = (const node_csr_lists *)in_double;
-    if (!from) return FE_OK;
+    *work = in_double;
+    if (!from || p->kind != FE_TET4) return FE_OK;
     FE_TRY(fe_device_keep(p->device, sizeof *from, "node_csr", work));
     node_csr_lists *w = (node_csr_lists *)*work;
     *w = *from;

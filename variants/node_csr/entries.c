@@ -1,51 +1,115 @@
-/* The lists that the Tet4 kernel reads on the device. They hold what it would otherwise look up corner by
+/* The lists that kernels read on the device. On Tet4 they hold what it would otherwise look up corner by
  * corner. */
 #include "common/backend/device.h"
+#include "common/problem/visits.h"
 #include "variants/node_csr/assembly.h"
 
 #include <stdlib.h>
 
-enum { SLICE = NODE_CSR_SLICE };
+enum { WARP = NODE_CSR_WARP, WINDOW = 128 };
 
 typedef struct draft {
     int *first, *corner, *conn; /* the view's */
-    int *slice;                 /* [n_slice + 1] */
-    node_csr_entry *entry;
-    double *x; /* [n_local][3] */
+    double *x;                  /* [n_local][3] */
     double *component;
     float *rounded; /* of component, in single precision */
-    size_t n_entry;
-    int n_slice;
 } draft;
 
-/* A slice is as long as its longest row. */
-static fe_status size_slices(draft *k, int n_owned)
+/* A list for teams of this many threads. */
+typedef struct list_draft {
+    int team;
+    int *row;   /* [rows of the interior] */
+    int *slice; /* [n_slice + 1] */
+    node_csr_entry *entry;
+    size_t n_entry;
+    int n_slice;
+} list_draft;
+
+static int length_of(const draft *k, int row) { return k->first[row + 1] - k->first[row]; }
+static int rounds_of(const draft *k, int team, int row) { return (length_of(k, row) + team - 1) / team; }
+
+/* Sorts rows [first, last) by rounds, the longest first; others keep their order. By insertion: most are in
+ * place. */
+static void sort_window(const draft *k, int team, int first, int last, int *row)
 {
-    k->n_slice = (n_owned + SLICE - 1) / SLICE;
-    FE_ALLOCATE(k->slice, k->n_slice + 1, "node_csr: lists");
-    for (int s = 0; s < k->n_slice; s++) {
-        int longest = 0;
-        for (int row = SLICE * s; row < SLICE * (s + 1) && row < n_owned; row++)
-            if (k->first[row + 1] - k->first[row] > longest) longest = k->first[row + 1] - k->first[row];
-        if (k->n_entry + (size_t)SLICE * longest > INT32_MAX)
+    for (int i = first; i < last; i++) {
+        int at = i;
+        for (; at > first && rounds_of(k, team, row[at - 1]) < rounds_of(k, team, i); at--)
+            row[at] = row[at - 1];
+        row[at] = i;
+    }
+}
+
+/* Sorted within windows, so that neighbours stay close in memory (SELL-C-sigma: Kreutzer et al. 2014). */
+static void sort_rows(const draft *k, int n_row, list_draft *l)
+{
+#pragma omp parallel for schedule(static)
+    for (int first = 0; first < n_row; first += WINDOW)
+        sort_window(k, l->team, first, first + WINDOW < n_row ? first + WINDOW : n_row, l->row);
+}
+
+/* A slice has as many rounds as its longest row. */
+static fe_status size_slices(const draft *k, int n_row, list_draft *l)
+{
+    const int rows = WARP / l->team;
+    l->n_slice = (n_row + rows - 1) / rows;
+    FE_ALLOCATE(l->slice, l->n_slice + 1, "node_csr: lists");
+    for (int s = 0; s < l->n_slice; s++) {
+        int rounds = 0;
+        for (int i = rows * s; i < rows * (s + 1) && i < n_row; i++) {
+            const int own = rounds_of(k, l->team, l->row[i]);
+            if (own > rounds) rounds = own;
+        }
+        if (l->n_entry + (size_t)WARP * rounds > INT32_MAX)
             return fe_fail(FE_BAD_INPUT, "node_csr: more than %d element corners on one rank; use more ranks",
                            INT32_MAX);
-        k->n_entry += (size_t)SLICE * longest;
-        k->slice[s + 1] = (int)k->n_entry;
+        l->n_entry += (size_t)WARP * rounds;
+        l->slice[s + 1] = (int)l->n_entry;
     }
     return FE_OK;
 }
 
-static void fill_slices(draft *k, const fe_view *m)
+static void fill_slices(const draft *k, const fe_view *m, int n_row, list_draft *l)
 {
+    const int rows = WARP / l->team;
 #pragma omp parallel for schedule(static)
-    for (int row = 0; row < m->n_owned; row++)
-        for (int i = k->first[row]; i < k->first[row + 1]; i++) {
-            const int e = k->corner[i] >> 3, a = k->corner[i] & 7;
-            node_csr_entry *to = &k->entry[k->slice[row / SLICE] + SLICE * (i - k->first[row]) + row % SLICE];
-            to->corner = k->corner[i];
+    for (int at = 0; at < n_row; at++) {
+        const int row = l->row[at], start = l->slice[at / rows] + at % rows * l->team;
+        for (int i = 0; i < length_of(k, row); i++) {
+            const int corner = k->corner[k->first[row] + i], e = corner >> 3, a = corner & 7;
+            node_csr_entry *to = &l->entry[start + WARP * (i / l->team) + i % l->team];
+            to->corner = corner;
             for (int b = 1; b < 4; b++) to->node[b - 1] = k->conn[(size_t)(b ^ a) * m->ld + e];
         }
+    }
+}
+
+static fe_status build_list(const draft *k, fe_problem *p, list_draft *l, node_csr_list *w)
+{
+    const int n_row = p->view.n_node_interior;
+    fe_device *d = p->device;
+    FE_RESERVE(l->row, n_row, "node_csr: lists");
+    for (int i = 0; i < n_row; i++) l->row[i] = i;
+    if (l->team > 1) sort_rows(k, n_row, l);
+    FE_TRY(size_slices(k, n_row, l));
+    FE_ALLOCATE(l->entry, l->n_entry, "node_csr: lists");
+    fill_slices(k, &p->view, n_row, l);
+    if (l->team > 1)
+        FE_TRY(
+            fe_device_upload(d, (size_t)n_row, sizeof *l->row, l->row, "node_csr: lists", (void **)&w->row));
+    FE_TRY(fe_device_upload(d, (size_t)l->n_slice + 1, sizeof *l->slice, l->slice, "node_csr: lists",
+                            (void **)&w->slice));
+    FE_TRY(
+        fe_device_upload(d, l->n_entry, sizeof *l->entry, l->entry, "node_csr: lists", (void **)&w->entry));
+    return d->ops->wait(d);
+}
+
+static fe_status open_list(const draft *k, fe_problem *p, int team, node_csr_list *w)
+{
+    list_draft l = {.team = team};
+    const fe_status status = build_list(k, p, &l, w);
+    free(l.row), free(l.slice), free(l.entry);
+    return status;
 }
 
 /* The coordinates by component, in single precision those from the first node. */
@@ -75,31 +139,30 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     FE_TRY(d->ops->memory.download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
     FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, m->x, k->x));
-    FE_TRY(size_slices(k, m->n_owned));
-    FE_ALLOCATE(k->entry, k->n_entry, "node_csr: lists");
-    fill_slices(k, m);
+    FE_TRY(open_list(k, p, 1, &w->single));
+    FE_TRY(open_list(k, p, NODE_CSR_TEAM, &w->team));
     w->n = (n + 15) / 16 * 16;
     FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
-    FE_TRY(fe_device_upload(d, (size_t)k->n_slice + 1, sizeof *k->slice, k->slice, "node_csr: lists",
-                            (void **)&w->slice));
-    FE_TRY(
-        fe_device_upload(d, k->n_entry, sizeof *k->entry, k->entry, "node_csr: lists", (void **)&w->entry));
     FE_TRY(upload_coordinates(k, d, precision, w));
     FE_TRY(fe_device_allocate(d, 3 * w->n, precision == FE_SINGLE ? sizeof(float) : sizeof(double),
                               "node_csr: input by component", (void **)&w->displacement));
     return d->ops->wait(d);
 }
 
-fe_status node_csr_open(fe_problem *p, int precision, void **work)
+static fe_status open_lists(fe_problem *p, int precision, void **work)
 {
     draft k = {0};
-    if (p->kind != FE_TET4) return FE_OK;
     FE_TRY(fe_device_keep(p->device, sizeof(node_csr_lists), "node_csr", work));
     const fe_status status = build(&k, p, precision, *work);
-    free(k.first), free(k.corner), free(k.conn), free(k.slice), free(k.entry), free(k.x), free(k.component);
-    free(k.rounded);
+    free(k.first), free(k.corner), free(k.conn), free(k.x), free(k.component), free(k.rounded);
     return status;
+}
+
+fe_status node_csr_open(fe_problem *p, int precision, void **work)
+{
+    if (p->kind == FE_TET4) return open_lists(p, precision, work);
+    return p->kind == FE_HEX8 ? fe_visits_open(p, NODE_CSR_MOST, (fe_visits **)work) : FE_OK;
 }
