@@ -1,39 +1,35 @@
-/* two_phase on the device: one point per thread, then one row per thread. */
+/* two_phase on the device: one point per thread, then the points at a row. */
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Elements of several points: one warp per point, one block of threads per block of elements. */
+/* Elements of several points: one block of threads per block of elements, neighbouring threads take the
+ * points of an element, or of the elements at a row. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
-/* Where the nine numbers of an element are next to each other, each component of a row has its own thread:
- * three neighbouring threads read the 24 bytes of a column, and take more corners at a time. */
+/* Where an element has one point, each component of a row has its own thread: three neighbouring threads read
+ * the 24 bytes of a column, and take more corners at a time. */
 enum { COLUMN_CORNERS = 16 };
-#define ROW_LANES(kind) (fe_points(kind) == 1 && TWO_PHASE_STORE == 9 ? 3 : 1)
+#define ROW_LANES(kind) (TWO_PHASE_STORE == 6 ? 1 : fe_points(kind) == 1 ? 3 : fe_points(kind))
 
-/* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
- * its own number, instead of all eight. */
+/* Threads number 0 to n - 1 of each n neighbours: value of the thread of number q ^ b. */
+FE_BODY fe_real turned(fe_real value, int b) { return b ? __shfl_xor_sync(~0u, value, b) : value; }
+
+/* Corners of element e, turned by q. As many neighbouring threads as it has corners, with q = 0, 1, …: each
+ * reads its corner and hands it to the others. */
 FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q,
                            const fe_number *displacement, fe_real x[8][3], fe_real f[8][3])
 {
-    __shared__ fe_scalar shared[2][3][8][BLOCK];
-    const int lane = threadIdx.x % BLOCK;
     const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
-    const fe_index from = fe_read_index(m->conn, e, 0);
     const fe_number *const field[2] = {fe_coordinates(m), displacement};
     FE_UNROLL_FOR (int i = 0; i < n_field; i++) {
         fe_real at[3];
         if (FE_PRECISION == FE_MIXED)
-            fe_read3_from(field[i], node, from, at); /* as fe_element_read */
+            fe_read3_from(field[i], node, fe_read_index(m->conn, e, 0), at); /* as fe_element_read */
         else
             fe_read3(field[i], node, at);
-        for (int c = 0; c < 3; c++) shared[i][c][q][lane] = at[c];
+        FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) (i ? f : x)[b][c] = turned(at[c], b);
     }
-    __syncthreads();
-    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-            x[b][c] = shared[0][c][b ^ q][lane];
-            if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
-        }
 }
 
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
@@ -57,35 +53,35 @@ FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, 
         for (int i = threadIdx.x; i < n; i += blockDim.x)
             w->value[(size_t)TWO_PHASE_WIDTH * start + i] = out[i];
     } else {
-        const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x % BLOCK;
-        const int q = threadIdx.x / BLOCK;
+        const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x / fe_points(kind);
+        const int q = threadIdx.x % fe_points(kind);
         share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, displacement, x, f);
         two_phase_point(kind, op, m, w, fe_element_open(m, e, q), q, x, f);
     }
 }
 
-/* Corners are taken ROW_CORNERS at a time, and for them one point after the other: nodes side by side have
- * elements in common, which they then find in the cache. */
-FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
+/* Sum of the values of n neighbouring threads, the same bits in each. */
+template <typename Number> FE_BODY Number sum_over(int n, Number value)
+{
+    FE_UNROLL_FOR (int b = 1; b < n; b *= 2) value += __shfl_xor_sync(~0u, value, b);
+    return value;
+}
+
+/* What points q of the elements at a row give to it, the rest from the neighbouring threads. */
+FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, int q, fe_number y[3])
 {
     fe_real sum[3] = {0.0f, 0.0f, 0.0f};
-    fe_number total[3] = {0.0f, 0.0f, 0.0f}; /* in mixed precision */
     const int end = m->corner_first[row + 1];
     for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
         int corner[ROW_CORNERS];
         FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
-#pragma unroll 1
-        for (int q = 0; q < fe_points(kind); q++)
-            FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
-                if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
-        if (FE_PRECISION == FE_MIXED)
-            for (int c = 0; c < 3; c++) total[c] += (fe_number)sum[c], sum[c] = 0.0f;
+        FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
+            if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
     }
-    for (int c = 0; c < 3; c++)
-        y[3 * (size_t)row + c] = FE_PRECISION == FE_MIXED ? total[c] : (fe_number)sum[c];
+    for (int c = 0; c < 3; c++) y[c] = sum_over(fe_points(kind), (fe_number)sum[c]);
 }
 
-FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, fe_number *y)
+FE_BODY fe_number row_component(const fe_view *m, const two_phase *w, int row, int c)
 {
     fe_number sum = 0.0f;
     const int end = m->corner_first[row + 1];
@@ -100,33 +96,52 @@ FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c,
                 sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
             }
     }
-    y[3 * (size_t)row + c] = sum;
+    return sum;
 }
 
-FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
+FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number y[3])
 {
-    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] = 0.0f;
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         fe_real force[3];
         two_phase_force(kind, m, w, corner >> 3, corner & 7, force);
-        for (int c = 0; c < 3; c++) sum[c] += force[c];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] += force[c];
     }
-    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
-FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int row, fe_number *d)
+/* The thread's part of rows [first, last): a component of one, all of one, or what its points q give. */
+FE_BODY void rows_body(int kind, const fe_view *m, const two_phase *w, int first, int last, fe_number *y)
 {
-    fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    const int i = blockIdx.x * ROW_BLOCK_SIZE + threadIdx.x, lanes = ROW_LANES(kind), lane = i % lanes;
+    const int place = first + i / lanes, row = place < last ? place : last - 1;
+    fe_number sum[3];
+    if (lanes == 3)
+        sum[0] = row_component(m, w, row, lane);
+    else if (lanes == 1)
+        row_forces_recomputed(kind, m, w, row, sum);
+    else
+        row_forces(kind, m, w, row, lane, sum);
+    if (place >= last) return;
+    if (lanes == 1)
+        for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
+    else if (lane < 3)
+        y[3 * (size_t)row + lane] = lanes == 3 || lane == 0 ? sum[0] : lane == 1 ? sum[1] : sum[2];
+}
+
+FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_number *d)
+{
+    const int i = blockIdx.x * ROW_BLOCK_SIZE + threadIdx.x, n = fe_points(kind), q = i % n;
+    const int row = i / n < m->n_owned ? i / n : m->n_owned - 1;
+    fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, rows[3][3];
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-#pragma unroll 2
-        for (int q = 0; q < fe_points(kind); q++)
-            two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
+        two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
     }
-    fe_real rows[3][3];
+    for (int c = 0; c < 6; c++) sum[c] = sum_over(n, sum[c]);
     fe_block_rows(sum, rows);
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
+    if (i / n < m->n_owned && q == 0)
+        for (int c = 0; c < 9; c++) d[9 * (size_t)row + c] = rows[c / 3][c % 3];
 }
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
@@ -141,20 +156,12 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                     \
     {                                                                                                        \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
-        if (row >= last) return;                                                                             \
-        if (ROW_LANES(KIND) == 3)                                                                            \
-            row_component(&m, &w, row, i % 3, y);                                                            \
-        else if (TWO_PHASE_STORE == 9)                                                                       \
-            row_forces(KIND, &m, &w, row, y);                                                                \
-        else                                                                                                 \
-            row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
+        rows_body(KIND, &m, &w, first, last, y);                                                             \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                      \
     {                                                                                                        \
-        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
-        if (row < m.n_owned) row_diagonal(KIND, &m, &w, row, d);                                             \
+        diagonal_body(KIND, &m, &w, d);                                                                      \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -183,7 +190,8 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
     const size_t points = (size_t)last * fe_points(p->kind);
     FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL);
-    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, (fe_number *)d);
+    FE_LAUNCH_KIND(p, (size_t)p->view.n_owned * fe_points(p->kind), ROW_BLOCK_SIZE, two_phase_diagonal,
+                   p->view, *w, (fe_number *)d);
     return FE_OK;
 }
 
