@@ -7,7 +7,7 @@
 /* What is stored of points, and where: a constant of the build (make STORAGE=...).
  *   GROUPS   six doubles of state and of tangent, in groups of 32 elements: the default
  *   FLOATS   tangents in single precision
- *   FULL     jacvec reads the 21 numbers of the symmetric tangent (except in element_color)
+ *   FULL     jacvec reads the 21 numbers of the symmetric tangent
  *   RECORDS  the six numbers of a point next to each other
  *   ARRAYS   one array per component for each 65536 elements */
 #define FE_STORAGE_GROUPS 0
