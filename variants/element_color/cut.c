@@ -12,6 +12,7 @@ _Static_assert(ELEMENT_COLOR_ELEMENTS(FE_TET4) <= ELEMENT_COLOR_MOST_ELEMENTS, "
 enum {
     HASH = 1024, /* > 2 nodes */
     BITS = 64,
+    PASSES = 5,
     WORDS = (ELEMENT_COLOR_MOST_ELEMENTS + BITS - 1) / BITS
 };
 
@@ -54,23 +55,44 @@ static void collect(const element_color_draft *k, const int *elem, int n, room *
     }
 }
 
-/* Colours of the elements, first fit. Returns their number. */
+/* Gives element i the first colour that no element at its nodes has. mask [node]: colours at the nodes. */
+static int first_fit(const element_color_draft *k, const room *r, int i, uint64_t mask[][WORDS])
+{
+    uint64_t taken = UINT64_MAX;
+    int w = -1;
+    while (taken == UINT64_MAX) {
+        taken = 0, w++;
+        for (int c = 0; c < k->n_corner; c++) taken |= mask[r->corner[i][c]][w];
+    }
+    const int bit = __builtin_ctzll(~taken);
+    for (int c = 0; c < k->n_corner; c++) mask[r->corner[i][c]][w] |= UINT64_C(1) << bit;
+    return BITS * w + bit;
+}
+
+/* Elements in the order of their n colours, the last colour first. */
+static void sort_reversed(int n_elem, int n, const uint16_t *color, int *order)
+{
+    int next[ELEMENT_COLOR_MOST_ELEMENTS + 1] = {0};
+    for (int i = 0; i < n_elem; i++) next[n - color[i]]++;
+    for (int c = 1; c <= n; c++) next[c] += next[c - 1];
+    for (int i = 0; i < n_elem; i++) order[next[n - 1 - color[i]]++] = i;
+}
+
+/* Colours of the elements, first fit; later passes take them colour by colour. Returns their number. */
 static int color_elements(const element_color_draft *k, const room *r, uint16_t *color)
 {
-    uint64_t mask[ELEMENT_COLOR_MOST_NODES][WORDS] = {{0}};
-    int n = 0;
-    for (int i = 0; i < r->n_elem; i++) {
-        int w = 0;
-        uint64_t taken;
-        for (;; w++) {
-            taken = 0;
-            for (int c = 0; c < k->n_corner; c++) taken |= mask[r->corner[i][c]][w];
-            if (taken != UINT64_MAX) break;
+    uint64_t mask[ELEMENT_COLOR_MOST_NODES][WORDS];
+    int order[ELEMENT_COLOR_MOST_ELEMENTS], n = 0;
+    for (int i = 0; i < r->n_elem; i++) order[i] = i;
+    for (int pass = 0; pass < PASSES; pass++) {
+        memset(mask, 0, sizeof *mask * (size_t)r->n_node);
+        if (pass) sort_reversed(r->n_elem, n, color, order);
+        n = 0;
+        for (int i = 0; i < r->n_elem; i++) {
+            const int own = first_fit(k, r, order[i], mask);
+            color[order[i]] = (uint16_t)own;
+            if (own >= n) n = own + 1;
         }
-        const int bit = __builtin_ctzll(~taken);
-        for (int c = 0; c < k->n_corner; c++) mask[r->corner[i][c]][w] |= UINT64_C(1) << bit;
-        color[i] = (uint16_t)(BITS * w + bit);
-        if (color[i] >= n) n = color[i] + 1;
     }
     return n;
 }
