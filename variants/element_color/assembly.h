@@ -8,10 +8,11 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* The most elements and nodes of a block: compact pieces of the mesh, cut where they have more nodes. */
-#define ELEMENT_COLOR_ELEMENTS(kind) FE_PIECE_ELEMENTS(kind)
-#define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 ? 384 : 256)
-enum { ELEMENT_COLOR_MOST_ELEMENTS = 360, ELEMENT_COLOR_MOST_NODES = 384 };
+/* The most elements and nodes of a block: halves of the compact pieces of a mesh, cut where they have more
+ * nodes. */
+#define ELEMENT_COLOR_ELEMENTS(kind) (FE_PIECE_ELEMENTS(kind) / 2)
+#define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 ? 256 : 192)
+enum { ELEMENT_COLOR_MOST_ELEMENTS = 180, ELEMENT_COLOR_MOST_NODES = 256 };
 
 typedef struct element_color_block {
     int n_elem, n_node, n_color; /* colours of its elements */

@@ -8,7 +8,7 @@
 #define THREADS(kind) ((TEAM(kind) * ELEMENT_COLOR_ELEMENTS(kind) + 31) / 32 * 32)
 /* Elements of so many colours add at the same time, each colour to sums of its own. */
 #define SUMS(kind) (FE_CORNERS(kind) == 8 ? 2 : 4)
-#define LEAST_BLOCKS(kind) (FE_CORNERS(kind) == 4 ? 2 : (kind) == FE_HEX8 ? 2 : 1)
+#define LEAST_BLOCKS(kind) (FE_CORNERS(kind) == 4 ? 4 : (kind) == FE_HEX8 ? 4 : 1)
 
 /* The nodes of a block in shared memory: coordinates and displacements, in whose place sums stand later. */
 template <int kind> struct block_nodes {

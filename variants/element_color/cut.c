@@ -154,23 +154,29 @@ static count cut_piece(const element_color_draft *k, const int *elem, int n, int
     return all;
 }
 
-/* Sorts elements [first, end) into pieces, unless they are. */
-static fe_status sort_pieces(const element_color_draft *k, const double *x, int first, int end, int *elem)
+/* Sorts elements [first, end) into pieces of a block's size: those of the mesh are cut further. */
+static fe_status sort_pieces(const element_color_draft *k, const double *centre, int first, int end,
+                             int *elem)
 {
-    double *centre = NULL;
+    const int piece = fe_piece_elements(k->p->kind);
+    int failed = 0;
     for (int e = first; e < end; e++) elem[e] = e;
-    if (k->p->in_pieces || end - first <= k->elements) return FE_OK;
-    FE_RESERVE(centre, 3 * (size_t)end, "colours");
+    if (!k->p->in_pieces) return fe_bisect(centre, elem + first, end - first, k->elements, k->threads);
+#pragma omp parallel for schedule(dynamic, 64) num_threads(k->threads) reduction(+ : failed)
+    for (int e = first; e < end; e += piece)
+        failed += fe_bisect(centre, elem + e, end - e < piece ? end - e : piece, k->elements, 1) != FE_OK;
+    return failed ? fe_fail(FE_OUT_OF_MEMORY, "colours: no host memory") : FE_OK;
+}
+
+static void find_centres(const element_color_draft *k, const double *x, double *centre)
+{
 #pragma omp parallel for schedule(static) num_threads(k->threads)
-    for (int e = first; e < end; e++)
+    for (int e = 0; e < k->p->view.n_elem; e++)
         for (int i = 0; i < 3; i++) {
             double sum = 0;
             for (int c = 0; c < k->n_corner; c++) sum += x[3 * (size_t)node_of(k, e, c) + i] / k->n_corner;
             centre[3 * (size_t)e + i] = sum;
         }
-    const fe_status status = fe_bisect(centre, elem + first, end - first, k->elements, k->threads);
-    free(centre);
-    return status;
 }
 
 /* Of both parts. */
@@ -178,13 +184,14 @@ static fe_status sort_elements(const element_color_draft *k, int *elem)
 {
     const fe_view *m = &k->p->view;
     fe_device *d = k->p->device;
-    double *x = NULL;
+    double *x = NULL, *centre = NULL;
     FE_RESERVE(x, 3 * (size_t)m->n_local, "colours");
-    fe_status status =
-        k->p->in_pieces ? FE_OK : d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *x, m->x, x);
-    if (status == FE_OK) status = sort_pieces(k, x, 0, m->n_elem_interior, elem);
-    if (status == FE_OK) status = sort_pieces(k, x, m->n_elem_interior, m->n_elem, elem);
-    free(x);
+    fe_status status = fe_reserve(3 * (size_t)m->n_elem, sizeof *centre, "colours", (void **)&centre);
+    if (status == FE_OK) status = d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *x, m->x, x);
+    if (status == FE_OK) find_centres(k, x, centre);
+    if (status == FE_OK) status = sort_pieces(k, centre, 0, m->n_elem_interior, elem);
+    if (status == FE_OK) status = sort_pieces(k, centre, m->n_elem_interior, m->n_elem, elem);
+    free(x), free(centre);
     return status;
 }
 
