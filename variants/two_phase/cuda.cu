@@ -1,15 +1,14 @@
-/* two_phase on the device: one point per thread, then the points at a row. */
+/* two_phase on the device: one point per thread, then tiles of rows. */
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Elements of several points: one block of threads per block of elements, neighbouring threads take the
- * points of an element, or of the elements at a row. */
+/* Phase 1, elements of several points: one block of threads per block of elements, neighbouring threads take
+ * the points of an element. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
-enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
-/* Where an element has one point, each component of a row has its own thread: three neighbouring threads read
- * the 24 bytes of a column, and take more corners at a time. */
-enum { COLUMN_CORNERS = 16 };
-#define ROW_LANES(kind) (TWO_PHASE_STORE == 6 ? 1 : fe_points(kind) == 1 ? 3 : fe_points(kind))
+enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256 };
+/* Neighbouring threads of an element in phase 2: one for each point or, where there is one, for each column
+ * of its nine numbers. */
+#define LANES(kind) (fe_points(kind) == 1 ? 3 : fe_points(kind))
 
 /* Threads number 0 to n - 1 of each n neighbours: value of the thread of number q ^ b. */
 FE_BODY fe_real turned(fe_real value, int b) { return b ? __shfl_xor_sync(~0u, value, b) : value; }
@@ -67,66 +66,98 @@ template <typename Number> FE_BODY Number sum_over(int n, Number value)
     return value;
 }
 
-/* What points q of the elements at a row give to it, the rest from the neighbouring threads. */
-FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, int q, fe_number y[3])
+/* Forces on corner `lane` of an element of several points, of which the thread has the numbers of point
+ * `lane`, turned by it. Corner b of the turned element is corner b ^ lane: threads swap halves of what they
+ * have. */
+FE_BODY void corner_force(int kind, const fe_real stored[9], fe_real force[3])
 {
-    fe_real sum[3] = {0.0f, 0.0f, 0.0f};
-    const int end = m->corner_first[row + 1];
-    for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
-        int corner[ROW_CORNERS];
-        FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
-        FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
-            if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        fe_real f[8];
+        FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
+            fe_real g[3];
+            two_phase_shape(kind, b, g);
+            f[b] = g[0] * stored[3 * c] + g[1] * stored[3 * c + 1] + g[2] * stored[3 * c + 2];
+        }
+        FE_UNROLL_FOR (int bit = 1; bit < fe_corners(kind); bit *= 2)
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b += 2 * bit) f[b] += turned(f[b + bit], bit);
+        force[c] = f[0];
     }
-    for (int c = 0; c < 3; c++) y[c] = sum_over(fe_points(kind), (fe_number)sum[c]);
 }
 
-FE_BODY fe_number row_component(const fe_view *m, const two_phase *w, int row, int c)
+/* Corner forces of an element of the tile, from nine stored numbers of each point, go to their places. */
+FE_BODY void element_forces(int kind, const two_phase *w, const two_phase_tile *t, int number, int lane,
+                            fe_scalar (*force)[3])
 {
-    fe_number sum = 0.0f;
-    const int end = m->corner_first[row + 1];
-    for (int k = m->corner_first[row]; k < end; k += COLUMN_CORNERS) {
-        int corner[COLUMN_CORNERS];
-        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
-        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++)
-            if (corner[i] >= 0) {
-                const fe_scalar *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
-                const int b =
-                    corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
-                sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
-            }
+    const int at = t->elem + min(number, t->n_elem - 1);
+    const uint16_t *place = w->place + (size_t)fe_corners(kind) * at;
+    const fe_scalar *value = w->value + two_phase_place(kind, 0, 0, w->tile_elem[at]);
+    if (fe_points(kind) == 1) { /* component `lane` of all corners */
+        const fe_real f[3] = {value[lane], value[3 + lane], value[6 + lane]};
+        const ushort4 to = *(const ushort4 *)place;
+        if (number >= t->n_elem) return;
+        if (to.x != TWO_PHASE_NO_PLACE) force[to.x][lane] = -(f[0] + f[1] + f[2]);
+        if (to.y != TWO_PHASE_NO_PLACE) force[to.y][lane] = f[0];
+        if (to.z != TWO_PHASE_NO_PLACE) force[to.z][lane] = f[1];
+        if (to.w != TWO_PHASE_NO_PLACE) force[to.w][lane] = f[2];
+        return;
     }
-    return sum;
+    const int to = number < t->n_elem ? place[lane] : TWO_PHASE_NO_PLACE;
+    fe_real stored[9], f[3];
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) stored[i] = value[i * fe_points(kind) + lane];
+    corner_force(kind, stored, f);
+    if (to != TWO_PHASE_NO_PLACE)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) force[to][c] = f[c];
 }
 
-FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number y[3])
+/* Rows of a tile: corner forces of its elements, then their sums, in the order of the view's rows. */
+FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int tile, fe_number *y)
 {
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] = 0.0f;
+    __shared__ fe_scalar force[TWO_PHASE_PLACES + TWO_PHASE_PLACES / 8][3];
+    const two_phase_tile t = w->tile[tile];
+    const int at_a_time = ROW_BLOCK_SIZE / LANES(kind), first = threadIdx.x / LANES(kind);
+    for (int i = first; i < t.n_elem + first; i += at_a_time) /* as often in all threads of a warp */
+        if (first < at_a_time) element_forces(kind, w, &t, i, threadIdx.x % LANES(kind), force);
+    __syncthreads();
+    for (int i = threadIdx.x; i < 3 * t.n_row; i += ROW_BLOCK_SIZE) {
+        const int row = t.row + i / 3, end = m->corner_first[row + 1] - t.first_corner;
+        fe_number sum = 0.0f;
+        for (int k = m->corner_first[row] - t.first_corner; k < end; k++)
+            sum += (fe_number)force[two_phase_skewed(k)][i % 3];
+        y[3 * (size_t)t.row + i] = sum;
+    }
+}
+
+/* A row with more corners than a tile has places: one block of threads, each of which takes a share of its
+ * corners, one after the other. */
+FE_BODY void long_row_forces(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
+{
+    __shared__ fe_number part[ROW_BLOCK_SIZE][3];
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
+    for (int k = m->corner_first[row] + threadIdx.x; k < m->corner_first[row + 1]; k += ROW_BLOCK_SIZE) {
+        fe_real f[3] = {0.0f, 0.0f, 0.0f};
+        for (int q = 0; q < fe_points(kind); q++)
+            two_phase_add_force(kind, w, m->corner[k] >> 3, m->corner[k] & 7, q, f);
+        for (int c = 0; c < 3; c++) sum[c] += (fe_number)f[c];
+    }
+    for (int c = 0; c < 3; c++) part[threadIdx.x][c] = sum[c];
+    __syncthreads();
+    if (threadIdx.x >= 3) return;
+    fe_number all = 0.0f;
+    for (int i = 0; i < ROW_BLOCK_SIZE; i++) all += part[i][threadIdx.x];
+    y[3 * (size_t)row + threadIdx.x] = all;
+}
+
+/* One row per thread, from six stored numbers. */
+FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
+{
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         fe_real force[3];
         two_phase_force(kind, m, w, corner >> 3, corner & 7, force);
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] += force[c];
+        for (int c = 0; c < 3; c++) sum[c] += force[c];
     }
-}
-
-/* The thread's part of rows [first, last): a component of one, all of one, or what its points q give. */
-FE_BODY void rows_body(int kind, const fe_view *m, const two_phase *w, int first, int last, fe_number *y)
-{
-    const int i = blockIdx.x * ROW_BLOCK_SIZE + threadIdx.x, lanes = ROW_LANES(kind), lane = i % lanes;
-    const int place = first + i / lanes, row = place < last ? place : last - 1;
-    fe_number sum[3];
-    if (lanes == 3)
-        sum[0] = row_component(m, w, row, lane);
-    else if (lanes == 1)
-        row_forces_recomputed(kind, m, w, row, sum);
-    else
-        row_forces(kind, m, w, row, lane, sum);
-    if (place >= last) return;
-    if (lanes == 1)
-        for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
-    else if (lane < 3)
-        y[3 * (size_t)row + lane] = lanes == 3 || lane == 0 ? sum[0] : lane == 1 ? sum[1] : sum[2];
+    for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
 FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_number *d)
@@ -154,9 +185,20 @@ FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_nu
     FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
     POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                     \
+        two_phase_rows_##name(fe_view m, two_phase w, int first, fe_number *y)                               \
     {                                                                                                        \
-        rows_body(KIND, &m, &w, first, last, y);                                                             \
+        row_forces(KIND, &m, &w, first + blockIdx.x, y);                                                     \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
+        two_phase_long_rows_##name(fe_view m, two_phase w, int first, fe_number *y)                          \
+    {                                                                                                        \
+        long_row_forces(KIND, &m, &w, w.long_row[first + blockIdx.x], y);                                    \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
+        two_phase_rows_recomputed_##name(fe_view m, two_phase w, int first, int last, fe_number *y)          \
+    {                                                                                                        \
+        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
+        if (row < last) row_forces_recomputed(KIND, &m, &w, row, y);                                         \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                      \
@@ -166,6 +208,43 @@ FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_nu
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef POINTS
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
+    two_phase *w = (two_phase *)*work;
+    if (TWO_PHASE_STORE == 9) FE_TRY(two_phase_open_tiles(p, w));
+    return two_phase_allocate(p, w);
+}
+
+/* The same tiles. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
+    two_phase *w = (two_phase *)*work;
+    *w = *(const two_phase *)in_double;
+    return two_phase_allocate(p, w);
+}
+
+/* Rows of a part. */
+static fe_status sum_rows(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
+{
+    const size_t tiles = w->first_tile[part + 1] - w->first_tile[part],
+                 rows = w->first_long[part + 1] - w->first_long[part];
+    FE_LAUNCH_KIND(p, ROW_BLOCK_SIZE * tiles, ROW_BLOCK_SIZE, two_phase_rows, p->view, *w,
+                   w->first_tile[part], y);
+    FE_LAUNCH_KIND(p, ROW_BLOCK_SIZE * rows, ROW_BLOCK_SIZE, two_phase_long_rows, p->view, *w,
+                   w->first_long[part], y);
+    return FE_OK;
+}
+
+static fe_status sum_rows_recomputed(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
+{
+    int first, last;
+    fe_part_nodes(&p->view, part, &first, &last);
+    FE_LAUNCH_KIND(p, last - first, ROW_BLOCK_SIZE, two_phase_rows_recomputed, p->view, *w, first, last, y);
+    return FE_OK;
+}
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
@@ -177,10 +256,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
     FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
                         displacement);
-    fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_BLOCK_SIZE, two_phase_rows, p->view,
-                   *w, first, last, y);
-    return FE_OK;
+    return (TWO_PHASE_STORE == 9 ? sum_rows : sum_rows_recomputed)(p, w, part, y);
 }
 FE_FORCE_OPERATIONS(forces)
 
@@ -195,5 +271,6 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     return FE_OK;
 }
 
-FE_TABLE(two_phase_cuda, .setup = two_phase_setup, .residual = residual, .material = fe_material_cuda,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)
+FE_TABLE(two_phase_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_STORES | FE_PIECES)
