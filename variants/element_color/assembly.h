@@ -8,11 +8,11 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* The most elements and nodes of a block: halves of the compact pieces of a mesh, cut where they have more
- * nodes. */
-#define ELEMENT_COLOR_ELEMENTS(kind) (FE_PIECE_ELEMENTS(kind) / 2)
+/* The most elements and nodes of a block: on the host a compact piece of the mesh, on the device half of one;
+ * cut where it has more nodes. */
+#define ELEMENT_COLOR_ELEMENTS(kind) (FE_ON_DEVICE ? FE_PIECE_ELEMENTS(kind) / 2 : FE_PIECE_ELEMENTS(kind))
 #define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 ? 256 : 192)
-enum { ELEMENT_COLOR_MOST_ELEMENTS = 180, ELEMENT_COLOR_MOST_NODES = 256 };
+enum { ELEMENT_COLOR_MOST_ELEMENTS = 360, ELEMENT_COLOR_MOST_NODES = 384 };
 
 typedef struct element_color_block {
     int n_elem, n_node, n_color; /* colours of its elements */
@@ -34,9 +34,10 @@ typedef struct element_color_order {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Cuts both parts into blocks and colours them; *work becomes an element_color_order that lives as long as
- * the device. by_color: sorts the elements of a block by colour. */
-fe_status element_color_open(fe_problem *p, int by_color, void **work);
+/* Cuts both parts into blocks of at most so many elements and nodes, and colours them; *work becomes an
+ * element_color_order that lives as long as the device. by_color: colours the elements of a block and sorts
+ * them. */
+fe_status element_color_open(fe_problem *p, int elements, int nodes, int by_color, void **work);
 #ifdef __cplusplus
 }
 #endif

@@ -265,7 +265,10 @@ FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static fe_status setup(fe_problem *p, void **work) { return element_color_open(p, 1, work); }
+static fe_status setup(fe_problem *p, void **work)
+{
+    return element_color_open(p, ELEMENT_COLOR_ELEMENTS(p->kind), ELEMENT_COLOR_NODES(p->kind), 1, work);
+}
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)

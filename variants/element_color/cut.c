@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(ELEMENT_COLOR_ELEMENTS(FE_HEX8) <= ELEMENT_COLOR_MOST_ELEMENTS, "blocks of Hex8");
-_Static_assert(ELEMENT_COLOR_ELEMENTS(FE_TET4) <= ELEMENT_COLOR_MOST_ELEMENTS, "blocks of Tet4");
+_Static_assert(FE_PIECE_ELEMENTS(FE_HEX8) <= ELEMENT_COLOR_MOST_ELEMENTS, "blocks of Hex8");
+_Static_assert(FE_PIECE_ELEMENTS(FE_TET4) <= ELEMENT_COLOR_MOST_ELEMENTS, "blocks of Tet4");
 
 enum {
     HASH = 1024, /* > 2 nodes */
@@ -161,6 +161,7 @@ static fe_status sort_pieces(const element_color_draft *k, const double *centre,
     const int piece = fe_piece_elements(k->p->kind);
     int failed = 0;
     for (int e = first; e < end; e++) elem[e] = e;
+    if (k->p->in_pieces && k->elements == piece) return FE_OK;
     if (!k->p->in_pieces) return fe_bisect(centre, elem + first, end - first, k->elements, k->threads);
 #pragma omp parallel for schedule(dynamic, 64) num_threads(k->threads) reduction(+ : failed)
     for (int e = first; e < end; e += piece)

@@ -3,7 +3,10 @@
 #include "common/problem/loops.h"
 #include "variants/element_color/assembly.h"
 
-static fe_status setup(fe_problem *p, void **work) { return element_color_open(p, 0, work); }
+static fe_status setup(fe_problem *p, void **work)
+{
+    return element_color_open(p, ELEMENT_COLOR_ELEMENTS(p->kind), ELEMENT_COLOR_MOST_NODES, 0, work);
+}
 
 /* Elements i, i + 1, … of a block, the last one repeated; returns how many there are. */
 FE_BODY int take(int kind, const element_color_order *order, const element_color_block *b, int i, fe_index *e)

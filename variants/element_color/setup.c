@@ -58,12 +58,12 @@ static fe_status build(element_color_draft *k, int **sorted, element_color_order
     return upload(k, *sorted, order);
 }
 
-fe_status element_color_open(fe_problem *p, int by_color, void **work)
+fe_status element_color_open(fe_problem *p, int elements, int nodes, int by_color, void **work)
 {
     element_color_draft k = {.p = p,
                              .n_corner = fe_corners(p->kind),
-                             .elements = ELEMENT_COLOR_ELEMENTS(p->kind),
-                             .nodes = ELEMENT_COLOR_NODES(p->kind),
+                             .elements = elements,
+                             .nodes = nodes,
                              .by_color = by_color,
                              .threads = fe_device_host_threads(p->device),
                              .ld = (size_t)p->view.ld};
