@@ -8,10 +8,11 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* The most elements and nodes of a block: on the host a compact piece of the mesh, on the device half of one;
+/* The most elements and nodes of a block: a compact piece of the mesh, or on the device half of one of Tet4;
  * cut where it has more nodes. */
-#define ELEMENT_COLOR_ELEMENTS(kind) (FE_ON_DEVICE ? FE_PIECE_ELEMENTS(kind) / 2 : FE_PIECE_ELEMENTS(kind))
-#define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 ? 256 : 192)
+#define ELEMENT_COLOR_ELEMENTS(kind)                                                                         \
+    (FE_ON_DEVICE && FE_CORNERS(kind) == 4 ? FE_PIECE_ELEMENTS(kind) / 2 : FE_PIECE_ELEMENTS(kind))
+#define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 ? 384 : 192)
 enum { ELEMENT_COLOR_MOST_ELEMENTS = 360, ELEMENT_COLOR_MOST_NODES = 384 };
 
 typedef struct element_color_block {

@@ -3,14 +3,13 @@
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
-#include <cuda_pipeline.h>
-
 /* Threads of an element: two share a factored Hex8, a plane of four points each. */
 #define TEAM(kind) ((kind) == FE_HEX8 ? 2 : 1)
 #define THREADS(kind) ((TEAM(kind) * ELEMENT_COLOR_ELEMENTS(kind) + 31) / 32 * 32)
 /* Elements of so many colours add at the same time, each colour to sums of its own. */
 #define SUMS(kind) (FE_CORNERS(kind) == 8 ? 2 : 4)
-#define LEAST_BLOCKS(kind) (FE_CORNERS(kind) == 4 ? 4 : (kind) == FE_HEX8 ? 4 : 1)
+/* Thread blocks that a multiprocessor must have registers for. */
+#define LEAST_BLOCKS(kind) ((kind) == FE_TET4 ? 5 : (kind) == FE_TET4_P4 ? 4 : (kind) == FE_HEX8 ? 2 : 1)
 
 /* The nodes of a block in shared memory: coordinates and displacements, in whose place sums stand later. */
 template <int kind> struct block_nodes {
@@ -39,57 +38,13 @@ FE_BODY fe_real read_number(const fe_number *row, int node, int from, int c)
     return (fe_real)(FE_PRECISION == FE_MIXED ? row[3 * node + c] - row[3 * from + c] : row[3 * node + c]);
 }
 
-/* States or tangents are copied to shared memory while the nodes arrive, so that no point waits for them:
- * those of the thread's points, [point][6][thread]. In mixed and single precision states, which are doubles,
- * are not. */
-#define FETCHES(kind, op)                                                                                    \
-    (((kind) == FE_HEX8 || (kind) == FE_TET4) &&                                                             \
-     ((fe_is_residual(op) && sizeof(fe_tangent_number) == sizeof(double)) ||                                 \
-      (fe_is_tangent(op) && FE_STORAGE != FE_STORAGE_FULL)))
-template <int kind> struct block_numbers {
-    fe_tangent_number number[(kind == FE_HEX8 ? 4 : 1) * FE_N_NUMBER][THREADS(kind)];
-};
-
-template <int kind>
-FE_BODY void fetch_numbers(int op, const fe_view *m, fe_element e, int k, block_numbers<kind> *s)
-{
-    const int stored = fe_is_residual(op) ? e.committed & FE_YIELDED : e.trial & FE_SOFTENED,
-              n = kind == FE_HEX8 ? 4 : 1;
-    const fe_tangent_number *from =
-        fe_is_residual(op) ? (const fe_tangent_number *)m->committed.point : fe_tangents(m);
-    FE_UNROLL_FOR (int i = 0; i < n * FE_N_NUMBER; i++) {
-        const int q = i / FE_N_NUMBER, c = i % FE_N_NUMBER;
-        fe_tangent_number *to = &s->number[i][threadIdx.x];
-        if (stored)
-            __pipeline_memcpy_async(to, from + fe_point_index(kind, c, q + 4 * k, e.e), sizeof *to);
-        else
-            *to = !fe_is_residual(op) && c == 0; /* elastic */
-    }
-    __pipeline_commit();
-}
-
-/* fe_point_stress of point q of the thread. */
-template <int kind>
-FE_BODY void point_stress(int op, fe_scalar weight, const fe_view *m, fe_element e, int q, int k,
-                          const block_numbers<kind> *s, fe_real J[3][3], fe_real G[3][3], fe_real A[3][3],
-                          fe_real stress[6])
-{
-    if (!FETCHES(kind, op)) {
-        fe_point_stress(kind, op, weight, m, e, q + 4 * k, J, G, A, stress);
-        return;
-    }
-    fe_real number[FE_N_NUMBER];
-    FE_UNROLL_FOR (int c = 0; c < FE_N_NUMBER; c++)
-        number[c] = (fe_real)s->number[q * FE_N_NUMBER + c][threadIdx.x];
-    fe_point_stress_of(kind, op, weight, m, e.e, number, J, G, A, stress);
-}
-
 /* Forces on corners 4k … 4k + 3 of a Hex8, of which the thread computes the points of plane k, and its
  * neighbour those of the other plane. The position of the plane is a variable, so both read the same corners
  * at the same time. */
-FE_BODY void plane_forces(int op, const fe_view *m, fe_element e, int k, const block_numbers<FE_HEX8> *s,
-                          fe_real x[8][3], fe_real u[8][3], fe_real force[8][3])
+FE_BODY void plane_forces(int op, const fe_view *m, int e, int k, fe_real x[8][3], fe_real u[8][3],
+                          fe_real force[8][3])
 {
+    const fe_element element = fe_element_open(m, e, 0);
     const fe_scalar position = fe_gauss(k), weight = fe_weight(FE_HEX8);
     fe_plane gx[3], gu[3], t[3];
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
@@ -103,7 +58,7 @@ FE_BODY void plane_forces(int op, const fe_view *m, fe_element e, int k, const b
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
         fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
         fe_gradient_at(FE_HEX8, u, gu, 0, q, G);
-        point_stress(op, 1.0f, m, e, q, k, s, J, G, A, stress);
+        fe_point_stress(FE_HEX8, op, 1.0f, m, element, q + 4 * k, J, G, A, stress);
         fe_gradient_open(FE_HEX8, t, q, P);
         fe_point_force(stress, A, P);
         fe_gradient_close(FE_HEX8, P, 0, q, t, force);
@@ -123,26 +78,10 @@ FE_BODY void plane_forces(int op, const fe_view *m, fe_element e, int k, const b
     }
 }
 
-/* Forces on the corners of a Tet4. */
-FE_BODY void tet4_forces(int op, const fe_view *m, fe_element e, const block_numbers<FE_TET4> *s,
-                         fe_real x[8][3], fe_real u[8][3], fe_real force[8][3])
-{
-    fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-    FE_UNROLL_FOR (int b = 0; b < 4; b++)
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) force[b][c] = FE_EMPTY;
-    fe_gradient_at(FE_TET4, x, NULL, 0, 0, J);
-    fe_gradient_at(FE_TET4, u, NULL, 0, 0, G);
-    point_stress(op, fe_weight(FE_TET4), m, e, 0, 0, s, J, G, A, stress);
-    fe_point_force_start(P);
-    fe_point_force(stress, A, P);
-    fe_gradient_close(FE_TET4, P, 0, 0, NULL, force);
-}
-
 /* Forces on the corners of an element, or of plane k of a Hex8 that has two threads. */
 template <int kind>
-FE_BODY void element_forces(int op, const fe_view *m, fe_element e, int k, const int node[8],
-                            const block_nodes<kind> *s, const block_numbers<kind> *numbers,
-                            fe_real force[8][3])
+FE_BODY void element_forces(int op, const fe_view *m, int e, int k, const int node[8],
+                            const block_nodes<kind> *s, fe_real force[8][3])
 {
     fe_real x[8][3], u[8][3];
     FE_UNROLL_FOR (int b = 0; b < FE_CORNERS(kind); b++)
@@ -150,12 +89,10 @@ FE_BODY void element_forces(int op, const fe_view *m, fe_element e, int k, const
             x[b][c] = read_number(s->row[0], node[b], node[0], c);
             u[b][c] = read_number(s->row[1], node[b], node[0], c);
         }
-    if constexpr (kind == FE_HEX8)
-        plane_forces(op, m, e, k, numbers, x, u, force);
-    else if constexpr (kind == FE_TET4)
-        tet4_forces(op, m, e, numbers, x, u, force);
+    if (TEAM(kind) == 2)
+        plane_forces(op, m, e, k, x, u, force);
     else
-        fe_element_forces(kind, op, m, e, x, u, force);
+        fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), x, u, force);
 }
 
 /* Sets n numbers of a row of sums to zero. */
@@ -165,12 +102,11 @@ template <int kind> FE_BODY void clear_sums(int n, fe_number *row)
 }
 
 /* y[node] += corner forces of a block's elements. */
-template <int kind, int op>
-FE_BODY void block_forces(const fe_view *m, const element_color_order *order, int block,
+template <int kind>
+FE_BODY void block_forces(int op, const fe_view *m, const element_color_order *order, int block,
                           const fe_number *displacement, fe_number *y)
 {
     __shared__ block_nodes<kind> s;
-    __shared__ block_numbers<kind> numbers;
     const int held = FE_CORNERS(kind) / TEAM(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
     const element_color_block b = order->block[block];
     const int slot = threadIdx.x / TEAM(kind), k = threadIdx.x % TEAM(kind), own = min(slot, b.n_elem - 1);
@@ -180,13 +116,10 @@ FE_BODY void block_forces(const fe_view *m, const element_color_order *order, in
     fe_let_next_start();
     FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++)
         node[c] = order->corner[FE_CORNERS(kind) * start + c * n + own];
-    const int color = slot < b.n_elem ? order->color[start + own] : -1;
-    const fe_element e = fe_element_open(m, order->elem[start + own], fe_no_turn());
-    if (FETCHES(kind, op)) fetch_numbers(op, m, e, k, &numbers);
+    const int color = slot < b.n_elem ? order->color[start + own] : -1, e = order->elem[start + own];
     read_nodes(m, order, &b, displacement, &s);
-    __pipeline_wait_prior(0);
     __syncthreads();
-    element_forces(op, m, e, k, node, &s, &numbers, force);
+    element_forces(op, m, e, k, node, &s, force);
     __syncthreads();
     FE_UNROLL_FOR (int j = 0; j < SUMS(kind); j++) clear_sums<kind>(3 * b.n_node, s.row[j]);
     __syncthreads();
@@ -211,7 +144,8 @@ FE_BODY void block_forces(const fe_view *m, const element_color_order *order, in
     }
 }
 
-/* d[node] += diagonal blocks of a block's elements. */
+/* d[node] += diagonal blocks of a block's elements. A thread of two computes those of four corners, the first
+ * ones of the element turned by 4 k. */
 template <int kind>
 FE_BODY void block_diagonal(const fe_view *m, const element_color_order *order, int block, fe_number *d)
 {
@@ -221,27 +155,27 @@ FE_BODY void block_diagonal(const fe_view *m, const element_color_order *order, 
     const element_color_block b = order->block[block];
     const int slot = threadIdx.x / TEAM(kind), k = threadIdx.x % TEAM(kind), own = min(slot, b.n_elem - 1);
     const size_t start = (size_t)n * b.place;
-    const uint16_t *corner = order->corner + FE_CORNERS(kind) * start + own;
     fe_number *sum = s.row[0];
-    fe_real x[8][3];
+    fe_real x[8][3], entry[8][6];
+    int node[8];
     fe_let_next_start();
+    FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++)
+        node[c] = order->corner[FE_CORNERS(kind) * start + (c ^ 4 * k) * n + own];
     const int color = slot < b.n_elem ? order->color[start + own] : -1;
+    const fe_element element = fe_element_open(m, order->elem[start + own], 4 * k);
     read_nodes(m, order, &b, NULL, &s);
     __syncthreads();
     FE_UNROLL_FOR (int i = 0; i < 3 * FE_CORNERS(kind); i++)
-        x[i / 3][i % 3] = read_number(s.row[0], corner[i / 3 * n], corner[0], i % 3);
-    const fe_element element = fe_element_open(m, order->elem[start + own], 0);
+        x[i / 3][i % 3] = read_number(s.row[0], node[i / 3], node[0], i % 3);
+    FE_UNROLL_FOR (int c = 0; c < held; c++) fe_element_diagonal(kind, m, element, x, c, entry[c]);
     __syncthreads();
     clear_sums<kind>(6 * b.n_node, sum); /* two rows */
     __syncthreads();
-    FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++) {
-        fe_real entry[6];
-        if (c / held == k) fe_element_diagonal(kind, m, element, x, c, entry);
-        for (int now = 0; now < b.n_color; now++) {
-            if (color == now && c / held == k)
-                FE_UNROLL_FOR (int i = 0; i < 6; i++) sum[6 * corner[c * n] + i] += entry[i];
-            __syncthreads();
-        }
+    for (int now = 0; now < b.n_color; now++) {
+        if (color == now)
+            FE_UNROLL_FOR (int i = 0; i < 6 * held; i++)
+                sum[6 * node[i / 6] + i % 6] += (fe_number)entry[i / 6][i % 6];
+        __syncthreads();
     }
     fe_wait_for_earlier();
     for (int i = threadIdx.x; i < 9 * b.n_node; i += THREADS(kind))
@@ -252,7 +186,7 @@ FE_BODY void block_diagonal(const fe_view *m, const element_color_order *order, 
     __global__ void __launch_bounds__(THREADS(KIND), LEAST_BLOCKS(KIND)) element_color_##operation##_##name( \
         fe_view m, element_color_order order, int first, const fe_number *displacement, fe_number *y)        \
     {                                                                                                        \
-        block_forces<KIND, OP>(&m, &order, first + blockIdx.x, displacement, y);                             \
+        block_forces<KIND>(OP, &m, &order, first + blockIdx.x, displacement, y);                             \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \

@@ -1,14 +1,17 @@
-/* two_phase on the device: one point per thread, then tiles of rows. */
+/* two_phase on the device: one point per thread, then rows. */
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
 /* Phase 1, elements of several points: one block of threads per block of elements, neighbouring threads take
  * the points of an element. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
+#define LEAST_BLOCKS(kind, op) ((kind) == FE_HEX8 && (op) == FE_RESIDUAL ? 4 : 0)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256 };
-/* Neighbouring threads of an element in phase 2: one for each point or, where there is one, for each column
- * of its nine numbers. */
-#define LANES(kind) (fe_points(kind) == 1 ? 3 : fe_points(kind))
+/* Phase 2, elements of one point: each component of a row has its own thread. Three neighbouring threads read
+ * the 24 bytes of a column, and take so many corners at a time. */
+enum { COLUMN_CORNERS = 16 };
+/* Elements of several points: tiles of rows. */
+#define TILED(kind) (TWO_PHASE_STORE == 9 && fe_points(kind) > 1)
 
 /* Threads number 0 to n - 1 of each n neighbours: value of the thread of number q ^ b. */
 FE_BODY fe_real turned(fe_real value, int b) { return b ? __shfl_xor_sync(~0u, value, b) : value; }
@@ -84,39 +87,29 @@ FE_BODY void corner_force(int kind, const fe_real stored[9], fe_real force[3])
     }
 }
 
-/* Corner forces of an element of the tile, from nine stored numbers of each point, go to their places. */
+/* Corner forces of element `number` of a tile go to their places. */
 FE_BODY void element_forces(int kind, const two_phase *w, const two_phase_tile *t, int number, int lane,
                             fe_scalar (*force)[3])
 {
     const int at = t->elem + min(number, t->n_elem - 1);
-    const uint16_t *place = w->place + (size_t)fe_corners(kind) * at;
-    const fe_scalar *value = w->value + two_phase_place(kind, 0, 0, w->tile_elem[at]);
-    if (fe_points(kind) == 1) { /* component `lane` of all corners */
-        const fe_real f[3] = {value[lane], value[3 + lane], value[6 + lane]};
-        const ushort4 to = *(const ushort4 *)place;
-        if (number >= t->n_elem) return;
-        if (to.x != TWO_PHASE_NO_PLACE) force[to.x][lane] = -(f[0] + f[1] + f[2]);
-        if (to.y != TWO_PHASE_NO_PLACE) force[to.y][lane] = f[0];
-        if (to.z != TWO_PHASE_NO_PLACE) force[to.z][lane] = f[1];
-        if (to.w != TWO_PHASE_NO_PLACE) force[to.w][lane] = f[2];
-        return;
-    }
-    const int to = number < t->n_elem ? place[lane] : TWO_PHASE_NO_PLACE;
+    const fe_scalar *value = w->value + two_phase_place(kind, 0, lane, w->tile_elem[at]);
+    const int to = number < t->n_elem ? w->place[(size_t)fe_corners(kind) * at + lane] : TWO_PHASE_NO_PLACE;
     fe_real stored[9], f[3];
-    FE_UNROLL_FOR (int i = 0; i < 9; i++) stored[i] = value[i * fe_points(kind) + lane];
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) stored[i] = value[i * fe_points(kind)];
     corner_force(kind, stored, f);
     if (to != TWO_PHASE_NO_PLACE)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) force[to][c] = f[c];
 }
 
-/* Rows of a tile: corner forces of its elements, then their sums, in the order of the view's rows. */
+/* Rows of a tile: corner forces of its elements, a thread for each point, then their sums, in the order of
+ * the view's rows, a thread for each component. */
 FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int tile, fe_number *y)
 {
     __shared__ fe_scalar force[TWO_PHASE_PLACES + TWO_PHASE_PLACES / 8][3];
     const two_phase_tile t = w->tile[tile];
-    const int at_a_time = ROW_BLOCK_SIZE / LANES(kind), first = threadIdx.x / LANES(kind);
-    for (int i = first; i < t.n_elem + first; i += at_a_time) /* as often in all threads of a warp */
-        if (first < at_a_time) element_forces(kind, w, &t, i, threadIdx.x % LANES(kind), force);
+    const int n = fe_points(kind), first = threadIdx.x / n;
+    for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n) /* as often in all threads of a warp */
+        element_forces(kind, w, &t, i, threadIdx.x % n, force);
     __syncthreads();
     for (int i = threadIdx.x; i < 3 * t.n_row; i += ROW_BLOCK_SIZE) {
         const int row = t.row + i / 3, end = m->corner_first[row + 1] - t.first_corner;
@@ -147,6 +140,25 @@ FE_BODY void long_row_forces(int kind, const fe_view *m, const two_phase *w, int
     y[3 * (size_t)row + threadIdx.x] = all;
 }
 
+/* A component of a row of elements of one point. */
+FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, fe_number *y)
+{
+    fe_number sum = 0.0f;
+    const int end = m->corner_first[row + 1];
+    for (int k = m->corner_first[row]; k < end; k += COLUMN_CORNERS) {
+        int corner[COLUMN_CORNERS];
+        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
+        FE_UNROLL_FOR (int i = 0; i < COLUMN_CORNERS; i++)
+            if (corner[i] >= 0) {
+                const fe_scalar *at = w->value + two_phase_place(FE_TET4, 3 * c, 0, corner[i] >> 3);
+                const int b =
+                    corner[i] & 7; /* the gradient is that of column b - 1, or minus the sum of all */
+                sum += b ? at[3 * (b - 1)] : -(at[0] + at[3] + at[6]);
+            }
+    }
+    y[3 * (size_t)row + c] = sum;
+}
+
 /* One row per thread, from six stored numbers. */
 FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
 {
@@ -175,9 +187,26 @@ FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_nu
         for (int c = 0; c < 9; c++) d[9 * (size_t)row + c] = rows[c / 3][c % 3];
 }
 
+/* Tile number `first` and those behind it, a block of threads for each; or rows [first, last). */
+FE_BODY void rows_body(int kind, const fe_view *m, const two_phase *w, int first, int last, fe_number *y)
+{
+    if (TILED(kind)) {
+        row_forces(kind, m, w, first + blockIdx.x, y);
+        return;
+    }
+    const int lanes = TWO_PHASE_STORE == 9 ? 3 : 1;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / lanes;
+    if (row >= last) return;
+    if (TWO_PHASE_STORE == 9)
+        row_component(m, w, row, i % 3, y);
+    else
+        row_forces_recomputed(kind, m, w, row, y);
+}
+
 #define POINTS(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND)) two_phase_##operation##_##name(                \
-        fe_view m, two_phase w, int first, int last, const fe_number *displacement)                          \
+    __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND), LEAST_BLOCKS(KIND, OP))                        \
+        two_phase_##operation##_##name(fe_view m, two_phase w, int first, int last,                          \
+                                       const fe_number *displacement)                                        \
     {                                                                                                        \
         point_body(KIND, OP, &m, &w, first, last, displacement);                                             \
     }
@@ -185,20 +214,14 @@ FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_nu
     FE_EACH_OPERATION(POINTS, KIND, name)                                                                    \
     POINTS(KIND, name, TWO_PHASE_DIAGONAL, geometry)                                                         \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_rows_##name(fe_view m, two_phase w, int first, fe_number *y)                               \
+        two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                     \
     {                                                                                                        \
-        row_forces(KIND, &m, &w, first + blockIdx.x, y);                                                     \
+        rows_body(KIND, &m, &w, first, last, y);                                                             \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_long_rows_##name(fe_view m, two_phase w, int first, fe_number *y)                          \
     {                                                                                                        \
-        long_row_forces(KIND, &m, &w, w.long_row[first + blockIdx.x], y);                                    \
-    }                                                                                                        \
-    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
-        two_phase_rows_recomputed_##name(fe_view m, two_phase w, int first, int last, fe_number *y)          \
-    {                                                                                                        \
-        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
-        if (row < last) row_forces_recomputed(KIND, &m, &w, row, y);                                         \
+        if (TILED(KIND)) long_row_forces(KIND, &m, &w, w.long_row[first + blockIdx.x], y);                   \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                      \
@@ -213,7 +236,7 @@ static fe_status setup(fe_problem *p, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
     two_phase *w = (two_phase *)*work;
-    if (TWO_PHASE_STORE == 9) FE_TRY(two_phase_open_tiles(p, w));
+    if (TILED(p->kind)) FE_TRY(two_phase_open_tiles(p, w));
     return two_phase_allocate(p, w);
 }
 
@@ -226,23 +249,22 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
     return two_phase_allocate(p, w);
 }
 
-/* Rows of a part. */
-static fe_status sum_rows(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
+static fe_status sum_tiles(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
 {
-    const size_t tiles = w->first_tile[part + 1] - w->first_tile[part],
-                 rows = w->first_long[part + 1] - w->first_long[part];
-    FE_LAUNCH_KIND(p, ROW_BLOCK_SIZE * tiles, ROW_BLOCK_SIZE, two_phase_rows, p->view, *w,
-                   w->first_tile[part], y);
-    FE_LAUNCH_KIND(p, ROW_BLOCK_SIZE * rows, ROW_BLOCK_SIZE, two_phase_long_rows, p->view, *w,
-                   w->first_long[part], y);
+    const int tile = w->first_tile[part], last = w->first_tile[part + 1], row = w->first_long[part];
+    const size_t n = ROW_BLOCK_SIZE; /* threads of each */
+    FE_LAUNCH_KIND(p, n * (last - tile), ROW_BLOCK_SIZE, two_phase_rows, p->view, *w, tile, last, y);
+    FE_LAUNCH_KIND(p, n * (w->first_long[part + 1] - row), ROW_BLOCK_SIZE, two_phase_long_rows, p->view, *w,
+                   row, y);
     return FE_OK;
 }
 
-static fe_status sum_rows_recomputed(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
+static fe_status sum_rows(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
 {
+    const size_t lanes = TWO_PHASE_STORE == 9 ? 3 : 1;
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, last - first, ROW_BLOCK_SIZE, two_phase_rows_recomputed, p->view, *w, first, last, y);
+    FE_LAUNCH_KIND(p, lanes * (last - first), ROW_BLOCK_SIZE, two_phase_rows, p->view, *w, first, last, y);
     return FE_OK;
 }
 
@@ -256,7 +278,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
     FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
                         displacement);
-    return (TWO_PHASE_STORE == 9 ? sum_rows : sum_rows_recomputed)(p, w, part, y);
+    return (TILED(p->kind) ? sum_tiles : sum_rows)(p, w, part, y);
 }
 FE_FORCE_OPERATIONS(forces)
 
@@ -273,4 +295,4 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
 
 FE_TABLE(two_phase_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
          .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
-         .traits = FE_STORES | FE_PIECES)
+         .traits = FE_STORES | FE_PIECES_OF_SEVERAL)
