@@ -1,7 +1,7 @@
 /* Tiles of rows, for the device: consecutive rows with the elements at them. Runs once, on the host. */
+#include "variants/two_phase/tiles.h"
 #include "common/backend/device.h"
 #include "common/mesh/bisect.h"
-#include "variants/two_phase/assembly.h"
 
 #include <stdlib.h>
 #include <string.h>
