@@ -50,7 +50,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         if (!assembly) continue;
         entrant e = {};
         e.variant = v, e.assembly = assembly;
-        e.pieces = a.order == FE_ORDER_AUTO && assembly->traits & FE_PIECES;
+        e.pieces = a.order == FE_ORDER_AUTO && fe_wants_pieces(assembly, kind);
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
             if (v == &bench_element_only && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;

@@ -60,7 +60,7 @@ static const fe_assembly *table_of(const scaling_task *t, int variant)
 int scaling_belongs(const scaling_task *t, int i)
 {
     const fe_assembly *table = table_of(t, t->arguments->variant[i]);
-    return table && (t->arguments->order != FE_ORDER_AUTO || !(table->traits & FE_PIECES) == !t->pieces);
+    return table && (t->arguments->order != FE_ORDER_AUTO || fe_wants_pieces(table, t->kind) == t->pieces);
 }
 
 static fe_status run_on_case(bench *b)

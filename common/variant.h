@@ -31,10 +31,10 @@ typedef struct fe_problem {
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
  * may run in any order, and at the same time. FE_ASSEMBLED: jacvec reads a matrix that material() made, so it
- * is elastic only where the trial is. FE_PIECES: wants elements in compact pieces (the order bisection);
- * without it neighbouring elements should share nodes. Both are what the order `auto` gives
- * (fe_mesh_arrange_for). */
-enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8 };
+ * is elastic only where the trial is. FE_PIECES: wants elements in compact pieces (the order bisection),
+ * FE_PIECES_OF_SEVERAL: those of several points (fe_wants_pieces); without it neighbouring elements should share
+ * nodes. Both are what the order `auto` gives (fe_mesh_arrange_for). */
+enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8, FE_PIECES_OF_SEVERAL = 16 };
 
 /* One strategy on one backend, in one precision. Calls only enqueue work: no allocation, no wait, no copy to
  * the host. The caller zeroes outputs, except those of residual and jacvec where FE_STORES is set. The
@@ -63,10 +63,17 @@ typedef struct fe_assembly {
     fe_status (*diagonal)(const fe_problem *p, void *work, void *d);
     /* FE_ASSEMBLED: bytes of the matrix that jacvec reads, values and structure. */
     double (*matrix_bytes)(const void *work);
-    int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED | FE_PIECES */
+    int traits; /* of residual and jacvec: FE_STORES | FE_INDEPENDENT | FE_ASSEMBLED | FE_PIECES or
+                   FE_PIECES_OF_SEVERAL */
     /* One line about what setup decided, for the user. NULL where it decides nothing. */
     const char *(*note)(const void *work);
 } fe_assembly;
+
+/* Whether a table wants elements of this kind in compact pieces. */
+static inline int fe_wants_pieces(const fe_assembly *a, int kind)
+{
+    return (a->traits & FE_PIECES) != 0 || ((a->traits & FE_PIECES_OF_SEVERAL) != 0 && fe_points(kind) > 1);
+}
 
 typedef struct fe_variant {
     const char *name, *summary;

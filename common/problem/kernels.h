@@ -8,9 +8,12 @@
 #include "common/variant.h"
 
 /* In a file that defines FE_STARTS_EARLY these macros launch by FE_LAUNCH_EARLY: each kernel calls
- * fe_wait_for_earlier() before it writes. */
+ * fe_wait_for_earlier() before it writes. In one that defines FE_CHAINED, whether the kernel follows another
+ * one of a chain, they launch by FE_LAUNCH_CHAINED. */
 #ifdef FE_STARTS_EARLY
 #define FE_LAUNCH_ONE FE_LAUNCH_EARLY
+#elif defined FE_CHAINED
+#define FE_LAUNCH_ONE(device, ...) FE_LAUNCH_CHAINED(device, FE_CHAINED, __VA_ARGS__)
 #else
 #define FE_LAUNCH_ONE FE_LAUNCH
 #endif

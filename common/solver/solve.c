@@ -314,7 +314,7 @@ static fe_status arrange(fe_run *r)
     const fe_order order = r->options->order;
     if (order == FE_ORDER_AS_IS) return FE_OK;
     FE_TRY(order == FE_ORDER_AUTO
-               ? fe_mesh_arrange_for(r->mesh, table_of(r)->traits & FE_PIECES, &r->arrangement)
+               ? fe_mesh_arrange_for(r->mesh, fe_wants_pieces(table_of(r), fe_run_kind(r)), &r->arrangement)
                : fe_mesh_arrange(r->mesh, order, 1, &r->arrangement));
     r->result->order = r->arrangement.name;
     r->arrange_seconds = fe_seconds() - start;

@@ -1,127 +1,218 @@
-/* element_color on the device: one launch per colour, one element per thread. */
-#define FE_STARTS_EARLY
+/* element_color on the device: one launch per colour of blocks, one block of elements per thread block. */
+#define FE_CHAINED (color > 0)
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
-enum { BLOCK_SIZE = 128 };
+/* Threads of an element: two share a factored Hex8, a plane of four points each. */
+#define TEAM(kind) ((kind) == FE_HEX8 ? 2 : 1)
+#define THREADS(kind) ((TEAM(kind) * ELEMENT_COLOR_ELEMENTS(kind) + 31) / 32 * 32)
+/* Elements of so many colours add at the same time, each colour to sums of its own. */
+#define SUMS(kind) (FE_CORNERS(kind) == 8 ? 2 : 4)
+/* Thread blocks that a multiprocessor must have registers for. */
+#define LEAST_BLOCKS(kind) ((kind) == FE_TET4 ? 5 : (kind) == FE_TET4_P4 ? 4 : (kind) == FE_HEX8 ? 2 : 1)
 
-/* Tet4: elements of one colour stand apart, so each of their nodes is in a cache line of its own. If a thread
- * read the nodes of its element, a warp would visit 32 lines per load, and each of them three times. So the
- * block reads and writes the rows of all its corners together, three neighbouring threads per row. On Hex8
- * this is slower (HISTORY.md). */
-enum { CORNERS = 4, ROWS = CORNERS * BLOCK_SIZE };
-typedef struct corner_rows {
-    int node[ROWS]; /* [corner][thread] */
-    fe_number x[ROWS][3];
-    fe_number u[ROWS][3]; /* displacement, then forces */
-} corner_rows;
+/* The nodes of a block in shared memory: coordinates and displacements, in whose place sums stand later. */
+template <int kind> struct block_nodes {
+    fe_number row[SUMS(kind)][3 * ELEMENT_COLOR_NODES(kind)];
+    int node[ELEMENT_COLOR_NODES(kind)];
+};
 
-/* Calls f(j, slot, c, i) for each number that the thread reads and writes, where number c of the row of this
- * slot is entry i of a vector. n: elements of the block. */
-template <typename Function> FE_BODY void each_number(const corner_rows *s, int n, Function f)
+/* Brings the nodes of a block to shared memory. */
+template <int kind>
+FE_BODY void read_nodes(const fe_view *m, const element_color_order *order, const element_color_block *b,
+                        const fe_number *displacement, block_nodes<kind> *s)
 {
-    FE_UNROLL_FOR (int j = 0; j < 3 * CORNERS; j++) {
-        const int k = j * BLOCK_SIZE + threadIdx.x, slot = k / 3;
-        if (slot % BLOCK_SIZE < n) f(j, slot, k % 3, 3 * (size_t)s->node[slot] + k % 3);
+    for (int i = threadIdx.x; i < b->n_node; i += THREADS(kind)) s->node[i] = order->node[b->first_node + i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < 3 * b->n_node; i += THREADS(kind)) {
+        const size_t at = 3 * (size_t)element_color_node(s->node[i / 3]) + i % 3;
+        s->row[0][i] = fe_coordinates(m)[at];
+        if (displacement) s->row[1][i] = displacement[at];
     }
 }
 
-/* Forces of the thread's element, whose rows are in shared memory, take the place of its displacement. In
- * mixed precision corner 0 is subtracted before rounding, as in fe_element_read. */
-FE_BODY void element_forces(int kind, int op, const fe_view *m, fe_element element, corner_rows *s)
+/* Number c of a corner's row. In mixed precision corner 0 is subtracted before rounding, as in
+ * fe_element_read. */
+FE_BODY fe_real read_number(const fe_number *row, int node, int from, int c)
 {
-    fe_real x[8][3], u[8][3], force[8][3];
-    FE_UNROLL_FOR (int i = 0; i < 3 * CORNERS; i++) {
-        const int slot = i / 3 * BLOCK_SIZE + threadIdx.x, c = i % 3;
-        const bool from = FE_PRECISION == FE_MIXED;
-        x[i / 3][c] = (fe_real)(from ? s->x[slot][c] - s->x[threadIdx.x][c] : s->x[slot][c]);
-        u[i / 3][c] = (fe_real)(from ? s->u[slot][c] - s->u[threadIdx.x][c] : s->u[slot][c]);
-    }
-    fe_element_forces(kind, op, m, element, x, u, force);
-    FE_UNROLL_FOR (int i = 0; i < 3 * CORNERS; i++)
-        s->u[i / 3 * BLOCK_SIZE + threadIdx.x][i % 3] = force[i / 3][i % 3];
+    return (fe_real)(FE_PRECISION == FE_MIXED ? row[3 * node + c] - row[3 * from + c] : row[3 * node + c]);
 }
 
-/* y[node] += corner forces of the elements at places [first, first + n), one per thread. The residual reads
- * the committed state. */
-FE_BODY void block_forces(int kind, int op, const fe_view *m, const int *elem, int first, int n,
+/* Forces on corners 4k … 4k + 3 of a Hex8, of which the thread computes the points of plane k, and its
+ * neighbour those of the other plane. The position of the plane is a variable, so both read the same corners
+ * at the same time. */
+FE_BODY void plane_forces(int op, const fe_view *m, int e, int k, fe_real x[8][3], fe_real u[8][3],
+                          fe_real force[8][3])
+{
+    const fe_element element = fe_element_open(m, e, 0);
+    const fe_scalar position = fe_gauss(k), weight = fe_weight(FE_HEX8);
+    fe_plane gx[3], gu[3], t[3];
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        const fe_real xc[8] = {x[0][c], x[1][c], x[2][c], x[3][c], x[4][c], x[5][c], x[6][c], x[7][c]},
+                      uc[8] = {u[0][c], u[1][c], u[2][c], u[3][c], u[4][c], u[5][c], u[6][c], u[7][c]};
+        fe_plane_gradient(xc, position, &gx[c]);
+        fe_plane_gradient(uc, position, &gu[c]);
+    }
+    fe_gradient_start(FE_HEX8, t);
+    FE_UNROLL_FOR (int q = 0; q < 4; q++) {
+        fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+        fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
+        fe_gradient_at(FE_HEX8, u, gu, 0, q, G);
+        fe_point_stress(FE_HEX8, op, 1.0f, m, element, q + 4 * k, J, G, A, stress);
+        fe_gradient_open(FE_HEX8, t, q, P);
+        fe_point_force(stress, A, P);
+        fe_gradient_close(FE_HEX8, P, 0, q, t, force);
+    }
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        fe_real here[4], rise[4], modes[4], corner[4];
+        fe_plane_modes(&t[c], here, rise);
+        FE_UNROLL_FOR (int i = 0; i < 4; i++) {
+            const fe_scalar both = 0.5f * weight * fe_mode_scale(i, 0),
+                            up = 0.25f * weight * fe_mode_scale(i, 1);
+            fe_real mine = (k ? up : -up) * rise[i], theirs = -mine;
+            if (i) mine += FE_NEAR * both * here[i], theirs = both * here[i] - mine;
+            modes[i] = mine + __shfl_xor_sync(~0u, theirs, 1);
+        }
+        fe_face_of_modes(modes, corner);
+        FE_UNROLL_FOR (int b = 0; b < 4; b++) force[b][c] = corner[b];
+    }
+}
+
+/* Forces on the corners of an element, or of plane k of a Hex8 that has two threads. */
+template <int kind>
+FE_BODY void element_forces(int op, const fe_view *m, int e, int k, const int node[8],
+                            const block_nodes<kind> *s, fe_real force[8][3])
+{
+    fe_real x[8][3], u[8][3];
+    FE_UNROLL_FOR (int b = 0; b < FE_CORNERS(kind); b++)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+            x[b][c] = read_number(s->row[0], node[b], node[0], c);
+            u[b][c] = read_number(s->row[1], node[b], node[0], c);
+        }
+    if (TEAM(kind) == 2)
+        plane_forces(op, m, e, k, x, u, force);
+    else
+        fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), x, u, force);
+}
+
+/* Sets n numbers of a row of sums to zero. */
+template <int kind> FE_BODY void clear_sums(int n, fe_number *row)
+{
+    for (int i = threadIdx.x; i < n; i += THREADS(kind)) row[i] = 0.0f;
+}
+
+/* y[node] += corner forces of a block's elements. */
+template <int kind>
+FE_BODY void block_forces(int op, const fe_view *m, const element_color_order *order, int block,
                           const fe_number *displacement, fe_number *y)
 {
-    __shared__ corner_rows s;
-    const int t = threadIdx.x;
-    if (t < n)
-        FE_UNROLL_FOR (int b = 0; b < CORNERS; b++)
-            s.node[b * BLOCK_SIZE + t] = m->conn[fe_corner_place(b, 0, m->ld, first + t)];
+    __shared__ block_nodes<kind> s;
+    const int held = FE_CORNERS(kind) / TEAM(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
+    const element_color_block b = order->block[block];
+    const int slot = threadIdx.x / TEAM(kind), k = threadIdx.x % TEAM(kind), own = min(slot, b.n_elem - 1);
+    const size_t start = (size_t)n * b.place;
+    int node[8];
+    fe_real force[8][3];
+    fe_let_next_start();
+    FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++)
+        node[c] = order->corner[FE_CORNERS(kind) * start + c * n + own];
+    const int color = slot < b.n_elem ? order->color[start + own] : -1, e = order->elem[start + own];
+    read_nodes(m, order, &b, displacement, &s);
     __syncthreads();
-    each_number(&s, n, [&](int, int slot, int c, size_t i) {
-        s.x[slot][c] = fe_coordinates(m)[i], s.u[slot][c] = displacement[i];
-    });
+    element_forces(op, m, e, k, node, &s, force);
     __syncthreads();
-    if (t < n) {
-        const int e = fe_is_residual(op) ? elem[first + t] : first + t;
-        fe_element element = fe_element_open(m, e, fe_no_turn());
-        if (op == FE_JACVEC_FULL) element.e = elem[first + t]; /* full tangents stay in its order */
-        element_forces(kind, op, m, element, &s);
+    FE_UNROLL_FOR (int j = 0; j < SUMS(kind); j++) clear_sums<kind>(3 * b.n_node, s.row[j]);
+    __syncthreads();
+    for (int now = 0; now < b.n_color; now += SUMS(kind)) {
+        if (color >= now && color < now + SUMS(kind)) {
+            fe_number *row = s.row[color - now], sum[3 * held];
+            int at[held];
+            FE_UNROLL_FOR (int c = 0; c < held; c++) at[c] = 3 * (k ? node[(c + held) % 8] : node[c]);
+            FE_UNROLL_FOR (int i = 0; i < 3 * held; i++) sum[i] = row[at[i / 3] + i % 3];
+            FE_UNROLL_FOR (int i = 0; i < 3 * held; i++)
+                row[at[i / 3] + i % 3] = sum[i] + force[i / 3][i % 3];
+        }
+        __syncthreads();
     }
+    fe_wait_for_earlier();
+    for (int i = threadIdx.x; i < 3 * b.n_node; i += THREADS(kind)) {
+        const int entry = s.node[i / 3];
+        const size_t at = 3 * (size_t)element_color_node(entry) + i % 3;
+        fe_number sum = s.row[0][i];
+        FE_UNROLL_FOR (int j = 1; j < SUMS(kind); j++) sum += s.row[j][i];
+        y[at] = entry < 0 ? sum : y[at] + sum;
+    }
+}
+
+/* d[node] += diagonal blocks of a block's elements. A thread of two computes those of four corners, the first
+ * ones of the element turned by 4 k. */
+template <int kind>
+FE_BODY void block_diagonal(const fe_view *m, const element_color_order *order, int block, fe_number *d)
+{
+    __shared__ block_nodes<kind> s;
+    const int held = FE_CORNERS(kind) / TEAM(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
+    const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
+    const element_color_block b = order->block[block];
+    const int slot = threadIdx.x / TEAM(kind), k = threadIdx.x % TEAM(kind), own = min(slot, b.n_elem - 1);
+    const size_t start = (size_t)n * b.place;
+    fe_number *sum = s.row[0];
+    fe_real x[8][3], entry[8][6];
+    int node[8];
+    fe_let_next_start();
+    FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++)
+        node[c] = order->corner[FE_CORNERS(kind) * start + (c ^ 4 * k) * n + own];
+    const int color = slot < b.n_elem ? order->color[start + own] : -1;
+    const fe_element element = fe_element_open(m, order->elem[start + own], 4 * k);
+    read_nodes(m, order, &b, NULL, &s);
     __syncthreads();
-    fe_number sum[3 * CORNERS];
-    each_number(&s, n, [&](int j, int, int, size_t i) { sum[j] = y[i]; });
-    each_number(&s, n, [&](int j, int slot, int c, size_t i) { y[i] = sum[j] + s.u[slot][c]; });
+    FE_UNROLL_FOR (int i = 0; i < 3 * FE_CORNERS(kind); i++)
+        x[i / 3][i % 3] = read_number(s.row[0], node[i / 3], node[0], i % 3);
+    FE_UNROLL_FOR (int c = 0; c < held; c++) fe_element_diagonal(kind, m, element, x, c, entry[c]);
+    __syncthreads();
+    clear_sums<kind>(6 * b.n_node, sum); /* two rows */
+    __syncthreads();
+    for (int now = 0; now < b.n_color; now++) {
+        if (color == now)
+            FE_UNROLL_FOR (int i = 0; i < 6 * held; i++)
+                sum[6 * node[i / 6] + i % 6] += (fe_number)entry[i / 6][i % 6];
+        __syncthreads();
+    }
+    fe_wait_for_earlier();
+    for (int i = threadIdx.x; i < 9 * b.n_node; i += THREADS(kind))
+        d[9 * (size_t)element_color_node(s.node[i / 9]) + i % 9] += sum[6 * (i / 9) + place[i % 9]];
 }
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) element_color_##operation##_##name(                        \
-        fe_view m, const int *elem, int first, int last, const fe_number *displacement, fe_number *y)        \
+    __global__ void __launch_bounds__(THREADS(KIND), LEAST_BLOCKS(KIND)) element_color_##operation##_##name( \
+        fe_view m, element_color_order order, int first, const fe_number *displacement, fe_number *y)        \
     {                                                                                                        \
-        fe_wait_for_earlier();                                                                               \
-        const int start = first + blockIdx.x * blockDim.x, i = start + threadIdx.x;                          \
-        if (FE_CORNERS(KIND) == CORNERS)                                                                     \
-            block_forces(KIND, OP, &m, elem, start, min(last - start, BLOCK_SIZE), displacement, y);         \
-        else if (i < last)                                                                                   \
-            element_color_forces(KIND, OP, &m, elem, i, 1, displacement, y);                                 \
+        block_forces<KIND>(OP, &m, &order, first + blockIdx.x, displacement, y);                             \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        element_color_diagonal_##name(fe_view m, int first, int last, fe_number *d)                          \
+    __global__ void __launch_bounds__(THREADS(KIND))                                                         \
+        element_color_diagonal_##name(fe_view m, element_color_order order, int first, fe_number *d)         \
     {                                                                                                        \
-        fe_wait_for_earlier();                                                                               \
-        const int i = first + blockIdx.x * blockDim.x + threadIdx.x;                                         \
-        if (i < last) element_color_diagonal(KIND, &m, i, 1, d);                                             \
+        block_diagonal<KIND>(&m, &order, first + blockIdx.x, d);                                             \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef FORCES
 
-static __global__ void __launch_bounds__(BLOCK_SIZE)
-    element_color_material(int kind, fe_view m, element_color_order order, int n_row)
+static fe_status setup(fe_problem *p, void **work)
 {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < m.ld)
-        for (int k = 0; k < n_row; k++)
-            element_color_sort(kind, &m, &order, k / fe_points(kind), k % fe_points(kind), i);
-}
-
-/* The common update; then what jacvec reads is copied in the order of the places. */
-static fe_status material(fe_problem *p, void *work, fe_linearization mode, const double *displacement)
-{
-    const element_color_order order = *(const element_color_order *)work;
-    const int n_row = mode == FE_LINEARIZATION_ELASTIC ? 1 : FE_N_TANGENT * fe_points(p->kind);
-    FE_TRY(fe_material_cuda(p, NULL, mode, displacement));
-    FE_LAUNCH(p->device, p->view.ld, BLOCK_SIZE, element_color_material, p->kind,
-              fe_problem_in(p, FE_PRECISION).view, order, n_row);
-    return FE_OK;
+    return element_color_open(p, ELEMENT_COLOR_ELEMENTS(p->kind), ELEMENT_COLOR_NODES(p->kind), 1, work);
 }
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
     const element_color_order *order = (const element_color_order *)work;
-    const fe_view view = element_color_view(p, fe_is_residual(op), order);
+    const size_t threads = THREADS(p->kind);
     for (int color = 0; color < order->n_color[part]; color++) {
         const int first = order->first[part][color], last = order->first[part][color + 1];
-        FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, element_color, view, order->elem, first, last,
-                            displacement, y);
+        FE_LAUNCH_OPERATION(p, op, (last - first) * threads, (int)threads, element_color, p->view, *order,
+                            first, displacement, y);
     }
     return FE_OK;
 }
@@ -130,16 +221,16 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
 {
     const element_color_order *order = (const element_color_order *)work;
-    const fe_view view = element_color_view(p, 0, order);
+    const size_t threads = THREADS(p->kind);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
         for (int color = 0; color < order->n_color[part]; color++) {
             const int first = order->first[part][color], last = order->first[part][color + 1];
-            FE_LAUNCH_KIND(p, last - first, BLOCK_SIZE, element_color_diagonal, view, first, last,
-                           (fe_number *)blocks);
+            FE_LAUNCH_KIND(p, (last - first) * threads, (int)threads, element_color_diagonal, p->view, *order,
+                           first, (fe_number *)blocks);
         }
     return FE_OK;
 }
 
-FE_TABLE(element_color_cuda, .setup = element_color_setup,
-         .setup_from = FE_SETUP_FROM(element_color_setup_from), .residual = residual, .material = material,
-         .jacvec = jacvec, .diagonal = diagonal)
+FE_TABLE(element_color_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(element_color_setup_from),
+         .residual = residual, .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_STORES | FE_PIECES)

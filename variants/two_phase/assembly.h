@@ -9,7 +9,7 @@
 
 #include "common/backend/device.h"
 #include "common/physics/lanes.h"
-#include "common/variant.h"
+#include "variants/two_phase/tiles.h"
 
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
  * 6: w sigma; phase 2 reads the coordinates and computes the geometry again. */
@@ -17,19 +17,11 @@ enum { TWO_PHASE_STORE = 9 };
 /* Phase 1 of the diagonal; the others are those of forces. */
 enum { TWO_PHASE_DIAGONAL = FE_N_FORCES };
 
-/* Elements of one block: number c of point q of element e at [e / 32][c][q][e % 32]. Where an element has one
- * point, nodes read its numbers at scattered places, so its nine numbers are next to each other, column by
- * column. Every part that has an element of a block computes the whole block. */
+/* Every part that has an element of a block computes the whole block. */
 enum { TWO_PHASE_BLOCK = 32, TWO_PHASE_WIDTH = 9 };
 
-typedef struct two_phase {
-    fe_scalar *value; /* [ld / 32][9][n_point][32]; the diagonal needs all nine, whatever is stored */
-} two_phase;
-
-static fe_status two_phase_setup(fe_problem *p, void **work)
+static inline fe_status two_phase_allocate(fe_problem *p, two_phase *w)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
-    two_phase *w = (two_phase *)*work;
     return fe_device_allocate(p->device, (size_t)TWO_PHASE_WIDTH * fe_points(p->kind) * p->view.ld,
                               sizeof *w->value, "two_phase: stresses", (void **)&w->value);
 }
@@ -43,17 +35,21 @@ FE_BOTH void two_phase_part_blocks(const fe_view *m, fe_part part, int *first, i
     *last = to > from ? (to + TWO_PHASE_BLOCK - 1) / TWO_PHASE_BLOCK : *first;
 }
 
+/* Place of number c of point q of element e. On the device the numbers of an element are together, since
+ * nodes read elements in any order: [e][c][q], which the threads of its points read and write side by side;
+ * of one point column by column. On the host, where lanes are elements, points of several are at [e /
+ * 32][c][q][e % 32]. */
 FE_BOTH size_t two_phase_place(int kind, int c, int q, int e)
 {
-    const size_t block = (unsigned)e / TWO_PHASE_BLOCK;
+    const int row = c * fe_points(kind) + q, n_row = TWO_PHASE_WIDTH * fe_points(kind);
     if (fe_points(kind) == 1)
         return (size_t)TWO_PHASE_WIDTH * e + (TWO_PHASE_STORE == 9 ? c % 3 * 3 + c / 3 : c);
-    const int row = c * fe_points(kind) + q, n_row = TWO_PHASE_WIDTH * fe_points(kind);
+    if (FE_ON_DEVICE) return (size_t)n_row * e + row;
+    const size_t block = (unsigned)e / TWO_PHASE_BLOCK;
     return block * (n_row * TWO_PHASE_BLOCK) + row * TWO_PHASE_BLOCK + (unsigned)e % TWO_PHASE_BLOCK;
 }
 
-/* Differences between device and host: the same number in all lanes; the number that point or corner q of a
- * turned element has without the turn; reads and writes of stored values. */
+/* Differences between device and host: the same number in all lanes; reads and writes of stored values. */
 #ifdef __CUDACC__
 FE_BODY fe_index two_phase_all(int q) { return q; }
 FE_BODY fe_real two_phase_read(int kind, const two_phase *w, int c, fe_index q, fe_index e)

@@ -1,39 +1,37 @@
-/* two_phase on the device: one point per thread, then one row per thread. */
+/* two_phase on the device: one point per thread, then rows. */
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Elements of several points: one warp per point, one block of threads per block of elements. */
+/* Phase 1, elements of several points: one block of threads per block of elements, neighbouring threads take
+ * the points of an element. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
-enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256, ROW_CORNERS = 8 };
-/* Where the nine numbers of an element are next to each other, each component of a row has its own thread:
- * three neighbouring threads read the 24 bytes of a column, and take more corners at a time. */
+#define LEAST_BLOCKS(kind, op) ((kind) == FE_HEX8 && (op) == FE_RESIDUAL ? 4 : 0)
+enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256 };
+/* Phase 2, elements of one point: each component of a row has its own thread. Three neighbouring threads read
+ * the 24 bytes of a column, and take so many corners at a time. */
 enum { COLUMN_CORNERS = 16 };
-#define ROW_LANES(kind) (fe_points(kind) == 1 && TWO_PHASE_STORE == 9 ? 3 : 1)
+/* Elements of several points: tiles of rows. */
+#define TILED(kind) (TWO_PHASE_STORE == 9 && fe_points(kind) > 1)
 
-/* Corners of elements e, turned by q, in memory that the threads of a block share: each reads the corner of
- * its own number, instead of all eight. */
+/* Threads number 0 to n - 1 of each n neighbours: value of the thread of number q ^ b. */
+FE_BODY fe_real turned(fe_real value, int b) { return b ? __shfl_xor_sync(~0u, value, b) : value; }
+
+/* Corners of element e, turned by q. As many neighbouring threads as it has corners, with q = 0, 1, …: each
+ * reads its corner and hands it to the others. */
 FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, int q,
                            const fe_number *displacement, fe_real x[8][3], fe_real f[8][3])
 {
-    __shared__ fe_scalar shared[2][3][8][BLOCK];
-    const int lane = threadIdx.x % BLOCK;
     const fe_index node = fe_read_index(m->conn, fe_corner_place(q, fe_no_turn(), m->ld, e), 0);
-    const fe_index from = fe_read_index(m->conn, e, 0);
     const fe_number *const field[2] = {fe_coordinates(m), displacement};
     FE_UNROLL_FOR (int i = 0; i < n_field; i++) {
         fe_real at[3];
         if (FE_PRECISION == FE_MIXED)
-            fe_read3_from(field[i], node, from, at); /* as fe_element_read */
+            fe_read3_from(field[i], node, fe_read_index(m->conn, e, 0), at); /* as fe_element_read */
         else
             fe_read3(field[i], node, at);
-        for (int c = 0; c < 3; c++) shared[i][c][q][lane] = at[c];
+        FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) (i ? f : x)[b][c] = turned(at[c], b);
     }
-    __syncthreads();
-    FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-            x[b][c] = shared[0][c][b ^ q][lane];
-            if (n_field == 2) f[b][c] = shared[1][c][b ^ q][lane];
-        }
 }
 
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
@@ -57,34 +55,92 @@ FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, 
         for (int i = threadIdx.x; i < n; i += blockDim.x)
             w->value[(size_t)TWO_PHASE_WIDTH * start + i] = out[i];
     } else {
-        const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x % BLOCK;
-        const int q = threadIdx.x / BLOCK;
+        const fe_index e = first + blockIdx.x * BLOCK + threadIdx.x / fe_points(kind);
+        const int q = threadIdx.x % fe_points(kind);
         share_corners(kind, op == TWO_PHASE_DIAGONAL ? 1 : 2, m, e, q, displacement, x, f);
         two_phase_point(kind, op, m, w, fe_element_open(m, e, q), q, x, f);
     }
 }
 
-/* Corners are taken ROW_CORNERS at a time, and for them one point after the other: nodes side by side have
- * elements in common, which they then find in the cache. */
-FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
+/* Sum of the values of n neighbouring threads, the same bits in each. */
+template <typename Number> FE_BODY Number sum_over(int n, Number value)
 {
-    fe_real sum[3] = {0.0f, 0.0f, 0.0f};
-    fe_number total[3] = {0.0f, 0.0f, 0.0f}; /* in mixed precision */
-    const int end = m->corner_first[row + 1];
-    for (int k = m->corner_first[row]; k < end; k += ROW_CORNERS) {
-        int corner[ROW_CORNERS];
-        FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++) corner[i] = k + i < end ? m->corner[k + i] : -1;
-#pragma unroll 1
-        for (int q = 0; q < fe_points(kind); q++)
-            FE_UNROLL_FOR (int i = 0; i < ROW_CORNERS; i++)
-                if (corner[i] >= 0) two_phase_add_force(kind, w, corner[i] >> 3, corner[i] & 7, q, sum);
-        if (FE_PRECISION == FE_MIXED)
-            for (int c = 0; c < 3; c++) total[c] += (fe_number)sum[c], sum[c] = 0.0f;
-    }
-    for (int c = 0; c < 3; c++)
-        y[3 * (size_t)row + c] = FE_PRECISION == FE_MIXED ? total[c] : (fe_number)sum[c];
+    FE_UNROLL_FOR (int b = 1; b < n; b *= 2) value += __shfl_xor_sync(~0u, value, b);
+    return value;
 }
 
+/* Forces on corner `lane` of an element of several points, of which the thread has the numbers of point
+ * `lane`, turned by it. Corner b of the turned element is corner b ^ lane: threads swap halves of what they
+ * have. */
+FE_BODY void corner_force(int kind, const fe_real stored[9], fe_real force[3])
+{
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        fe_real f[8];
+        FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
+            fe_real g[3];
+            two_phase_shape(kind, b, g);
+            f[b] = g[0] * stored[3 * c] + g[1] * stored[3 * c + 1] + g[2] * stored[3 * c + 2];
+        }
+        FE_UNROLL_FOR (int bit = 1; bit < fe_corners(kind); bit *= 2)
+            FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b += 2 * bit) f[b] += turned(f[b + bit], bit);
+        force[c] = f[0];
+    }
+}
+
+/* Corner forces of element `number` of a tile go to their places. */
+FE_BODY void element_forces(int kind, const two_phase *w, const two_phase_tile *t, int number, int lane,
+                            fe_scalar (*force)[3])
+{
+    const int at = t->elem + min(number, t->n_elem - 1);
+    const fe_scalar *value = w->value + two_phase_place(kind, 0, lane, w->tile_elem[at]);
+    const int to = number < t->n_elem ? w->place[(size_t)fe_corners(kind) * at + lane] : TWO_PHASE_NO_PLACE;
+    fe_real stored[9], f[3];
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) stored[i] = value[i * fe_points(kind)];
+    corner_force(kind, stored, f);
+    if (to != TWO_PHASE_NO_PLACE)
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) force[to][c] = f[c];
+}
+
+/* Rows of a tile: corner forces of its elements, a thread for each point, then their sums, in the order of
+ * the view's rows, a thread for each component. */
+FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int tile, fe_number *y)
+{
+    __shared__ fe_scalar force[TWO_PHASE_PLACES + TWO_PHASE_PLACES / 8][3];
+    const two_phase_tile t = w->tile[tile];
+    const int n = fe_points(kind), first = threadIdx.x / n;
+    for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n) /* as often in all threads of a warp */
+        element_forces(kind, w, &t, i, threadIdx.x % n, force);
+    __syncthreads();
+    for (int i = threadIdx.x; i < 3 * t.n_row; i += ROW_BLOCK_SIZE) {
+        const int row = t.row + i / 3, end = m->corner_first[row + 1] - t.first_corner;
+        fe_number sum = 0.0f;
+        for (int k = m->corner_first[row] - t.first_corner; k < end; k++)
+            sum += (fe_number)force[two_phase_skewed(k)][i % 3];
+        y[3 * (size_t)t.row + i] = sum;
+    }
+}
+
+/* A row with more corners than a tile has places: one block of threads, each of which takes a share of its
+ * corners, one after the other. */
+FE_BODY void long_row_forces(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
+{
+    __shared__ fe_number part[ROW_BLOCK_SIZE][3];
+    fe_number sum[3] = {0.0f, 0.0f, 0.0f};
+    for (int k = m->corner_first[row] + threadIdx.x; k < m->corner_first[row + 1]; k += ROW_BLOCK_SIZE) {
+        fe_real f[3] = {0.0f, 0.0f, 0.0f};
+        for (int q = 0; q < fe_points(kind); q++)
+            two_phase_add_force(kind, w, m->corner[k] >> 3, m->corner[k] & 7, q, f);
+        for (int c = 0; c < 3; c++) sum[c] += (fe_number)f[c];
+    }
+    for (int c = 0; c < 3; c++) part[threadIdx.x][c] = sum[c];
+    __syncthreads();
+    if (threadIdx.x >= 3) return;
+    fe_number all = 0.0f;
+    for (int i = 0; i < ROW_BLOCK_SIZE; i++) all += part[i][threadIdx.x];
+    y[3 * (size_t)row + threadIdx.x] = all;
+}
+
+/* A component of a row of elements of one point. */
 FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c, fe_number *y)
 {
     fe_number sum = 0.0f;
@@ -103,6 +159,7 @@ FE_BODY void row_component(const fe_view *m, const two_phase *w, int row, int c,
     y[3 * (size_t)row + c] = sum;
 }
 
+/* One row per thread, from six stored numbers. */
 FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *w, int row, fe_number *y)
 {
     fe_number sum[3] = {0.0f, 0.0f, 0.0f};
@@ -115,23 +172,41 @@ FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
 }
 
-FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int row, fe_number *d)
+FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_number *d)
 {
-    fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    const int i = blockIdx.x * ROW_BLOCK_SIZE + threadIdx.x, n = fe_points(kind), q = i % n;
+    const int row = i / n < m->n_owned ? i / n : m->n_owned - 1;
+    fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, rows[3][3];
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-#pragma unroll 2
-        for (int q = 0; q < fe_points(kind); q++)
-            two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
+        two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
     }
-    fe_real rows[3][3];
+    for (int c = 0; c < 6; c++) sum[c] = sum_over(n, sum[c]);
     fe_block_rows(sum, rows);
-    for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
+    if (i / n < m->n_owned && q == 0)
+        for (int c = 0; c < 9; c++) d[9 * (size_t)row + c] = rows[c / 3][c % 3];
+}
+
+/* Tile number `first` and those behind it, a block of threads for each; or rows [first, last). */
+FE_BODY void rows_body(int kind, const fe_view *m, const two_phase *w, int first, int last, fe_number *y)
+{
+    if (TILED(kind)) {
+        row_forces(kind, m, w, first + blockIdx.x, y);
+        return;
+    }
+    const int lanes = TWO_PHASE_STORE == 9 ? 3 : 1;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / lanes;
+    if (row >= last) return;
+    if (TWO_PHASE_STORE == 9)
+        row_component(m, w, row, i % 3, y);
+    else
+        row_forces_recomputed(kind, m, w, row, y);
 }
 
 #define POINTS(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND)) two_phase_##operation##_##name(                \
-        fe_view m, two_phase w, int first, int last, const fe_number *displacement)                          \
+    __global__ void __launch_bounds__(POINT_BLOCK_SIZE(KIND), LEAST_BLOCKS(KIND, OP))                        \
+        two_phase_##operation##_##name(fe_view m, two_phase w, int first, int last,                          \
+                                       const fe_number *displacement)                                        \
     {                                                                                                        \
         point_body(KIND, OP, &m, &w, first, last, displacement);                                             \
     }
@@ -141,24 +216,57 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, const two_phase *w, int ro
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_rows_##name(fe_view m, two_phase w, int first, int last, fe_number *y)                     \
     {                                                                                                        \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x, row = first + i / ROW_LANES(KIND);              \
-        if (row >= last) return;                                                                             \
-        if (ROW_LANES(KIND) == 3)                                                                            \
-            row_component(&m, &w, row, i % 3, y);                                                            \
-        else if (TWO_PHASE_STORE == 9)                                                                       \
-            row_forces(KIND, &m, &w, row, y);                                                                \
-        else                                                                                                 \
-            row_forces_recomputed(KIND, &m, &w, row, y);                                                     \
+        rows_body(KIND, &m, &w, first, last, y);                                                             \
+    }                                                                                                        \
+    __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
+        two_phase_long_rows_##name(fe_view m, two_phase w, int first, fe_number *y)                          \
+    {                                                                                                        \
+        if (TILED(KIND)) long_row_forces(KIND, &m, &w, w.long_row[first + blockIdx.x], y);                   \
     }                                                                                                        \
     __global__ void __launch_bounds__(ROW_BLOCK_SIZE)                                                        \
         two_phase_diagonal_##name(fe_view m, two_phase w, fe_number *d)                                      \
     {                                                                                                        \
-        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
-        if (row < m.n_owned) row_diagonal(KIND, &m, &w, row, d);                                             \
+        diagonal_body(KIND, &m, &w, d);                                                                      \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
 #undef POINTS
+
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
+    two_phase *w = (two_phase *)*work;
+    if (TILED(p->kind)) FE_TRY(two_phase_open_tiles(p, w));
+    return two_phase_allocate(p, w);
+}
+
+/* The same tiles. */
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
+    two_phase *w = (two_phase *)*work;
+    *w = *(const two_phase *)in_double;
+    return two_phase_allocate(p, w);
+}
+
+static fe_status sum_tiles(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
+{
+    const int tile = w->first_tile[part], last = w->first_tile[part + 1], row = w->first_long[part];
+    const size_t n = ROW_BLOCK_SIZE; /* threads of each */
+    FE_LAUNCH_KIND(p, n * (last - tile), ROW_BLOCK_SIZE, two_phase_rows, p->view, *w, tile, last, y);
+    FE_LAUNCH_KIND(p, n * (w->first_long[part + 1] - row), ROW_BLOCK_SIZE, two_phase_long_rows, p->view, *w,
+                   row, y);
+    return FE_OK;
+}
+
+static fe_status sum_rows(const fe_problem *p, const two_phase *w, fe_part part, fe_number *y)
+{
+    const size_t lanes = TWO_PHASE_STORE == 9 ? 3 : 1;
+    int first, last;
+    fe_part_nodes(&p->view, part, &first, &last);
+    FE_LAUNCH_KIND(p, lanes * (last - first), ROW_BLOCK_SIZE, two_phase_rows, p->view, *w, first, last, y);
+    return FE_OK;
+}
 
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
@@ -170,10 +278,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     const size_t points = (size_t)(last - first) * fe_points(p->kind);
     FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
                         displacement);
-    fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_KIND(p, (size_t)(last - first) * ROW_LANES(p->kind), ROW_BLOCK_SIZE, two_phase_rows, p->view,
-                   *w, first, last, y);
-    return FE_OK;
+    return (TILED(p->kind) ? sum_tiles : sum_rows)(p, w, part, y);
 }
 FE_FORCE_OPERATIONS(forces)
 
@@ -183,9 +288,11 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
     const size_t points = (size_t)last * fe_points(p->kind);
     FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL);
-    FE_LAUNCH_KIND(p, p->view.n_owned, ROW_BLOCK_SIZE, two_phase_diagonal, p->view, *w, (fe_number *)d);
+    FE_LAUNCH_KIND(p, (size_t)p->view.n_owned * fe_points(p->kind), ROW_BLOCK_SIZE, two_phase_diagonal,
+                   p->view, *w, (fe_number *)d);
     return FE_OK;
 }
 
-FE_TABLE(two_phase_cuda, .setup = two_phase_setup, .residual = residual, .material = fe_material_cuda,
-         .jacvec = jacvec, .diagonal = diagonal, .traits = FE_STORES)
+FE_TABLE(two_phase_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from), .residual = residual,
+         .material = fe_material_cuda, .jacvec = jacvec, .diagonal = diagonal,
+         .traits = FE_STORES | FE_PIECES_OF_SEVERAL)

@@ -3,6 +3,12 @@
 #include "common/problem/rows.h"
 #include "variants/two_phase/assembly.h"
 
+static fe_status setup(fe_problem *p, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(two_phase), "two_phase", work));
+    return two_phase_allocate(p, *work);
+}
+
 /* Phase 1 for some elements: their corners are read once and turned for each point. */
 FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e,
                     const fe_number *displacement)
@@ -97,5 +103,5 @@ static fe_status diagonal(const fe_problem *p, void *work, void *blocks)
     return FE_OK;
 }
 
-FE_TABLE(two_phase_host, .setup = two_phase_setup, .residual = residual, .material = fe_material_host,
-         .jacvec = jacvec, .diagonal = diagonal)
+FE_TABLE(two_phase_host, .setup = setup, .residual = residual, .material = fe_material_host, .jacvec = jacvec,
+         .diagonal = diagonal)
