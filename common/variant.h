@@ -25,15 +25,15 @@ typedef struct fe_problem {
     int has_voce;    /* a material hardens by Voce's law */
     fe_j2 *material; /* [FE_MOST_MATERIALS] the materials, in host memory */
     double stiffest; /* largest ratio of bulk to shear modulus of a material */
-    int in_pieces; /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
-                      want */
+    int in_pieces;   /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
+                        want */
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
  * may run in any order, and at the same time. FE_ASSEMBLED: jacvec reads a matrix that material() made, so it
  * is elastic only where the trial is. FE_PIECES: wants elements in compact pieces (the order bisection),
- * FE_PIECES_OF_SEVERAL: those of several points (fe_wants_pieces); without it neighbouring elements should share
- * nodes. Both are what the order `auto` gives (fe_mesh_arrange_for). */
+ * FE_PIECES_OF_SEVERAL: those of several points (fe_wants_pieces); without it neighbouring elements should
+ * share nodes. Both are what the order `auto` gives (fe_mesh_arrange_for). */
 enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8, FE_PIECES_OF_SEVERAL = 16 };
 
 /* One strategy on one backend, in one precision. Calls only enqueue work: no allocation, no wait, no copy to
