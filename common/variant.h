@@ -32,8 +32,8 @@ typedef struct fe_problem {
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
  * may run in any order, and at the same time. FE_ASSEMBLED: jacvec reads a matrix that material() made, so it
  * is elastic only where the trial is. FE_PIECES: wants elements in compact pieces (the order bisection),
- * FE_PIECES_OF_SEVERAL: those of several points (fe_wants_pieces); without it neighbouring elements should share
- * nodes. Both are what the order `auto` gives (fe_mesh_arrange_for). */
+ * FE_PIECES_OF_SEVERAL: those of several points (fe_wants_pieces); without it neighbouring elements should
+ * share nodes. Both are what the order `auto` gives (fe_mesh_arrange_for). */
 enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8, FE_PIECES_OF_SEVERAL = 16 };
 
 /* One strategy on one backend, in one precision. Calls only enqueue work: no allocation, no wait, no copy to
