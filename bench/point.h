@@ -134,6 +134,12 @@ inline double bytes_moved(const bench_case &c, bench_operation op)
     }
 }
 
+/* The same of an operation of a strategy, with a matrix or without. */
+inline double bytes_of(const bench_case &c, const entrant &e, bench_operation op)
+{
+    return by_matrix(e, op) ? matrix_bytes(c, e, op) : bytes_moved(c, op);
+}
+
 /* The longer of the times that memory and arithmetic need; 0 where the ceilings are unknown. The ceiling of
  * arithmetic is one of doubles: with floats that of memory is all. */
 inline double ceiling_seconds(const bench_case &c, const fe_machine &m, bench_operation op)

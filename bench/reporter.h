@@ -36,10 +36,9 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.condition = condition_names[g.how], row.process = g.process;
     if (!g.ready || !c.device) return row;
     row.numbering = c.numbering;
-    if (by_matrix(e, p.operation)) {
-        row.bytes_moved = matrix_bytes(c, e, p.operation);
-    } else {
-        row.bytes_moved = bytes_moved(c, p.operation), row.flop = flop(c, p.operation);
+    row.bytes_moved = bytes_of(c, e, p.operation);
+    if (!by_matrix(e, p.operation)) {
+        row.flop = flop(c, p.operation);
         row.ceiling_seconds = ceiling_seconds(c, m, p.operation);
     }
     row.bytes = (double)c.bytes + e.bytes, row.bytes_work = e.bytes, row.setup_seconds = e.setup_seconds;

@@ -183,10 +183,7 @@ inline void count(benchmark::State &state, const point &p)
     const bench_case &c = p.of->of(p);
     const double calls = (double)state.iterations(), dofs = (double)p.of->n_dof;
     state.SetItemsProcessed((int64_t)(calls * dofs)); /* items_per_second: DoF/s */
-    const entrant &e = p.of->entrants[p.entrant];
-    const double bytes =
-        by_matrix(e, p.operation) ? matrix_bytes(c, e, p.operation) : bytes_moved(c, p.operation);
-    state.SetBytesProcessed((int64_t)(calls * bytes));
+    state.SetBytesProcessed((int64_t)(calls * bytes_of(c, p.of->entrants[p.entrant], p.operation)));
     state.counters["dofs"] = dofs;
     state.counters["flop_per_second"] =
         benchmark::Counter(calls * flop(c, p.operation), benchmark::Counter::kIsRate);

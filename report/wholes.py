@@ -44,9 +44,9 @@ SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of free
 
 
 def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
-    """Points of whole solves on one rank, of each card, element and load: of the run and the place with most strategies, and among
-    those with most degrees of freedom, with multigrid rather than without. least: strategies; 0: three where there
-    are several runs."""
+    """Points of whole solves on one rank, of each card, element and load: of the run and the place with most
+    strategies, and among those with most degrees of freedom, with multigrid rather than without. least: strategies;
+    0: three where there are several runs."""
     least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):

@@ -12,7 +12,7 @@ typedef struct draft {
     int *conn, *corner_first, *corner; /* the view's, on the host */
     int most_columns;                  /* of a row */
     int upper;                         /* see bsr_rows */
-    uint8_t *seen;                     /* [n_local] set for the nodes in `node` */
+    uint8_t *seen;                     /* [n_local] set for the nodes in `columns` */
     int *columns;                      /* columns of the current row */
     /* of the current part: see bsr_rows */
     int *node, *at, *first, *column, *diagonal;

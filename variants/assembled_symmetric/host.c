@@ -3,7 +3,7 @@
 #include "common/problem/loops.h"
 #include "variants/assembled_bsr/matrix.h"
 
-enum { SLICE = BSR_LINE_ROWS, VECTORS = SLICE / FE_LANES };
+enum { SLICE = BSR_LINE_ROWS };
 
 static fe_status setup(fe_problem *p, void **work)
 {
