@@ -1,6 +1,7 @@
 /* assembled_symmetric on the device: one block row per thread, slices of a warp. A block off the diagonal is
  * read once and serves two rows: its own, whose sum is in registers, and that of its column, to which its
  * transposed product is added atomically. */
+#include "common/physics/lanes.h"
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
@@ -21,15 +22,19 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
     return FE_PRECISE(bsr_elastic_cuda)(p, matrix);
 }
 
-/* In mixed precision both products are those with differences, taken before they are rounded: a translation
- * gives no force. Rows of ghosts are another rank's, which has their blocks. */
-FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, const fe_number *__restrict__ direction,
-                         fe_number *y)
+/* A warp's rows; lanes past the last one only help to add. In mixed precision both products are those with
+ * differences, taken before they are rounded: a translation gives no force. Rows of ghosts are another
+ * rank's, which has their blocks. */
+static __global__ void __launch_bounds__(BLOCK_SIZE)
+    assembled_symmetric_product(bsr_rows r, int n_owned, const fe_number *__restrict__ direction,
+                                fe_number *y)
 {
-    const int node = r->node[i], first = r->first[i / SLICE], end = r->first[i / SLICE + 1];
-    const int *__restrict__ column = r->column + (size_t)first * SLICE + i % SLICE;
-    const fe_scalar *__restrict__ value = r->value + 9 * (size_t)first * SLICE + i % SLICE;
-    const bool from = FE_PRECISION == FE_MIXED;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, slice = i / SLICE, lane = i % SLICE;
+    if (i - lane >= r.n_row) return;
+    const bool from = FE_PRECISION == FE_MIXED, lasting = i < r.n_row;
+    const int node = r.node[lasting ? i : r.n_row - 1], first = r.first[slice], end = r.first[slice + 1];
+    const int *__restrict__ column = r.column + (size_t)first * SLICE + lane;
+    const fe_scalar *__restrict__ value = r.value + 9 * (size_t)first * SLICE + lane;
     fe_real own[3], sum[3] = {0.0f, 0.0f, 0.0f};
     fe_read3(direction, node, own);
 #pragma unroll 2
@@ -47,18 +52,10 @@ FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, const fe_number 
             const fe_real a = from ? -x[0] : own[0], b = from ? -x[1] : own[1], c = from ? -x[2] : own[2];
             back[k] = K[k] * a + K[3 + k] * b + K[6 + k] * c;
         }
-        if (j != node && j < n_owned) fe_atomic_add3(y + 3 * (size_t)j, back);
+        fe_add3_together(y, lasting && j != node && j < n_owned ? j : -1, back);
         column += SLICE, value += 9 * SLICE;
     }
-    fe_atomic_add3(y + 3 * (size_t)node, sum);
-}
-
-static __global__ void __launch_bounds__(BLOCK_SIZE)
-    assembled_symmetric_product(bsr_rows r, int n_owned, const fe_number *__restrict__ direction,
-                                fe_number *y)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < r.n_row) row_product(&r, n_owned, i, direction, y);
+    fe_add3_together(y, lasting ? node : -1, sum);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)

@@ -34,22 +34,6 @@ FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
  * the fan's own places. */
 FE_BODY int patch_transposes(int kind, int op) { return op == FE_JACVEC_FULL && kind == FE_TET4; }
 
-/* The full tangents of a patch begin their way to the level-2 cache. Elements of a patch that follow each
- * other, as they do in the order bisection, are one piece of memory. */
-FE_BODY void patch_announce_full(int kind, const fe_view *m, const patch_here *p)
-{
-#if __CUDA_ARCH__ >= 900
-    const int n = p->head->n_elem;
-    if (threadIdx.x > 0 || n == 0) return;
-    const int from = p->elem[p->ascending[0]] / FE_GROUP, to = p->elem[p->ascending[n - 1]] / FE_GROUP + 1;
-    const unsigned group = FE_N_FULL * fe_points(kind) * FE_GROUP * sizeof(double);
-    if ((to - from - 1) * FE_GROUP > 2 * n) return;
-    asm volatile(
-        "cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((const char *)m->full + (size_t)group * from),
-        "r"(group * (to - from)));
-#endif
-}
-
 /* w |J| strain of a slot's elements. */
 FE_BODY void patch_fan_strains(int kind, const patch_plan *plan, const patch_here *p, int slot)
 {
@@ -360,7 +344,6 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
     __pipeline_commit();
     patch_here here = patch_open(&s, plan, 0);
     if (fetched && patch < last) patch_look_ahead(kind, op, m, &here, ahead);
-    if (patch_transposes(kind, op) && patch < last) patch_announce_full(kind, m, &here);
     for (int i = 0; patch < last; i++, patch += step) {
         __pipeline_wait_prior(0);
         if (FE_PRECISION == FE_MIXED && op != PATCH_DIAGONAL) patch_round_values(&s, plan, i, first);
@@ -377,8 +360,6 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
             __syncthreads();
         }
         if (patch_transposes(kind, op)) {
-            const patch_here there = patch_open(&s, plan, i + 1);
-            if (patch + step < last) patch_announce_full(kind, m, &there);
             if (threadIdx.x < here.head->n_slot) patch_fan_strains(kind, plan, &here, threadIdx.x);
             __syncthreads();
             patch_full_stresses(kind, m, &here);
