@@ -230,7 +230,7 @@ def meshes_of(problem: str, fine: bool, linear: bool) -> list[str]:
 
 
 def solve_points(experiment: Experiment, backend: str, variables: Variables, fine: bool) -> Iterator[points.Point]:
-    """The reference workload on all numbers of ranks, other problems on one. Peers: linear problems, with as many
+    """The reference workload, a fixed number of iterations, on all numbers of ranks, other solves on one. Peers: linear problems, with as many
     processes as there are ranks at most. Where the user wants no solves, there is none of any problem."""
     if not variables.lists[f"SOLVES_{backend}"]:
         return
@@ -240,14 +240,10 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     preconditions = values(experiment, "precondition", backend, variables, ("$PRECONDITION",))
     elements = values(experiment, "element", backend, variables, ("$ELEMENTS",))
     for problem in values(experiment, "problem", backend, variables, ()):
-        counts, chosen = [1], preconditions
-        if peers:
-            counts = [max(ranks, default=1)]
-        elif problem.startswith("stretched"):
-            # a fixed number of iterations with multigrid would go on where only rounding errors are left
-            counts, chosen = ranks or [1], [p for p in preconditions if p == "block-jacobi"]
-        for mesh in meshes_of(problem, fine, peers):
-            for n, element, precondition in itertools.product(counts, elements, chosen):
+        for mesh, precondition in itertools.product(meshes_of(problem, fine, peers), preconditions):
+            reference = problem.startswith("stretched") and precondition == "block-jacobi"
+            counts = [max(ranks, default=1)] if peers else ranks or [1] if reference else [1]
+            for n, element in itertools.product(counts, elements):
                 yield kind(backend, element, mesh, precondition, n)
 
 

@@ -86,7 +86,7 @@ def find_programs(build: pathlib.Path, first_look: bool = False) -> dict[str, pa
 
 def find_here(environment: Mapping[str, str], few: Iterable[str],
               first_look: bool = False) -> tuple[points.Here, int]:
-    """And how many cores there are."""
+    """And how many cores there are. few: strategies of solves and scaling; none: all."""
     build = pathlib.Path(environment.get("BUILD") or "build")
     programs = find_programs(build, first_look)
     kernels = str(programs["kernels"])
@@ -102,7 +102,7 @@ def find_here(environment: Mapping[str, str], few: Iterable[str],
         raise Failure(f"{kernels} does not run: it says neither its version, nor the machine, nor strategies")
     return points.Here(
         programs=programs, scratch=pathlib.Path(), strategies=tuple(chosen) or ("element_only", *listed),
-        few=tuple(name for name in chosen or few if name in listed), capacity=capacity_of(programs, cores),
+        few=tuple(name for name in chosen or few or listed if name in listed), capacity=capacity_of(programs, cores),
         threads=environment.get("THREADS") or "", chose_strategies=bool(chosen), counts_processes=counted,
         keeps_samples=frozenset(name for name, text in options.items() if "--samples" in text), build=build,
         commit=version[1], machine=slug), cores

@@ -150,6 +150,10 @@ def mesh_flags(prefix: str, element: str, size: str, here: Here) -> list[str]:
 
 
 def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
+    """which: what `mesh_to_make` says. The file's name is the mesh's in rows."""
+    if "@" in which:
+        problem, _, dofs = which.partition("@")
+        return here.scratch / shape_of(element) / f"irregular{dofs}-{problem}.msh"
     return here.scratch / f"bracket_{shape_of(element)}{which if which == '_finer' else ''}.msh"
 
 
@@ -237,8 +241,8 @@ class Kernels(Point):
 
 @dataclasses.dataclass(frozen=True)
 class Solves(Point):
-    """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear, bendingN,
-    stretchedN."""
+    """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear; bendingN and
+    stretchedN, a cube of N cells an axis; bending@N and stretched@N, an irregular mesh of about N degrees of freedom."""
 
     precondition: str = "block-jacobi"
     ranks: int = 1
@@ -255,21 +259,31 @@ class Solves(Point):
         return "Gmsh's Python interface"
 
     def mesh_to_make(self, here: Here) -> str:
-        return "_fine" if self.size.startswith("bracket_fine") else ""
+        return "_fine" if self.size.startswith("bracket_fine") else self.size if "@" in self.size else ""
 
     def dofs(self, gmsh: bool) -> float:
         if self.size.startswith("bracket"):
             return 70_000 if "fine" in self.size else 5_000
+        if "@" in self.size:
+            return float(self.size.partition("@")[2])
         return 3.0 * int(re.sub(r"\D", "", self.size)) ** 3
 
     def family(self) -> str:
         return re.sub(r"_fine|\d", "", self.size)
+
+    def load(self) -> str:
+        if self.size.endswith("_linear") or self.size.startswith("bending"):
+            return "linear"
+        return "fixed" if self.size.startswith("stretched") and self.precondition == "block-jacobi" else "steps"
 
     def problem(self, here: Here) -> list[str]:
         if self.size.startswith("bracket_fine"):
             return ["meshgen/bracket/bracket.json", "--mesh", str(made_mesh(here, self.element, "_fine"))]
         if self.size.startswith("bracket"):
             return ["meshgen/bracket/bracket_coarse.json", "--mesh", COARSE.format(shape=self.element)]
+        if "@" in self.size:
+            return [f"bench/problems/{self.size.partition('@')[0]}.json", "--mesh",
+                    str(made_mesh(here, self.element, self.size))]
         kind, cells = re.fullmatch(r"([a-z]+)(\d+)", self.size).groups()
         return [f"bench/problems/{kind}.json", "--cells", cells, "--element", self.element]
 
@@ -280,9 +294,7 @@ class Solves(Point):
         return flags + (["--give-up", process.give_up] if process.give_up else [])
 
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
-        linear = self.size.endswith("_linear") or self.size.startswith("bending")
-        load = "linear" if linear else "fixed" if self.size.startswith("stretched") else "steps"
-        flags = ["--load", load, "--backend", self.backend, "--ranks", str(self.ranks), "--variants",
+        flags = ["--load", self.load(), "--backend", self.backend, "--ranks", str(self.ranks), "--variants",
                  ",".join(process.strategies)]
         if here.threads:
             flags += ["--threads", here.threads]

@@ -22,19 +22,17 @@ static fe_status setup_from(fe_problem *p, void *in_double, void **work)
     return FE_PRECISE(bsr_elastic_cuda)(p, matrix);
 }
 
-/* A warp's rows; lanes past the last one only help to add. In mixed precision both products are those with
- * differences, taken before they are rounded: a translation gives no force. Rows of ghosts are another
- * rank's, which has their blocks. */
-static __global__ void __launch_bounds__(BLOCK_SIZE)
-    assembled_symmetric_product(bsr_rows r, int n_owned, const fe_number *__restrict__ direction,
-                                fe_number *y)
+/* Row i, called by all lanes of its slice; those past the last row only help to add. In mixed precision both
+ * products are those with differences, taken before they are rounded: a translation gives no force. Rows of
+ * ghosts are another rank's, which has their blocks. */
+FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, const fe_number *__restrict__ direction,
+                         fe_number *y)
 {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, slice = i / SLICE, lane = i % SLICE;
-    if (i - lane >= r.n_row) return;
-    const bool from = FE_PRECISION == FE_MIXED, lasting = i < r.n_row;
-    const int node = r.node[lasting ? i : r.n_row - 1], first = r.first[slice], end = r.first[slice + 1];
-    const int *__restrict__ column = r.column + (size_t)first * SLICE + lane;
-    const fe_scalar *__restrict__ value = r.value + 9 * (size_t)first * SLICE + lane;
+    const int slice = i / SLICE, lane = i % SLICE;
+    const bool from = FE_PRECISION == FE_MIXED, lasting = i < r->n_row;
+    const int node = r->node[lasting ? i : r->n_row - 1], first = r->first[slice], end = r->first[slice + 1];
+    const int *__restrict__ column = r->column + (size_t)first * SLICE + lane;
+    const fe_scalar *__restrict__ value = r->value + 9 * (size_t)first * SLICE + lane;
     fe_real own[3], sum[3] = {0.0f, 0.0f, 0.0f};
     fe_read3(direction, node, own);
 #pragma unroll 2
@@ -56,6 +54,14 @@ static __global__ void __launch_bounds__(BLOCK_SIZE)
         column += SLICE, value += 9 * SLICE;
     }
     fe_add3_together(y, lasting ? node : -1, sum);
+}
+
+static __global__ void __launch_bounds__(BLOCK_SIZE)
+    assembled_symmetric_product(bsr_rows r, int n_owned, const fe_number *__restrict__ direction,
+                                fe_number *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i / SLICE * SLICE < r.n_row) row_product(&r, n_owned, i, direction, y);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
