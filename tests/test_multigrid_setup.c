@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/backend/block_exact.h"
-#include "common/solver/multigrid_ranks.h"
+#include "common/multigrid/block_exact.h"
+#include "common/multigrid/setup_ranks.h"
 #include "tests/comparison.h"
 #include "tests/hierarchy.h"
 #include "tests/staged.h"

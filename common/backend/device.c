@@ -65,7 +65,7 @@ static size_t padded_bytes(const fe_array *a) { return (a->count * a->size + 64 
 
 fe_status fe_device_reserve_arrays(fe_device *d, int n, const fe_array *array, const char *what)
 {
-    const int each = d->ops == &fe_backend_host ? 1 : n; /* arrays of a piece */
+    const int each = d->ops->on_gpu ? n : 1; /* arrays of a piece */
     for (int first = 0; first < n; first += each) {
         size_t bytes = 0;
         char *memory;

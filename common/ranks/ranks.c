@@ -36,7 +36,7 @@ void fe_ranks_leave(int exit_code)
     _exit(exit_code);
 }
 
-static int on_gpu(const fe_ranks *l) { return l->backend != &fe_backend_host; }
+static int on_gpu(const fe_ranks *l) { return l->backend->on_gpu; }
 /* Ranks of this process. */
 static int n_own(const fe_ranks *l) { return l->mpi.size ? 1 : l->n_rank; }
 
