@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/multigrid/setup_ranks.h"
+#include "common/multigrid/rank_sums.h"
 #include "tests/hierarchy.h"
 #include "tests/staged.h"
 
@@ -264,12 +264,12 @@ static fe_status run_short(void *context, fe_comm *comm, fe_device *device)
     int *most = context, own[2] = {1 + comm->rank, 3};
     fe_multigrid m = {.comm = comm, .device = device};
     fe_setup k = {.m = &m, .d = device};
-    FE_TRY(fe_ranks_agree(&k, FE_OK, own));
+    FE_TRY(fe_setup_agree(&k, FE_OK, own));
     const int last = comm->rank == comm->size - 1;
-    const fe_status first = fe_ranks_agree(&k, last ? FE_OUT_OF_MEMORY : FE_OK, last ? NULL : own + 1),
-                    then = fe_ranks_agree(&k, first, NULL);
+    const fe_status first = fe_setup_agree(&k, last ? FE_OUT_OF_MEMORY : FE_OK, last ? NULL : own + 1),
+                    then = fe_setup_agree(&k, first, NULL);
     most[comm->rank] = own[0];
-    device->ops->memory.release(device, k.said);
+    device->ops->memory.release(device, k.agreement);
     return first == FE_OUT_OF_MEMORY && then == FE_OUT_OF_MEMORY ? FE_OK : fe_fail(FE_FAILED, "no agreement");
 }
 

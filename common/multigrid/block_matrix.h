@@ -115,6 +115,10 @@ static inline const fe_block_ops *fe_block_ops_of(const fe_device *d)
     return &fe_block_ops_host;
 }
 
+/* Room for pattern and blocks, not set. */
+fe_status fe_block_matrix_open(fe_device *d, int n_row, int rows, int columns, int n_block,
+                               fe_block_matrix *M);
+
 /* The same number in [-1, 1) for the same i, without any pattern. */
 FE_BOTH double fe_noise(uint64_t i) { return 0x1p-52 * (double)(fe_mix(i) >> 11) - 1.0; }
 

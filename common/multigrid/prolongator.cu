@@ -1,8 +1,8 @@
 /* The smoothed prolongator on the device, P = (I - 3 / (2 lambda) D^-1 A) T: a row of T has one block at
  * most, so a row of P has a block for each aggregate that the row of A meets. */
+#include "common/multigrid/ghost_rows.h"
 #include "common/multigrid/rigid_modes.h"
 #include "common/multigrid/setup_cuda.h"
-#include "common/multigrid/setup_ranks.h"
 
 #include <cuda_pipeline.h>
 

@@ -1,12 +1,9 @@
 /* The hierarchy, built level by level in double precision; what the cycle needs is kept in single precision.
  */
-#include "common/multigrid/setup_ranks.h"
+#include "common/multigrid/ghost_rows.h"
+#include "common/multigrid/rank_sums.h"
 #include "common/multigrid/setup_steps.h"
-
-#include <cblas.h>
-#include <lapacke.h>
-#include <stdlib.h>
-#include <string.h>
+#include "common/multigrid/shared_level.h"
 
 /* Pieces of the finest level: 27 nodes, and 12 where bodies are thin, cells long or the material nearly
  * incompressible; pieces of coarser levels. Where those have MANY aggregates, set-up costs more than the few
@@ -30,7 +27,7 @@ static fe_status bound_spectrum(fe_setup *k, int coarser)
     double *memory = NULL;
     fe_status status =
         fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method", (void **)&memory);
-    if (k->shared) status = fe_ranks_agree(k, status, NULL);
+    if (k->shared) status = fe_setup_agree(k, status, NULL);
     if (status == FE_OK) status = fe_lanczos_bound(k, memory);
     if (memory) k->d->ops->memory.release(k->d, memory);
     FE_TRY(status);
@@ -75,7 +72,7 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
     fe_sample sample = {0};
     double beyond = 0.0;
     FE_TRY(k->steps->finest(k, n_fixed, at, &sample));
-    FE_TRY(fe_ranks_open(k));
+    FE_TRY(fe_ghosts_open(k));
     FE_TRY(choose(k, coarser, &sample));
     FE_TRY(k->steps->invert_diagonal(k));
     FE_TRY(k->steps->keep_six(k, &m->inverse, &beyond));
@@ -110,7 +107,7 @@ static fe_status step_down(fe_setup *k)
     const fe_status status = k->steps->keep_transfers(k, &l->P, &l->R);
     const int gathers = k->shared && !k->next_shared;
     l->halo = k->next_shared ? FE_HALO_LEVEL + k->level : 0;
-    fe_ranks_close(k);
+    fe_ghosts_close(k);
     k->steps->descend(k, &next);
     FE_TRY(status);
     l->n_local = k->A.n_column;
@@ -119,7 +116,7 @@ static fe_status step_down(fe_setup *k)
         FE_TRY(fe_device_allocate(k->d, 6 * (size_t)l->n, sizeof *l->gathered, "multigrid vector",
                                   (void **)&l->gathered));
     k->level++, m->n_coarse = k->level;
-    FE_TRY(fe_ranks_open(k));
+    FE_TRY(fe_ghosts_open(k));
     m->report.n[k->level] = k->n_all, m->report.n_level = k->level + 1;
     return FE_OK;
 }
@@ -153,7 +150,7 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
             first || (k->n_all > MANY && m->report.most == PIECE) ? m->report.most : COARSE_PIECE;
         const fe_cut cut = {most, first ? LEAST : 2, first};
         FE_TRY(k->steps->aggregate(k, cut));
-        FE_TRY(fe_ranks_number(k));
+        FE_TRY(fe_number_aggregates(k));
         const int total = k->numbering.total;
         if (total < 1 || (!first && total > 0.7 * k->n_all)) break; /* it would not get coarser */
         FE_TRY(step_down(k));
@@ -165,77 +162,10 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
         }
         FE_TRY(finish_level(k));
     }
-    FE_TRY(fe_ranks_agree(k, FE_OK, NULL));
+    FE_TRY(fe_setup_agree(k, FE_OK, NULL));
     FE_TRY(fe_multigrid_sum(k->d, m->comm, 2, count));
     m->report.complexity = count[1] / count[0];
     return FE_OK;
-}
-
-/* The largest sum of absolute values of a row: the 1-norm of a symmetric matrix. */
-static double norm_of(int n, const double *M)
-{
-    double norm = 0.0;
-    for (int i = 0; i < n; i++) norm = fmax(norm, cblas_dasum(n, M + (size_t)i * (size_t)n, 1));
-    return norm;
-}
-
-/* Eigenvalues below this share of the largest are zero but for rounding: of boxes of up to 24³ cells that are
- * free to move they are below 1e-14 of it, of a bar of 1000 : 1 the smallest one is above 1e-12. */
-#define ZERO_EIGENVALUE 1e-13
-
-/* The inverse on the range of A [n][n], which is overwritten, by its eigenvectors. work [n][n]. */
-static int invert_range(int n, double *A, double *work, double *M, double *condition, int *singular)
-{
-    double *const values = work + (size_t)n * (size_t)n, least = INFINITY;
-    const int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, A, n, values);
-    if (info != 0) return info;
-    const double largest = values[n - 1];
-    for (int j = 0; j < n; j++) {
-        const int zero = !(values[j] > ZERO_EIGENVALUE * largest);
-        *singular |= zero;
-        least = zero ? least : fmin(least, values[j]);
-        for (int i = 0; i < n; i++) {
-            const size_t at = (size_t)j * (size_t)n + (size_t)i;
-            work[at] = zero ? 0.0 : A[at] / values[j];
-        }
-    }
-    *condition = largest / least;
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, n, n, n, 1.0, work, n, A, n, 0.0, M, n);
-    return 0;
-}
-
-fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, double *condition, int *singular)
-{
-    double *copy = NULL;
-    const size_t square = (size_t)n * (size_t)n;
-    FE_ALLOCATE(copy, 2 * square + (size_t)n, "coarsest matrix");
-    memcpy(copy, M, square * sizeof *M);
-    const double norm = norm_of(n, M);
-    int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, M, n);
-    for (int i = 0; i < n && info == 0; i++) { /* pivots; those of an absent unknown are one */
-        const double pivot = M[(size_t)i * (size_t)(n + 1)];
-        if (!absent[i] && !(pivot * pivot > 1e-12 * copy[(size_t)i * (size_t)(n + 1)])) info = 1;
-    }
-    if (info == 0) info = LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, M, n);
-    const int by_range = info != 0;
-    if (by_range) info = invert_range(n, copy, copy + square, M, condition, singular);
-    free(copy);
-    for (int j = 0; j < n; j++) /* the upper half as the lower one */
-        for (int i = j + 1; i < n; i++)
-            M[(size_t)i * (size_t)n + (size_t)j] = M[(size_t)j * (size_t)n + (size_t)i];
-    if (!by_range) *condition = norm * norm_of(n, M);
-    return info == 0 ? FE_OK : fe_fail(FE_FAILED, "LAPACK returned %d on the coarsest matrix", info);
-}
-
-fe_status fe_dense_open(fe_device *d, int n, double condition, fe_dense *kept)
-{
-    const int exact = !(condition <= FE_SINGLE_CONDITION);
-    const size_t square = (size_t)n * (size_t)n;
-    *kept = (fe_dense){.n = n};
-    return exact
-               ? fe_device_allocate(d, square, sizeof *kept->exact, "coarsest matrix", (void **)&kept->exact)
-               : fe_device_allocate(d, square, sizeof *kept->single, "coarsest matrix",
-                                    (void **)&kept->single);
 }
 
 /* --- opening ----------------------------------------------------------------------------------------- */
@@ -256,16 +186,6 @@ static fe_status choose_product(fe_multigrid *m)
         m->work = NULL;
     }
     return FE_OK;
-}
-
-fe_status fe_setup_open_kept(fe_device *d, const fe_sparse *A, fe_block_matrix *kept)
-{
-    const size_t n = (size_t)A->n_block, size = FE_BLOCK_STRIDE(A->rows * A->columns) * sizeof *kept->value;
-    *kept = (fe_block_matrix){.n_row = A->n_row, .rows = A->rows, .columns = A->columns};
-    const fe_array array[] = {{(size_t)A->n_row + 1, sizeof *kept->first, (void **)&kept->first},
-                              {n, sizeof *kept->column, (void **)&kept->column},
-                              {n, size, (void **)&kept->value}};
-    return fe_device_reserve_arrays(d, 3, array, "multigrid matrix");
 }
 
 /* Releases all but the product. */
@@ -307,9 +227,9 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
                   .block = 3,
                   .shared = m->comm->size > 1,
                   .threads = m->device->threads > 0 ? m->device->threads : 1};
-    const fe_status status = fe_ranks_agree(&k, build(&k, coarser, n_fixed, at), NULL);
-    fe_ranks_close(&k);
-    if (k.said) m->device->ops->memory.release(m->device, k.said);
+    const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
+    fe_ghosts_close(&k);
+    if (k.agreement) m->device->ops->memory.release(m->device, k.agreement);
     steps->close(&k);
     if (status != FE_OK) {
         release(m);

@@ -56,7 +56,7 @@ typedef struct fe_setup {
     double *next_x, *next_size; /* centres of the aggregates; root of the mean square distance from it */
     uint8_t *next_absent;       /* [n_next][6] */
     int agreed;                 /* the ranks know that one of them has too little memory */
-    double *said;               /* [2] on the device, while they find out */
+    double *agreement;          /* [2] on the device, while they find out */
 } fe_setup;
 
 /* How pieces are cut: at most `most` nodes, at least `least`; `flat`: none on a line. */
@@ -109,8 +109,8 @@ struct fe_setup_steps {
     fe_status (*invert_diagonal)(fe_setup *k);       /* inverse */
     fe_status (*aggregate)(fe_setup *k, fe_cut cut); /* of, n_own */
     fe_status (*measure)(fe_setup *k);               /* next_x, next_size, next_absent, smallest, largest */
-    /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_ranks_number. A may be gone
-     * afterwards. */
+    /* P, R; next = R A P: this rank's rows if the next level is shared. After fe_number_aggregates. A may be
+     * gone afterwards. */
     fe_status (*coarsen)(fe_setup *k, fe_sparse *next);
     void (*descend)(fe_setup *k, const fe_sparse *next); /* the next level takes the place of this one */
     /* Copies that stay: A, and P with R, in blocks of 16-bit numbers; in single precision D^-1, and the
@@ -124,22 +124,13 @@ struct fe_setup_steps {
      * Where A has a null space, of a part that nothing holds, `singular` becomes 1 and both are those of its
      * range. */
     fe_status (*keep_dense)(fe_setup *k, fe_dense *kept, double *condition, int *singular);
-    const fe_rank_steps *ranks; /* setup_ghosts.h */
+    const fe_rank_steps *ranks; /* rank_steps.h */
 };
 
 extern const fe_setup_steps fe_setup_host;
 #if FE_HAVE_CUDA
 extern const fe_setup_steps fe_setup_cuda;
 #endif
-
-/* Room for A's pattern and its blocks as they are kept. */
-fe_status fe_setup_open_kept(fe_device *d, const fe_sparse *A, fe_block_matrix *kept);
-
-/* M [n][n] in host memory becomes its inverse, of a symmetric matrix; see keep_dense. absent [n]: unknowns
- * that have a row of the identity. */
-fe_status fe_dense_invert(int n, const uint8_t *absent, double *M, double *condition, int *singular);
-/* Room for it as the condition number asks. */
-fe_status fe_dense_open(fe_device *d, int n, double condition, fe_dense *kept);
 
 /* k->lambda: upper bound of the largest eigenvalue of the level's D^-1 A as the cycle has it, 1.05 times that
  * of 12 Lanczos steps from a fixed start. They need what the cycle has of the level, whose vectors are

@@ -1,9 +1,10 @@
 /* Steps of the set-up on the device, where all of it stays: the twin of setup_steps_host.c. */
 #include "common/multigrid/dense.h"
+#include "common/multigrid/ghost_rows.h"
+#include "common/multigrid/rank_steps.h"
 #include "common/multigrid/rigid_modes.h"
 #include "common/multigrid/setup_cuda.h"
-#include "common/multigrid/setup_ghosts.h"
-#include "common/multigrid/setup_ranks.h"
+#include "common/multigrid/shared_level.h"
 
 #include <stdlib.h>
 
@@ -274,7 +275,7 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     fe_scratch_lend(s, k->A.value, (size_t)k->A.n_block * k->A.rows * k->A.columns * sizeof *k->A.value);
     FE_TRY(fe_sparse_symmetric_product_cuda(s, &k->R, &AP, next));
     FE_LAUNCH(d, (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
-    FE_TRY(fe_ranks_settle(k, next));
+    FE_TRY(fe_share_or_gather(k, next));
     if (!k->shared || k->next_shared) return FE_OK;
     return fe_sparse_transpose_cuda(s, &k->P, &k->R); /* all aggregates, of its own nodes */
 }
@@ -350,7 +351,7 @@ __global__ void __launch_bounds__(THREADS)
 /* A's pattern, and room for its blocks. */
 static fe_status open_kept(fe_setup *k, const fe_sparse *A, fe_block_matrix *kept, int16_t **value)
 {
-    FE_TRY(fe_setup_open_kept(k->d, A, kept));
+    FE_TRY(fe_block_matrix_open(k->d, A->n_row, A->rows, A->columns, A->n_block, kept));
     *value = (int16_t *)kept->value;
     FE_TRY(copy_ints(k, (size_t)A->n_row + 1, A->first, kept->first));
     return copy_ints(k, (size_t)A->n_block, A->column, kept->column);

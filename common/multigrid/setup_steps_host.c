@@ -1,9 +1,11 @@
 /* Steps of the set-up in host memory. */
 #include "common/multigrid/aggregate.h"
+#include "common/multigrid/dense.h"
 #include "common/multigrid/elastic_rows.h"
+#include "common/multigrid/ghost_rows.h"
+#include "common/multigrid/rank_steps.h"
 #include "common/multigrid/rigid_modes.h"
-#include "common/multigrid/setup_ghosts.h"
-#include "common/multigrid/setup_ranks.h"
+#include "common/multigrid/shared_level.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -297,7 +299,7 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     k->R.n_block = k->R.first[k->n_own];
     FE_TRY(galerkin(k, next));
     complete_diagonal(k->next_absent, next);
-    FE_TRY(fe_ranks_settle(k, next));
+    FE_TRY(fe_share_or_gather(k, next));
     if (!k->shared || k->next_shared) return FE_OK;
     fe_sparse_close(&k->R); /* all aggregates, of its own nodes */
     return fe_sparse_transpose(&k->P, k->threads, &k->R);
@@ -342,7 +344,7 @@ static fe_status keep(const fe_setup *k, const fe_sparse *A, fe_block_matrix *B)
     const int size = A->rows * A->columns;
     const size_t stride = (size_t)FE_BLOCK_STRIDE(size), n = stride * (size_t)A->n_block;
     int16_t *value;
-    FE_TRY(fe_setup_open_kept(d, A, B));
+    FE_TRY(fe_block_matrix_open(d, A->n_row, A->rows, A->columns, A->n_block, B));
     FE_TRY(d->ops->memory.upload(d, ((size_t)A->n_row + 1) * sizeof *A->first, A->first, (void *)B->first));
     FE_TRY(d->ops->memory.upload(d, (size_t)A->n_block * sizeof *A->column, A->column, (void *)B->column));
     FE_TRY(open_here(k, n, sizeof *value, "multigrid matrix", (void *)B->value, (void **)&value));

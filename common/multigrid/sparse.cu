@@ -1,6 +1,6 @@
 /* Products and transposes of matrices of blocks on the device: the twin of sparse.c. */
+#include "common/multigrid/ghost_rows.h"
 #include "common/multigrid/setup_cuda.h"
-#include "common/multigrid/setup_ranks.h"
 
 #include <cuda_pipeline.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* What several ranks need of a table of set-up's steps: rows of ghosts as numbers that an exchange carries,
  * and matrices that ranks put together from their rows. Bodies for both backends. */
-#ifndef FE_MULTIGRID_GHOSTS_H
-#define FE_MULTIGRID_GHOSTS_H
+#ifndef FE_RANK_STEPS_H
+#define FE_RANK_STEPS_H
 
 #include "common/multigrid/setup_steps.h"
 

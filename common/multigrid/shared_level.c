@@ -1,172 +1,21 @@
-#include "common/multigrid/setup_ranks.h"
-#include "common/multigrid/setup_ghosts.h"
+#include "common/multigrid/shared_level.h"
+#include "common/multigrid/rank_steps.h"
+#include "common/multigrid/rank_sums.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* On four H200 8192 is faster than 16384 (HISTORY.md); ranks on a host share its memory, which sweeps over
  * many aggregates occupy. */
 enum { WHOLE_ON_DEVICE = 8192, WHOLE_ON_HOST = 1024 };
 int fe_multigrid_whole = -1;
 
-enum { CHUNK = 1 << 20 };
-
-/* Ranks wait for each other where this status is found: it cannot be too little memory of one of them, which
- * they have to agree on. */
-static fe_status firm(fe_status status)
-{
-    return status == FE_OUT_OF_MEMORY ? fe_fail(FE_FAILED, "%s", fe_message()) : status;
-}
-
-fe_status fe_multigrid_sum(fe_device *d, fe_comm *comm, size_t n, double *x)
-{
-    double *all = NULL;
-    if (comm->size == 1 || n == 0) return FE_OK;
-    const size_t chunk = n < CHUNK ? n : CHUNK;
-    FE_TRY(firm(fe_device_allocate(d, chunk, sizeof *all, "multigrid set-up", (void **)&all)));
-    FE_TRY(comm->ops->barrier(comm));
-    fe_status status = FE_OK;
-    for (size_t first = 0; first < n && status == FE_OK; first += chunk) {
-        const size_t count = n - first < chunk ? n - first : chunk, bytes = count * sizeof *x;
-        status = d->ops->memory.upload(d, bytes, x + first, all);
-        if (status == FE_OK) status = fe_comm_sum(comm, d, (int)count, all);
-        if (status == FE_OK) status = d->ops->memory.download(d, bytes, all, x + first);
-    }
-    d->ops->memory.release(d, all);
-    return status;
-}
-
-fe_status fe_ranks_agree(fe_setup *k, fe_status status, int *most)
-{
-    fe_comm *comm = k->m->comm;
-    double said[2] = {status == FE_OUT_OF_MEMORY, most ? *most : 0};
-    if (comm->size == 1 || k->agreed || (status != FE_OK && status != FE_OUT_OF_MEMORY)) return status;
-    if (!k->said)
-        FE_TRY(firm(fe_device_allocate(k->d, 2, sizeof *said, "multigrid set-up", (void **)&k->said)));
-    FE_TRY(k->d->ops->memory.upload(k->d, sizeof said, said, k->said));
-    FE_TRY(comm->ops->barrier(comm)); /* none allocates while another one's device waits for it */
-    FE_TRY(fe_comm_largest(comm, k->d, 2, k->said));
-    FE_TRY(k->d->ops->memory.download(k->d, sizeof said, k->said, said));
-    if (most) *most = (int)said[1];
-    k->agreed = said[0] > 0.0;
-    if (!k->agreed || status != FE_OK) return status;
-    return fe_fail(FE_OUT_OF_MEMORY, "multigrid set-up: another rank has too little memory");
-}
-
-/* --- rows of ghosts ---------------------------------------------------------------------------------- */
-
-static fe_status open_halo(fe_ghosts *g, const fe_halo *of, int size)
-{
-    fe_halo *h = &g->halo;
-    const int n = of->n_neighbor;
-    h->n_neighbor = n;
-    FE_ALLOCATE(h->neighbor, size, "halo");
-    FE_ALLOCATE(h->ghost_first, size + 1, "halo");
-    FE_ALLOCATE(h->send_first, size + 1, "halo");
-    FE_ALLOCATE(h->send_node, (size_t)FE_GHOST_NODES * (size_t)g->n_send + 1, "halo");
-    memcpy(h->neighbor, of->neighbor, (size_t)n * sizeof *h->neighbor);
-    for (int i = 0; i <= n; i++) {
-        h->send_first[i] = FE_GHOST_NODES * of->send_first[i];
-        h->ghost_first[i] = FE_GHOST_NODES * (g->n_send + of->ghost_first[i] - of->ghost_first[0]);
-    }
-    for (int i = 0; i < FE_GHOST_NODES * g->n_send; i++) h->send_node[i] = i;
-    return FE_OK;
-}
-
-static fe_status open_ghosts(fe_setup *k, const fe_halo *of)
-{
-    fe_ghosts *g = &k->ghosts;
-    const size_t n = (size_t)of->send_first[of->n_neighbor];
-    g->n_send = (int)n, g->send = of->send_node;
-    g->n_ghost = of->ghost_first[of->n_neighbor] - of->ghost_first[0];
-    if (n + (size_t)g->n_ghost > INT32_MAX / FE_GHOST_WIDTH)
-        return fe_fail(FE_BAD_INPUT, "multigrid: %d ghosts on one rank are too many", g->n_ghost);
-    FE_TRY(open_halo(g, of, k->m->comm->size));
-    FE_TRY(fe_device_upload(k->d, n, sizeof(int), g->send, "multigrid set-up", (void **)&g->send_there));
-    return fe_device_allocate(k->d, (n + (size_t)g->n_ghost) * FE_GHOST_WIDTH, sizeof *g->numbers,
-                              "multigrid set-up", (void **)&g->numbers);
-}
-
-fe_status fe_ranks_open(fe_setup *k)
-{
-    fe_comm *comm = k->m->comm;
-    double n = k->n;
-    k->n_all = k->n;
-    if (!k->shared) return FE_OK;
-    const int which = k->level == 0 ? FE_HALO_NODES : FE_HALO_LEVEL + k->level - 1;
-    FE_TRY(fe_ranks_agree(k, open_ghosts(k, comm->halo[which]), NULL));
-    FE_TRY(firm(comm->ops->attach(comm, k->d, FE_HALO_SETUP, &k->ghosts.halo)));
-    FE_TRY(fe_multigrid_sum(k->d, comm, 1, &n));
-    k->n_all = (int)n;
-    return FE_OK;
-}
-
-void fe_ranks_close(fe_setup *k)
-{
-    fe_ghosts *g = &k->ghosts;
-    free(g->halo.neighbor), free(g->halo.ghost_first), free(g->halo.send_first), free(g->halo.send_node);
-    if (g->send_there) k->d->ops->memory.release(k->d, g->send_there);
-    if (g->numbers) k->d->ops->memory.release(k->d, g->numbers);
-    *g = (fe_ghosts){0};
-    free(k->starts);
-    k->starts = NULL;
-}
-
-/* One exchange: what the item says of the nodes that are sent becomes that of the ghosts. */
-static fe_status tell(fe_setup *k, const fe_ghost_item *item)
-{
-    FE_TRY(firm(k->steps->ranks->pack(k, item)));
-    FE_TRY(fe_comm_exchange(k->m->comm, FE_HALO_SETUP, k->ghosts.numbers));
-    return firm(k->steps->ranks->unpack(k, item));
-}
-
-fe_status fe_ghost_counts(fe_setup *k, fe_sparse *C)
-{
-    const fe_ghost_item item = {.what = FE_GHOST_COUNT, .C = *C};
-    if (!k->shared) return FE_OK;
-    FE_TRY(fe_ranks_agree(k, FE_OK, NULL));
-    FE_TRY(tell(k, &item));
-    C->n_row += k->ghosts.n_ghost;
-    return FE_OK;
-}
-
-/* The most blocks in a row of a ghost on any rank. */
-static fe_status longest_row(fe_setup *k, const fe_sparse *C, int *longest)
-{
-    const int n = k->ghosts.n_ghost;
-    int *first = NULL;
-    *longest = 0;
-    FE_ALLOCATE(first, n + 1, "multigrid set-up");
-    fe_status status =
-        k->steps->ranks->fetch(k, ((size_t)n + 1) * sizeof *first, C->first + C->n_row - n, first);
-    for (int i = 0; i < n && status == FE_OK; i++)
-        if (first[i + 1] - first[i] > *longest) *longest = first[i + 1] - first[i];
-    free(first);
-    return fe_ranks_agree(k, status, longest);
-}
-
-fe_status fe_ghost_rows(fe_setup *k, fe_sparse *C)
-{
-    int longest;
-    if (!k->shared) return FE_OK;
-    FE_TRY(longest_row(k, C, &longest));
-    const int width = longest * (1 + C->rows * C->columns);
-    for (int begin = 0; begin < width; begin += FE_GHOST_WIDTH) {
-        const fe_ghost_item item = {FE_GHOST_BLOCKS, begin, k->numbering, *C};
-        FE_TRY(tell(k, &item));
-    }
-    return FE_OK;
-}
-
-/* --- the next level's nodes -------------------------------------------------------------------------- */
-
-fe_status fe_ranks_number(fe_setup *k)
+fe_status fe_number_aggregates(fe_setup *k)
 {
     const int size = k->m->comm->size, rank = k->m->comm->rank;
     double *counts = NULL, total = 0.0;
     k->numbering = (fe_numbering){k->n_own, 0};
     if (!k->shared) return FE_OK;
-    FE_TRY(fe_ranks_agree(k, FE_OK, NULL));
+    FE_TRY(fe_setup_agree(k, FE_OK, NULL));
     free(k->starts), k->starts = NULL;
     FE_ALLOCATE(k->starts, size + 1, "multigrid set-up");
     FE_ALLOCATE(counts, size, "multigrid set-up");
@@ -276,9 +125,10 @@ static fe_status attach_level(fe_setup *k, wanted *w)
 {
     fe_comm *comm = k->m->comm;
     fe_halo *halo = NULL;
-    fe_status status = firm(tell_wanted(k, w));
-    if (status == FE_OK) status = firm(build_halo(k, w, &halo));
-    if (status == FE_OK) status = firm(comm->ops->attach(comm, k->d, FE_HALO_LEVEL + k->level, halo));
+    fe_status status = fe_setup_failure(tell_wanted(k, w));
+    if (status == FE_OK) status = fe_setup_failure(build_halo(k, w, &halo));
+    if (status == FE_OK)
+        status = fe_setup_failure(comm->ops->attach(comm, k->d, FE_HALO_LEVEL + k->level, halo));
     free(w->asked), free(w->lists);
     return status;
 }
@@ -319,7 +169,7 @@ static fe_status find_ghosts(fe_setup *k, fe_sparse *next, wanted *w)
 static fe_status share_next(fe_setup *k, fe_sparse *next)
 {
     wanted w = {0};
-    fe_status status = fe_ranks_agree(k, find_ghosts(k, next, &w), NULL);
+    fe_status status = fe_setup_agree(k, find_ghosts(k, next, &w), NULL);
     if (status == FE_OK) status = attach_level(k, &w);
     free(w.ghost);
     k->n_next = k->n_own;
@@ -343,7 +193,7 @@ static fe_status gather_numbers(fe_setup *k, size_t width, size_t size, void **m
     if (status == FE_OK) status = ranks->fetch(k, own * size, *memory, host);
     for (size_t i = 0; i < own && status == FE_OK; i++)
         numbers[first + i] = size == 1 ? host[i] : ((const double *)host)[i];
-    status = fe_ranks_agree(k, status, NULL);
+    status = fe_setup_agree(k, status, NULL);
     if (status == FE_OK) status = fe_multigrid_sum(k->d, k->m->comm, n, numbers);
     for (size_t i = 0; i < n && size == 1 && status == FE_OK; i++) host[i] = numbers[i] != 0.0;
     if (status == FE_OK) status = ranks->put(k, n * size, size == 1 ? (void *)host : numbers, all);
@@ -368,7 +218,7 @@ static fe_status gather_starts(fe_setup *k, const fe_sparse *own, fe_sparse *who
     if (status == FE_OK) status = ranks->fetch(k, ((size_t)k->n_own + 1) * sizeof *first, own->first, first);
     for (int i = 0; i < k->n_own && status == FE_OK; i++)
         counts[k->numbering.offset + i] = first[i + 1] - first[i];
-    status = fe_ranks_agree(k, status, NULL);
+    status = fe_setup_agree(k, status, NULL);
     if (status == FE_OK) status = fe_multigrid_sum(k->d, k->m->comm, n, counts);
     if (status == FE_OK) first[0] = 0;
     for (size_t i = 0; i < n && status == FE_OK; i++) {
@@ -402,7 +252,7 @@ static fe_status gather_rows(fe_setup *k, const fe_sparse *own, fe_sparse *whole
     if (status == FE_OK) status = ranks->take(k, 36 * n * sizeof *whole->value, (void **)&whole->value);
     if (status == FE_OK) status = ranks->take(k, n * sizeof *number, (void **)&number);
     if (status == FE_OK) status = ranks->place(k, own, whole, number);
-    status = fe_ranks_agree(k, status, NULL);
+    status = fe_setup_agree(k, status, NULL);
     if (status == FE_OK) status = ranks->sum(k, 36 * n, whole->value);
     if (status == FE_OK) status = ranks->sum(k, n, number);
     if (status == FE_OK) status = ranks->to_columns(k, whole->n_block, number, whole->column);
@@ -446,7 +296,7 @@ static int most_whole(const fe_setup *k)
     return k->d->ops->on_gpu ? WHOLE_ON_DEVICE : WHOLE_ON_HOST;
 }
 
-fe_status fe_ranks_settle(fe_setup *k, fe_sparse *next)
+fe_status fe_share_or_gather(fe_setup *k, fe_sparse *next)
 {
     k->n_next = k->n_own, k->next_shared = 0;
     if (!k->shared) return FE_OK;

@@ -1,6 +1,6 @@
 /* Steps of the set-up for several ranks in host memory. */
-#include "common/multigrid/setup_ghosts.h"
-#include "common/multigrid/setup_ranks.h"
+#include "common/multigrid/rank_steps.h"
+#include "common/multigrid/rank_sums.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Steps of the set-up for several ranks on the device: the twin of setup_ghosts_host.c. */
+/* Steps of the set-up for several ranks on the device: the twin of rank_steps_host.c. */
+#include "common/multigrid/rank_steps.h"
 #include "common/multigrid/setup_cuda.h"
-#include "common/multigrid/setup_ghosts.h"
 
 enum { THREADS = 128, WARP = 32 };
 
