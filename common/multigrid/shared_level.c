@@ -121,16 +121,12 @@ static fe_status build_halo(fe_setup *k, const wanted *w, fe_halo **out)
     return FE_OK;
 }
 
-static fe_status attach_level(fe_setup *k, wanted *w)
+static fe_status open_halo(fe_setup *k, wanted *w)
 {
-    fe_comm *comm = k->m->comm;
     fe_halo *halo = NULL;
-    fe_status status = fe_setup_failure(tell_wanted(k, w));
-    if (status == FE_OK) status = fe_setup_failure(build_halo(k, w, &halo));
-    if (status == FE_OK)
-        status = fe_setup_failure(comm->ops->attach(comm, k->d, FE_HALO_LEVEL + k->level, halo));
-    free(w->asked), free(w->lists);
-    return status;
+    FE_TRY(tell_wanted(k, w));
+    FE_TRY(build_halo(k, w, &halo));
+    return k->m->comm->ops->attach(k->m->comm, k->d, FE_HALO_LEVEL + k->level, halo);
 }
 
 /* Marks of columns [total] become local numbers: own ones as they are, then ghosts; and the list of these. */
@@ -142,94 +138,141 @@ static void number_ghosts(const fe_setup *k, const uint8_t *marks, int *map, wan
     }
 }
 
-static fe_status find_ghosts(fe_setup *k, fe_sparse *next, wanted *w)
+/* Marks of all columns, and the local number of each: the table's, and in host memory. */
+typedef struct columns {
+    uint8_t *marks_there, *marks;
+    int *map_there, *map;
+} columns;
+
+static fe_status find_ghosts(fe_setup *k, fe_sparse *next, wanted *w, columns *c)
 {
     const fe_rank_steps *ranks = k->steps->ranks;
     const size_t n = (size_t)k->numbering.total;
-    uint8_t *there = NULL, *marks = NULL;
-    int *map = NULL, *map_there = NULL;
-    FE_TRY(ranks->take(k, n, (void **)&there));
-    fe_status status = ranks->mark(k, next->n_block, next->column, there);
-    if (status == FE_OK) status = ranks->mark(k, k->P.n_block, k->P.column, there);
-    if (status == FE_OK) status = fe_allocate(n, sizeof *marks, "halo", (void **)&marks);
-    if (status == FE_OK) status = fe_allocate(n, sizeof *map, "halo", (void **)&map);
-    if (status == FE_OK) status = fe_allocate(n, sizeof *w->ghost, "halo", (void **)&w->ghost);
-    if (status == FE_OK) status = ranks->fetch(k, n, there, marks);
-    if (status == FE_OK) number_ghosts(k, marks, map, w);
-    if (status == FE_OK) status = ranks->take(k, n * sizeof *map, (void **)&map_there);
-    if (status == FE_OK) status = ranks->put(k, n * sizeof *map, map, map_there);
-    if (status == FE_OK) status = ranks->renumber(k, next->n_block, map_there, next->column);
-    if (status == FE_OK) status = ranks->renumber(k, k->P.n_block, map_there, k->P.column);
-    ranks->give(there), ranks->give(map_there);
-    free(marks), free(map);
+    FE_TRY(ranks->take(k, n, (void **)&c->marks_there));
+    FE_TRY(ranks->mark(k, next->n_block, next->column, c->marks_there));
+    FE_TRY(ranks->mark(k, k->P.n_block, k->P.column, c->marks_there));
+    FE_ALLOCATE(c->marks, n, "halo");
+    FE_ALLOCATE(c->map, n, "halo");
+    FE_ALLOCATE(w->ghost, n, "halo");
+    FE_TRY(ranks->fetch(k, n, c->marks_there, c->marks));
+    number_ghosts(k, c->marks, c->map, w);
     next->n_column = k->P.n_column = k->n_own + w->n;
-    return status;
+    FE_TRY(ranks->take(k, n * sizeof *c->map, (void **)&c->map_there));
+    FE_TRY(ranks->put(k, n * sizeof *c->map, c->map, c->map_there));
+    FE_TRY(ranks->renumber(k, next->n_block, c->map_there, next->column));
+    return ranks->renumber(k, k->P.n_block, c->map_there, k->P.column);
+}
+
+static fe_status share_with(fe_setup *k, fe_sparse *next, wanted *w, columns *c)
+{
+    const fe_status status = find_ghosts(k, next, w, c);
+    k->steps->ranks->give(c->marks_there), k->steps->ranks->give(c->map_there);
+    free(c->marks), free(c->map);
+    FE_TRY(fe_setup_agree(k, status, NULL));
+    return fe_setup_failure(open_halo(k, w));
 }
 
 static fe_status share_next(fe_setup *k, fe_sparse *next)
 {
     wanted w = {0};
-    fe_status status = fe_setup_agree(k, find_ghosts(k, next, &w), NULL);
-    if (status == FE_OK) status = attach_level(k, &w);
-    free(w.ghost);
+    columns c = {0};
+    const fe_status status = share_with(k, next, &w, &c);
+    free(w.ghost), free(w.asked), free(w.lists);
     k->n_next = k->n_own;
     return status;
 }
 
 /* --- a level that every rank has --------------------------------------------------------------------- */
 
-/* host [n_own][width], of which memory is the table's copy, becomes the rows of all ranks. */
-static fe_status gather_numbers(fe_setup *k, size_t width, size_t size, void **memory)
+/* Rows of all ranks while they are gathered: as numbers, as a table's step has them, and in its memory. */
+typedef struct gathered {
+    double *numbers;
+    void *host, *there;
+} gathered;
+
+/* This rank's part of [total][width], of `size` bytes each; the rest is zero. */
+static fe_status own_numbers(fe_setup *k, size_t width, size_t size, const void *memory, gathered *g)
 {
     const fe_rank_steps *ranks = k->steps->ranks;
     const size_t own = (size_t)k->n_own * width, n = (size_t)k->numbering.total * width,
                  first = (size_t)k->numbering.offset * width;
-    double *numbers = NULL;
-    uint8_t *host = NULL;
-    void *all = NULL;
-    FE_ALLOCATE(numbers, n + 1, "multigrid set-up");
-    fe_status status = fe_allocate(n * size + 1, 1, "multigrid set-up", (void **)&host);
-    if (status == FE_OK) status = ranks->take(k, n * size + 1, &all);
-    if (status == FE_OK) status = ranks->fetch(k, own * size, *memory, host);
-    for (size_t i = 0; i < own && status == FE_OK; i++)
-        numbers[first + i] = size == 1 ? host[i] : ((const double *)host)[i];
-    status = fe_setup_agree(k, status, NULL);
-    if (status == FE_OK) status = fe_multigrid_sum(k->d, k->m->comm, n, numbers);
-    for (size_t i = 0; i < n && size == 1 && status == FE_OK; i++) host[i] = numbers[i] != 0.0;
-    if (status == FE_OK) status = ranks->put(k, n * size, size == 1 ? (void *)host : numbers, all);
-    if (status == FE_OK) {
-        ranks->give(*memory);
-        *memory = all;
-    }
-    free(numbers), free(host);
+    FE_ALLOCATE(g->numbers, n + 1, "multigrid set-up");
+    FE_TRY(fe_allocate(n * size + 1, 1, "multigrid set-up", &g->host));
+    FE_TRY(ranks->take(k, n * size + 1, &g->there));
+    FE_TRY(ranks->fetch(k, own * size, memory, g->host));
+    for (size_t i = 0; i < own; i++)
+        g->numbers[first + i] = size == 1 ? ((const uint8_t *)g->host)[i] : ((const double *)g->host)[i];
+    return FE_OK;
+}
+
+static fe_status all_numbers(fe_setup *k, size_t width, size_t size, gathered *g)
+{
+    const size_t n = (size_t)k->numbering.total * width;
+    FE_TRY(fe_multigrid_sum(k->d, k->m->comm, n, g->numbers));
+    for (size_t i = 0; i < n && size == 1; i++) ((uint8_t *)g->host)[i] = g->numbers[i] != 0.0;
+    return k->steps->ranks->put(k, n * size, size == 1 ? g->host : g->numbers, g->there);
+}
+
+static fe_status gather_with(fe_setup *k, size_t width, size_t size, const void *memory, gathered *g)
+{
+    FE_TRY(fe_setup_agree(k, own_numbers(k, width, size, memory, g), NULL));
+    return all_numbers(k, width, size, g);
+}
+
+/* What this rank has at *memory, [n_own][width], becomes the rows of all ranks. */
+static fe_status gather_numbers(fe_setup *k, size_t width, size_t size, void **memory)
+{
+    gathered g = {0};
+    const fe_status status = gather_with(k, width, size, *memory, &g);
+    k->steps->ranks->give(status == FE_OK ? *memory : g.there);
+    if (status == FE_OK) *memory = g.there;
+    free(g.numbers), free(g.host);
     return status;
+}
+
+/* Counts of this rank's rows among those of all. first: scratch. */
+static fe_status own_counts(fe_setup *k, const fe_sparse *own, fe_sparse *whole, double *counts, int *first)
+{
+    const fe_rank_steps *ranks = k->steps->ranks;
+    const size_t bytes = ((size_t)k->numbering.total + 1) * sizeof *first;
+    FE_TRY(ranks->take(k, bytes, (void **)&whole->first));
+    FE_TRY(ranks->fetch(k, ((size_t)k->n_own + 1) * sizeof *first, own->first, first));
+    for (int i = 0; i < k->n_own; i++) counts[k->numbering.offset + i] = first[i + 1] - first[i];
+    return FE_OK;
+}
+
+static fe_status all_starts(fe_setup *k, fe_sparse *whole, double *counts, int *first)
+{
+    const size_t n = (size_t)k->numbering.total;
+    double all = 0.0;
+    FE_TRY(fe_multigrid_sum(k->d, k->m->comm, n, counts));
+    first[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        all += counts[i];
+        if (all > INT32_MAX)
+            return fe_fail(FE_BAD_INPUT, "multigrid: more than %d blocks on one rank", INT32_MAX);
+        first[i + 1] = (int)all;
+    }
+    whole->n_block = (int)all;
+    return k->steps->ranks->put(k, (n + 1) * sizeof *first, first, whole->first);
+}
+
+static fe_status starts_with(fe_setup *k, const fe_sparse *own, fe_sparse *whole, double **counts,
+                             int **first)
+{
+    const size_t n = (size_t)k->numbering.total + 1;
+    FE_ALLOCATE(*counts, n, "multigrid set-up");
+    FE_ALLOCATE(*first, n, "multigrid set-up");
+    FE_TRY(fe_setup_agree(k, own_counts(k, own, whole, *counts, *first), NULL));
+    return all_starts(k, whole, *counts, *first);
 }
 
 /* Where rows of all ranks begin, from this rank's. */
 static fe_status gather_starts(fe_setup *k, const fe_sparse *own, fe_sparse *whole)
 {
-    const fe_rank_steps *ranks = k->steps->ranks;
-    const size_t n = (size_t)k->numbering.total, bytes = (n + 1) * sizeof *whole->first;
-    double *counts = NULL, all = 0.0;
+    double *counts = NULL;
     int *first = NULL;
-    FE_ALLOCATE(counts, n + 1, "multigrid set-up");
-    fe_status status = fe_allocate(n + 1, sizeof *first, "multigrid set-up", (void **)&first);
-    if (status == FE_OK) status = ranks->take(k, bytes, (void **)&whole->first);
-    if (status == FE_OK) status = ranks->fetch(k, ((size_t)k->n_own + 1) * sizeof *first, own->first, first);
-    for (int i = 0; i < k->n_own && status == FE_OK; i++)
-        counts[k->numbering.offset + i] = first[i + 1] - first[i];
-    status = fe_setup_agree(k, status, NULL);
-    if (status == FE_OK) status = fe_multigrid_sum(k->d, k->m->comm, n, counts);
-    if (status == FE_OK) first[0] = 0;
-    for (size_t i = 0; i < n && status == FE_OK; i++) {
-        all += counts[i];
-        if (all > INT32_MAX)
-            status = fe_fail(FE_BAD_INPUT, "multigrid: more than %d blocks on one rank", INT32_MAX);
-        else
-            first[i + 1] = (int)all;
-    }
-    if (status == FE_OK) status = ranks->put(k, bytes, first, whole->first);
-    whole->n_block = (int)all;
+    const fe_status status = starts_with(k, own, whole, &counts, &first);
     free(counts), free(first);
     return status;
 }
@@ -240,38 +283,54 @@ static void give_matrix(fe_setup *k, fe_sparse *A)
     *A = (fe_sparse){0};
 }
 
-static fe_status gather_rows(fe_setup *k, const fe_sparse *own, fe_sparse *whole)
+/* This rank's rows at their places among those of all. */
+static fe_status place_rows(fe_setup *k, const fe_sparse *own, fe_sparse *whole, double **number)
 {
     const fe_rank_steps *ranks = k->steps->ranks;
-    double *number = NULL;
-    *whole =
-        (fe_sparse){.n_row = k->numbering.total, .n_column = k->numbering.total, .rows = 6, .columns = 6};
-    FE_TRY(gather_starts(k, own, whole));
     const size_t n = (size_t)whole->n_block;
-    fe_status status = ranks->take(k, n * sizeof *whole->column, (void **)&whole->column);
-    if (status == FE_OK) status = ranks->take(k, 36 * n * sizeof *whole->value, (void **)&whole->value);
-    if (status == FE_OK) status = ranks->take(k, n * sizeof *number, (void **)&number);
-    if (status == FE_OK) status = ranks->place(k, own, whole, number);
-    status = fe_setup_agree(k, status, NULL);
-    if (status == FE_OK) status = ranks->sum(k, 36 * n, whole->value);
-    if (status == FE_OK) status = ranks->sum(k, n, number);
-    if (status == FE_OK) status = ranks->to_columns(k, whole->n_block, number, whole->column);
-    ranks->give(number);
+    FE_TRY(ranks->take(k, n * sizeof *whole->column, (void **)&whole->column));
+    FE_TRY(ranks->take(k, 36 * n * sizeof *whole->value, (void **)&whole->value));
+    FE_TRY(ranks->take(k, n * sizeof **number, (void **)number));
+    return ranks->place(k, own, whole, *number);
+}
+
+static fe_status rows_with(fe_setup *k, const fe_sparse *own, fe_sparse *whole, double **number)
+{
+    const fe_rank_steps *ranks = k->steps->ranks;
+    FE_TRY(gather_starts(k, own, whole));
+    FE_TRY(fe_setup_agree(k, place_rows(k, own, whole, number), NULL));
+    FE_TRY(ranks->sum(k, 36 * (size_t)whole->n_block, whole->value));
+    FE_TRY(ranks->sum(k, (size_t)whole->n_block, *number));
+    return ranks->to_columns(k, whole->n_block, *number, whole->column);
+}
+
+static fe_status gather_rows(fe_setup *k, const fe_sparse *own, fe_sparse *whole)
+{
+    const int n = k->numbering.total;
+    double *number = NULL;
+    *whole = (fe_sparse){.n_row = n, .n_column = n, .rows = 6, .columns = 6};
+    const fe_status status = rows_with(k, own, whole, &number);
+    k->steps->ranks->give(number);
     return status;
+}
+
+static fe_status renumber_with(fe_setup *k, int **map, int **there)
+{
+    const fe_rank_steps *ranks = k->steps->ranks;
+    const size_t n = (size_t)k->numbering.total, bytes = n * sizeof **map;
+    FE_ALLOCATE(*map, n + 1, "multigrid set-up");
+    for (size_t c = 0; c < n; c++) (*map)[c] = fe_global_number(k->numbering, (int)c);
+    FE_TRY(ranks->take(k, bytes, (void **)there));
+    FE_TRY(ranks->put(k, bytes, *map, *there));
+    return ranks->renumber(k, k->P.n_block, *there, k->P.column);
 }
 
 /* P's columns become numbers of all ranks. */
 static fe_status number_globally(fe_setup *k)
 {
-    const fe_rank_steps *ranks = k->steps->ranks;
-    const size_t n = (size_t)k->numbering.total, bytes = n * sizeof(int);
     int *map = NULL, *there = NULL;
-    FE_ALLOCATE(map, n + 1, "multigrid set-up");
-    for (size_t c = 0; c < n; c++) map[c] = fe_global_number(k->numbering, (int)c);
-    fe_status status = ranks->take(k, bytes, (void **)&there);
-    if (status == FE_OK) status = ranks->put(k, bytes, map, there);
-    if (status == FE_OK) status = ranks->renumber(k, k->P.n_block, there, k->P.column);
-    ranks->give(there);
+    const fe_status status = renumber_with(k, &map, &there);
+    k->steps->ranks->give(there);
     free(map);
     return status;
 }
