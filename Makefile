@@ -246,7 +246,7 @@ endif
 
 ifneq ($(findstring fuzzer,$(CFLAGS)),)
 # Input ends before these; clang takes minutes for each with sanitizers.
-$(call objects,$(wildcard variants/*/*.c common/solver/*.c common/problem/*_host.c common/backend/*.c)): C_FLAGS += -fno-sanitize=all -O0
+$(call objects,$(wildcard variants/*/*.c $(patsubst %,common/%/*.c,solver multigrid krylov backend) common/problem/*_host.c)): C_FLAGS += -fno-sanitize=all -O0
 endif
 
 doubles = $(filter-out %.mixed.o %.single.o,$(1))

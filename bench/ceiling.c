@@ -99,7 +99,7 @@ static fe_status ceilings_host(fe_device *d, double *memory, double *flop)
 fe_status bench_ceilings(fe_device *d, double *memory, double *flop)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) return bench_ceilings_cuda(d, memory, flop);
+    if (d->ops->on_gpu) return bench_ceilings_cuda(d, memory, flop);
 #endif
     return ceilings_host(d, memory, flop);
 }
@@ -109,7 +109,7 @@ static double started, marked;
 fe_status bench_clock_start(fe_device *d)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) return bench_clock_start_cuda(d);
+    if (d->ops->on_gpu) return bench_clock_start_cuda(d);
 #endif
     FE_TRY(d->ops->wait(d));
     started = fe_seconds();
@@ -119,7 +119,7 @@ fe_status bench_clock_start(fe_device *d)
 fe_status bench_clock_mark(fe_device *d)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) return bench_clock_mark_cuda(d);
+    if (d->ops->on_gpu) return bench_clock_mark_cuda(d);
 #endif
     FE_TRY(d->ops->wait(d));
     marked = fe_seconds();
@@ -129,7 +129,7 @@ fe_status bench_clock_mark(fe_device *d)
 fe_status bench_clock_read(fe_device *d, double *seconds)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) return bench_clock_read_cuda(seconds);
+    if (d->ops->on_gpu) return bench_clock_read_cuda(seconds);
 #endif
     (void)d;
     *seconds = marked - started;

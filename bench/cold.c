@@ -62,7 +62,7 @@ size_t bench_cache_bytes(const char *folder)
 static fe_status find_cache(const fe_device *d, size_t *bytes)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) {
+    if (d->ops->on_gpu) {
         int level2 = 0;
         const cudaError_t error = cudaDeviceGetAttribute(&level2, cudaDevAttrL2CacheSize, 0);
         if (error != cudaSuccess) return fe_fail(FE_FAILED, "CUDA: %s", cudaGetErrorString(error));

@@ -107,7 +107,7 @@ static void read_card(const bench_nvml *n, fe_sample *s)
 
 void bench_conditions_open(const fe_backend *backend, bench_conditions *c)
 {
-    *c = (bench_conditions){.on_host = backend == &fe_backend_host,
+    *c = (bench_conditions){.on_host = !backend->on_gpu,
                             .stat = "/proc/stat",
                             .cpu = "/sys/devices/system/cpu",
                             .cpu_info = "/proc/cpuinfo"};

@@ -82,7 +82,7 @@ static fe_status open_card(bench_energy *e)
 fe_status bench_energy_open(const fe_backend *backend, bench_energy *e)
 {
 #if FE_HAVE_CUDA
-    if (backend == &fe_backend_cuda) return open_card(e);
+    if (backend->on_gpu) return open_card(e);
 #endif
     (void)backend;
     return bench_energy_open_host("/sys/class/powercap", e);

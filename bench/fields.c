@@ -115,7 +115,7 @@ static fe_status upload_chosen(bench_case *c, const fe_mesh *mesh)
 static fe_status common_material(bench_case *c)
 {
 #if FE_HAVE_CUDA
-    if (c->device->ops == &fe_backend_cuda)
+    if (c->device->ops->on_gpu)
         return fe_material_cuda(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);
 #endif
     return fe_material_host(&c->problem, NULL, FE_LINEARIZATION_CONSISTENT, c->displacement);

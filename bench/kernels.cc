@@ -46,7 +46,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         (a.operand == BENCH_RANDOM ? "" : std::string(bench_operand_names[a.operand]) + "/") +
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
-        const fe_assembly *assembly = fe_variant_table(v, backend != &fe_backend_host, precision);
+        const fe_assembly *assembly = fe_variant_table(v, backend->on_gpu, precision);
         if (!assembly) continue;
         entrant e = {};
         e.variant = v, e.assembly = assembly;

@@ -4,10 +4,10 @@
 #include "bench/options.h"
 #include "bench/whole.h"
 #include "common/backend/device.h"
+#include "common/multigrid/multigrid.h"
 #include "common/ranks/launch.h"
 #include "common/report/machine.h"
 #include "common/report/version.h"
-#include "common/solver/elastic_rows.h"
 
 #include <petscksp.h>
 #include <stdio.h>

@@ -144,7 +144,7 @@ inline double bytes_of(const bench_case &c, const entrant &e, bench_operation op
  * arithmetic is one of doubles: with floats that of memory is all. */
 inline double ceiling_seconds(const bench_case &c, const fe_machine &m, bench_operation op)
 {
-    const bool cuda = c.device->ops != &fe_backend_host;
+    const bool cuda = c.device->ops->on_gpu;
     const double copy = cuda ? m.cuda_copy : m.host_copy, peak = cuda ? m.cuda_flop : m.host_flop;
     if (!(copy > 0.0 && peak > 0.0)) return 0.0;
     return fmax(bytes_moved(c, op) / copy, c.box.precision == FE_DOUBLE ? flop(c, op) / peak : 0.0);

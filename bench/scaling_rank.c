@@ -54,7 +54,7 @@ static fe_status describe(bench *b, const bench_box *box)
 static const fe_assembly *table_of(const scaling_task *t, int variant)
 {
     const fe_variant *v = fe_variant_at(variant);
-    return t->ranks->backend == &fe_backend_host ? v->host : v->cuda;
+    return fe_variant_table(v, t->ranks->backend->on_gpu, FE_DOUBLE);
 }
 
 int scaling_belongs(const scaling_task *t, int i)
@@ -144,7 +144,7 @@ fe_status scaling_write_off(const scaling_task *t, const fe_machine *machine)
 {
     const scaling_arguments *a = t->arguments;
     const fe_ranks *l = t->ranks;
-    const int on_gpu = l->backend != &fe_backend_host;
+    const int on_gpu = l->backend->on_gpu;
     fe_comm_operations operations = {.name = l->mpi.size ? "mpi" : "threads"};
     fe_comm comm = {.ops = &operations, .size = l->n_rank};
     fe_device device = {.ops = l->backend, .threads = a->threads};

@@ -5,8 +5,8 @@
 #include "bench/case.h"
 #include "bench/conditions.h"
 #include "bench/scaling.h"
+#include "common/krylov/krylov.h"
 #include "common/report/row.h"
-#include "common/solver/krylov.h"
 
 typedef struct scaling_bench {
     const scaling_task *task;

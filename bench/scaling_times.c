@@ -404,7 +404,7 @@ static fe_status set_up(bench *b, const fe_variant *v, entrant *e)
 {
     const size_t before = b->device->bytes_resident;
     const double start = fe_seconds();
-    e->assembly = b->device->ops == &fe_backend_host ? v->host : v->cuda;
+    e->assembly = fe_variant_table(v, b->device->ops->on_gpu, FE_DOUBLE);
     e->row.variant = v->name, e->row.deterministic = -1, e->row.bytes_moved = 0.0, e->row.error = NAN;
     const fe_status status = fe_assembly_set_up(e->assembly, &b->c.problem, &e->work);
     double full = status == FE_OUT_OF_MEMORY;

@@ -185,7 +185,7 @@ static fe_options reference_options(const arguments *a, int variant)
 static int is_there(const bench *b, int i)
 {
     const fe_variant *v = fe_variant_at(i);
-    return (b->backend == &fe_backend_host ? v->host : v->cuda) != NULL;
+    return fe_variant_table(v, b->backend->on_gpu, FE_DOUBLE) != NULL;
 }
 
 /* Which referee checks `variant`, another one; *strategy: its number. -1: there is none. */
@@ -263,7 +263,7 @@ static void write_phases(bench *b, collector *c, const fe_result *result)
     for (int p = 0; p < FE_N_PHASE; p++)
         if (is_used(c, p)) write_row(b, c, fe_phase_names[p], n, p == FE_PHASE_HOST ? rest : c->phase[p]);
     write_row(b, c, "solve", n, c->wall);
-    if (b->backend == &fe_backend_host) write_row(b, c, "solve_user", n, c->user);
+    if (!b->backend->on_gpu) write_row(b, c, "solve_user", n, c->user);
     if (result->n_hierarchy)
         write_row(b, c, "precondition_setup", result->n_hierarchy, result->hierarchy_seconds);
 }
@@ -411,8 +411,7 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
         const size_t n = strlen(b->whole.name);
         snprintf(b->whole.name + n, sizeof b->whole.name - n, "-peer");
     }
-    whole_row_open(&b->whole, machine->slug, b->backend == &fe_backend_host ? machine->cpu : machine->gpu,
-                   &b->row);
+    whole_row_open(&b->whole, machine->slug, b->backend->on_gpu ? machine->gpu : machine->cpu, &b->row);
     if (a->jacobian == FE_JACOBIAN_DIFFERENCE) {
         const size_t n = strlen(b->whole.name);
         snprintf(b->whole.name + n, sizeof b->whole.name - n, "-difference");

@@ -33,7 +33,7 @@ inline fe_status time_last(group &g, const point &p, int64_t calls, double *seco
     FE_TRY(bench_clock_start(d));
     FE_TRY(call(g, p, calls));
     FE_TRY(bench_clock_mark(d));
-    if (d->ops != &fe_backend_host) FE_TRY(call(g, p, p.batch));
+    if (d->ops->on_gpu) FE_TRY(call(g, p, p.batch));
     FE_TRY(bench_clock_read(d, seconds));
     bench_conditions_end(g.around, s);
     return FE_OK;
@@ -63,7 +63,7 @@ inline fe_status work_of_point(void *context, int64_t *calls)
     const point &p = *(const point *)context;
     group &g = *p.of;
     fe_device *d = g.of(p).device;
-    const bool goes_on = d->ops != &fe_backend_host;
+    const bool goes_on = d->ops->on_gpu;
     double seconds;
     FE_TRY(bench_clock_start(d));
     FE_TRY(call(g, p, p.batch));

@@ -4,8 +4,8 @@ What counts is what was measured, not what measures: a change of bench/ that cha
 schema number.
 
     a strategy          its folder in variants/, and the folders of strategies that its sources name
-    scaling.csv         also common/ranks and common/solver/krylov*
-    solves, anderson    also common/ranks and all of common/solver
+    scaling.csv         also common/ranks and common/krylov
+    solves, anderson    also common/ranks, common/krylov, common/multigrid and common/solver
     all                 the headers that these include, directly or not, and the files beside a header that have its
                         name (device.h: device.c; state.h: state_host.c, state_cuda.cu); the orders of a mesh
     backend             host: no *.cu and cuda*; cuda: no host* and *_host.c
@@ -30,9 +30,9 @@ WORDS = "; from older sources"  # where there is no foot
 
 SUFFIXES = (".c", ".h", ".cu", ".cc")
 FOLDERS = ("common", "variants", "bench")
-ORDERS = ("common/mesh/arrange.c", "common/mesh/bisect.c", "common/mesh/reorder.c")
-FURTHER = {"scaling.csv": ("common/ranks/", "common/solver/krylov"), "solves.csv": ("common/ranks/", "common/solver/"),
-           "anderson.csv": ("common/ranks/", "common/solver/")}
+ORDERS = tuple(f"common/mesh/{name}.c" for name in ("arrange", "bisect", "pieces", "reorder"))
+SOLVER = ("common/ranks/", "common/krylov/", "common/multigrid/", "common/solver/")
+FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLVER}
 
 Tree = dict[str, str]  # hash of each file by its path
 

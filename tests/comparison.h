@@ -2,7 +2,7 @@
 #ifndef TESTS_COMPARISON_H
 #define TESTS_COMPARISON_H
 
-#include "common/solver/multigrid_setup.h"
+#include "common/multigrid/setup_steps.h"
 
 /* n numbers of `size` bytes in the memory of a device, on the host, to be freed. */
 void *download(fe_device *d, size_t n, size_t size, const void *memory);

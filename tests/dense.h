@@ -7,7 +7,7 @@
 #define DENSE_H
 
 #include "common/backend/device.h"
-#include "common/solver/krylov.h"
+#include "common/krylov/krylov.h"
 #include "tests/common.h"
 
 enum {

@@ -57,7 +57,7 @@ fe_status bench_open_rank(const fe_mesh *mesh, const scene *s, const char *group
 {
     const fe_variant *v = fe_variant_find(s->variant ? s->variant : "node_csr");
     *t = (bench){.device = d, .comm = comm};
-    t->assembly = d->ops == &fe_backend_host ? v->host : v->cuda;
+    t->assembly = fe_variant_table(v, d->ops->on_gpu, FE_DOUBLE);
     FE_TRY(fe_share_build(mesh, p, NULL, comm->rank, &t->share));
     FE_TRY(comm->ops->attach(comm, d, FE_HALO_NODES, &t->share.halo));
     const fe_material steel = {.E = 210e3, .nu = s->nu > 0 ? s->nu : 0.3, .sigma_y = 250, .H = 2000};

@@ -2,10 +2,10 @@
 #ifndef TESTS_HIERARCHY_H
 #define TESTS_HIERARCHY_H
 
+#include "common/krylov/krylov.h"
+#include "common/multigrid/multigrid.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
-#include "common/solver/krylov.h"
-#include "common/solver/multigrid.h"
 #include "tests/common.h"
 
 typedef struct scene {

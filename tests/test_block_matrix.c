@@ -1,7 +1,7 @@
 /* Matrices of blocks of 16-bit numbers: their rounding, and every operation of a cycle against sums in double
  * precision, through the table of functions that the preconditioner sees. */
-#include "common/algebra/conjugate.h"
-#include "common/backend/block_matrix.h"
+#include "common/krylov/conjugate.h"
+#include "common/multigrid/block_matrix.h"
 #include "tests/dense.h"
 
 #include <stdlib.h>
@@ -453,10 +453,10 @@ static void check_cg(fe_device *d, int n, int apart)
         &start};
     double *const first = scalars, *const second = scalars + FE_CG_SIZE;
     if (apart) {
-        must(d->ops->column.cg_sums(d, &cg, first));
-        must(d->ops->column.cg_update(d, &cg, first, second));
+        must(fe_krylov_steps_of(d)->cg_sums(d, &cg, first));
+        must(fe_krylov_steps_of(d)->cg_update(d, &cg, first, second));
     } else {
-        must(d->ops->column.cg_step(d, &cg, first, second));
+        must(fe_krylov_steps_of(d)->cg_step(d, &cg, first, second));
     }
     must(d->ops->memory.download(d, sizeof from, first, from));
     must(d->ops->memory.download(d, sizeof to, second, to));

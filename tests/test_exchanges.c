@@ -230,8 +230,7 @@ static void check_talk(const parted *p, const fe_backend *backend, int transport
         wrong += t.wrong[r];
         if (t.wrong[r])
             print_error("%s, %s, rank %d of %d: %d wrong values\n", fe_kind_name(p->mesh.kind),
-                        backend == &fe_backend_host ? "host" : fe_transport_names[transport], r, p->n_rank,
-                        t.wrong[r]);
+                        backend->on_gpu ? fe_transport_names[transport] : "host", r, p->n_rank, t.wrong[r]);
     }
     assert_int_equal(wrong, 0);
 }

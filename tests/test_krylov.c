@@ -429,7 +429,7 @@ static fe_status resident_apply(void *context, double *x, double *y)
     resident *r = context;
     r->calls++;
     const fe_columns rows = fe_columns_of(r->rows, (size_t)r->n);
-    return r->device->ops->column.dots(r->device, (size_t)r->n, r->n, rows, x, y);
+    return fe_krylov_steps_of(r->device)->dots(r->device, (size_t)r->n, r->n, rows, x, y);
 }
 
 static int n_polled, most_seen;

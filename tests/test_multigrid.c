@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/multigrid/aggregate.h"
 #include "common/problem/apply.h"
-#include "common/solver/aggregate.h"
 #include "tests/hierarchy.h"
 
 /* --- aggregates -------------------------------------------------------------------------------------- */
@@ -210,14 +210,13 @@ static void symmetric_and_positive(void **state)
 static void apply_level(bench *t, int level, size_t n)
 {
     fe_device *d = t->device;
-    const fe_block_ops *ops = fe_block_ops_of(d);
     const fe_coarse_level *l = t->m.coarse;
     float *x = level ? l->x : t->m.x, *y = level ? l->y : t->m.product;
-    must(ops->narrow(d, n, t->x, x));
+    must(d->ops->vector.narrow(d, n, t->x, x));
     must(d->ops->memory.zero(d, n * sizeof *y, y));
     must(fe_multigrid_level_product(&t->m, level, x, y, t->y));
     must(fe_multigrid_level_inverse(&t->m, level, y, x));
-    must(ops->widen(d, n, x, t->x));
+    must(d->ops->vector.widen(d, n, x, t->x));
 }
 
 /* Largest eigenvalue of D^-1 A by many steps of the power method, a lower bound, against the report's: of the
@@ -275,14 +274,13 @@ static void repeats(void **state)
 static void assert_single_product(bench *t, const char *name)
 {
     fe_device *d = t->device;
-    const fe_block_ops *ops = fe_block_ops_of(d);
     const fe_problem elastic = fe_multigrid_single(&t->m);
     double *right = calloc(t->n, sizeof *right), error = 0.0, size = 0.0;
     float *found = calloc(t->n, sizeof *found);
     assert_true(right && found);
     fill(t, 3, t->x);
-    must(ops->narrow(d, t->n, t->x, t->m.x));
-    must(ops->widen(d, t->n, t->m.x, t->x));
+    must(d->ops->vector.narrow(d, t->n, t->x, t->m.x));
+    must(d->ops->vector.widen(d, t->n, t->m.x, t->x));
     must(elastic_product(t, t->x, t->y));
     must(fe_apply_single(&elastic, t->m.single, t->m.single_work, t->m.single->jacvec, t->m.x, t->m.b));
     must(d->ops->memory.download(d, t->n * sizeof *right, t->y, right));

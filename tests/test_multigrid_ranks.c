@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/solver/multigrid_ranks.h"
+#include "common/multigrid/rank_sums.h"
 #include "tests/hierarchy.h"
 #include "tests/staged.h"
 
@@ -52,10 +52,10 @@ static fe_status by_the_finer_level(bench *t, int at)
     if (at == 0) {
         FE_TRY(d->ops->memory.zero(d, t->n * sizeof *t->m.x, t->m.x));
         FE_TRY(ops->fine_prolong(d, &l->P, l->x, t->m.x, NULL));
-        FE_TRY(ops->widen(d, t->n, t->m.x, t->x));
+        FE_TRY(d->ops->vector.widen(d, t->n, t->m.x, t->x));
         FE_TRY(apply_elastic(t, t->x, t->y));
         if (l->halo) FE_TRY(fe_comm_exchange(t->comm, FE_HALO_NODES, t->y));
-        FE_TRY(ops->narrow(d, 3 * (size_t)t->share.n_local, t->y, t->m.direction));
+        FE_TRY(d->ops->vector.narrow(d, 3 * (size_t)t->share.n_local, t->y, t->m.direction));
         FE_TRY(ops->fine_restrict(d, &l->R, t->m.direction, NULL, NULL, l->b));
     } else {
         FE_TRY(ops->product(d, &l->P, l->x, finer->x));
@@ -65,9 +65,9 @@ static fe_status by_the_finer_level(bench *t, int at)
         FE_TRY(ops->product(d, &l->R, finer->r, l->b));
     }
     if (!l->gathered) return FE_OK;
-    FE_TRY(ops->widen(d, 6 * (size_t)l->n, l->b, l->gathered));
+    FE_TRY(d->ops->vector.widen(d, 6 * (size_t)l->n, l->b, l->gathered));
     FE_TRY(fe_comm_sum(t->comm, d, 6 * l->n, l->gathered));
-    return ops->narrow(d, 6 * (size_t)l->n, l->gathered, l->b);
+    return d->ops->vector.narrow(d, 6 * (size_t)l->n, l->gathered, l->b);
 }
 
 /* A x = R A P x in single precision. */
@@ -264,12 +264,12 @@ static fe_status run_short(void *context, fe_comm *comm, fe_device *device)
     int *most = context, own[2] = {1 + comm->rank, 3};
     fe_multigrid m = {.comm = comm, .device = device};
     fe_setup k = {.m = &m, .d = device};
-    FE_TRY(fe_ranks_agree(&k, FE_OK, own));
+    FE_TRY(fe_setup_agree(&k, FE_OK, own));
     const int last = comm->rank == comm->size - 1;
-    const fe_status first = fe_ranks_agree(&k, last ? FE_OUT_OF_MEMORY : FE_OK, last ? NULL : own + 1),
-                    then = fe_ranks_agree(&k, first, NULL);
+    const fe_status first = fe_setup_agree(&k, last ? FE_OUT_OF_MEMORY : FE_OK, last ? NULL : own + 1),
+                    then = fe_setup_agree(&k, first, NULL);
     most[comm->rank] = own[0];
-    device->ops->memory.release(device, k.said);
+    device->ops->memory.release(device, k.agreement);
     return first == FE_OUT_OF_MEMORY && then == FE_OUT_OF_MEMORY ? FE_OK : fe_fail(FE_FAILED, "no agreement");
 }
 

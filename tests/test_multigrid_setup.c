@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/backend/block_exact.h"
-#include "common/solver/multigrid_ranks.h"
+#include "common/multigrid/block_exact.h"
+#include "common/multigrid/ghost_rows.h"
+#include "common/multigrid/shared_level.h"
 #include "tests/comparison.h"
 #include "tests/hierarchy.h"
 #include "tests/staged.h"
@@ -98,8 +99,8 @@ static fe_status aggregate_both(fe_setup *host, fe_setup *device, fe_cut cut)
         FE_TRY(device->d->ops->memory.upload(device->d, (size_t)host->n * sizeof *host->of, host->of,
                                              device->of));
     device->n_own = host->n_own;
-    FE_TRY(fe_ranks_number(host));
-    return fe_ranks_number(device);
+    FE_TRY(fe_number_aggregates(host));
+    return fe_number_aggregates(device);
 }
 
 /* --- levels ------------------------------------------------------------------------------------------ */
@@ -245,10 +246,10 @@ static fe_status compare_inverses(fe_setup k[2])
 static fe_status descend(fe_setup k[2], fe_sparse next[2])
 {
     for (int s = 0; s < 2; s++) {
-        fe_ranks_close(&k[s]);
+        fe_ghosts_close(&k[s]);
         k[s].steps->descend(&k[s], &next[s]);
         k[s].level++;
-        FE_TRY(fe_ranks_open(&k[s]));
+        FE_TRY(fe_ghosts_open(&k[s]));
     }
     k[0].threads = 1 + k[0].level % 3;
     return compare_counts("nodes of all ranks", k[0].level, k[0].n_all, k[1].n_all);
@@ -268,7 +269,7 @@ static fe_status compare_set_ups(const comparison *c, bench t[2], fe_setup k[2])
                           .threads = 2};
         FE_TRY(steps[s]->open(&k[s]));
         FE_TRY(steps[s]->finest(&k[s], t[s].n_fixed, t[s].fixed, &sample[s]));
-        FE_TRY(fe_ranks_open(&k[s]));
+        FE_TRY(fe_ghosts_open(&k[s]));
     }
     if (sample[0].n != sample[1].n || sample[0].surface != sample[1].surface ||
         fabs(sample[0].stretch - sample[1].stretch) > 1e-12 * sample[0].stretch)
@@ -311,7 +312,7 @@ static fe_status compare_rank(void *context, fe_comm *comm, fe_device *device)
     FE_TRY(host_comm->ops->barrier(host_comm));
     FE_TRY(other->ops->barrier(other));
     for (int i = 0; i < 2; i++) {
-        fe_ranks_close(&k[i]);
+        fe_ghosts_close(&k[i]);
         k[i].steps->close(&k[i]);
         fe_share_close(&t[i].share);
     }

@@ -1,6 +1,6 @@
 /* The bases of GMRES: how orthogonal they are, what they cost in sums over the ranks, and the kernels of the
  * delayed variant, on small dense systems. */
-#include "common/algebra/hessenberg.h"
+#include "common/krylov/hessenberg.h"
 #include "tests/dense.h"
 
 #include <float.h>
@@ -320,7 +320,7 @@ static void pair_of(const char *backend, int single)
         must(ops->memory.upload(t->device, K * COLUMN, V, doubles));
         must(ops->memory.upload(t->device, K * COLUMN / 2, narrow, floats));
         for (int again = 0; again < 2; again++) {
-            must(ops->column.dots_pair(t->device, PAIR_ROWS, k - 2, basis, u, w, pair));
+            must(fe_krylov_steps_of(t->device)->dots_pair(t->device, PAIR_ROWS, k - 2, basis, u, w, pair));
             must(ops->memory.download(t->device, bytes, pair, dots[again]));
         }
         assert_memory_equal(dots[0], dots[1], bytes);
@@ -329,12 +329,13 @@ static void pair_of(const char *backend, int single)
                 const double sum = pair_dot(pair_column(V, j), pair_column(V, k - 2 + p));
                 assert_true(fabs(dots[0][p * k + j] - sum) <= 1e-12 * sqrt(PAIR_ROWS));
             }
-        must(ops->column.dots(t->device, PAIR_ROWS, k, basis, w, small));
+        must(fe_krylov_steps_of(t->device)->dots(t->device, PAIR_ROWS, k, basis, w, small));
         must(ops->memory.download(t->device, bytes / 2, small, dots[1]));
         for (int j = 0; j < k; j++)
             assert_true(fabs(dots[1][j] - dots[0][k + j]) <=
                         1e-12 * sqrt(PAIR_ROWS) + 1e-13 * fabs(dots[1][j]));
-        must(ops->column.delayed_column(t->device, PAIR_ROWS, k - 2, K, small, basis, u, w, pair));
+        must(fe_krylov_steps_of(t->device)->delayed_column(t->device, PAIR_ROWS, k - 2, K, small, basis, u, w,
+                                                           pair));
         must(ops->memory.download(t->device, K * COLUMN, doubles, W));
         if (single) must(ops->memory.download(t->device, K * COLUMN / 2, floats, narrow));
         pair_expected(V, k, expected[0], expected[1]);
@@ -381,9 +382,10 @@ static void test_floats(void **state)
     for (int j = 0; j < K; j++) {
         for (int i = 0; i < N; i++) x[i] = uniform();
         must(ops->memory.upload(t->device, sizeof x, x, vector));
-        must(ops->column.store(t->device, N, vector, factors + j, fe_columns_from(V, (size_t)j), vector));
+        must(fe_krylov_steps_of(t->device)->store(t->device, N, vector, factors + j,
+                                                  fe_columns_from(V, (size_t)j), vector));
         must(ops->memory.download(t->device, sizeof v, vector, v));
-        must(ops->column.load(t->device, N, fe_columns_from(V, (size_t)j), other));
+        must(fe_krylov_steps_of(t->device)->load(t->device, N, fe_columns_from(V, (size_t)j), other));
         must(ops->memory.download(t->device, sizeof y, other, y));
         for (int i = 0; i < N; i++) {
             assert_true(fabs(v[i] - x[i] / h[j]) <= 0x1p-24 * fabs(x[i] / h[j]) * (1 + 1e-7));
@@ -391,7 +393,8 @@ static void test_floats(void **state)
         }
     }
     must(ops->memory.download(t->device, sizeof narrow, V.memory, narrow));
-    must(ops->column.combine(t->device, N, K, -1.0, V, factors, other)); /* holds the last column */
+    must(fe_krylov_steps_of(t->device)->combine(t->device, N, K, -1.0, V, factors,
+                                                other)); /* holds the last column */
     must(ops->memory.download(t->device, sizeof y, other, y));
     for (int i = 0; i < N; i++) {
         double sum = (double)narrow[K - 1][i];

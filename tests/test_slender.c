@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/solver/elastic_rows.h"
+#include "common/multigrid/elastic_rows.h"
 #include "common/solver/sparse_lu.h"
 #include "common/variant.h"
 #include "tests/hierarchy.h"

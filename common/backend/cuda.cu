@@ -66,7 +66,7 @@ static fe_status cuda_start(cuda_device *c)
     int driver = 0;
     CUDA_TRY(cudaDriverGetVersion(&driver));
     c->starts_early = properties.major >= 9 && driver >= 12030; /* older drivers do not record such starts */
-    FE_TRY(fe_cuda_cg_resident(c->ordinal, properties.multiProcessorCount, &c->cg_resident));
+    c->multiprocessors = properties.multiProcessorCount, c->cg_resident = -1;
     c->early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     c->early.val.programmaticStreamSerializationAllowed = 1;
     CUDA_TRY(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
@@ -423,8 +423,33 @@ static fe_status cuda_square_root(fe_device *d, double *a)
     return FE_OK;
 }
 
+__global__ void widen(size_t n, const float *x, double *y)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = (double)x[i];
+}
+
+static fe_status cuda_widen(fe_device *d, size_t n, const float *x, double *y)
+{
+    FE_LAUNCH(d, n, BLOCK_SIZE, widen, n, x, y);
+    return FE_OK;
+}
+
+__global__ void narrow(size_t n, const double *x, float *y)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = (float)x[i];
+}
+
+static fe_status cuda_narrow(fe_device *d, size_t n, const double *x, float *y)
+{
+    FE_LAUNCH(d, n, BLOCK_SIZE, narrow, n, x, y);
+    return FE_OK;
+}
+
 const fe_backend fe_backend_cuda = {
     .name = "cuda",
+    .on_gpu = 1,
     .open = cuda_open,
     .close = cuda_close,
     .wait = cuda_wait,
@@ -449,21 +474,9 @@ const fe_backend fe_backend_cuda = {
                .take_sum = cuda_take_sum,
                .take_nodes = cuda_take_nodes,
                .round_nodes = cuda_round_nodes,
-               .square_root = cuda_square_root},
-    .column = {.dots = fe_cuda_dots,
-               .dots_pair = fe_cuda_dots_pair,
-               .combine = fe_cuda_combine,
-               .store = fe_cuda_store,
-               .load = fe_cuda_load,
-               .hessenberg_column = fe_cuda_hessenberg_column,
-               .hessenberg_solve = fe_cuda_hessenberg_solve,
-               .delayed_column = fe_cuda_delayed_column,
-               .delayed_finish = fe_cuda_delayed_finish,
-               .cg_sums = fe_cuda_cg_sums,
-               .cg_update = fe_cuda_cg_update,
-               .cg_step = fe_cuda_cg_step,
-               .lanczos_sums = fe_cuda_lanczos_sums,
-               .lanczos_update = fe_cuda_lanczos_update},
+               .square_root = cuda_square_root,
+               .widen = cuda_widen,
+               .narrow = cuda_narrow},
     .block = {.constrain = cuda_block_constrain,
               .invert = cuda_block_invert,
               .apply = cuda_block_apply,

@@ -18,7 +18,7 @@ struct allocation {
 
 struct cuda_device {
     fe_device base;
-    int ordinal;
+    int ordinal, multiprocessors;
     cudaStream_t stream, side; /* side: the side stream */
     cudaEvent_t forked, ended; /* where its work begins and has ended */
     cublasHandle_t blas;
@@ -29,7 +29,7 @@ struct cuda_device {
     unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
     double *cg_partial; /* [3][FE_WAVE_BLOCKS] sums of blocks */
     unsigned *cg_finished;
-    int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none */
+    int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none; -1: not asked */
     cudaEvent_t event[N_EVENT];
     int phase[N_EVENT]; /* phase that began at the event */
     int n_event;
@@ -52,14 +52,10 @@ static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
                            cublasGetStatusString(cublas_try_status));                                        \
     } while (0)
 
-/* Blocks of the kernel of a whole iteration of conjugate gradients that a device has at the same time; 0: it
- * cannot start them together. */
-fe_status fe_cuda_cg_resident(int ordinal, int multiprocessors, int *resident);
-
 /* Waits for an event, or where it is NULL for all enqueued work. */
 fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event);
 
-/* Operations of fe_backend (device.h) in cuda_stream.cu, */
+/* Operations of fe_backend (device.h) in cuda_stream.cu. */
 extern "C" {
 fe_status fe_cuda_phase(fe_device *d, int phase);
 fe_status fe_cuda_seconds(fe_device *d, double seconds[FE_N_PHASE]);
@@ -72,27 +68,6 @@ fe_status fe_cuda_record_begin(fe_device *d);
 fe_status fe_cuda_record_end(fe_device *d, void **recording);
 fe_status fe_cuda_replay(fe_device *d, void *recording);
 void fe_cuda_forget(fe_device *d, void *recording);
-/* in cuda_krylov.cu, */
-fe_status fe_cuda_dots(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out);
-fe_status fe_cuda_dots_pair(fe_device *d, size_t n, int k, fe_columns V, const double *u, const double *w,
-                            double *out);
-fe_status fe_cuda_combine(fe_device *d, size_t n, int k, double sign, fe_columns V, const double *h,
-                          double *y);
-fe_status fe_cuda_store(fe_device *d, size_t n, const double *x, const double *a, fe_columns V, double *v);
-fe_status fe_cuda_load(fe_device *d, size_t n, fe_columns V, double *v);
-fe_status fe_cuda_hessenberg_column(fe_device *d, int j, int restart, double *workspace);
-fe_status fe_cuda_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y);
-fe_status fe_cuda_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
-                                 const double *u, double *w, const double *pair);
-fe_status fe_cuda_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
-/* and in cuda_conjugate.cu */
-fe_status fe_cuda_cg_sums(fe_device *d, const fe_cg_vectors *v, double *from);
-fe_status fe_cuda_cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
-fe_status fe_cuda_cg_step(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
-fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
-                               double *out);
-fe_status fe_cuda_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,
-                                 float *r, double *to);
 }
 
 #endif

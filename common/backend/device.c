@@ -1,31 +1,9 @@
-/* Backends by name, and memory that is released with its device. */
+/* Threads of a device, and memory that is released with it. */
 #include "common/backend/device.h"
 #include "common/base/cores.h"
-#include "have/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-fe_status fe_backend_find(const char *name, const fe_backend **backend)
-{
-    *backend = NULL;
-    if (!strcmp(name, "host")) {
-        *backend = &fe_backend_host;
-        return FE_OK;
-    }
-    if (strcmp(name, "cuda")) return fe_fail(FE_BAD_INPUT, "--backend %s: is neither host nor cuda", name);
-#if FE_HAVE_CUDA
-    if (fe_cuda_devices() == 0) return fe_fail(FE_BAD_INPUT, "--backend cuda: no CUDA device was found");
-    *backend = &fe_backend_cuda;
-    return FE_OK;
-#else
-    return fe_fail(FE_BAD_INPUT, "--backend cuda: this build has no CUDA (nvcc was not found by make)");
-#endif
-}
-
-#if !FE_HAVE_CUDA
-int fe_cuda_devices(void) { return 0; }
-#endif
 
 int fe_host_cores(void) { return fe_cores(); }
 
@@ -65,7 +43,7 @@ static size_t padded_bytes(const fe_array *a) { return (a->count * a->size + 64 
 
 fe_status fe_device_reserve_arrays(fe_device *d, int n, const fe_array *array, const char *what)
 {
-    const int each = d->ops == &fe_backend_host ? 1 : n; /* arrays of a piece */
+    const int each = d->ops->on_gpu ? n : 1; /* arrays of a piece */
     for (int first = 0; first < n; first += each) {
         size_t bytes = 0;
         char *memory;

@@ -137,6 +137,34 @@ static fe_status host_add(fe_device *d, size_t n, const double *x, double a, con
     return FE_OK;
 }
 
+fe_status fe_host_reserve_partial(host_device *d, size_t n)
+{
+    if (n <= d->n_partial) return FE_OK;
+    free(d->partial);
+    d->n_partial = 0, d->partial = NULL;
+    FE_ALLOCATE(d->partial, n, "partial sums");
+    d->n_partial = n;
+    return FE_OK;
+}
+
+void fe_host_add_blocks(const host_device *d, size_t n, size_t width, double *out)
+{
+    for (size_t j = 0; j < width; j++) out[j] = 0.0;
+    for (size_t b = 0; b < n_block(n); b++)
+        for (size_t j = 0; j < width; j++) out[j] += d->partial[b * width + j];
+}
+
+static fe_status host_dot(fe_device *d, size_t n, const double *x, const double *y, double *out)
+{
+    FE_TRY(fe_host_reserve_partial(self(d), n_block(n)));
+    double *partial = self(d)->partial;
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t b = 0; b < n_block(n); b++)
+        partial[b] = cblas_ddot((int)block_rows(n, b), x + b * BLOCK, 1, y + b * BLOCK, 1);
+    fe_host_add_blocks(self(d), n, 1, out);
+    return FE_OK;
+}
+
 static fe_status host_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
@@ -240,6 +268,20 @@ static fe_status host_square_root(fe_device *d, double *a)
     return FE_OK;
 }
 
+static fe_status host_widen(fe_device *d, size_t n, const float *x, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) y[i] = (double)x[i];
+    return FE_OK;
+}
+
+static fe_status host_narrow(fe_device *d, size_t n, const double *x, float *y)
+{
+#pragma omp parallel for schedule(static) num_threads(d->threads)
+    for (size_t i = 0; i < n; i++) y[i] = (float)x[i];
+    return FE_OK;
+}
+
 static fe_status host_phase(fe_device *d, int phase)
 {
     const double now = fe_seconds();
@@ -275,28 +317,16 @@ const fe_backend fe_backend_host = {
                .axpy = host_axpy,
                .scale = host_scale,
                .add = host_add,
-               .dot = fe_host_dot,
+               .dot = host_dot,
                .largest = host_largest,
                .put = host_put,
                .take = host_take,
                .take_sum = host_take_sum,
                .take_nodes = host_take_nodes,
                .round_nodes = host_round_nodes,
-               .square_root = host_square_root},
-    .column = {.dots = fe_host_dots,
-               .dots_pair = fe_host_dots_pair,
-               .combine = fe_host_combine,
-               .store = fe_host_store,
-               .load = fe_host_load,
-               .hessenberg_column = fe_host_hessenberg_column,
-               .hessenberg_solve = fe_host_hessenberg_solve,
-               .delayed_column = fe_host_delayed_column,
-               .delayed_finish = fe_host_delayed_finish,
-               .cg_sums = fe_host_cg_sums,
-               .cg_update = fe_host_cg_update,
-               .cg_step = fe_host_cg_step,
-               .lanczos_sums = fe_host_lanczos_sums,
-               .lanczos_update = fe_host_lanczos_update},
+               .square_root = host_square_root,
+               .widen = host_widen,
+               .narrow = host_narrow},
     .block = {.constrain = host_block_constrain,
               .invert = host_block_invert,
               .apply = host_block_apply,

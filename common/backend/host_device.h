@@ -25,26 +25,8 @@ static inline host_device *self(fe_device *d) { return (host_device *)d; }
 static inline size_t n_block(size_t n) { return (n + BLOCK - 1) / BLOCK; }
 static inline size_t block_rows(size_t n, size_t b) { return n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK; }
 
-/* Operations of fe_backend (device.h) in host_krylov.c. */
-fe_status fe_host_dot(fe_device *d, size_t n, const double *x, const double *y, double *out);
-fe_status fe_host_dots(fe_device *d, size_t n, int k, fe_columns V, const double *w, double *out);
-fe_status fe_host_dots_pair(fe_device *d, size_t n, int k, fe_columns V, const double *u, const double *w,
-                            double *out);
-fe_status fe_host_combine(fe_device *d, size_t n, int k, double sign, fe_columns V, const double *h,
-                          double *y);
-fe_status fe_host_store(fe_device *d, size_t n, const double *x, const double *a, fe_columns V, double *v);
-fe_status fe_host_load(fe_device *d, size_t n, fe_columns V, double *v);
-fe_status fe_host_hessenberg_column(fe_device *d, int j, int restart, double *workspace);
-fe_status fe_host_hessenberg_solve(fe_device *d, int k, int restart, double *workspace, double *y);
-fe_status fe_host_delayed_column(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
-                                 const double *u, double *w, const double *pair);
-fe_status fe_host_delayed_finish(fe_device *d, int j, int restart, double *workspace, const double *s);
-fe_status fe_host_cg_sums(fe_device *d, const fe_cg_vectors *v, double *from);
-fe_status fe_host_cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
-fe_status fe_host_cg_step(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
-fe_status fe_host_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u, const float *w,
-                               double *out);
-fe_status fe_host_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,
-                                 float *r, double *to);
+/* Room for n partial sums, and out [width] = the sums over the blocks of n rows of their partial sums. */
+fe_status fe_host_reserve_partial(host_device *d, size_t n);
+void fe_host_add_blocks(const host_device *d, size_t n, size_t width, double *out);
 
 #endif

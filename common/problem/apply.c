@@ -1,7 +1,6 @@
 /* Both parts of an operation on a rank: one after the other, or the border and its exchange on the side
  * stream while the interior runs. */
 #include "common/problem/apply.h"
-#include "common/backend/block_matrix.h"
 
 typedef struct application {
     fe_problem problem; /* in the table's precision */
@@ -38,14 +37,14 @@ static fe_status enter(fe_device *d, int phase)
 static fe_status begin_single(const fe_problem *p, fe_comm *comm, const float *x, double *exchanged)
 {
     const size_t from = 3 * (size_t)p->view.n_node_interior, end = 3 * (size_t)p->view.n_owned;
-    FE_TRY(fe_block_ops_of(p->device)->widen(p->device, end - from, x + from, exchanged + from));
+    FE_TRY(p->device->ops->vector.widen(p->device, end - from, x + from, exchanged + from));
     return fe_comm_exchange_begin(comm, FE_HALO_NODES, exchanged);
 }
 static fe_status end_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
     const size_t from = 3 * (size_t)p->view.n_owned, end = 3 * (size_t)p->view.n_local;
     FE_TRY(comm->ops->exchange_end(comm, FE_HALO_NODES, exchanged));
-    return fe_block_ops_of(p->device)->narrow(p->device, end - from, exchanged + from, x + from);
+    return p->device->ops->vector.narrow(p->device, end - from, exchanged + from, x + from);
 }
 
 static fe_status begin(const application *p)

@@ -194,7 +194,7 @@ fe_status fe_summary(const fe_problem *p, const double *displacement, const uint
                      double *totals, double *out, double *points)
 {
 #if FE_HAVE_CUDA
-    if (p->device->ops == &fe_backend_cuda)
+    if (p->device->ops->on_gpu)
         return fe_summary_cuda(p, displacement, counted, partial, totals, out, points);
 #endif
     return fe_summary_host(p, displacement, counted, partial, totals, out, points);
@@ -204,8 +204,7 @@ fe_status fe_flow(const fe_problem *p, const double *displacement, const double 
                   const uint8_t *counted, double *partial, double *totals)
 {
 #if FE_HAVE_CUDA
-    if (p->device->ops == &fe_backend_cuda)
-        return fe_flow_cuda(p, displacement, before, counted, partial, totals);
+    if (p->device->ops->on_gpu) return fe_flow_cuda(p, displacement, before, counted, partial, totals);
 #endif
     return fe_flow_host(p, displacement, before, counted, partial, totals);
 }
@@ -213,7 +212,7 @@ fe_status fe_flow(const fe_problem *p, const double *displacement, const double 
 fe_status fe_node_stress(const fe_problem *p, const double *points, double *stress)
 {
 #if FE_HAVE_CUDA
-    if (p->device->ops == &fe_backend_cuda) return fe_node_stress_cuda(p, points, stress);
+    if (p->device->ops->on_gpu) return fe_node_stress_cuda(p, points, stress);
 #endif
     return fe_node_stress_host(p, points, stress);
 }

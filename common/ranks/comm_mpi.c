@@ -1,9 +1,9 @@
 /* Ranks as processes of MPI, host memory. All waits poll, so that a failure elsewhere, or a rank that no
  * longer answers, ends them. Small control messages on a separate communicator report this. */
 #include "common/base/cores.h"
+#include "common/ranks/abandon.h"
 #include "common/ranks/comm.h"
 #include "common/ranks/launch.h"
-#include "common/ranks/ranks.h"
 #include "have/mpi.h"
 
 #include <stdio.h>

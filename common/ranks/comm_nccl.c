@@ -3,8 +3,8 @@
  *
  * An exchange packs on the device's stream, then sends and receives on a second one, so that interior work
  * runs at the same time. The ghosts of a neighbour are contiguous and are received in place. */
+#include "common/ranks/abandon.h"
 #include "common/ranks/comm.h"
-#include "common/ranks/ranks.h"
 #include "have/nccl.h"
 
 #if FE_HAVE_NCCL

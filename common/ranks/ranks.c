@@ -1,6 +1,7 @@
 /* Starts ranks and collects their failures. */
 #include "common/ranks/ranks.h"
 #include "common/base/cores.h"
+#include "common/ranks/abandon.h"
 #include "have/nccl.h"
 
 #include <limits.h>
@@ -10,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 const char *const fe_transport_names[FE_N_TRANSPORT] = {"auto", "nccl", "peer"};
 
@@ -26,17 +25,7 @@ typedef struct running_rank {
     atomic_int has_said; /* status and message are those of its end */
 } running_rank;
 
-/* Of a run that was abandoned: its threads may still use this. */
-static running_rank *stranded;
-int fe_ranks_stranded(void) { return stranded != NULL; }
-void fe_ranks_leave(int exit_code)
-{
-    if (!stranded) return;
-    fflush(NULL);
-    _exit(exit_code);
-}
-
-static int on_gpu(const fe_ranks *l) { return l->backend != &fe_backend_host; }
+static int on_gpu(const fe_ranks *l) { return l->backend->on_gpu; }
 /* Ranks of this process. */
 static int n_own(const fe_ranks *l) { return l->mpi.size ? 1 : l->n_rank; }
 
@@ -138,15 +127,6 @@ fe_status fe_ranks_first(fe_comm *comm, void *(*body)(void *), void *argument)
     return status;
 }
 
-int fe_join_within(pthread_t thread, double seconds)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    const int64_t ns = end.tv_nsec + (int64_t)(1e9 * seconds);
-    end.tv_sec += ns / 1000000000, end.tv_nsec = ns % 1000000000;
-    return pthread_timedjoin_np(thread, NULL, &end) == 0;
-}
-
 /* Seconds that ranks have to end in after one has failed, or --timeout: a device may hold a rank in a call of
  * CUDA for ever, when its kernel waits for a rank that is gone. */
 #define LAST_SECONDS fmin(12.0, fe_comm_timeout)
@@ -234,7 +214,7 @@ fe_status fe_ranks_run(fe_ranks *l, fe_rank_body body, void *context)
             run_team(l, team, ranks, thread);
             status = conclude_team(n, team, ranks);
         }
-        if (l->abandoned) stranded = ranks;
+        if (l->abandoned) fe_abandon(ranks);
     }
     free(thread);
     if (l->abandoned) return status;

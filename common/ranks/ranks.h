@@ -3,9 +3,8 @@
 #ifndef FE_RANKS_H
 #define FE_RANKS_H
 
+#include "common/ranks/abandon.h"
 #include "common/ranks/comm.h"
-
-#include <pthread.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,18 +39,9 @@ fe_status fe_ranks_check(const fe_ranks *r);
 typedef fe_status (*fe_rank_body)(void *context, fe_comm *comm, fe_device *device);
 fe_status fe_ranks_run(fe_ranks *r, fe_rank_body body, void *context);
 
-/* Waits at most so long for a thread to end. Returns whether it did. */
-int fe_join_within(pthread_t thread, double seconds);
-
 /* body(argument) on rank 0 alone, which may take its time: a silent rank counts as hung, so rank 0 works in a
  * thread of its own and tells the others again and again that it still does. All ranks call it. */
 fe_status fe_ranks_first(fe_comm *comm, void *(*body)(void *), void *argument);
-
-/* Whether any run of ranks was abandoned: the program then has to end by _exit, because abandoned threads may
- * use any of its memory. */
-int fe_ranks_stranded(void);
-/* Ends the program so, and here, if a run was abandoned. */
-void fe_ranks_leave(int exit_code);
 
 #ifdef __cplusplus
 }

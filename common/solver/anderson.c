@@ -57,8 +57,9 @@ static fe_status solve_gamma(fe_solver *s, const double *step, int k, double *ga
     double matrix[DEEPEST * (DEEPEST + 1)], singular[DEEPEST];
     lapack_int rank;
     for (int j = 0; j < k; j++)
-        FE_TRY(d->ops->column.dots(d, s->n, k, steps, a->steps + (size_t)j * steps.ld, a->small + j * k));
-    FE_TRY(d->ops->column.dots(d, s->n, k, steps, step, a->small + k * k));
+        FE_TRY(fe_krylov_steps_of(d)->dots(d, s->n, k, steps, a->steps + (size_t)j * steps.ld,
+                                           a->small + j * k));
+    FE_TRY(fe_krylov_steps_of(d)->dots(d, s->n, k, steps, step, a->small + k * k));
     FE_TRY(fe_comm_sum(s->comm, d, k * (k + 1), a->small));
     FE_TRY(d->ops->memory.download(d, (size_t)k * (k + 1) * sizeof *matrix, a->small, matrix));
     for (int i = 0; i < k; i++) gamma[i] = matrix[k * k + i];
@@ -80,6 +81,6 @@ fe_status fe_anderson_mix(fe_solver *s, double *step)
     FE_TRY(d->ops->memory.upload(d, (size_t)k * sizeof *gamma, gamma, a->small));
     const fe_columns steps = fe_columns_of(a->steps, s->krylov.length),
                      displacements = fe_columns_of(a->displacements, s->krylov.length);
-    FE_TRY(d->ops->column.combine(d, s->n, k, -1.0, steps, a->small, step));
-    return d->ops->column.combine(d, s->n, k, -1.0, displacements, a->small, step);
+    FE_TRY(fe_krylov_steps_of(d)->combine(d, s->n, k, -1.0, steps, a->small, step));
+    return fe_krylov_steps_of(d)->combine(d, s->n, k, -1.0, displacements, a->small, step);
 }

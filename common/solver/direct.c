@@ -1,8 +1,8 @@
 /* The matrix comes to rank 0 row by row, in the numbers of the mesh; vectors go there and back in each
  * application. */
 #include "common/solver/direct.h"
+#include "common/multigrid/multigrid.h"
 #include "common/ranks/ranks.h"
-#include "common/solver/elastic_rows.h"
 #include "common/solver/solver.h"
 
 #include <stdio.h>

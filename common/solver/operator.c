@@ -226,8 +226,11 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     const fe_fine_start start =
         fe_uses_hierarchy(s->precondition) ? fe_multigrid_start(&s->multigrid) : (fe_fine_start){0};
     const fe_operator exact = {.apply = fe_multigrid_apply_exact, .context = &s->multigrid};
-    const fe_operator frozen = {
-        .apply = fe_multigrid_apply, .context = &s->multigrid, .start = &start, .rest = fe_multigrid_rest};
+    const fe_operator frozen = {.apply = fe_multigrid_apply,
+                                .context = &s->multigrid,
+                                .start = &start,
+                                .first = fe_multigrid_first,
+                                .rest = fe_multigrid_rest};
     const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
                                       : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
                                       : s->precondition == FE_PRECONDITION_DIRECT       ? &direct

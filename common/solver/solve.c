@@ -282,7 +282,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
                    .comm = comm,
                    .device = device,
                    .direct = &r->direct,
-                   .assembly = device->ops == &fe_backend_host ? r->variant->host : r->variant->cuda};
+                   .assembly = fe_variant_table(r->variant, device->ops->on_gpu, FE_DOUBLE)};
     const fe_status status = run_solver(r, &s, share);
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
@@ -304,7 +304,7 @@ static void close_run(fe_run *r)
 
 static const fe_assembly *table_of(const fe_run *r)
 {
-    return r->backend == &fe_backend_host ? r->variant->host : r->variant->cuda;
+    return fe_variant_table(r->variant, r->backend->on_gpu, FE_DOUBLE);
 }
 
 /* Elements and nodes in the order that is asked for, or that the strategy wants. */

@@ -3,13 +3,13 @@
 #define FE_SOLVE_H
 
 #include "common/base/fe.h"
+#include "common/krylov/krylov.h"
 #include "common/mesh/mesh.h"
 #include "common/mesh/vtu.h"
 #include "common/problem/case.h"
 #include "common/problem/share.h"
 #include "common/report/checkpoint.h"
 #include "common/report/result.h"
-#include "common/solver/krylov.h"
 
 enum { FE_JACOBIAN_TANGENT, FE_JACOBIAN_DIFFERENCE, FE_JACOBIAN_ELASTIC };
 enum { FE_KRYLOV_AUTO, FE_KRYLOV_GMRES, FE_KRYLOV_CG };

@@ -2,8 +2,8 @@
 #ifndef FE_SOLVER_H
 #define FE_SOLVER_H
 
+#include "common/multigrid/multigrid.h"
 #include "common/solver/direct.h"
-#include "common/solver/multigrid.h"
 #include "common/solver/solve.h"
 #include "common/variant.h"
 

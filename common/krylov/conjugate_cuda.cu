@@ -1,0 +1,292 @@
+/* One iteration of conjugate gradients on the device: conjugate.h. Where no other rank adds to the sums it is
+ * one kernel, else one for the sums and one for the update. */
+#include "common/backend/cuda_device.h"
+#include "common/krylov/conjugate.h"
+#include "common/krylov/krylov_cuda.h"
+
+#include <cooperative_groups.h>
+
+enum { THREADS = 256, RESIDENT = 4, EACH = 3, CHUNK = EACH * THREADS };
+
+/* fe_cg_vectors, and the same of floats for Lanczos' method, without p and x. */
+template <typename T> struct vectors {
+    size_t n;
+    const T *u;
+    T *w, *p, *s, *x, *r;
+    bool clear;
+    const uint8_t *held;
+    fe_fine_start start; /* n 0: none */
+    double *partial;     /* [3][FE_WAVE_BLOCKS] sums of blocks: of gamma, delta, r·r */
+    unsigned *finished;
+};
+
+__device__ double warp_sum(double value)
+{
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) value += __shfl_xor_sync(0xffffffffu, value, half);
+    return value;
+}
+
+/* Sum over the block, in all of its threads; the order is fixed. */
+__device__ double block_sum(double value)
+{
+    __shared__ double shared[THREADS / 32];
+    value = warp_sum(value);
+    __syncthreads(); /* shared may still be read from the call before */
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+    __syncthreads();
+    double sum = 0.0;
+#pragma unroll
+    for (int i = 0; i < THREADS / 32; i++) sum += shared[i];
+    return sum;
+}
+
+/* Each block stores its sums: partial [N][FE_WAVE_BLOCKS]. */
+template <int N> __device__ void store_sums(const double value[N], double *partial)
+{
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const double sum = block_sum(value[k]);
+        if (threadIdx.x == 0) __stcg(partial + k * FE_WAVE_BLOCKS + blockIdx.x, sum);
+    }
+}
+
+/* One of these sums over the grid, in the order of blocks, in all threads of the block that asks. */
+__device__ double stored_sum(const double *partial)
+{
+    double sum = 0.0;
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) sum += __ldcg(partial + i);
+    return block_sum(sum);
+}
+
+/* The block that ends last adds the sums of all blocks. */
+template <int N>
+__device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out)
+{
+    __shared__ bool last;
+    store_sums<N>(value, partial);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(finished, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const double sum = stored_sum(partial + k * FE_WAVE_BLOCKS);
+        if (threadIdx.x == 0) out[k] = sum;
+    }
+    if (threadIdx.x == 0) *finished = 0;
+}
+
+/* gamma and delta of this thread. */
+template <typename T> __device__ void products(const vectors<T> &v, double sum[2])
+{
+    sum[0] = sum[1] = 0.0;
+    for (size_t base = blockIdx.x * (size_t)CHUNK; base < v.n; base += gridDim.x * (size_t)CHUNK) {
+        T r[EACH], u[EACH], w[EACH];
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const size_t i = base + k * THREADS + threadIdx.x;
+            const bool inside = i < v.n;
+            r[k] = inside ? v.r[i] : 0, u[k] = inside ? v.u[i] : 0, w[k] = inside ? v.w[i] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+            sum[0] += (double)r[k] * (double)u[k], sum[1] += (double)w[k] * (double)u[k];
+    }
+}
+
+/* The preconditioner's first step for a chunk, whose residual is in shared memory [CHUNK]: a thread has a
+ * node, and then stores numbers side by side. */
+__device__ void start_chunk(const fe_fine_start &start, size_t base, float *shared)
+{
+    const size_t node = base / 3 + threadIdx.x;
+    __syncthreads();
+    if (node < (size_t)start.n) {
+        float D[6], y[3], *const own = shared + 3 * threadIdx.x;
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            const float2 two = ((const float2 *)(start.inverse + 6 * node))[c];
+            D[2 * c] = two.x, D[2 * c + 1] = two.y;
+        }
+        const float r[3] = {own[0], own[1], own[2]};
+        fe_apply_six(D, r, y);
+#pragma unroll
+        for (int c = 0; c < 3; c++) own[c] = start.sweep.new_factor * y[c];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        const int place = k * THREADS + threadIdx.x;
+        if (base + place < 3 * (size_t)start.n)
+            start.direction[base + place] = start.x[base + place] = shared[place];
+    }
+    __syncthreads(); /* the next chunk writes there */
+}
+
+/* The update of this thread's entries; its part of r·r. */
+template <typename T> __device__ double update(const vectors<T> &v, const fe_cg_step &step)
+{
+    __shared__ float shared[CHUNK];
+    const T alpha = (T)step.alpha, beta = (T)step.beta, zero = 0;
+    double sum = 0.0;
+    for (size_t base = blockIdx.x * (size_t)CHUNK; base < v.n; base += gridDim.x * (size_t)CHUNK) {
+        T w[EACH], s[EACH], r[EACH], u[EACH], p[EACH], x[EACH];
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const size_t i = base + k * THREADS + threadIdx.x;
+            const bool inside = i < v.n, follows = inside && beta != zero, moves = inside && v.x;
+            const bool held = inside && v.held && v.held[i];
+            const T wi = inside ? v.w[i] : zero;
+            w[k] = held ? zero : wi;
+            s[k] = follows ? v.s[i] : zero, r[k] = inside ? v.r[i] : zero;
+            u[k] = moves ? v.u[i] : zero, p[k] = moves && follows ? v.p[i] : zero,
+            x[k] = moves ? v.x[i] : zero;
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const int place = k * THREADS + threadIdx.x;
+            const size_t i = base + place;
+            if (i >= v.n) break;
+            const T si = w[k] + beta * s[k], ri = r[k] - alpha * si;
+            v.s[i] = si, v.r[i] = ri;
+            if (v.clear) v.w[i] = zero;
+            if (v.x) {
+                const T pi = u[k] + beta * p[k];
+                v.p[i] = pi, v.x[i] = x[k] + alpha * pi;
+            }
+            if (v.start.n) shared[place] = v.start.b[i] = (float)ri;
+            sum += (double)ri * (double)ri;
+        }
+        if (v.start.n) start_chunk(v.start, base, shared);
+    }
+    return sum;
+}
+
+/* From the scalars `from`, which every block has. */
+template <typename T> __device__ void update_and_pass(const vectors<T> &v, const double *from, double *to)
+{
+    const fe_cg_step step = fe_cg_step_of(from);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        fe_cg_pass(from, &step, to);
+        if (step.end) to[FE_CG_SQUARE] = step.square;
+    }
+    if (step.end) return;
+    const double sum = update(v, step);
+    grid_sum<1>(&sum, v.partial + 2 * FE_WAVE_BLOCKS, v.finished, to + FE_CG_SQUARE);
+}
+
+template <typename T> __global__ void __launch_bounds__(THREADS, RESIDENT) cg_sums(vectors<T> v, double *out)
+{
+    double sum[2];
+    products(v, sum);
+    grid_sum<2>(sum, v.partial, v.finished, out);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS, RESIDENT) cg_update(vectors<T> v, const double *from, double *to)
+{
+    update_and_pass(v, from, to);
+}
+
+/* All blocks are there at the same time: each waits for the sums of all. */
+__global__ void __launch_bounds__(THREADS, RESIDENT) cg_step(vectors<double> v, double *from, double *to)
+{
+    __shared__ double now[FE_CG_SIZE];
+    double sum[2];
+    products(v, sum);
+    store_sums<2>(sum, v.partial);
+    cooperative_groups::this_grid().sync();
+    sum[0] = stored_sum(v.partial), sum[1] = stored_sum(v.partial + FE_WAVE_BLOCKS);
+    if (threadIdx.x < FE_CG_SIZE && threadIdx.x > FE_CG_DELTA) now[threadIdx.x] = from[threadIdx.x];
+    if (threadIdx.x == 0) now[FE_CG_GAMMA] = sum[0], now[FE_CG_DELTA] = sum[1];
+    __syncthreads();
+    if (blockIdx.x == 0 && threadIdx.x == 0) from[FE_CG_GAMMA] = sum[0], from[FE_CG_DELTA] = sum[1];
+    update_and_pass(v, now, to);
+}
+
+static unsigned blocks_of(size_t n)
+{
+    const unsigned chunks = fe_grid(n, CHUNK);
+    return chunks < 1 ? 1 : chunks < FE_WAVE_BLOCKS ? chunks : FE_WAVE_BLOCKS;
+}
+
+/* Blocks of the kernel of a whole iteration that the device has at a time; 0: it cannot start them together.
+ */
+static fe_status ask_resident(cuda_device *c)
+{
+    int together = 0, cooperates = 0;
+    CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, c->ordinal));
+    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, cg_step, THREADS, 0));
+    c->cg_resident = cooperates ? together * c->multiprocessors : 0;
+    return FE_OK;
+}
+
+static vectors<double> vectors_of(cuda_device *c, const fe_cg_vectors *v)
+{
+    return {v->n,          v->u,          v->w,          v->p,    v->s,
+            v->x,          v->r,          v->clear != 0, v->held, v->start ? *v->start : fe_fine_start{},
+            c->cg_partial, c->cg_finished};
+}
+
+template <typename T> static fe_status sums(fe_device *d, const vectors<T> &v, double *out)
+{
+    cg_sums<<<blocks_of(v.n), THREADS, 0, fe_cuda_stream(d)>>>(v, out);
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}
+
+template <typename T>
+static fe_status update(fe_device *d, const vectors<T> &v, const double *from, double *to)
+{
+    cg_update<<<blocks_of(v.n), THREADS, 0, fe_cuda_stream(d)>>>(v, from, to);
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}
+
+extern "C" fe_status fe_cuda_cg_sums(fe_device *d, const fe_cg_vectors *v, double *from)
+{
+    return sums(d, vectors_of(self(d), v), from + FE_CG_GAMMA);
+}
+
+extern "C" fe_status fe_cuda_cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to)
+{
+    return update(d, vectors_of(self(d), v), from, to);
+}
+
+extern "C" fe_status fe_cuda_cg_step(fe_device *d, const fe_cg_vectors *v, double *from, double *to)
+{
+    cuda_device *c = self(d);
+    vectors<double> own = vectors_of(c, v);
+    void *arguments[] = {&own, &from, &to};
+    if (c->cg_resident < 0) FE_TRY(ask_resident(c));
+    if (c->cg_resident < 1) {
+        FE_TRY(fe_cuda_cg_sums(d, v, from));
+        return fe_cuda_cg_update(d, v, from, to);
+    }
+    const unsigned blocks = blocks_of(v->n), most = (unsigned)c->cg_resident;
+    CUDA_TRY(cudaLaunchCooperativeKernel(cg_step, blocks < most ? blocks : most, THREADS, arguments, 0,
+                                         c->stream));
+    return FE_OK;
+}
+
+extern "C" fe_status fe_cuda_lanczos_sums(fe_device *d, size_t n, const float *r, const float *u,
+                                          const float *w, double *out)
+{
+    cuda_device *c = self(d);
+    vectors<float> v = {};
+    v.n = n, v.r = (float *)r, v.u = u, v.w = (float *)w, v.partial = c->cg_partial,
+    v.finished = c->cg_finished;
+    return sums(d, v, out);
+}
+
+extern "C" fe_status fe_cuda_lanczos_update(fe_device *d, size_t n, const double *from, float *w, int clear,
+                                            float *s, float *r, double *to)
+{
+    cuda_device *c = self(d);
+    vectors<float> v = {};
+    v.n = n, v.r = r, v.s = s, v.w = w, v.clear = clear != 0, v.partial = c->cg_partial,
+    v.finished = c->cg_finished;
+    return update(d, v, from, to);
+}

@@ -1,0 +1,278 @@
+/* The hierarchy, built level by level in double precision; what the cycle needs is kept in single precision.
+ */
+#include "common/multigrid/ghost_rows.h"
+#include "common/multigrid/rank_sums.h"
+#include "common/multigrid/setup_steps.h"
+#include "common/multigrid/shared_level.h"
+
+/* Pieces of the finest level: 27 nodes, and 12 where bodies are thin, cells long or the material nearly
+ * incompressible; pieces of coarser levels. Where those have MANY aggregates, set-up costs more than the few
+ * iterations that smaller pieces save. The dense level has so many aggregates at most: coarsening past the
+ * thickness of a part ruins a cycle. Measured on bending boxes, brackets, plates: tests/test_multigrid.c
+ */
+enum { PIECE = 27, SMALL_PIECE = 12, COARSE_PIECE = 10, MANY = 4000, MOST_DENSE = 256, LEAST = 4 };
+/* Two or four sweeps damp the spectrum from lambda over this number on; without coarser levels they have to
+ * reach deeper. Measured: HISTORY.md. */
+enum { TWO_SWEEPS_RATIO = 8, FOUR_SWEEPS_RATIO = 32, ALONE_RATIO = 30 };
+
+enum { MOST_VECTORS = 5 }; /* of a level */
+
+static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->block); }
+
+/* --- smoothers --------------------------------------------------------------------------------------- */
+
+static fe_status bound_spectrum(fe_setup *k, int coarser)
+{
+    fe_multigrid *m = k->m;
+    double *memory = NULL;
+    fe_status status =
+        fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method", (void **)&memory);
+    if (k->shared) status = fe_setup_agree(k, status, NULL);
+    if (status == FE_OK) status = fe_lanczos_bound(k, memory);
+    if (memory) k->d->ops->memory.release(k->d, memory);
+    FE_TRY(status);
+    m->report.lambda[k->level] = k->lambda;
+    const int coarser_ratio = m->degree == 2 ? TWO_SWEEPS_RATIO : FOUR_SWEEPS_RATIO;
+    fe_chebyshev_sweeps(k->lambda, coarser ? coarser_ratio : ALONE_RATIO, m->degree,
+                        k->level == 0 ? m->sweep : m->coarse[k->level - 1].sweep);
+    return FE_OK;
+}
+
+/* --- the finest level -------------------------------------------------------------------------------- */
+
+/* Vectors of n zeros; what is read behind them is zero, too. */
+static fe_status open_vectors(fe_device *d, size_t n, int n_vector, float **const *vectors)
+{
+    fe_array array[MOST_VECTORS];
+    for (int i = 0; i < n_vector; i++) array[i] = (fe_array){n, sizeof(float), (void **)vectors[i]};
+    FE_TRY(fe_device_reserve_arrays(d, n_vector, array, "multigrid vector"));
+    for (int i = 0; i < n_vector; i++) FE_TRY(d->ops->memory.zero(d, n * sizeof(float) + 64, *vectors[i]));
+    return FE_OK;
+}
+
+/* Sizes of pieces and number of sweeps, alike on all ranks. */
+static fe_status choose(fe_setup *k, int coarser, const fe_sample *sample)
+{
+    fe_multigrid *m = k->m;
+    double sums[3] = {sample->n, sample->surface, sample->stretch};
+    FE_TRY(fe_multigrid_sum(k->d, m->comm, 3, sums));
+    /* stretch: 1.7 in a cube's corner, 4 with cells of 3 : 1 : 1 */
+    const int thin = sums[1] > 0.5 * sums[0], stretched = sums[2] > 5.0 * sums[0];
+    const int stiff = m->problem->stiffest > 10.0; /* Poisson's ratio above 0.45 */
+    m->report.most = thin || stretched || stiff ? SMALL_PIECE : PIECE;
+    m->degree = m->report.degree = stiff || stretched || !coarser ? 4 : 2;
+    m->report.n[0] = k->n_all, m->report.n_level = 1;
+    return FE_OK;
+}
+
+static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *at)
+{
+    fe_multigrid *m = k->m;
+    const fe_view *v = &m->problem->view;
+    fe_sample sample = {0};
+    double beyond = 0.0;
+    FE_TRY(k->steps->finest(k, n_fixed, at, &sample));
+    FE_TRY(fe_ghosts_open(k));
+    FE_TRY(choose(k, coarser, &sample));
+    FE_TRY(k->steps->invert_diagonal(k));
+    FE_TRY(k->steps->keep_six(k, &m->inverse, &beyond));
+    if (beyond != 0.0)
+        return fe_fail(FE_FAILED,
+                       "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
+                       "--precondition block-jacobi",
+                       1.0 / beyond);
+    float **const vectors[] = {&m->b, &m->x, &m->direction, &m->product};
+    FE_TRY(open_vectors(k->d, 3 * (size_t)v->n_local, 4, vectors));
+    return bound_spectrum(k, coarser);
+}
+
+/* --- coarser levels ---------------------------------------------------------------------------------- */
+
+static fe_status level_vectors(fe_device *d, int n_local, fe_coarse_level *l)
+{
+    float **const vectors[] = {&l->b, &l->x, &l->y, &l->r, &l->direction};
+    return open_vectors(d, 6 * (size_t)n_local, MOST_VECTORS, vectors);
+}
+
+/* P, R and the vectors of the next level, and its matrix, which becomes the one at hand. */
+static fe_status step_down(fe_setup *k)
+{
+    fe_multigrid *m = k->m;
+    fe_coarse_level *l = &m->coarse[k->level];
+    fe_sparse next = {0};
+    FE_TRY(k->steps->measure(k));
+    if (k->level == 0) m->report.smallest = k->smallest, m->report.largest = k->largest;
+    FE_TRY(k->steps->coarsen(k, &next));
+    l->n = k->n_next;
+    const fe_status status = k->steps->keep_transfers(k, &l->P, &l->R);
+    const int gathers = k->shared && !k->next_shared;
+    l->halo = k->next_shared ? FE_HALO_LEVEL + k->level : 0;
+    fe_ghosts_close(k);
+    k->steps->descend(k, &next);
+    FE_TRY(status);
+    l->n_local = k->A.n_column;
+    FE_TRY(level_vectors(k->d, l->n_local, l));
+    if (gathers)
+        FE_TRY(fe_device_allocate(k->d, 6 * (size_t)l->n, sizeof *l->gathered, "multigrid vector",
+                                  (void **)&l->gathered));
+    k->level++, m->n_coarse = k->level;
+    FE_TRY(fe_ghosts_open(k));
+    m->report.n[k->level] = k->n_all, m->report.n_level = k->level + 1;
+    return FE_OK;
+}
+
+/* Numbers in the matrix at hand; ranks that all have it count a part each. */
+static double entries(const fe_setup *k)
+{
+    const double all = (double)k->A.n_block * (double)block_square(k);
+    return k->shared ? all : all / k->m->comm->size;
+}
+
+/* A coarse level that is not the coarsest: its matrix and smoother. */
+static fe_status finish_level(fe_setup *k)
+{
+    fe_coarse_level *l = &k->m->coarse[k->level - 1];
+    FE_TRY(k->steps->invert_diagonal(k));
+    FE_TRY(k->steps->keep_matrix(k, &l->A));
+    FE_TRY(k->steps->keep_inverse(k, &l->inverse));
+    return bound_spectrum(k, 1);
+}
+
+static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
+{
+    fe_multigrid *m = k->m;
+    FE_TRY(k->steps->open(k));
+    FE_TRY(open_finest(k, coarser, n_fixed, at));
+    double count[2] = {entries(k), entries(k)}; /* of the finest matrix, of all */
+    while (coarser && k->level + 1 < FE_MOST_LEVELS) {
+        const int first = k->level == 0;
+        const int most =
+            first || (k->n_all > MANY && m->report.most == PIECE) ? m->report.most : COARSE_PIECE;
+        const fe_cut cut = {most, first ? LEAST : 2, first};
+        FE_TRY(k->steps->aggregate(k, cut));
+        FE_TRY(fe_number_aggregates(k));
+        const int total = k->numbering.total;
+        if (total < 1 || (!first && total > 0.7 * k->n_all)) break; /* it would not get coarser */
+        FE_TRY(step_down(k));
+        count[1] += entries(k);
+        if (!k->shared && k->n <= MOST_DENSE) {
+            FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.condition,
+                                        &m->report.singular));
+            break;
+        }
+        FE_TRY(finish_level(k));
+    }
+    FE_TRY(fe_setup_agree(k, FE_OK, NULL));
+    FE_TRY(fe_multigrid_sum(k->d, m->comm, 2, count));
+    m->report.complexity = count[1] / count[0];
+    return FE_OK;
+}
+
+/* --- opening ----------------------------------------------------------------------------------------- */
+
+/* The cycle's product in single precision is the strategy's own: what keeps its tangent in a matrix makes
+ * another one in floats. The cycle in double precision has none of that kind, and takes node_csr's, which
+ * works without its set-up, too. */
+static fe_status choose_product(fe_multigrid *m)
+{
+    m->single = m->assembly->single;
+    fe_problem p = fe_multigrid_single(m);
+    FE_TRY(fe_assembly_set_up_elastic(m->single, &p, m->work, &m->single_work));
+    m->floats = p.floats;
+    if (m->assembly->traits & FE_ASSEMBLED) {
+        const fe_variant *rows = fe_variant_find("node_csr");
+        if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
+        m->assembly = fe_variant_table(rows, m->device->ops->on_gpu, FE_DOUBLE);
+        m->work = NULL;
+    }
+    return FE_OK;
+}
+
+/* Releases all but the product. */
+static void release(fe_multigrid *m)
+{
+    void (*const give)(fe_device *, void *) = m->device->ops->memory.release;
+    void *fine[] = {m->inverse, m->b, m->x, m->direction, m->product};
+    for (int i = 0; i < 5; i++)
+        if (fine[i]) give(m->device, fine[i]);
+    for (int at = 0; at < FE_MOST_LEVELS; at++) {
+        const fe_coarse_level *l = &m->coarse[at];
+        const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
+        void *own[] = {l->inverse,      l->b,           l->x,       l->y, l->r, l->direction,
+                       l->dense.single, l->dense.exact, l->gathered};
+        for (int i = 0; i < 3; i++) {
+            void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
+                             (void *)matrices[i]->value};
+            for (int j = 0; j < 3; j++)
+                if (parts[j]) give(m->device, parts[j]);
+        }
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (own[i]) give(m->device, own[i]);
+    }
+    for (int at = 0; at <= FE_MOST_LEVELS; at++) {
+        void *exact[] = {m->exact[at].b, m->exact[at].x, m->exact[at].r, m->exact[at].y,
+                         m->exact[at].direction};
+        for (int i = 0; i < 5; i++)
+            if (exact[i]) give(m->device, exact[i]);
+    }
+}
+
+static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int coarser, int n_fixed,
+                            const int *at)
+{
+    const fe_multigrid start = *m;
+    fe_setup k = {.m = m,
+                  .steps = steps,
+                  .d = m->device,
+                  .block = 3,
+                  .shared = m->comm->size > 1,
+                  .threads = m->device->threads > 0 ? m->device->threads : 1};
+    const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
+    fe_ghosts_close(&k);
+    if (k.agreement) m->device->ops->memory.release(m->device, k.agreement);
+    steps->close(&k);
+    if (status != FE_OK) {
+        release(m);
+        *m = start;
+    }
+    return status;
+}
+
+/* Opens the product, or keeps that of a hierarchy that was opened before. */
+static fe_status open_product(const fe_problem *problem, const fe_assembly *assembly, void *work,
+                              fe_comm *comm, fe_multigrid *m)
+{
+    const fe_multigrid before = *m;
+    *m = (fe_multigrid){
+        .problem = problem, .assembly = assembly, .work = work, .comm = comm, .device = problem->device};
+    if (before.device) {
+        m->assembly = before.assembly, m->work = before.work;
+        m->single = before.single, m->single_work = before.single_work, m->floats = before.floats;
+        return FE_OK;
+    }
+    const fe_status status = choose_product(m);
+    if (status != FE_OK) *m = before;
+    return status;
+}
+
+fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
+                            int n_fixed, const int *at, int coarser, fe_multigrid *m)
+{
+    fe_status status = FE_OUT_OF_MEMORY;
+    if (m->device) release(m);
+    const size_t before = problem->device->bytes_resident;
+    FE_TRY(open_product(problem, assembly, work, comm, m));
+    if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* the time is that of all ranks together */
+    const double start = fe_seconds();
+#if FE_HAVE_CUDA
+    if (m->device->ops->on_gpu) status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
+#endif
+    /* the host has more memory, and rows as long as they come */
+    if (status == FE_OUT_OF_MEMORY) status = build_with(&fe_setup_host, m, coarser, n_fixed, at);
+    FE_TRY(status);
+    FE_TRY(m->device->ops->wait(m->device));
+    if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* all have released what they worked with */
+    m->report.bytes = problem->device->bytes_resident - before;
+    m->report.seconds = fe_seconds() - start;
+    return FE_OK;
+}
