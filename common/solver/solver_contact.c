@@ -64,16 +64,26 @@ void fe_solver_contact_close(fe_solver *s)
 
 /* --- passes ------------------------------------------------------------------------------------------ */
 
+static void place_obstacles(fe_solver *s, const double *factor)
+{
+    for (int i = 0; i < s->contact.n; i++) {
+        const fe_contact_entry *entry = &s->problem_file->contact[i];
+        double *at = s->contact.list[i].obstacle.at;
+        for (int c = 0; c < 3; c++) at[c] = entry->obstacle.at[c] + factor[entry->path] * entry->move[c];
+    }
+}
+
 fe_status fe_solver_contact_begin(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
+    if (!s->contact.n) return FE_OK;
     for (int i = 0; i < s->contact.n; i++) {
-        const fe_contact_entry *entry = &s->problem_file->contact[i];
-        fe_contact_list *l = &s->contact.list[i];
-        for (int c = 0; c < 3; c++)
-            l->obstacle.at[c] = entry->obstacle.at[c] + to[entry->path] * entry->move[c];
+        const fe_contact_list *l = &s->contact.list[i];
         FE_TRY(d->ops->vector.copy(d, (size_t)l->n, l->accepted, l->multiplier));
     }
+    place_obstacles(s, s->factor); /* what is closed there is what the first iteration changes */
+    FE_TRY(fe_solver_contact_linearize(s, s->accepted));
+    place_obstacles(s, to);
     return FE_OK;
 }
 
@@ -249,7 +259,6 @@ fe_status fe_solver_contact_reset(fe_solver *s)
     for (int i = 0; i < s->contact.n; i++) {
         const fe_contact_list *l = &s->contact.list[i];
         FE_TRY(d->ops->memory.zero(d, (size_t)l->n * sizeof *l->accepted, l->accepted));
-        FE_TRY(d->ops->memory.zero(d, (size_t)l->n * sizeof *l->closed, l->closed));
     }
     return FE_OK;
 }
