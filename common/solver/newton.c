@@ -152,7 +152,8 @@ static double forcing_term(const fe_solver *s, fe_newton *state)
     const double enough = 0.3 * s->options->tolerance * s->reach / state->norm;
     double forcing = fmax(0.9 * ratio * ratio, fmax(safeguard, enough));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE) forcing = fmax(forcing, difference_noise);
-    return state->forcing = fmin(forcing, fmax(enough, most_forcing / fe_solver_contact_scale(s)));
+    const double most = fmin(most_forcing, fmax(enough, most_forcing / fe_solver_contact_scale(s)));
+    return state->forcing = fmin(forcing, most);
 }
 
 /* The step becomes Anderson's mixture, unless that goes up. */
