@@ -61,9 +61,7 @@ static fe_status read_paths(fe_case *c, json_t *object)
     return FE_OK;
 }
 
-/* Index of the path of an entry, whose default is "load". An entry that no factor changes needs none: it gets
- * the first. */
-static fe_status find_path(const fe_case *c, const char *where, const json_t *entry, int needed, int *index)
+fe_status fe_case_find_path(const fe_case *c, const char *where, const json_t *entry, int needed, int *index)
 {
     char key[KEY_LENGTH];
     snprintf(key, sizeof key, "%s.path", where);
@@ -123,7 +121,7 @@ static fe_status read_support(const fe_case *c, const char *where, json_t *entry
         FE_TRY(read_expression(c, key, value, &support->expression[i]));
         moves |= !is_zero(support->expression[i]);
     }
-    return find_path(c, where, entry, moves, &support->path);
+    return fe_case_find_path(c, where, entry, moves, &support->path);
 }
 
 /* A number or an expression. */
@@ -159,7 +157,7 @@ static fe_status read_force(const fe_case *c, const char *where, json_t *entry, 
     snprintf(key, sizeof key, "%s.force", where);
     if (!force) return refuse(c, key, "is missing");
     FE_TRY(read_values(c, key, force, load));
-    return find_path(c, where, entry, 1, &load->path);
+    return fe_case_find_path(c, where, entry, 1, &load->path);
 }
 
 static fe_status read_load(const fe_case *c, const char *where, json_t *entry, fe_load *load)
@@ -180,7 +178,7 @@ static fe_status read_load(const fe_case *c, const char *where, json_t *entry, f
         FE_TRY(read_value(c, key, pressure, &load->value[0], &load->expression[0]));
     else
         FE_TRY(read_values(c, key, traction, load));
-    return find_path(c, where, entry, 1, &load->path);
+    return fe_case_find_path(c, where, entry, 1, &load->path);
 }
 
 static fe_status read_supports(fe_case *c, const json_t *list)
@@ -264,7 +262,7 @@ static fe_status read_case(fe_case *c, json_t *root)
 {
     static const char *const known[] = {"name",      "description", "meshes",    "units",   "material",
                                         "materials", "elastic",     "dirichlet", "neumann", "body_force",
-                                        "nodal",     "paths",       "probes",    NULL};
+                                        "nodal",     "contact",     "paths",     "probes",  NULL};
     FE_TRY(check_keys(c, "", root, known));
     FE_TRY(read_name(c, json_object_get(root, "name")));
     const json_t *description = json_object_get(root, "description"), *units = json_object_get(root, "units");
@@ -282,6 +280,7 @@ static fe_status read_case(fe_case *c, json_t *root)
     FE_TRY(read_loads(c, root, FE_LOAD_TRACTION));
     FE_TRY(read_loads(c, root, FE_LOAD_BODY));
     FE_TRY(read_loads(c, root, FE_LOAD_NODAL));
+    FE_TRY(fe_case_read_contact(c, json_object_get(root, "contact")));
     return read_probes(c, json_object_get(root, "probes"));
 }
 
@@ -337,6 +336,7 @@ void fe_case_close(fe_case *c)
         free(c->load[i].group);
         for (int k = 0; k < 3; k++) free(c->load[i].expression[k]);
     }
+    for (int i = 0; i < c->n_contact; i++) free(c->contact[i].group);
     for (int i = 0; c->volume && i < c->n_material; i++) free(c->volume[i]);
     for (int i = 0; i < c->n_path; i++) {
         free(c->path[i].name);
@@ -349,6 +349,7 @@ void fe_case_close(fe_case *c)
     free(c->mesh);
     free(c->support);
     free(c->load);
+    free(c->contact);
     free(c->material);
     free(c->volume);
     free(c->path);

@@ -1,14 +1,19 @@
 /* The state of a run between two load steps: gathered from the ranks in the numbers of the mesh, and given
  * back to any number of them. */
 #include "common/solver/checkpoint.h"
+#include "common/solver/solver_contact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-fe_status fe_checkpoint_open(const fe_mesh *mesh, int kind, int n_path, fe_checkpoint *c)
+fe_status fe_checkpoint_open(const fe_mesh *mesh, int kind, int n_path, int n_contact, fe_checkpoint *c)
 {
-    c->head = (fe_checkpoint_head){
-        .n_path = n_path, .n_node = mesh->n_node, .n_elem = mesh->n_elem, .n_point = fe_points(kind)};
+    c->head = (fe_checkpoint_head){.n_path = n_path,
+                                   .n_node = mesh->n_node,
+                                   .n_elem = mesh->n_elem,
+                                   .n_point = fe_points(kind),
+                                   .n_contact = n_contact};
+    FE_ALLOCATE(c->multiplier, n_contact, "state to resume from");
     FE_ALLOCATE(c->factor, n_path, "state to resume from");
     FE_ALLOCATE(c->change, n_path, "state to resume from");
     FE_ALLOCATE(c->displacement, 3 * (size_t)mesh->n_node, "state to resume from");
@@ -134,6 +139,7 @@ fe_status fe_solver_keep(fe_solver *s, fe_checkpoint *c)
     fe_status status = open_room(s, &r);
     if (status == FE_OK) status = gather_vector(s, apart, s->accepted, r.numbers, c->displacement);
     if (status == FE_OK) status = gather_vector(s, apart, s->increment, r.numbers, c->increment);
+    if (status == FE_OK) status = fe_solver_contact_keep(s, c->multiplier);
     if (status == FE_OK) status = gather_flags(s, apart, &r, c->flags);
     if (status == FE_OK) status = gather_points(s, apart, &r, c);
     if (status == FE_OK && s->comm->rank == 0) keep_numbers(s, c);
@@ -190,6 +196,7 @@ fe_status fe_solver_restore(fe_solver *s, const fe_checkpoint *c)
     fe_status status = open_room(s, &r);
     if (status == FE_OK) status = restore_vector(s, c->displacement, r.numbers, s->accepted);
     if (status == FE_OK) status = restore_vector(s, c->increment, r.numbers, s->increment);
+    if (status == FE_OK) status = fe_solver_contact_restore(s, (int)c->head.n_contact, c->multiplier);
     if (status == FE_OK) status = restore_points(s, c, &r);
     if (status == FE_OK) status = restore_numbers(s, c);
     close_room(&r);

@@ -1,6 +1,7 @@
 /* A run: ranks as threads or processes, each with its share; load steps. */
 #include "common/ranks/ranks.h"
 #include "common/solver/run.h"
+#include "common/solver/solver_contact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(open_vectors(s));
     if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
+    FE_TRY(fe_solver_contact_open(s));
     start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
@@ -105,6 +107,7 @@ static fe_status start_over(fe_solver *s, fe_run *r)
     FE_TRY(fe_problem_reset(&s->problem));
     FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->accepted));
     FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->increment));
+    FE_TRY(fe_solver_contact_reset(s));
     memset(s->factor, 0, bytes), memset(s->change, 0, bytes);
     s->scale = s->reach = s->largest_load = s->plastic_work = s->compliance = s->said_gradient =
         s->said_error = 0.0;
@@ -287,6 +290,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
     fe_krylov_close(&s.krylov);
+    fe_solver_contact_close(&s);
     free(s.by_path), free(s.moving), free(s.factor), free(s.change);
     free(s.load), free(s.reaction), free(s.n_reaction), free(s.landing);
     fe_share_close(share);

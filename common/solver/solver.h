@@ -2,6 +2,7 @@
 #ifndef FE_SOLVER_H
 #define FE_SOLVER_H
 
+#include "common/contact/contact.h"
 #include "common/multigrid/multigrid.h"
 #include "common/solver/direct.h"
 #include "common/solver/solve.h"
@@ -13,6 +14,17 @@ typedef struct fe_fixed {
     int *at;
     double *value;
 } fe_fixed;
+
+/* Contact (solver_contact.h); n 0: there is none. */
+typedef struct fe_contact {
+    int n;
+    fe_contact_list *list; /* [n] by entry of the problem */
+    const fe_contact_operations *ops;
+    double *ones;             /* [most nodes of a list] */
+    double *projected;        /* [length] what a preconditioner sees of a residual, */
+    const fe_operator *inner; /* and that preconditioner */
+    int closed, changed;      /* nodes of all ranks, at the last linearization */
+} fe_contact;
 
 typedef struct fe_anderson {
     int depth, filled, next;
@@ -41,6 +53,7 @@ typedef struct fe_solver {
     int **reaction; /* [n_reaction + 3] owned components of each reaction; then of all supports in x, y, z */
     int *n_reaction;
     uint8_t *counted; /* [n_elem] resident */
+    fe_contact contact;
 
     double *accepted;     /* displacement at the end of the last accepted increment, */
     double *increment;    /* what that added to it, */
