@@ -1,5 +1,4 @@
 /* The program `solve`: one problem, one result. */
-#include "common/solver/solve.h"
 #include "bench/answer.h"
 #include "bench/options.h"
 #include "bench/output.h"
@@ -8,6 +7,7 @@
 #include "common/ranks/ranks.h"
 #include "common/report/locking.h"
 #include "common/report/version.h"
+#include "common/solver/run.h"
 #include "common/variant.h"
 
 #include <stdio.h>
@@ -435,7 +435,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
                                   .stress = a->points ? FE_STRESS_OF_POINTS : FE_STRESS_AT_NODES,
                                   .step = write_step,
                                   .keep = out->keeps_state ? keep_state : NULL};
-    const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);
+    const fe_status status = fe_run_case(c, mesh, b, &options, &observer, result);
     if (status == FE_BAD_INPUT || !first || !result->problem) { /* an older result stays */
         option_leave("solve", status);
         return status;

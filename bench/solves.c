@@ -213,7 +213,7 @@ static fe_status find_reference(bench *b, int variant, const answer **reference)
     const fe_observer observer = {&c, 1, observe};
     const double start = fe_seconds();
     const fe_status status =
-        fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
+        fe_run_case(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
     option_leave("solves", status);
     fe_result_close(&result);
     if (status != FE_OK) {

@@ -42,7 +42,7 @@ static void *run(void *context)
 {
     turns_solve *s = context;
     const whole_problem *p = s->whole;
-    s->status = fe_solve(&p->problem, &p->mesh, &p->boundary, &s->options, &s->observer, &s->result);
+    s->status = fe_run_case(&p->problem, &p->mesh, &p->boundary, &s->options, &s->observer, &s->result);
     snprintf(s->message, sizeof s->message, "%s", s->status == FE_OK ? "" : fe_message());
     pthread_mutex_lock(&s->of->mutex);
     s->state = ENDED;

@@ -13,7 +13,7 @@ typedef struct turns_solve {
     fe_options options;
     fe_observer observer; /* its `turn` is set here */
     fe_result result;
-    /* out: as fe_solve would tell it */
+    /* out: as fe_run_case would tell it */
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
 

@@ -44,6 +44,12 @@ fe_status fe_newton_evaluate(fe_solver *s, fe_newton *state, double *displacemen
  * `length` where the residual is still that in which the step begins. */
 fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first);
 int fe_newton_accepted(const fe_solver *s, double norm);
+/* The displacement, the residual and its norm become those of the length of the step that is taken
+ * (line_search.c). */
+fe_status fe_newton_search_line(fe_solver *s, fe_newton *state, double *length);
+
+/* Newton's method makes do with a linear residual of this share, and asks for none that is larger. */
+extern const double fe_newton_most_forcing;
 
 /* Why a linear solve's solution, or its direction, cannot be taken; NULL where it can. */
 const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *linear);
@@ -51,7 +57,7 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
 
 /* Load factors `to` [n_path] come into force, and displacement becomes where the iterations begin: the last
  * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */
-fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
+fe_status fe_newton_predict(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
 
 /* After a step that was taken: *limit, where no displacement is in balance at the load factors `to`, and it
  * is known well enough how much can be carried (limit_load.c). */

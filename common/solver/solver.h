@@ -4,7 +4,7 @@
 
 #include "common/multigrid/multigrid.h"
 #include "common/solver/direct.h"
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 #include "common/variant.h"
 
 /* Constrained components of one load path, resident: at = 3 local node + component. */

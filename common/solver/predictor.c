@@ -74,7 +74,7 @@ static fe_status note_compliance(fe_solver *s, const fe_newton *state)
 
 /* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
  * point sits on f = 0 to rounding: K step = load, displacement += step. Where no support moves, displacement
- * is the accepted one, whose residual fe_newton_begin has computed. */
+ * is the accepted one, whose residual fe_newton_predict has computed. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
 {
     const double forcing = s->options->fixed_work               ? 0.0
@@ -110,7 +110,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     return fe_newton_record_taken(record, state, 1.0);
 }
 
-fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
+fe_status fe_newton_predict(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
 {
     const double ratio = continuation(s, to);
     FE_TRY(apply_factors(s, to, ratio));

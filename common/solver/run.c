@@ -1,6 +1,6 @@
 /* A run: ranks as threads or processes, each with its share; load steps. */
 #include "common/ranks/ranks.h"
-#include "common/solver/run.h"
+#include "common/solver/run_shared.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,8 +373,8 @@ static fe_status run_all(fe_run *r)
     return status;
 }
 
-fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
-                   const fe_observer *observer, fe_result *result)
+fe_status fe_run_case(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
+                      const fe_observer *observer, fe_result *result)
 {
     fe_quality quality;
     FE_TRY(fe_mesh_quality(mesh, &quality));

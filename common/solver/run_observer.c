@@ -1,6 +1,6 @@
 /* What a run shows: results and fields that rank 0 hands to the observer after each accepted step. */
 #include "common/ranks/ranks.h"
-#include "common/solver/run.h"
+#include "common/solver/run_shared.h"
 
 #include <omp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The state of a run between two load steps: gathered from the ranks in the numbers of the mesh, and given
  * back to any number of them. */
-#include "common/solver/checkpoint.h"
+#include "common/solver/restart.h"
 
 #include <stdlib.h>
 #include <string.h>
