@@ -6,11 +6,11 @@
  * but one. */
 static fe_status lengthen(fe_solver *s, fe_newton *state, double *length, double *low, double *slope)
 {
-    const double most = fe_newton_far * s->compliance * s->largest_load / state->length;
-    if (!state->watched || !(most > 0.0)) return FE_OK;
+    const double most = fe_newton_far * s->forces.compliance * s->forces.largest_load / state->step_norm;
+    if (!state->limit_possible || !(most > 0.0)) return FE_OK;
     if (most < 1.0) return fe_newton_try(s, state, *length = most, 0);
-    while (4.0 * *length < most && state->slope > 0.5 * state->begin) {
-        *low = *length, *slope = state->slope;
+    while (4.0 * *length < most && state->trial_slope > 0.5 * state->initial_slope) {
+        *low = *length, *slope = state->trial_slope;
         FE_TRY(fe_newton_try(s, state, *length *= 4.0, 0));
     }
     return FE_OK;
@@ -22,26 +22,27 @@ static fe_status lengthen(fe_solver *s, fe_newton *state, double *length, double
 fe_status fe_newton_search_line(fe_solver *s, fe_newton *state, double *length)
 {
     const int searches = s->options->line_search && !s->options->fixed_work;
-    double low = 0.0, slope_low = state->begin;
+    double low = 0.0, slope_low = state->initial_slope;
     *length = 1.0;
     if (searches) FE_TRY(lengthen(s, state, length, &low, &slope_low));
-    double high = *length, slope_high = state->slope;
+    double high = *length, slope_high = state->trial_slope;
     for (int k = 0, side = 0; k < 12 && searches; k++) {
-        const int fine = state->tried <= 0.5 * state->norm ||
-                         (isfinite(state->slope) && fabs(state->slope) <= 0.5 * state->begin) ||
-                         (k == 0 && state->slope > 0.0);
+        const int fine =
+            state->trial_norm <= 0.5 * state->norm ||
+            (isfinite(state->trial_slope) && fabs(state->trial_slope) <= 0.5 * state->initial_slope) ||
+            (k == 0 && state->trial_slope > 0.0);
         if (fine) break;
         *length = isfinite(slope_high) ? low + (high - low) * slope_low / (slope_low - slope_high)
                                        : 0.5 * (low + high);
         FE_TRY(fe_newton_try(s, state, *length, 0));
-        if (state->slope > 0.0) {
+        if (state->trial_slope > 0.0) {
             if (side == 1) slope_high *= 0.5;
-            low = *length, slope_low = state->slope, side = 1;
+            low = *length, slope_low = state->trial_slope, side = 1;
         } else {
             if (side == -1) slope_low *= 0.5;
-            high = *length, slope_high = state->slope, side = -1;
+            high = *length, slope_high = state->trial_slope, side = -1;
         }
     }
-    state->previous = state->norm, state->norm = state->tried;
+    state->previous_norm = state->norm, state->norm = state->trial_norm;
     return s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement);
 }

@@ -15,8 +15,9 @@ static double forcing_term(const fe_solver *s, fe_newton *state)
 {
     if (s->options->fixed_work) return 0.0;
     if (s->options->krylov_tolerance > 0.0) return s->options->krylov_tolerance;
-    const double ratio = state->norm / state->previous, safeguard = 0.9 * state->forcing * state->forcing;
-    const double enough = 0.3 * s->options->tolerance * s->reach / state->norm;
+    const double ratio = state->norm / state->previous_norm,
+                 safeguard = 0.9 * state->forcing * state->forcing;
+    const double enough = 0.3 * s->options->tolerance * s->forces.scale / state->norm;
     double forcing = fmax(0.9 * ratio * ratio, fmax(safeguard, enough));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE) forcing = fmax(forcing, difference_noise);
     return state->forcing = fmin(forcing, fe_newton_most_forcing);
@@ -60,8 +61,8 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
                            : fe_newton_linearize(s, linearization(s->jacobian), s->displacement));
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
-    s->displacement_norm = sqrt(square);
-    s->iteration = record->newton_iterations + 1;
+    s->difference.displacement_norm = sqrt(square);
+    s->progress.iteration = record->newton_iterations + 1;
     FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &state->linear));
     record->krylov_iterations += state->linear.iterations;
     *why = fe_newton_refuses_solve(s, &state->linear);
@@ -83,8 +84,8 @@ static fe_status try_next(fe_solver *s, fe_newton *state, const char **with)
         *with = "conjugate gradients";
         return fe_solver_take_cg(s);
     }
-    if (s->precondition >= FE_PRECONDITION_MULTIGRID && fe_case_has_limit(s->problem_file) && tangent &&
-        !state->hardened) {
+    if (s->preconditioner.kind >= FE_PRECONDITION_MULTIGRID && fe_case_has_limit(s->problem_file) &&
+        tangent && !state->hardened) {
         s->jacobian = FE_JACOBIAN_TANGENT, state->hardened = 1, *with = "a little hardening";
         return FE_OK;
     }
@@ -130,11 +131,11 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
 static int stands_still(const fe_solver *s, fe_newton *state)
 {
     const int frozen = s->options->jacobian == FE_JACOBIAN_ELASTIC;
-    if (state->norm < (frozen ? 0.99 : 0.9) * state->least)
-        state->least = state->norm, state->standing = 0;
+    if (state->norm < (frozen ? 0.99 : 0.9) * state->least_norm)
+        state->least_norm = state->norm, state->stagnant = 0;
     else
-        state->standing++;
-    return state->standing >= (frozen ? 20 : 8) && state->norm < fe_newton_digits * s->reach;
+        state->stagnant++;
+    return state->stagnant >= (frozen ? 20 : 8) && state->norm < fe_newton_digits * s->forces.scale;
 }
 
 static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, int iterations,
@@ -161,7 +162,8 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
     const int first = record->newton_iterations;
     while (!fe_newton_accepted(s, state->norm)) {
         FE_TRY(fe_solver_interrupted(s));
-        if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(s, record, state);
+        if (!isfinite(state->norm) || !isfinite(s->forces.scale))
+            return fe_newton_not_finite(s, record, state);
         const int iterations = record->newton_iterations - first;
         int rounding;
         FE_TRY(fe_newton_is_rounding(s, record, state, iterations, &rounding));
@@ -172,7 +174,7 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
         if (ending != FE_ENDING_NONE) return fe_newton_ended(s, record, state, ending);
         FE_TRY(iterate(s, record, state));
     }
-    s->scale = s->reach;
+    s->forces.accepted = s->forces.scale;
     /* Trial state of the accepted displacement, with ghosts. */
     FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->displacement));
     return s->device->ops->phase(s->device, FE_PHASE_OTHER);
@@ -181,9 +183,9 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
 fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending)
 {
     fe_newton state = {.forcing = 1e-4,
-                       .least = INFINITY,
+                       .least_norm = INFINITY,
                        .carriable = NAN,
-                       .watched = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0};
+                       .limit_possible = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0};
     const fe_status status = solve_increment(s, to, record, &state);
     *ending = state.ending, record->carriable = state.carriable;
     return status;

@@ -22,18 +22,18 @@ fe_status fe_products_read(fe_solver *s, fe_products *p)
 static fe_status measure(fe_solver *s, fe_newton *state, double *displacement, fe_products *p, int slope)
 {
     fe_device *d = s->device;
-    double square, reactions, load = s->load_norm * s->load_norm;
+    double square, reactions, load = s->forces.load * s->forces.load;
     FE_TRY(fe_solver_residual(s, displacement, s->residual));
     FE_TRY(fe_products_add(s, p, s->n, s->residual, s->residual, &square));
-    if (slope) FE_TRY(fe_products_add(s, p, s->n, s->residual, s->step, &state->slope));
-    FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
-    FE_TRY(fe_products_add(s, p, (size_t)s->n_fixed, s->scratch, s->scratch, &reactions));
-    if (s->load_norm == 0.0) FE_TRY(fe_products_add(s, p, s->n, s->external, s->external, &load));
+    if (slope) FE_TRY(fe_products_add(s, p, s->n, s->residual, s->step, &state->trial_slope));
+    FE_TRY(d->ops->vector.take(d, s->supports.n, s->supports.at, s->internal, s->scratch));
+    FE_TRY(fe_products_add(s, p, (size_t)s->supports.n, s->scratch, s->scratch, &reactions));
+    if (s->forces.load == 0.0) FE_TRY(fe_products_add(s, p, s->n, s->external, s->external, &load));
     FE_TRY(fe_products_read(s, p));
-    state->tried = sqrt(square);
-    s->load_norm = sqrt(load);
-    s->largest_load = fmax(s->largest_load, s->load_norm);
-    s->reach = fmax(s->scale, fmax(s->load_norm, sqrt(reactions)));
+    state->trial_norm = sqrt(square);
+    s->forces.load = sqrt(load);
+    s->forces.largest_load = fmax(s->forces.largest_load, s->forces.load);
+    s->forces.scale = fmax(s->forces.accepted, fmax(s->forces.load, sqrt(reactions)));
     return FE_OK;
 }
 
@@ -45,21 +45,22 @@ fe_status fe_newton_evaluate(fe_solver *s, fe_newton *state, double *displacemen
 fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first)
 {
     fe_products p = {0};
-    double square = state->length * state->length;
+    double square = state->step_norm * state->step_norm;
     if (first) {
-        FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->step, &state->begin));
+        FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->step, &state->initial_slope));
         FE_TRY(fe_products_add(s, &p, s->n, s->step, s->step, &square));
     }
     FE_TRY(s->device->ops->vector.add(s->device, s->n, s->displacement, length, s->step, s->trial));
     FE_TRY(measure(s, state, s->trial, &p, 1));
-    if (first) state->length = sqrt(square);
+    if (first) state->step_norm = sqrt(square);
     return FE_OK;
 }
 
 /* Forces beyond the largest number would pass as inf <= inf. */
 int fe_newton_accepted(const fe_solver *s, double norm)
 {
-    return !s->options->fixed_work && norm <= s->options->tolerance * s->reach && isfinite(s->reach);
+    return !s->options->fixed_work && norm <= s->options->tolerance * s->forces.scale &&
+           isfinite(s->forces.scale);
 }
 
 fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displacement)
@@ -85,6 +86,7 @@ const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *
 const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *state)
 {
     if (s->options->fixed_work) return NULL;
-    return state->begin > 0.0 && isfinite(state->begin) ? NULL
-                                                        : "the energy does not fall along the direction";
+    return state->initial_slope > 0.0 && isfinite(state->initial_slope)
+               ? NULL
+               : "the energy does not fall along the direction";
 }
