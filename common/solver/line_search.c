@@ -21,7 +21,7 @@ static fe_status lengthen(fe_solver *s, fe_newton *state, double *length, double
  * tried before. On return the displacement, the residual and its norm are those of the accepted length. */
 fe_status fe_newton_search_line(fe_solver *s, fe_newton *state, double *length)
 {
-    const int searches = s->options->line_search && !s->options->fixed_work;
+    const int searches = s->options->line_search && !s->benchmark.fixed_work;
     double low = 0.0, slope_low = state->initial_slope;
     *length = 1.0;
     if (searches) FE_TRY(lengthen(s, state, length, &low, &slope_low));

@@ -13,7 +13,7 @@ static const double difference_noise = 1e-5;
  */
 static double forcing_term(const fe_solver *s, fe_newton *state)
 {
-    if (s->options->fixed_work) return 0.0;
+    if (s->benchmark.fixed_work) return 0.0;
     if (s->options->krylov_tolerance > 0.0) return s->options->krylov_tolerance;
     const double ratio = state->norm / state->previous_norm,
                  safeguard = 0.9 * state->forcing * state->forcing;
@@ -143,7 +143,7 @@ static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, i
 {
     int limit = 0;
     *ending = FE_ENDING_NONE;
-    if (s->options->fixed_work) return FE_OK;
+    if (s->benchmark.fixed_work) return FE_OK;
     if (iterations > 0) FE_TRY(fe_newton_cannot_carry(s, to, state, &limit));
     if (limit)
         *ending = FE_ENDING_LIMIT_LOAD;
@@ -168,7 +168,7 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
         int rounding;
         FE_TRY(fe_newton_is_rounding(s, record, state, iterations, &rounding));
         if (rounding) break;
-        if (s->options->fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
+        if (s->benchmark.fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
         fe_ending ending;
         FE_TRY(find_ending(s, to, state, iterations, &ending));
         if (ending != FE_ENDING_NONE) return fe_newton_ended(s, record, state, ending);

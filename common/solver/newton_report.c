@@ -74,7 +74,7 @@ fe_status fe_newton_ended(const fe_solver *s, const fe_step_result *record, fe_n
 /* What was not asked for is said, without --verbose too. */
 void fe_newton_say_reduced(const fe_solver *s, const fe_step_result *record, const fe_krylov_result *linear)
 {
-    if (linear->converged || s->comm->rank || s->options->fixed_work) return;
+    if (linear->converged || s->comm->rank || s->benchmark.fixed_work) return;
     fprintf(stderr,
             "solve: load step %d: linear solve: %s; its step is taken (%d iterations, residual reduced to "
             "%.1e)\n",

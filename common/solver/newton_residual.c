@@ -59,7 +59,7 @@ fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first
 /* Forces beyond the largest number would pass as inf <= inf. */
 int fe_newton_accepted(const fe_solver *s, double norm)
 {
-    return !s->options->fixed_work && norm <= s->options->tolerance * s->forces.scale &&
+    return !s->benchmark.fixed_work && norm <= s->options->tolerance * s->forces.scale &&
            isfinite(s->forces.scale);
 }
 
@@ -77,7 +77,7 @@ const double fe_newton_most_forcing = 0.05;
 
 const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *linear)
 {
-    if (s->options->fixed_work) return NULL;
+    if (s->benchmark.fixed_work) return NULL;
     return linear->converged || linear->last <= fe_newton_most_forcing * linear->first
                ? NULL
                : fe_krylov_reason(linear);
@@ -85,7 +85,7 @@ const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *
 
 const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *state)
 {
-    if (s->options->fixed_work) return NULL;
+    if (s->benchmark.fixed_work) return NULL;
     return state->initial_slope > 0.0 && isfinite(state->initial_slope)
                ? NULL
                : "the energy does not fall along the direction";

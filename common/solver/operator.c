@@ -164,7 +164,7 @@ static fe_status open_multigrid(fe_solver *s, int coarser)
 {
     FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->supports.n, s->supports.at,
                              coarser, &s->preconditioner.multigrid));
-    s->preconditioner.multigrid.tells_levels = s->options->tells_levels;
+    s->preconditioner.multigrid.tells_levels = s->benchmark.tells_levels;
     if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->preconditioner.multigrid);
     return FE_OK;
 }

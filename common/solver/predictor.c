@@ -6,7 +6,7 @@
 static double continuation(const fe_solver *s, const double *to)
 {
     double ratio = 0.0, largest = 0.0;
-    if (s->options->predictor == FE_PREDICTOR_ELASTIC || s->options->fixed_work) return 0.0;
+    if (s->options->predictor == FE_PREDICTOR_ELASTIC || s->benchmark.fixed_work) return 0.0;
     for (int p = 0; p < s->boundary->n_path; p++) {
         if (fabs(s->accepted.change[p]) <= largest) continue;
         largest = fabs(s->accepted.change[p]);
@@ -79,7 +79,7 @@ static fe_status note_compliance(fe_solver *s, const fe_newton *state)
  * is the accepted one, whose residual fe_newton_predict has computed. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
 {
-    const double forcing = s->options->fixed_work               ? 0.0
+    const double forcing = s->benchmark.fixed_work              ? 0.0
                            : s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance
                                                                 : 1e-4;
     fe_krylov_result *linear = &state->linear;

@@ -53,7 +53,8 @@ fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_n
     const double tolerance = s->options->tolerance;
     double level;
     *rounding = 0;
-    if (s->options->fixed_work || tolerance < least_tolerance || (state->limit_possible && !carried_along(s)))
+    if (s->benchmark.fixed_work || tolerance < least_tolerance ||
+        (state->limit_possible && !carried_along(s)))
         return FE_OK;
     if (!iterations ||
         (state->norm <= 0.5 * state->previous_norm && state->norm > 1e-9 * state->initial_norm))

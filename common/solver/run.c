@@ -98,7 +98,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->n_all, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, o->basis, &s->krylov));
-    s->krylov.measures = o->measure_orthogonality;
+    s->krylov.measures = s->benchmark.measure_orthogonality;
     s->records = o->graphs != FE_GRAPHS_OFF;
     FE_TRY(fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT));
     return fe_anderson_open(s, o->anderson);
@@ -232,7 +232,7 @@ static void warn_of_anderson(const fe_solver *s)
  * another preconditioner took over. Graphs hold the earlier levels, so nothing is solved after this. */
 static fe_status sample_setups(fe_solver *s, fe_run *r)
 {
-    const int n = r->options->setups, chosen = fe_precondition_of(r->options, s->mesh_nodes);
+    const int n = s->benchmark.setups, chosen = fe_precondition_of(r->options, s->mesh_nodes);
     fe_result *result = r->result;
     if (n < 1 || !fe_uses_hierarchy(chosen) || s->preconditioner.kind != chosen) return FE_OK;
     if (s->comm->rank == 0) FE_ALLOCATE(result->hierarchy_seconds, n, "times of set-up");
@@ -247,15 +247,15 @@ static fe_status sample_setups(fe_solver *s, fe_run *r)
     return FE_OK;
 }
 
-/* Until the observer lets the next repetition begin. A rank that waits shows that it lives, and hears of one
+/* Until the benchmark lets the next repetition begin. A rank that waits shows that it lives, and hears of one
  * that has failed. */
-static fe_status await_turn(const fe_solver *s, const fe_run *r)
+static fe_status await_turn(const fe_solver *s)
 {
-    const fe_observer *o = r->observer;
-    if (!o || !o->turn.wait) return FE_OK;
+    const fe_benchmark *b = &s->benchmark;
+    if (!b->wait) return FE_OK;
     FE_TRY(s->device->ops->wait(s->device));
     for (int may_go = 0; !may_go;) {
-        FE_TRY(o->turn.wait(o->turn.context, s->comm->rank, &may_go));
+        FE_TRY(b->wait(b->context, s->comm->rank, &may_go));
         FE_TRY(s->comm->ops->check(s->comm, fe_seconds()));
     }
     return FE_OK;
@@ -270,8 +270,8 @@ static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));
-    for (int i = 1; i < r->options->repetitions; i++) {
-        FE_TRY(await_turn(s, r));
+    for (int i = 1; i < s->benchmark.repetitions; i++) {
+        FE_TRY(await_turn(s));
         FE_TRY(start_over(s, r));
         FE_TRY(load_steps(s, r));
     }
@@ -284,6 +284,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     fe_share *share = NULL;
     FE_ALLOCATE(share, 1, "share of a rank");
     fe_solver s = {.options = r->options,
+                   .benchmark = r->benchmark,
                    .problem_file = r->problem,
                    .boundary = r->boundary,
                    .share = share,
@@ -384,6 +385,12 @@ static fe_status run_all(fe_run *r)
 fe_status fe_run_case(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
                       const fe_observer *observer, fe_result *result)
 {
+    return fe_run_benchmark(c, mesh, b, o, &(fe_benchmark){0}, observer, result);
+}
+
+fe_status fe_run_benchmark(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
+                           const fe_benchmark *benchmark, const fe_observer *observer, fe_result *result)
+{
     fe_quality quality;
     FE_TRY(fe_mesh_quality(mesh, &quality));
     result->problem = c, result->mesh = mesh, result->boundary = b;
@@ -403,6 +410,7 @@ fe_status fe_run_case(const fe_case *c, const fe_mesh *mesh, const fe_boundary *
                   .mesh = mesh,
                   .boundary = b,
                   .options = o,
+                  .benchmark = *benchmark,
                   .observer = observer,
                   .result = result,
                   .showing = PTHREAD_MUTEX_INITIALIZER};

@@ -45,19 +45,12 @@ typedef struct fe_options {
     fe_order order; /* of nodes and elements in shares: auto (default) as the strategy wants it; the mesh
                        keeps its numbers, which results and partitions use */
     int jacobian, predictor, krylov, restart, orthogonalization, basis, precondition;
-    int measure_orthogonality; /* at the end of each cycle of GMRES; for looking, not for timing */
-    double krylov_tolerance;   /* 0: Eisenstat-Walker */
-    int krylov_iterations;     /* of one linear solve */
+    double krylov_tolerance; /* 0: Eisenstat-Walker */
+    int krylov_iterations;   /* of one linear solve */
     double tolerance;
     int newton_iterations, line_search, anderson, substep, verbose;
     double progress; /* seconds into a load step after which it says where it is, then twice as long, … */
     int graphs;      /* Krylov iterations are recorded and replayed: FE_GRAPHS_... */
-    /* For benchmarks. fixed_work: every linear solve takes krylov_iterations and every load step
-     * newton_iterations, whatever comes out, each step whole. repetitions: all load steps so often, from the
-     * undeformed state each time; the observer hears of it as of the first. setups: at the end multigrid is
-     * set up again, until it has been so often. tells_levels: times of multigrid's coarser levels one by one,
-     * for which CUDA records an event at each change of level. */
-    int fixed_work, repetitions, setups, tells_levels;
     const fe_checkpoint
         *resume; /* go on from there, a state of the same mesh and problem; NULL: undeformed */
 } fe_options;
@@ -80,13 +73,23 @@ typedef struct fe_observer {
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
     fe_status (*keep)(void *context, fe_checkpoint *state);
     int stress;
+} fe_observer;
+
+/* What benchmarks ask of a run, and users do not. */
+typedef struct fe_benchmark {
+    int fixed_work;   /* every linear solve takes krylov_iterations and every load step newton_iterations,
+                         whatever comes out, each step whole */
+    int repetitions;  /* of all load steps, from the undeformed state each time; the observer hears of each as
+                         of the first */
+    int setups;       /* at the end multigrid is set up again, until it has been so often */
+    int tells_levels; /* times of multigrid's coarser levels one by one, for which CUDA records an event at
+                         each change of level */
+    int measure_orthogonality; /* at the end of each cycle of GMRES; for looking, not for timing */
     /* Called on every rank before each further repetition, while nothing is at work on its device, until
      * *may_go is set. It waits for a second at most. NULL: a repetition begins at once. */
-    struct {
-        fe_status (*wait)(void *context, int rank, int *may_go);
-        void *context;
-    } turn;
-} fe_observer;
+    fe_status (*wait)(void *context, int rank, int *may_go);
+    void *context;
+} fe_benchmark;
 
 /* Runs the problem, or with MPI this process's rank of it; then every process has read the same, and rank 0's
  * result is the run's. Fills result (zeroed by the caller; problem, mesh and boundary stay the caller's and
@@ -94,4 +97,7 @@ typedef struct fe_observer {
  * step converged. */
 fe_status fe_run_case(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
                       const fe_observer *observer, fe_result *result);
+/* The same as a benchmark. */
+fe_status fe_run_benchmark(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
+                           const fe_benchmark *benchmark, const fe_observer *observer, fe_result *result);
 #endif

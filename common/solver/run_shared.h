@@ -14,6 +14,7 @@ typedef struct fe_run {
     const fe_mesh *mesh;
     const fe_boundary *boundary;
     const fe_options *options;
+    fe_benchmark benchmark;
     const fe_observer *observer;
     fe_result *result;
     fe_partition partition;

@@ -87,6 +87,7 @@ typedef struct fe_warned {
 
 typedef struct fe_solver {
     const fe_options *options;
+    fe_benchmark benchmark;
     const fe_case *problem_file;
     const fe_boundary *boundary;
     const fe_share *share;
