@@ -6,7 +6,7 @@
 
 #include "common/base/lock.h"
 #include "common/report/curve.h"
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 
 typedef struct output {
     /* set by the caller, which keeps them; NULL: not wanted */

@@ -301,7 +301,7 @@ static fe_status check_answer(bench *b, double *error)
         fe_options o = fe_default_options();
         o.variant = "element_atomic", o.precondition = FE_PRECONDITION_MULTIGRID;
         o.krylov_tolerance = 0.1 * whole_linear_tolerance, o.tolerance = 1e-8;
-        status = fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
+        status = fe_run_case(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
         fe_result_close(&result);
         *error = c.error;
     }

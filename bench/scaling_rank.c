@@ -67,14 +67,14 @@ static fe_status run_on_case(bench *b)
 {
     const scaling_arguments *a = b->task->arguments;
     fe_device *d = b->device;
-    const size_t n = 3 * (size_t)b->c.share.n_owned, length = 3 * (size_t)b->c.share.n_local;
+    const size_t n = 3 * (size_t)b->c.share.n_owned, n_all = 3 * (size_t)b->c.share.n_local;
     fe_partition_quality quality;
     FE_TRY(fe_device_allocate(d, BENCH_LONGEST_SUM, sizeof(double), "scalars", (void **)&b->scalar));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "right-hand side", &b->b));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "solution", &b->x));
     FE_TRY(fe_device_vector(d, b->c.share.n_local, "product", &b->y));
     for (int basis = 0; basis < FE_N_BASIS; basis++)
-        FE_TRY(fe_krylov_open(d, b->comm, n, length, a->restart, FE_ORTHOGONALIZATION_DCGS2, basis,
+        FE_TRY(fe_krylov_open(d, b->comm, n, n_all, a->restart, FE_ORTHOGONALIZATION_DCGS2, basis,
                               &b->krylov[basis]));
     FE_TRY(d->ops->vector.copy(d, n, b->c.direction, b->b));
     FE_TRY(fe_share_quality(&b->c.share, b->comm, d, &quality));

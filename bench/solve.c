@@ -1,5 +1,4 @@
 /* The program `solve`: one problem, one result. */
-#include "common/solver/solve.h"
 #include "bench/answer.h"
 #include "bench/options.h"
 #include "bench/output.h"
@@ -8,6 +7,7 @@
 #include "common/ranks/ranks.h"
 #include "common/report/locking.h"
 #include "common/report/version.h"
+#include "common/solver/run.h"
 #include "common/variant.h"
 
 #include <stdio.h>
@@ -176,6 +176,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 
 typedef struct arguments {
     fe_options options;
+    fe_benchmark benchmark;
     const char *problem, *mesh, *result, *resume, *output, *curve;
     char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
     int done, ranks, timeout, no_state, points; /* 0: not given */
@@ -242,7 +243,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_NO_LINE_SEARCH: o->line_search = 0; return FE_OK;
     case OPT_GRAPHS: o->graphs = FE_GRAPHS_ON; return FE_OK;
     case OPT_NO_GRAPHS: o->graphs = FE_GRAPHS_OFF; return FE_OK;
-    case OPT_FIXED_WORK: o->fixed_work = 1; return FE_OK;
+    case OPT_FIXED_WORK: a->benchmark.fixed_work = 1; return FE_OK;
     case OPT_SUBSTEP: o->substep = 1; return FE_OK;
     case OPT_VERBOSE: o->verbose = 1; return FE_OK;
     case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &o->transport);
@@ -254,7 +255,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
         return option_choice(flag, text, fe_orthogonalization_names, FE_N_ORTHOGONALIZATION,
                              &o->orthogonalization);
     case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &o->basis);
-    case OPT_MEASURE_ORTHOGONALITY: o->measure_orthogonality = 1; return FE_OK;
+    case OPT_MEASURE_ORTHOGONALITY: a->benchmark.measure_orthogonality = 1; return FE_OK;
     case OPT_PRECONDITION:
         return option_choice(flag, text, fe_precondition_names, FE_N_PRECONDITION, &o->precondition);
     case OPT_ORDER:
@@ -436,7 +437,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
                                   .stress = a->points ? FE_STRESS_OF_POINTS : FE_STRESS_AT_NODES,
                                   .step = write_step,
                                   .keep = out->keeps_state ? keep_state : NULL};
-    const fe_status status = fe_solve(c, mesh, b, &options, &observer, result);
+    const fe_status status = fe_run_benchmark(c, mesh, b, &options, &a->benchmark, &observer, result);
     if (status == FE_BAD_INPUT || !first || !result->problem) { /* an older result stays */
         option_leave("solve", status);
         return status;

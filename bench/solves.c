@@ -149,16 +149,21 @@ static fe_status observe(void *context, const fe_step_result *step, const fe_fie
     return compare(c, step, fields);
 }
 
+static fe_benchmark benchmark_of(const arguments *a)
+{
+    /* phases are told apart */
+    return (fe_benchmark){.tells_levels = 1, .fixed_work = a->choice.load == WHOLE_FIXED};
+}
+
 static fe_options options_of(const arguments *a, int variant)
 {
     fe_options o = fe_default_options();
     o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
     o.precondition = a->precondition, o.jacobian = a->jacobian;
-    o.graphs = FE_GRAPHS_OFF, o.tells_levels = 1; /* phases are told apart */
+    o.graphs = FE_GRAPHS_OFF; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
-        o.fixed_work = 1;
         o.newton_iterations = 20, o.krylov_iterations = 30;
         o.krylov = FE_KRYLOV_GMRES, o.restart = 30, o.orthogonalization = FE_ORTHOGONALIZATION_DCGS2;
         o.basis = a->basis;
@@ -210,10 +215,11 @@ static fe_status find_reference(bench *b, int variant, const answer **reference)
     if (b->reference[k].is_known) return FE_OK;
     collector c = {.b = b, .keeps = &b->reference[k], .repetition = -1};
     const fe_options o = reference_options(b->arguments, strategy);
+    const fe_benchmark load = benchmark_of(b->arguments);
     const fe_observer observer = {&c, 1, observe};
     const double start = fe_seconds();
-    const fe_status status =
-        fe_solve(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
+    const fe_status status = fe_run_benchmark(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o,
+                                              &load, &observer, &result);
     option_leave("solves", status);
     fe_result_close(&result);
     if (status != FE_OK) {
@@ -311,8 +317,9 @@ static fe_status open_way(bench *b, entrant *e, int way)
     FE_ALLOCATE(e->c[way], 1, "samples");
     *e->c[way] = (collector){.b = b, .reference = e->reference, .repetition = -1};
     s->whole = &b->whole, s->options = options_of(b->arguments, e->variant);
-    s->options.repetitions = 1 + b->arguments->repetitions;
-    s->options.setups = way == PLAIN ? b->arguments->repetitions : 0;
+    s->benchmark = benchmark_of(b->arguments);
+    s->benchmark.repetitions = 1 + b->arguments->repetitions;
+    s->benchmark.setups = way == PLAIN ? b->arguments->repetitions : 0;
     if (way == RECORDED) s->options.graphs = FE_GRAPHS_ON;
     s->observer = (fe_observer){e->c[way], 1, observe};
     return FE_OK;

@@ -42,7 +42,8 @@ static void *run(void *context)
 {
     turns_solve *s = context;
     const whole_problem *p = s->whole;
-    s->status = fe_solve(&p->problem, &p->mesh, &p->boundary, &s->options, &s->observer, &s->result);
+    s->status = fe_run_benchmark(&p->problem, &p->mesh, &p->boundary, &s->options, &s->benchmark,
+                                 &s->observer, &s->result);
     snprintf(s->message, sizeof s->message, "%s", s->status == FE_OK ? "" : fe_message());
     pthread_mutex_lock(&s->of->mutex);
     s->state = ENDED;
@@ -81,7 +82,7 @@ static fe_status begin(turns *t, turns_solve *s)
     s->of = t, s->n_came = 0, s->state = WORKING;
     memset(s->came, 0, (size_t)n * sizeof *s->came);
     memset(s->may_go, 0, (size_t)n * sizeof *s->may_go);
-    s->observer.turn.wait = wait_for_turn, s->observer.turn.context = s;
+    s->benchmark.wait = wait_for_turn, s->benchmark.context = s;
     fe_result_close(&s->result);
     s->result = (fe_result){0};
     if (pthread_create(&s->thread, NULL, run, s)) {
@@ -126,7 +127,7 @@ static void go_on(turns *t, int n, turns_solve **solves, int *order)
     int most = 0;
     for (int i = 0; i < n; i++) {
         order[i] = i;
-        if (solves[i]->options.repetitions > most) most = solves[i]->options.repetitions;
+        if (solves[i]->benchmark.repetitions > most) most = solves[i]->benchmark.repetitions;
     }
     for (int turn = 1; turn < most; turn++) {
         option_shuffle(turn + 1, n, order);

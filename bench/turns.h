@@ -11,9 +11,10 @@ typedef struct turns_solve {
     /* set by the caller, which closes the result */
     const whole_problem *whole;
     fe_options options;
-    fe_observer observer; /* its `turn` is set here */
+    fe_benchmark benchmark; /* its `wait` is set here */
+    fe_observer observer;
     fe_result result;
-    /* out: as fe_solve would tell it */
+    /* out: as fe_run_benchmark would tell it */
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
 

@@ -3,7 +3,7 @@
 #define BENCH_WHOLE_H
 
 #include "common/report/row.h"
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 
 /* steps: all load steps by Newton's method. linear: the first load step without yielding, one linear solve to
  * whole_linear_tolerance. fixed: all load steps with a fixed number of iterations. */

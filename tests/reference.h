@@ -6,7 +6,7 @@
 #define REFERENCE_H
 
 #include "common/mesh/lookup.h"
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 
 #define VALIDATION_FOLDER "tests/validation" /* seen from the repository's root, where tests run */
 

@@ -3,7 +3,7 @@
 #include "common/mesh/bisect.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 #include "tests/common.h"
 
 #include <stdlib.h>
@@ -321,7 +321,7 @@ static void solve_bracket(const fe_case *c, const fe_mesh *mesh, const fe_bounda
     assert_non_null(a->u);
     assert_int_equal(o.order, FE_ORDER_AUTO);
     o.variant = variant, o.ranks = ranks, o.threads = 1, o.order = order;
-    must(fe_solve(c, mesh, b, &o, &observer, &result));
+    must(fe_run_case(c, mesh, b, &o, &observer, &result));
     assert_string_equal(result.order, expected);
     fe_result_close(&result);
 }

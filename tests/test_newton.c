@@ -39,15 +39,22 @@ typedef struct bench {
 
 static void open_vectors(fe_solver *s)
 {
-    double **vectors[] = {&s->accepted, &s->increment, &s->displacement, &s->external, &s->internal,
-                          &s->residual, &s->step,      &s->trial,        &s->scratch};
+    double **vectors[] = {&s->accepted.displacement,
+                          &s->accepted.increment,
+                          &s->displacement,
+                          &s->external,
+                          &s->internal,
+                          &s->residual,
+                          &s->step,
+                          &s->trial,
+                          &s->scratch};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         must(fe_device_vector(s->device, s->share->n_local, "test", vectors[i]));
     must(fe_device_allocate(s->device, 64, sizeof(double), "test", (void **)&s->scalar));
     must(fe_device_allocate(s->device, 9 * (size_t)s->share->n_local, sizeof(double), "test",
-                            (void **)&s->blocks));
+                            (void **)&s->preconditioner.blocks));
     must(fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(float), "test",
-                            (void **)&s->inverse));
+                            (void **)&s->preconditioner.inverse));
 }
 
 static bench *bench_open(void)
@@ -70,12 +77,12 @@ static bench *bench_open(void)
                      .problem_file = &t->draft.c,
                      .boundary = &t->boundary,
                      .share = &t->share,
-                     .direct = &t->direct,
+                     .preconditioner.direct = &t->direct,
                      .mesh_nodes = t->mesh.n_node,
                      .n = 3 * (size_t)t->share.n_owned,
-                     .length = 3 * (size_t)t->share.n_local,
-                     .load_step = 1,
-                     .quiet = INFINITY};
+                     .n_all = 3 * (size_t)t->share.n_local,
+                     .progress.load_step = 1,
+                     .progress.interval = INFINITY};
     must(fe_backend_host.open(0, 1, &s->device));
     s->comm = fe_comm_team(t->team, 0);
     must(s->comm->ops->attach(s->comm, s->device, FE_HALO_NODES, &t->share.halo));
@@ -88,7 +95,7 @@ static bench *bench_open(void)
     open_vectors(s);
     must(fe_solver_boundary(s));
     must(fe_solver_open_preconditioner(s));
-    must(fe_krylov_open(s->device, s->comm, s->n, s->length, 30, FE_ORTHOGONALIZATION_MGS, FE_BASIS_DOUBLE,
+    must(fe_krylov_open(s->device, s->comm, s->n, s->n_all, 30, FE_ORTHOGONALIZATION_MGS, FE_BASIS_DOUBLE,
                         &s->krylov));
     return t;
 }
@@ -97,8 +104,8 @@ static void bench_close(bench *t)
 {
     fe_solver *s = &t->s;
     fe_krylov_close(&s->krylov);
-    free(s->by_path), free(s->moving), free(s->factor), free(s->change);
-    free(s->load), free(s->reaction), free(s->n_reaction), free(s->landing);
+    free(s->supports.by_path), free(s->supports.moving), free(s->accepted.factor), free(s->accepted.change);
+    free(s->load), free(s->reactions.at), free(s->reactions.n), free(s->preconditioner.landing);
     fe_direct_close(&t->direct);
     fe_comm_close(s->comm);
     fe_team_close(t->team);

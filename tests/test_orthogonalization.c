@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The basis in host memory: columns of t->krylov.length doubles. */
+/* The basis in host memory: columns of t->krylov.stride doubles. */
 static double *download_basis(const dense_run *t, int columns)
 {
-    const size_t count = (size_t)columns * t->krylov.length;
+    const size_t count = (size_t)columns * t->krylov.stride;
     const fe_columns *basis = &t->krylov.basis;
     double *V = calloc(count, sizeof *V);
     float *narrow = calloc(count, sizeof *narrow);
@@ -27,7 +27,7 @@ static double *download_basis(const dense_run *t, int columns)
 
 static double product(const dense_run *t, const double *V, int i, int j)
 {
-    const size_t ld = t->krylov.length;
+    const size_t ld = t->krylov.stride;
     double sum = 0;
     for (int k = 0; k < t->A.n; k++) sum += V[(size_t)i * ld + k] * V[(size_t)j * ld + k];
     return sum;
@@ -72,7 +72,7 @@ static void test_orthogonality(void **state)
 static double condition_of(const dense_run *t, int columns)
 {
     const int n = t->A.n;
-    const size_t ld = t->krylov.length;
+    const size_t ld = t->krylov.stride;
     double *V = download_basis(t, columns), B[MOST * MOST], value[MOST], none[MOST];
     memcpy(V, t->right, (size_t)n * sizeof *V);
     for (int j = 0; j < columns; j++) {
@@ -142,7 +142,7 @@ static void test_complete(void **state)
         dense_run *t = dense_open(backend, n, n + 5, FE_ORTHOGONALIZATION_DCGS2);
         dense_solve(t, 0, 0.0, n + 1);
         must(t->device->ops->memory.download(t->device, (size_t)n * sizeof *next,
-                                             (double *)t->krylov.basis.memory + (size_t)n * t->krylov.length,
+                                             (double *)t->krylov.basis.memory + (size_t)n * t->krylov.stride,
                                              next));
         for (int i = 0; i < n; i++) assert_true(next[i] == 0.0);
         dense_solve(t, 0, 0.0, n + 3);

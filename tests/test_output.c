@@ -1,6 +1,6 @@
 /* What `solve` leaves for its user besides the result: reactions, fields of elements and nodes, the curve,
  * and what it prints at the end. */
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/draft.h"
@@ -72,7 +72,7 @@ static void solve_block(int kind, int ranks, block *b)
     add_traction(&b->draft, "x1", 60, 0, 90, 0);
     add_pressure(&b->draft, "y1", 150);
     must(fe_boundary_apply(&b->draft.c, &b->mesh, &b->boundary));
-    must(fe_solve(&b->draft.c, &b->mesh, &b->boundary, &o, &observer, &b->result));
+    must(fe_run_case(&b->draft.c, &b->mesh, &b->boundary, &o, &observer, &b->result));
     assert_true(b->result.step[1].plastic_gp > 0);
 }
 

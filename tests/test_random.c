@@ -153,7 +153,7 @@ static solved solve(const random_problem *p, const fe_options *o)
     must(history_open(&p->mesh, &s.h));
     const fe_observer observer = history_observer(&s.h);
     s.applied = fe_boundary_apply(&p->c, &p->mesh, &s.b);
-    if (s.applied == FE_OK) fe_solve(&p->c, &p->mesh, &s.b, o, &observer, &s.result);
+    if (s.applied == FE_OK) fe_run_case(&p->c, &p->mesh, &s.b, o, &observer, &s.result);
     loud(kept);
     return s;
 }

@@ -71,8 +71,8 @@ static fe_status runs_solve(const setting *s, runs *r)
         options.partition = partitions[s->run[i].partition].number;
         FE_TRY(history_open(&r->given.mesh, &r->history[i]));
         const fe_observer observer = history_observer(&r->history[i]);
-        FE_TRY(fe_solve(&r->given.problem, &r->given.mesh, &r->given.boundary, &options, &observer,
-                        &r->result[i]));
+        FE_TRY(fe_run_case(&r->given.problem, &r->given.mesh, &r->given.boundary, &options, &observer,
+                           &r->result[i]));
     }
     return FE_OK;
 }
@@ -272,7 +272,7 @@ static void test_slow_output_is_awaited(void **state)
     assert_true(given.problem.n_step > 2);
     fe_comm_timeout = 1.0;
     const fe_status status =
-        fe_solve(&given.problem, &given.mesh, &given.boundary, &options, &observer, &result);
+        fe_run_case(&given.problem, &given.mesh, &given.boundary, &options, &observer, &result);
     fe_comm_timeout = 60.0;
     assert_int_equal(status, FE_OK);
     assert_string_equal(result.status, "converged");

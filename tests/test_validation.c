@@ -54,7 +54,8 @@ static fe_status solve(const run *r, opened *o)
     options.precondition = r->precondition;
     options.tolerance = tolerance_of(r);
     const fe_observer observer = history_observer(&o->history);
-    return fe_solve(&o->given.problem, &o->given.mesh, &o->given.boundary, &options, &observer, &o->result);
+    return fe_run_case(&o->given.problem, &o->given.mesh, &o->given.boundary, &options, &observer,
+                       &o->result);
 }
 
 static const char *table_path(void) { return getenv("FE_VALIDATION_TABLE"); }

@@ -10,7 +10,7 @@
 const char *const fe_orthogonalization_names[FE_N_ORTHOGONALIZATION] = {"mgs", "cgs2", "dcgs2"};
 const char *const fe_basis_names[FE_N_BASIS] = {"double", "single"};
 
-fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
+fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t n_all, int restart,
                          int orthogonalization, int basis, fe_krylov *k)
 {
     const size_t columns = restart ? (size_t)restart + 1 : 4;
@@ -18,15 +18,15 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
     *k = (fe_krylov){.device = device,
                      .comm = comm,
                      .n = n,
-                     .length = (length + 7) / 8 * 8,
+                     .stride = (n_all + 7) / 8 * 8,
                      .restart = restart,
                      .orthogonalization = orthogonalization};
-    k->basis = (fe_columns){.ld = k->length, .single = single};
-    FE_TRY(fe_device_allocate(device, columns * k->length, single ? sizeof(float) : sizeof(double),
+    k->basis = (fe_columns){.ld = k->stride, .single = single};
+    FE_TRY(fe_device_allocate(device, columns * k->stride, single ? sizeof(float) : sizeof(double),
                               "Krylov basis", &k->basis.memory));
     if (single)
-        FE_TRY(fe_device_allocate(device, 2 * k->length, sizeof(double), "Krylov vector", (void **)&k->pair));
-    FE_TRY(fe_device_allocate(device, k->length, sizeof(double), "Krylov vector", (void **)&k->z));
+        FE_TRY(fe_device_allocate(device, 2 * k->stride, sizeof(double), "Krylov vector", (void **)&k->pair));
+    FE_TRY(fe_device_allocate(device, k->stride, sizeof(double), "Krylov vector", (void **)&k->z));
     const int delayed = restart && orthogonalization == FE_ORTHOGONALIZATION_DCGS2;
     const size_t small = delayed   ? fe_delayed_size(restart)
                          : restart ? fe_hessenberg_size(restart)
@@ -40,7 +40,7 @@ fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t leng
 static fe_columns column(const fe_krylov *k, int j) { return fe_columns_from(k->basis, (size_t)j); }
 static double *vector(const fe_krylov *k, int j)
 {
-    return k->pair ? k->pair + (size_t)(j % 2) * k->length : column(k, j).memory;
+    return k->pair ? k->pair + (size_t)(j % 2) * k->stride : column(k, j).memory;
 }
 
 /* x [n] summed over the ranks. */
@@ -364,7 +364,7 @@ static fe_cg_vectors cg_of(const fe_krylov *k)
 {
     double *r = k->basis.memory;
     return (fe_cg_vectors){
-        .n = k->n, .u = k->z, .r = r, .p = r + k->length, .s = r + 2 * k->length, .w = r + 3 * k->length};
+        .n = k->n, .u = k->z, .r = r, .p = r + k->stride, .s = r + 2 * k->stride, .w = r + 3 * k->stride};
 }
 
 /* The scalars of iteration j: conjugate.h. */

@@ -52,21 +52,21 @@ typedef struct fe_krylov {
     fe_device *device;
     fe_comm *comm;
     size_t n;      /* owned entries: sums run over them */
-    size_t length; /* entries of a vector, ghosts included */
+    size_t stride; /* from one vector to the next: its entries, ghosts included, and padding */
     int restart;   /* GMRES's basis length; 0 in a CG workspace */
     int orthogonalization;
     int measures;                     /* GMRES: loss of orthogonality, at the end of each cycle */
-    fe_columns basis;                 /* GMRES [restart + 1], CG's four vectors; ld is length */
-    double *pair;                     /* [2][length] with a basis of floats: vectors to be stored in it */
-    double *z;                        /* [length] */
+    fe_columns basis;                 /* GMRES [restart + 1], CG's four vectors; ld is stride */
+    double *pair;                     /* [2][stride] with a basis of floats: vectors to be stored in it */
+    double *z;                        /* [stride] */
     double *small;                    /* Hessenberg workspace, or CG's scalars */
     double *h;                        /* [restart + 1], dcgs2 twice as many */
     struct fe_recordings *recordings; /* NULL: nothing is recorded */
 } fe_krylov;
 
-/* Allocates the work vectors on the device; released with it. restart 0: for CG, to which orthogonalization
- * and basis are nothing. */
-fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t length, int restart,
+/* Allocates the work vectors of n owned of n_all entries on the device; released with it. restart 0: for CG,
+ * to which orthogonalization and basis are nothing. */
+fe_status fe_krylov_open(fe_device *device, fe_comm *comm, size_t n, size_t n_all, int restart,
                          int orthogonalization, int basis, fe_krylov *k);
 
 /* From now on an iteration is recorded the second time that it is enqueued, and replayed later (CUDA graphs),

@@ -30,7 +30,7 @@ typedef struct fe_checkpoint_head {
     uint64_t result_bytes, result_hash;                 /* the result up to these steps */
     int64_t first_field; /* the series has the steps from this one on, -1: none */
     int64_t precondition_asked, precondition;
-    double scale, largest_load, compliance, plastic_work, said_gradient, said_error;
+    double scale, largest_load, compliance, plastic_work, warned_gradient, warned_error;
 } fe_checkpoint_head;
 
 /* Nodes and elements are the mesh's, whatever the ranks. */

@@ -14,13 +14,13 @@ fe_status fe_anderson_open(fe_solver *s, int depth)
     *a = (fe_anderson){.depth = depth};
     if (depth == 0) return FE_OK;
     if (depth > DEEPEST) return fe_fail(FE_BAD_INPUT, "--anderson %d: is above %d", depth, DEEPEST);
-    const size_t columns = (size_t)depth * s->krylov.length;
+    const size_t columns = (size_t)depth * s->krylov.stride;
     FE_TRY(fe_device_allocate(s->device, columns, sizeof(double), "Anderson history", (void **)&a->steps));
     FE_TRY(fe_device_allocate(s->device, columns, sizeof(double), "Anderson history",
                               (void **)&a->displacements));
     FE_TRY(
-        fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history", (void **)&a->last_step));
-    FE_TRY(fe_device_allocate(s->device, s->length, sizeof(double), "Anderson history",
+        fe_device_allocate(s->device, s->n_all, sizeof(double), "Anderson history", (void **)&a->last_step));
+    FE_TRY(fe_device_allocate(s->device, s->n_all, sizeof(double), "Anderson history",
                               (void **)&a->last_displacement));
     return fe_device_allocate(s->device, (size_t)(depth + 1) * depth, sizeof(double), "Anderson matrix",
                               (void **)&a->small);
@@ -35,8 +35,8 @@ static fe_status push(fe_solver *s, const double *step)
     fe_device *d = s->device;
     fe_anderson *a = &s->anderson;
     if (a->filled >= 0) {
-        double *D = a->steps + (size_t)a->next * s->krylov.length;
-        double *X = a->displacements + (size_t)a->next * s->krylov.length;
+        double *D = a->steps + (size_t)a->next * s->krylov.stride;
+        double *X = a->displacements + (size_t)a->next * s->krylov.stride;
         FE_TRY(d->ops->vector.copy(d, s->n, step, D));
         FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, a->last_step, D));
         FE_TRY(d->ops->vector.copy(d, s->n, s->displacement, X));
@@ -53,7 +53,7 @@ static fe_status solve_gamma(fe_solver *s, const double *step, int k, double *ga
 {
     fe_device *d = s->device;
     fe_anderson *a = &s->anderson;
-    const fe_columns steps = fe_columns_of(a->steps, s->krylov.length);
+    const fe_columns steps = fe_columns_of(a->steps, s->krylov.stride);
     double matrix[DEEPEST * (DEEPEST + 1)], singular[DEEPEST];
     lapack_int rank;
     for (int j = 0; j < k; j++)
@@ -79,8 +79,8 @@ fe_status fe_anderson_mix(fe_solver *s, double *step)
     if (k == 0) return FE_OK;
     FE_TRY(solve_gamma(s, step, k, gamma));
     FE_TRY(d->ops->memory.upload(d, (size_t)k * sizeof *gamma, gamma, a->small));
-    const fe_columns steps = fe_columns_of(a->steps, s->krylov.length),
-                     displacements = fe_columns_of(a->displacements, s->krylov.length);
+    const fe_columns steps = fe_columns_of(a->steps, s->krylov.stride),
+                     displacements = fe_columns_of(a->displacements, s->krylov.stride);
     FE_TRY(fe_krylov_steps_of(d)->combine(d, s->n, k, -1.0, steps, a->small, step));
     return fe_krylov_steps_of(d)->combine(d, s->n, k, -1.0, displacements, a->small, step);
 }

@@ -27,7 +27,7 @@ static fe_status supports(fe_solver *s, int *at, double *value)
             const int local = b->path[i] == path ? local_component(s, b->fixed[i] / 3, b->fixed[i] % 3) : -1;
             if (local >= 0) at[n] = local, value[n++] = b->value[i];
         }
-        fe_fixed *f = &s->by_path[path];
+        fe_fixed *f = &s->supports.by_path[path];
         f->n = n;
         FE_TRY(fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&f->at));
         FE_TRY(fe_device_upload(d, (size_t)n, sizeof *value, value, "supports", (void **)&f->value));
@@ -38,12 +38,13 @@ static fe_status supports(fe_solver *s, int *at, double *value)
         if (local >= 0) at[n++] = local;
     }
     qsort(at, (size_t)n, sizeof *at, ascending);
-    s->n_fixed = n;
-    FE_TRY(fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&s->fixed));
+    s->supports.n = n;
+    FE_TRY(fe_device_upload(d, (size_t)n, sizeof *at, at, "supports", (void **)&s->supports.at));
     uint8_t *held = NULL;
     FE_ALLOCATE(held, s->n, "supports");
     for (int i = 0; i < n; i++) held[at[i]] = 1;
-    const fe_status status = fe_device_upload(d, s->n, sizeof *held, held, "supports", (void **)&s->held);
+    const fe_status status =
+        fe_device_upload(d, s->n, sizeof *held, held, "supports", (void **)&s->supports.held);
     free(held);
     return status;
 }
@@ -56,7 +57,7 @@ static fe_status loads(fe_solver *s, double *vector)
         for (int i = 0; i < s->share->n_owned; i++)
             for (int c = 0; c < 3; c++) vector[3 * i + c] = b->load[path][3 * (size_t)s->share->node[i] + c];
         FE_TRY(
-            fe_device_upload(s->device, s->length, sizeof *vector, vector, "loads", (void **)&s->load[path]));
+            fe_device_upload(s->device, s->n_all, sizeof *vector, vector, "loads", (void **)&s->load[path]));
     }
     return FE_OK;
 }
@@ -71,9 +72,9 @@ static fe_status reactions(fe_solver *s, int *at)
             const int local = b->fixed[i] % 3 == axis ? local_component(s, b->fixed[i] / 3, axis) : -1;
             if (local >= 0) at[n++] = local;
         }
-        s->n_reaction[b->n_reaction + axis] = n;
+        s->reactions.n[b->n_reaction + axis] = n;
         FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions",
-                                (void **)&s->reaction[b->n_reaction + axis]));
+                                (void **)&s->reactions.at[b->n_reaction + axis]));
     }
     for (int i = 0; i < s->boundary->n_reaction; i++) {
         const fe_reaction *r = &s->boundary->reaction[i];
@@ -82,8 +83,9 @@ static fe_status reactions(fe_solver *s, int *at)
             const int local = local_component(s, r->node[k], r->component);
             if (local >= 0) at[n++] = local;
         }
-        s->n_reaction[i] = n;
-        FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions", (void **)&s->reaction[i]));
+        s->reactions.n[i] = n;
+        FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions",
+                                (void **)&s->reactions.at[i]));
     }
     return FE_OK;
 }
@@ -93,16 +95,16 @@ fe_status fe_solver_boundary(fe_solver *s)
     const fe_boundary *b = s->boundary;
     int *at = NULL;
     double *value = NULL;
-    FE_ALLOCATE(s->by_path, b->n_path, "supports");
-    FE_ALLOCATE(s->moving, b->n_path, "supports");
-    for (int i = 0; i < b->n_fixed; i++) s->moving[b->path[i]] |= b->value[i] != 0.0;
-    FE_ALLOCATE(s->factor, b->n_path, "load factors");
-    FE_ALLOCATE(s->change, b->n_path, "load factors");
+    FE_ALLOCATE(s->supports.by_path, b->n_path, "supports");
+    FE_ALLOCATE(s->supports.moving, b->n_path, "supports");
+    for (int i = 0; i < b->n_fixed; i++) s->supports.moving[b->path[i]] |= b->value[i] != 0.0;
+    FE_ALLOCATE(s->accepted.factor, b->n_path, "load factors");
+    FE_ALLOCATE(s->accepted.change, b->n_path, "load factors");
     FE_ALLOCATE(s->load, b->n_path, "loads");
-    FE_ALLOCATE(s->reaction, b->n_reaction + 3, "reactions");
-    FE_ALLOCATE(s->n_reaction, b->n_reaction + 3, "reactions");
-    FE_ALLOCATE(at, s->length, "supports");
-    fe_status status = fe_allocate(s->length, sizeof *value, "supports", (void **)&value);
+    FE_ALLOCATE(s->reactions.at, b->n_reaction + 3, "reactions");
+    FE_ALLOCATE(s->reactions.n, b->n_reaction + 3, "reactions");
+    FE_ALLOCATE(at, s->n_all, "supports");
+    fe_status status = fe_allocate(s->n_all, sizeof *value, "supports", (void **)&value);
     if (status == FE_OK) status = supports(s, at, value);
     if (status == FE_OK) status = loads(s, value);
     if (status == FE_OK) status = reactions(s, at);

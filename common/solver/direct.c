@@ -31,7 +31,7 @@ static const char what[] = "sparse direct solver";
 /* count [n_node + 1]: where each node's row begins. */
 static fe_status gather_rows(fe_solver *s, const fe_sparse *A)
 {
-    fe_direct *const direct = s->direct;
+    fe_direct *const direct = s->preconditioner.direct;
     const size_t n = (size_t)s->mesh_nodes + 1;
     FE_TRY(open_shared(s, n, what, &direct->count));
     for (int i = 0; i < A->n_row; i++) direct->count[s->share->node[i] + 1] = A->first[i + 1] - A->first[i];
@@ -43,7 +43,7 @@ static fe_status gather_rows(fe_solver *s, const fe_sparse *A)
 /* The blocks of the rank's rows. */
 static fe_status gather_blocks(fe_solver *s, const fe_sparse *A)
 {
-    fe_direct *const direct = s->direct;
+    fe_direct *const direct = s->preconditioner.direct;
     const size_t n_block = (size_t)direct->count[s->mesh_nodes];
     FE_TRY(open_shared(s, n_block, what, &direct->column));
     FE_TRY(open_shared(s, 9 * n_block, what, &direct->value));
@@ -78,7 +78,7 @@ static void sort_row(int n, int *column, double *value)
 /* The whole matrix from what was gathered, whose values it takes over. */
 static fe_status open_matrix(fe_solver *s, fe_sparse *A)
 {
-    fe_direct *const direct = s->direct;
+    fe_direct *const direct = s->preconditioner.direct;
     const double n_block = direct->count[s->mesh_nodes];
     *A = (fe_sparse){.n_row = s->mesh_nodes, .n_column = s->mesh_nodes, .rows = 3, .columns = 3};
     if (n_block > 0x1p31 / 9.0)
@@ -101,7 +101,8 @@ static fe_status factorise(fe_solver *s)
     fe_status status = open_matrix(s, &A);
     if (status == FE_OK) status = fe_allocate(3 * (size_t)s->mesh_nodes, 1, what, (void **)&fixed);
     for (int k = 0; k < s->boundary->n_fixed && status == FE_OK; k++) fixed[s->boundary->fixed[k]] = 1;
-    if (status == FE_OK) status = fe_lu_open(&A, fixed, &s->direct->size, &s->direct->lu);
+    if (status == FE_OK)
+        status = fe_lu_open(&A, fixed, &s->preconditioner.direct->size, &s->preconditioner.direct->lu);
     fe_sparse_close(&A);
     free(fixed);
     return status;
@@ -124,21 +125,21 @@ static void *run(void *argument)
 /* Rank 0 says how it went. */
 static int report(const fe_solver *s, const work *w)
 {
-    const fe_lu_size *size = &s->direct->size;
+    const fe_lu_size *size = &s->preconditioner.direct->size;
     if (w->status != FE_OK)
         fprintf(stderr, "solve: %s\n", w->message);
-    else if (!s->direct->lu)
+    else if (!s->preconditioner.direct->lu)
         fprintf(stderr, "solve: %s: the factors would take %.1f GB and %.1e operations: too much here\n",
                 what, 1e-9 * size->bytes, size->flops);
     else
         fprintf(stderr, "solve: %s (SuperLU): %d nodes, %.3f GB of factors in %.3f s\n", what, s->mesh_nodes,
-                1e-9 * size->bytes, s->direct->seconds);
-    return s->direct->lu != NULL;
+                1e-9 * size->bytes, s->preconditioner.direct->seconds);
+    return s->preconditioner.direct->lu != NULL;
 }
 
 static void close_gathered(fe_solver *s)
 {
-    fe_direct *const direct = s->direct;
+    fe_direct *const direct = s->preconditioner.direct;
     if (!are_processes(s) && s->comm->rank) return;
     free(direct->count), free(direct->column), free(direct->value);
     direct->count = direct->column = direct->value = NULL;
@@ -146,12 +147,12 @@ static void close_gathered(fe_solver *s)
 
 fe_status fe_direct_open(fe_solver *s, int *fits)
 {
-    fe_direct *const direct = s->direct;
+    fe_direct *const direct = s->preconditioner.direct;
     const int threads = s->device->threads > 0 ? s->device->threads : 1;
     const double start = fe_seconds();
     fe_elastic_rows e = {0};
     work w = {.s = s};
-    fe_status status = fe_elastic_rows_open(&s->problem, s->n_fixed, s->fixed, threads, &e);
+    fe_status status = fe_elastic_rows_open(&s->problem, s->supports.n, s->supports.at, threads, &e);
     if (status == FE_OK) status = gather_rows(s, &e.A);
     if (status == FE_OK) status = gather_blocks(s, &e.A);
     fe_elastic_rows_close(&e);
@@ -165,7 +166,7 @@ fe_status fe_direct_open(fe_solver *s, int *fits)
     close_gathered(s);
     if (!*fits) return FE_OK;
     FE_TRY(open_shared(s, 3 * (size_t)s->mesh_nodes, what, &direct->x));
-    FE_TRY(fe_allocate(s->n, sizeof *s->landing, what, (void **)&s->landing));
+    FE_TRY(fe_allocate(s->n, sizeof *s->preconditioner.landing, what, (void **)&s->preconditioner.landing));
     return FE_OK;
 }
 
@@ -173,18 +174,20 @@ fe_status fe_direct_apply(void *context, double *r, double *z)
 {
     fe_solver *s = context;
     fe_device *d = s->device;
-    double *const x = s->direct->x;
+    double *const x = s->preconditioner.direct->x;
     const size_t three = 3 * sizeof *x, all = 3 * (size_t)s->mesh_nodes;
     const int *node = s->share->node, n = s->share->n_owned;
-    FE_TRY(d->ops->memory.download(d, s->n * sizeof *r, r, s->landing));
+    FE_TRY(d->ops->memory.download(d, s->n * sizeof *r, r, s->preconditioner.landing));
     if (are_processes(s)) memset(x, 0, all * sizeof *x);
-    for (int i = 0; i < n; i++) memcpy(x + 3 * (size_t)node[i], s->landing + 3 * (size_t)i, three);
+    for (int i = 0; i < n; i++)
+        memcpy(x + 3 * (size_t)node[i], s->preconditioner.landing + 3 * (size_t)i, three);
     FE_TRY(s->comm->ops->collect(s->comm, all, x));
-    if (s->comm->rank == 0) FE_TRY(fe_lu_solve(s->direct->lu, x));
+    if (s->comm->rank == 0) FE_TRY(fe_lu_solve(s->preconditioner.direct->lu, x));
     FE_TRY(share_out(s, all, x));
-    for (int i = 0; i < n; i++) memcpy(s->landing + 3 * (size_t)i, x + 3 * (size_t)node[i], three);
+    for (int i = 0; i < n; i++)
+        memcpy(s->preconditioner.landing + 3 * (size_t)i, x + 3 * (size_t)node[i], three);
     FE_TRY(s->comm->ops->barrier(s->comm)); /* x is free for the next right-hand side */
-    return d->ops->memory.upload(d, s->n * sizeof *z, s->landing, z);
+    return d->ops->memory.upload(d, s->n * sizeof *z, s->preconditioner.landing, z);
 }
 
 void fe_direct_close(fe_direct *direct)

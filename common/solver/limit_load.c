@@ -24,12 +24,12 @@ static fe_status find_mechanism(fe_solver *s, fe_newton *state, double *slope)
     fe_device *d = s->device;
     fe_products p = {0};
     double square;
-    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted, s->step));
-    FE_TRY(d->ops->vector.put(d, s->n_fixed, s->fixed, 0.0, NULL, s->step));
+    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted.displacement, s->step));
+    FE_TRY(d->ops->vector.put(d, s->supports.n, s->supports.at, 0.0, NULL, s->step));
     FE_TRY(fe_products_add(s, &p, s->n, s->step, s->step, &square));
     FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->step, slope));
     FE_TRY(fe_products_read(s, &p));
-    state->length = sqrt(square);
+    state->step_norm = sqrt(square);
     return FE_OK;
 }
 
@@ -40,7 +40,7 @@ static fe_status work_added(fe_solver *s, const double *to, double *work)
     for (int p = 0; p < s->boundary->n_path; p++) {
         double along = 0.0;
         if (s->load[p]) FE_TRY(fe_solver_dot(s, s->load[p], s->step, &along));
-        *work += (to[p] - s->factor[p]) * along;
+        *work += (to[p] - s->accepted.factor[p]) * along;
     }
     return FE_OK;
 }
@@ -49,19 +49,19 @@ static fe_status work_added(fe_solver *s, const double *to, double *work)
 static fe_status prove(fe_solver *s, const double *to, fe_newton *state, int *proven, double *carriable)
 {
     fe_device *d = s->device;
-    const double elastic = s->compliance * s->largest_load;
-    double begin, slope, work;
-    FE_TRY(find_mechanism(s, state, &begin));
-    if (!(state->length > suspicious * elastic) || !(begin > 0.0)) return FE_OK;
+    const double elastic = s->forces.compliance * s->forces.largest_load;
+    double initial, slope, work;
+    FE_TRY(find_mechanism(s, state, &initial));
+    if (!(state->step_norm > suspicious * elastic) || !(initial > 0.0)) return FE_OK;
     /* power of the load along the step at most, the slope's share of it, and the length that follows */
-    const double power = s->load_norm * state->length, share = begin / power,
+    const double power = s->forces.load * state->step_norm, share = initial / power,
                  length = 2.0 * far_away / share * elastic,
-                 rounding = DBL_EPSILON * (state->length + length) / elastic;
+                 rounding = DBL_EPSILON * (state->step_norm + length) / elastic;
     if (share < 10.0 * rounding) return FE_OK;
-    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, length / state->length, s->step, s->trial));
+    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, length / state->step_norm, s->step, s->trial));
     FE_TRY(fe_solver_residual(s, s->trial, s->scratch));
     FE_TRY(fe_solver_dot(s, s->scratch, s->step, &slope));
-    *proven = slope > 0.5 * begin && isfinite(slope);
+    *proven = slope > 0.5 * initial && isfinite(slope);
     /* There internal forces · step are the mechanism's dissipation, which no load in balance exceeds. */
     FE_TRY(work_added(s, to, &work));
     *carriable = fmin(fmax(1.0 - (slope - rounding * power) / work, 0.0), 1.0);
@@ -74,11 +74,11 @@ fe_status fe_newton_cannot_carry(fe_solver *s, const double *to, fe_newton *stat
     int proven = 0;
     double carriable = 1.0;
     *limit = 0;
-    if (!state->watched || !(s->compliance * s->largest_load > 0.0)) return FE_OK;
+    if (!state->limit_possible || !(s->forces.compliance * s->forces.largest_load > 0.0)) return FE_OK;
     FE_TRY(prove(s, to, state, &proven, &carriable));
     /* A purer mechanism dissipates less: iterations go on while that is worth it. */
-    const int better = proven && (!state->proofs || carriable < 0.99 * state->carriable);
-    if (proven) state->carriable = fmin(state->carriable, carriable), state->proofs++;
-    *limit = state->proofs && (!better || state->proofs == MOST_PROOFS);
+    const int better = proven && (!state->limit_proofs || carriable < 0.99 * state->carriable);
+    if (proven) state->carriable = fmin(state->carriable, carriable), state->limit_proofs++;
+    *limit = state->limit_proofs && (!better || state->limit_proofs == MOST_PROOFS);
     return FE_OK;
 }

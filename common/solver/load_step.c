@@ -19,9 +19,9 @@ fe_status fe_solver_support_forces(fe_solver *s, double *forces)
 {
     fe_device *d = s->device;
     FE_TRY(d->ops->vector.add(d, s->n, s->internal, -1.0, s->external, s->trial));
-    FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->trial, s->step));
-    FE_TRY(d->ops->memory.zero(d, s->length * sizeof *forces, forces));
-    return d->ops->vector.put(d, s->n_fixed, s->fixed, 1.0, s->step, forces);
+    FE_TRY(d->ops->vector.take(d, s->supports.n, s->supports.at, s->trial, s->step));
+    FE_TRY(d->ops->memory.zero(d, s->n_all * sizeof *forces, forces));
+    return d->ops->vector.put(d, s->supports.n, s->supports.at, 1.0, s->step, forces);
 }
 
 /* Sums over many groups of supports travel together. */
@@ -35,8 +35,8 @@ static fe_status sum_reactions(fe_solver *s, fe_step_result *record)
     for (int first = 0; first < n + 3; first += MOST) {
         const int m = n + 3 - first < MOST ? n + 3 - first : MOST;
         for (int i = 0; i < m; i++)
-            FE_TRY(d->ops->vector.take_sum(d, s->n_reaction[first + i], s->reaction[first + i], s->scratch,
-                                           s->scalar + i));
+            FE_TRY(d->ops->vector.take_sum(d, s->reactions.n[first + i], s->reactions.at[first + i],
+                                           s->scratch, s->scalar + i));
         FE_TRY(fe_comm_sum(s->comm, d, m, s->scalar));
         FE_TRY(d->ops->memory.download(d, (size_t)m * sizeof *sum, s->scalar, sum));
         FE_TRY(check_numbers(record, m, sum));
@@ -50,7 +50,8 @@ static fe_status sum_reactions(fe_solver *s, fe_step_result *record)
 static fe_status sum_flow(fe_solver *s, fe_step_result *record)
 {
     double totals[FE_N_FLOW];
-    FE_TRY(fe_flow(&s->problem, s->displacement, s->accepted, s->counted, s->partial, s->scalar));
+    FE_TRY(fe_flow(&s->problem, s->displacement, s->accepted.displacement, s->output.counted,
+                   s->output.partial, s->scalar));
     FE_TRY(fe_comm_sum(s->comm, s->device, FE_N_FLOW, s->scalar));
     FE_TRY(s->device->ops->memory.download(s->device, sizeof totals, s->scalar, totals));
     record->flow += totals[FE_FLOW], record->flow_error += totals[FE_FLOW_ERROR];
@@ -63,7 +64,8 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     enum { WIDTH = FE_N_SUM + FE_N_MAX };
     fe_device *d = s->device;
     double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->displacement, s->counted, s->partial, s->scalar, s->fields, s->points));
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->output.counted, s->output.partial, s->scalar,
+                      s->output.fields, s->output.points));
     FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
     FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
     FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
@@ -103,11 +105,12 @@ fe_status fe_solver_accept(fe_solver *s, const double *to)
     fe_problem_accept(&s->problem);
     FE_TRY(fe_solver_contact_accept(s));
     for (int p = 0; p < s->boundary->n_path; p++) {
-        s->change[p] = to[p] - s->factor[p];
-        s->factor[p] = to[p];
+        s->accepted.change[p] = to[p] - s->accepted.factor[p];
+        s->accepted.factor[p] = to[p];
     }
-    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted, s->increment));
-    return d->ops->vector.copy(d, s->length, s->displacement, s->accepted);
+    FE_TRY(
+        d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted.displacement, s->accepted.increment));
+    return d->ops->vector.copy(d, s->n_all, s->displacement, s->accepted.displacement);
 }
 
 /* Pieces of a load step are counted in 256ths of it. Two pieces in a row that took no more Newton iterations
@@ -163,7 +166,7 @@ static fe_status advance(fe_solver *s, const double *to, double *from, double *t
 {
     const int n_path = s->boundary->n_path;
     pieces p = {.size = WHOLE, .carriable = 1.0};
-    for (int i = 0; i < n_path; i++) from[i] = s->factor[i];
+    for (int i = 0; i < n_path; i++) from[i] = s->accepted.factor[i];
     while (p.done < WHOLE) {
         const int next = p.size < WHOLE - p.done ? p.done + p.size : WHOLE,
                   before = record->newton_iterations;
@@ -191,8 +194,8 @@ static fe_status advance(fe_solver *s, const double *to, double *from, double *t
 /* Said at the first step that leaves the range of small strains, and where the gradient has doubled since. */
 static void warn_of_strains(fe_solver *s, const fe_step_result *record)
 {
-    if (s->comm->rank || record->max_gradient <= fmax(fe_largest_gradient, 2.0 * s->said_gradient)) return;
-    s->said_gradient = record->max_gradient;
+    if (s->comm->rank || record->max_gradient <= fmax(fe_largest_gradient, 2.0 * s->warned.gradient)) return;
+    s->warned.gradient = record->max_gradient;
     fprintf(stderr,
             "solve: load step %d: the displacement gradient is up to %.3g: small strains hold below %g\n",
             record->step, record->max_gradient, fe_largest_gradient);
@@ -202,8 +205,8 @@ static void warn_of_strains(fe_solver *s, const fe_step_result *record)
 static void warn_of_turns(fe_solver *s, const fe_step_result *record)
 {
     const double error = fe_increment_error(record);
-    if (s->comm->rank || error <= fmax(fe_largest_increment_error, 2.0 * s->said_error)) return;
-    s->said_error = error;
+    if (s->comm->rank || error <= fmax(fe_largest_increment_error, 2.0 * s->warned.error)) return;
+    s->warned.error = error;
     fprintf(stderr,
             "solve: load step %d: the plastic flow turns within the increment, which is off by about %.2g of "
             "the plastic strain that it adds: more load factors lead there more exactly\n",

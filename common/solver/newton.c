@@ -1,141 +1,9 @@
-/* Newton's method for one load increment: consistent tangent, line search on the incremental energy's slope,
- * forcing terms by Eisenstat and Walker. */
+/* Newton's method for one load increment: consistent tangent, forcing terms by Eisenstat and Walker, what is
+ * tried where no direction was found. */
 #include "common/solver/newton.h"
 #include "common/solver/solver_contact.h"
 
 #include <stdio.h>
-
-fe_status fe_products_add(fe_solver *s, fe_products *p, size_t n, const double *x, const double *y,
-                          double *to)
-{
-    p->to[p->n] = to;
-    return s->device->ops->vector.dot(s->device, n, x, y, s->scalar + p->n++);
-}
-
-fe_status fe_products_read(fe_solver *s, fe_products *p)
-{
-    double value[FE_MOST_PRODUCTS];
-    FE_TRY(fe_comm_sum(s->comm, s->device, p->n, s->scalar));
-    FE_TRY(s->device->ops->memory.download(s->device, (size_t)p->n * sizeof *value, s->scalar, value));
-    for (int i = 0; i < p->n; i++) *p->to[i] = value[i];
-    return FE_OK;
-}
-
-/* Residual at a displacement, and what is asked of it, with the products that are there already. */
-static fe_status measure(fe_solver *s, fe_newton *state, double *displacement, fe_products *p, int slope)
-{
-    fe_device *d = s->device;
-    double square, reactions, load = s->load_norm * s->load_norm;
-    FE_TRY(fe_solver_residual(s, displacement, s->residual));
-    FE_TRY(fe_products_add(s, p, s->n, s->residual, s->residual, &square));
-    if (slope) FE_TRY(fe_products_add(s, p, s->n, s->residual, s->step, &state->slope));
-    FE_TRY(d->ops->vector.take(d, s->n_fixed, s->fixed, s->internal, s->scratch));
-    FE_TRY(fe_products_add(s, p, (size_t)s->n_fixed, s->scratch, s->scratch, &reactions));
-    if (s->load_norm == 0.0) FE_TRY(fe_products_add(s, p, s->n, s->external, s->external, &load));
-    FE_TRY(fe_products_read(s, p));
-    state->tried = sqrt(square);
-    s->load_norm = sqrt(load);
-    s->largest_load = fmax(s->largest_load, s->load_norm);
-    s->reach = fmax(s->scale, fmax(s->load_norm, sqrt(reactions)));
-    return FE_OK;
-}
-
-fe_status fe_newton_evaluate(fe_solver *s, fe_newton *state, double *displacement)
-{
-    return measure(s, state, displacement, &(fe_products){0}, 0);
-}
-
-fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first)
-{
-    fe_products p = {0};
-    double square = state->length * state->length;
-    if (first) {
-        FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->step, &state->begin));
-        FE_TRY(fe_products_add(s, &p, s->n, s->step, s->step, &square));
-    }
-    FE_TRY(s->device->ops->vector.add(s->device, s->n, s->displacement, length, s->step, s->trial));
-    FE_TRY(measure(s, state, s->trial, &p, 1));
-    if (first) state->length = sqrt(square);
-    return FE_OK;
-}
-
-/* Forces beyond the largest number would pass as inf <= inf. */
-int fe_newton_accepted(const fe_solver *s, double norm)
-{
-    return !s->options->fixed_work && norm <= s->options->tolerance * s->reach && isfinite(s->reach);
-}
-
-fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displacement)
-{
-    FE_TRY(fe_comm_phase(s->comm, s->device, FE_PHASE_EXCHANGE));
-    FE_TRY(fe_comm_exchange(s->comm, FE_HALO_NODES, displacement));
-    FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
-    s->moved.evaluations[FE_PHASE_MATERIAL]++;
-    FE_TRY(s->assembly->material(&s->problem, s->work, mode, displacement));
-    return fe_solver_contact_linearize(s, displacement);
-}
-
-/* Newton's method makes do with a linear residual of this share, and asks for none that is larger. */
-static const double most_forcing = 0.05;
-
-const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *linear)
-{
-    if (s->options->fixed_work) return NULL;
-    return linear->converged || linear->last <= most_forcing * linear->first ? NULL
-                                                                             : fe_krylov_reason(linear);
-}
-
-const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *state)
-{
-    if (s->options->fixed_work) return NULL;
-    return state->begin > 0.0 && isfinite(state->begin) ? NULL
-                                                        : "the energy does not fall along the direction";
-}
-
-/* Where a body may run away, a step that ends before the energy falls by half as fast goes on to 4, 16, …
- * times its length. No step goes where stresses have lost their digits. *low and *slope: of the last length
- * but one. */
-static fe_status lengthen(fe_solver *s, fe_newton *state, double *length, double *low, double *slope)
-{
-    const double most = fe_newton_far * s->compliance * s->largest_load / state->length;
-    if (!state->watched || !(most > 0.0)) return FE_OK;
-    if (most < 1.0) return fe_newton_try(s, state, *length = most, 0);
-    while (4.0 * *length < most && state->slope > 0.5 * state->begin) {
-        *low = *length, *slope = state->slope;
-        FE_TRY(fe_newton_try(s, state, *length *= 4.0, 0));
-    }
-    return FE_OK;
-}
-
-/* The incremental energy is convex, so its slope along the step falls monotonically: a step that passes the
- * minimum is shortened by regula falsi (Illinois) until the slope is half its first size. The whole step was
- * tried before. On return the displacement, the residual and its norm are those of the accepted length. */
-static fe_status search_line(fe_solver *s, fe_newton *state, double *length)
-{
-    const int searches = s->options->line_search && !s->options->fixed_work;
-    double low = 0.0, slope_low = state->begin;
-    *length = 1.0;
-    if (searches) FE_TRY(lengthen(s, state, length, &low, &slope_low));
-    double high = *length, slope_high = state->slope;
-    for (int k = 0, side = 0; k < 12 && searches; k++) {
-        const int fine = state->tried <= 0.5 * state->norm ||
-                         (isfinite(state->slope) && fabs(state->slope) <= 0.5 * state->begin) ||
-                         (k == 0 && state->slope > 0.0);
-        if (fine) break;
-        *length = isfinite(slope_high) ? low + (high - low) * slope_low / (slope_low - slope_high)
-                                       : 0.5 * (low + high);
-        FE_TRY(fe_newton_try(s, state, *length, 0));
-        if (state->slope > 0.0) {
-            if (side == 1) slope_high *= 0.5;
-            low = *length, slope_low = state->slope, side = 1;
-        } else {
-            if (side == -1) slope_low *= 0.5;
-            high = *length, slope_high = state->slope, side = -1;
-        }
-    }
-    state->previous = state->norm, state->norm = state->tried;
-    return s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement);
-}
 
 /* Products of a difference have errors of about 1.5e-8 |K| |x|, some hundred times 1.5e-8 |K x|. */
 static const double difference_noise = 1e-5;
@@ -146,13 +14,15 @@ static const double difference_noise = 1e-5;
  */
 static double forcing_term(const fe_solver *s, fe_newton *state)
 {
-    if (s->options->fixed_work) return 0.0;
+    if (s->benchmark.fixed_work) return 0.0;
     if (s->options->krylov_tolerance > 0.0) return s->options->krylov_tolerance;
-    const double ratio = state->norm / state->previous, safeguard = 0.9 * state->forcing * state->forcing;
-    const double enough = 0.3 * s->options->tolerance * s->reach / state->norm;
+    const double ratio = state->norm / state->previous_norm,
+                 safeguard = 0.9 * state->forcing * state->forcing;
+    const double enough = 0.3 * s->options->tolerance * s->forces.scale / state->norm;
     double forcing = fmax(0.9 * ratio * ratio, fmax(safeguard, enough));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE) forcing = fmax(forcing, difference_noise);
-    const double most = fmin(most_forcing, fmax(enough, most_forcing / fe_solver_contact_scale(s)));
+    const double most =
+        fmin(fe_newton_most_forcing, fmax(enough, fe_newton_most_forcing / fe_solver_contact_scale(s)));
     return state->forcing = fmin(forcing, most);
 }
 
@@ -194,8 +64,8 @@ static fe_status look(fe_solver *s, fe_step_result *record, fe_newton *state, do
                            : fe_newton_linearize(s, linearization(s->jacobian), s->displacement));
     if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
-    s->displacement_norm = sqrt(square);
-    s->iteration = record->newton_iterations + 1;
+    s->difference.displacement_norm = sqrt(square);
+    s->progress.iteration = record->newton_iterations + 1;
     FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, &state->linear));
     record->krylov_iterations += state->linear.iterations;
     *why = fe_newton_refuses_solve(s, &state->linear);
@@ -217,8 +87,8 @@ static fe_status try_next(fe_solver *s, fe_newton *state, const char **with)
         *with = "conjugate gradients";
         return fe_solver_take_cg(s);
     }
-    if (s->precondition >= FE_PRECONDITION_MULTIGRID && fe_case_has_limit(s->problem_file) && tangent &&
-        !state->hardened) {
+    if (s->preconditioner.kind >= FE_PRECONDITION_MULTIGRID && fe_case_has_limit(s->problem_file) &&
+        tangent && !state->hardened) {
         s->jacobian = FE_JACOBIAN_TANGENT, state->hardened = 1, *with = "a little hardening";
         return FE_OK;
     }
@@ -249,7 +119,7 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
 {
     double length;
     FE_TRY(find_direction(s, record, state));
-    FE_TRY(search_line(s, state, &length));
+    FE_TRY(fe_newton_search_line(s, state, &length));
     FE_TRY(fe_newton_record_taken(record, state, length));
     fe_solver_contact_record(s, record);
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
@@ -268,11 +138,11 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
 static int stands_still(const fe_solver *s, fe_newton *state)
 {
     const int frozen = s->options->jacobian == FE_JACOBIAN_ELASTIC;
-    if (state->norm < (frozen ? 0.99 : 0.9) * state->least)
-        state->least = state->norm, state->standing = 0;
+    if (state->norm < (frozen ? 0.99 : 0.9) * state->least_norm)
+        state->least_norm = state->norm, state->stagnant = 0;
     else
-        state->standing++;
-    return state->standing >= (frozen ? 20 : 8) && state->norm < fe_newton_digits * s->reach;
+        state->stagnant++;
+    return state->stagnant >= (frozen ? 20 : 8) && state->norm < fe_newton_digits * s->forces.scale;
 }
 
 static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, int iterations,
@@ -280,7 +150,7 @@ static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, i
 {
     int limit = 0;
     *ending = FE_ENDING_NONE;
-    if (s->options->fixed_work) return FE_OK;
+    if (s->benchmark.fixed_work) return FE_OK;
     if (iterations > 0) FE_TRY(fe_newton_cannot_carry(s, to, state, &limit));
     if (limit)
         *ending = FE_ENDING_LIMIT_LOAD;
@@ -296,12 +166,13 @@ static fe_status balance(fe_solver *s, const double *to, fe_step_result *record,
 {
     while (!fe_newton_accepted(s, state->norm)) {
         FE_TRY(fe_solver_interrupted(s));
-        if (!isfinite(state->norm) || !isfinite(s->reach)) return fe_newton_not_finite(s, record, state);
+        if (!isfinite(state->norm) || !isfinite(s->forces.scale))
+            return fe_newton_not_finite(s, record, state);
         const int iterations = record->newton_iterations - first;
         int rounding;
         FE_TRY(fe_newton_is_rounding(s, record, state, iterations, &rounding));
         if (rounding) break;
-        if (s->options->fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
+        if (s->benchmark.fixed_work && record->newton_iterations >= s->options->newton_iterations) break;
         fe_ending ending;
         FE_TRY(find_ending(s, to, state, iterations, &ending));
         if (ending != FE_ENDING_NONE) return fe_newton_ended(s, record, state, ending);
@@ -313,7 +184,7 @@ static fe_status balance(fe_solver *s, const double *to, fe_step_result *record,
 static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
 {
     FE_TRY(fe_solver_interrupted(s));
-    FE_TRY(fe_newton_begin(s, to, record, state));
+    FE_TRY(fe_newton_predict(s, to, record, state));
     if (s->options->anderson) fe_anderson_reset(s);
     const int first = record->newton_iterations;
     int again = 1;
@@ -321,7 +192,7 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
         FE_TRY(balance(s, to, record, state, first));
         FE_TRY(fe_solver_contact_augment(s, record, state, &again));
     }
-    s->scale = s->reach;
+    s->forces.accepted = s->forces.scale;
     /* Trial state of the accepted displacement, with ghosts. */
     FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->displacement));
     return s->device->ops->phase(s->device, FE_PHASE_OTHER);
@@ -330,10 +201,10 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
 fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending)
 {
     fe_newton state = {.forcing = 1e-4,
-                       .least = INFINITY,
+                       .least_norm = INFINITY,
                        .carriable = NAN,
-                       .watched = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0 &&
-                                  s->contact.n == 0 /* obstacles may hold what runs away */};
+                       .limit_possible = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0 &&
+                                         s->contact.n == 0 /* obstacles may hold what runs away */};
     const fe_status status = solve_increment(s, to, record, &state);
     *ending = state.ending, record->carriable = state.carriable;
     return status;

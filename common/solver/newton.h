@@ -6,18 +6,18 @@
 
 /* An increment under way. */
 typedef struct fe_newton {
-    double norm, previous; /* of the residual now and one iteration ago, */
-    double first;          /* and where supports have just moved, before anything else has */
-    double least;          /* the last residual that was progress, */
-    int standing;          /* and iterations since */
+    double norm, previous_norm; /* of the residual now and one iteration ago, */
+    double initial_norm;        /* and where supports have just moved, before anything else has */
+    double least_norm;          /* the last residual that was progress, */
+    int stagnant;               /* and iterations since */
     double forcing;
-    double tried, slope; /* where a length was tried: |residual|, and residual · direction, the slope of minus
-                            the incremental energy; */
-    double begin, length; /* that slope where the direction begins, and |direction| */
-    int watched;          /* a limit load is possible */
-    int proofs;           /* of one, so far, */
-    double carriable;     /* and no more than this share of the increment can be carried; NaN: not known */
-    int hardened;         /* the tangent has a little hardening */
+    double trial_norm, trial_slope;  /* where a step length was tried: |residual|, and residual · direction,
+                                        the  slope of minus the incremental energy; */
+    double initial_slope, step_norm; /* that slope where the direction begins, and |direction| */
+    int limit_possible;              /* a limit load is */
+    int limit_proofs;                /* of one, so far, */
+    double carriable; /* and no more than this share of the increment can be carried; NaN: not known */
+    int hardened;     /* the tangent has a little hardening */
     fe_krylov_result linear;
     fe_ending ending; /* set by the messages below */
 } fe_newton;
@@ -36,14 +36,20 @@ fe_status fe_products_read(fe_solver *s, fe_products *p);
 
 /* Trial state and tangent at a displacement, whose ghosts are refreshed. */
 fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displacement);
-/* Residual, f_int and |residual| (`tried`) at a displacement, and the scale that it is held against: the
+/* Residual, f_int and |residual| (`trial_norm`) at a displacement, and the scale that it is held against: the
  * forces of accepted steps and those here. An iterate's own reactions do not outlive it, for with supports
  * just moved they are far too large. */
 fe_status fe_newton_evaluate(fe_solver *s, fe_newton *state, double *displacement);
-/* The same at displacement + length × step, which becomes the trial, with the slope there; and `begin` and
- * `length` where the residual is still that in which the step begins. */
+/* The same at displacement + length × step, which becomes the trial, with the slope there; and
+ * `initial_slope` and `step_norm` where the residual is still that in which the step begins. */
 fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first);
 int fe_newton_accepted(const fe_solver *s, double norm);
+/* The displacement, the residual and its norm become those of the length of the step that is taken
+ * (line_search.c). */
+fe_status fe_newton_search_line(fe_solver *s, fe_newton *state, double *length);
+
+/* Newton's method makes do with a linear residual of this share, and asks for none that is larger. */
+extern const double fe_newton_most_forcing;
 
 /* Why a linear solve's solution, or its direction, cannot be taken; NULL where it can. */
 const char *fe_newton_refuses_solve(const fe_solver *s, const fe_krylov_result *linear);
@@ -51,7 +57,7 @@ const char *fe_newton_refuses_direction(const fe_solver *s, const fe_newton *sta
 
 /* Load factors `to` [n_path] come into force, and displacement becomes where the iterations begin: the last
  * increment's continuation while the load goes on in its direction, else accepted + an elastic step. */
-fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
+fe_status fe_newton_predict(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state);
 
 /* After a step that was taken: *limit, where no displacement is in balance at the load factors `to`, and it
  * is known well enough how much can be carried (limit_load.c). */

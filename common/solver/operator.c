@@ -7,7 +7,7 @@
 
 static fe_status mask(fe_solver *s, double *x)
 {
-    return s->device->ops->vector.put(s->device, s->n_fixed, s->fixed, 0.0, NULL, x);
+    return s->device->ops->vector.put(s->device, s->supports.n, s->supports.at, 0.0, NULL, x);
 }
 
 static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displacement, double *y)
@@ -41,7 +41,8 @@ fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *
 
 fe_status fe_solver_interrupted(const fe_solver *s)
 {
-    return fe_interrupted() ? fe_fail(FE_INTERRUPTED, "interrupted in load step %d", s->load_step) : FE_OK;
+    return fe_interrupted() ? fe_fail(FE_INTERRUPTED, "interrupted in load step %d", s->progress.load_step)
+                            : FE_OK;
 }
 
 fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r)
@@ -62,11 +63,12 @@ static fe_status apply_difference(fe_solver *s, double *direction, double *y)
     fe_device *d = s->device;
     double square = 0.0;
     FE_TRY(fe_solver_dot(s, direction, direction, &square));
-    const double size = s->displacement_norm > 0.0 ? s->displacement_norm : sqrt(square);
+    const double size =
+        s->difference.displacement_norm > 0.0 ? s->difference.displacement_norm : sqrt(square);
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
-    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, eps, direction, s->perturbed));
-    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->perturbed, y));
-    FE_TRY(fe_solver_contact_forces(s, s->perturbed, y));
+    FE_TRY(d->ops->vector.add(d, s->n, s->displacement, eps, direction, s->difference.perturbed));
+    FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->difference.perturbed, y));
+    FE_TRY(fe_solver_contact_forces(s, s->difference.perturbed, y));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, y));
     return d->ops->vector.scale(d, s->n, 1.0 / eps, y);
 }
@@ -87,13 +89,13 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
 static void say_progress(fe_solver *s, const fe_krylov_result *so_far)
 {
     const double now = fe_seconds();
-    if (s->comm->rank || now < s->said + s->quiet) return;
-    s->said = now, s->quiet *= 2.0;
+    if (s->comm->rank || now < s->progress.last + s->progress.interval) return;
+    s->progress.last = now, s->progress.interval *= 2.0;
     fprintf(
         stderr,
         "solve: load step %d, Newton iteration %d: linear solve: %d iterations so far, residual reduced to "
         "%.1e\n",
-        s->load_step, s->iteration, so_far->iterations, so_far->last / so_far->first);
+        s->progress.load_step, s->progress.iteration, so_far->iterations, so_far->last / so_far->first);
 }
 
 static fe_status poll(void *context, const fe_krylov_result *so_far)
@@ -114,7 +116,7 @@ static int version(const fe_solver *s)
 static fe_status apply_blocks(void *context, double *x, double *y)
 {
     fe_solver *s = context;
-    return s->device->ops->block.apply(s->device, s->share->n_owned, s->inverse, x, y);
+    return s->device->ops->block.apply(s->device, s->share->n_owned, s->preconditioner.inverse, x, y);
 }
 
 /* Inverses of the tangent's diagonal blocks. They are stored in floats times the largest entry, which keeps
@@ -124,13 +126,14 @@ static fe_status build_blocks(fe_solver *s)
     fe_device *d = s->device;
     const int n_owned = s->share->n_owned;
     FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
-    FE_TRY(d->ops->memory.zero(d, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
-    FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
-    FE_TRY(fe_solver_contact_diagonal(s, s->blocks));
-    FE_TRY(d->ops->block.constrain(d, s->n_fixed, s->fixed, s->blocks));
-    FE_TRY(d->ops->vector.largest(d, 9 * (size_t)n_owned, s->blocks, s->scalar));
+    FE_TRY(d->ops->memory.zero(d, 9 * (size_t)s->share->n_local * sizeof *s->preconditioner.blocks,
+                               s->preconditioner.blocks));
+    FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->preconditioner.blocks));
+    FE_TRY(fe_solver_contact_diagonal(s, s->preconditioner.blocks));
+    FE_TRY(d->ops->block.constrain(d, s->supports.n, s->supports.at, s->preconditioner.blocks));
+    FE_TRY(d->ops->vector.largest(d, 9 * (size_t)n_owned, s->preconditioner.blocks, s->scalar));
     FE_TRY(fe_comm_largest(s->comm, d, 1, s->scalar));
-    return d->ops->block.invert(d, n_owned, s->blocks, s->scalar, s->inverse);
+    return d->ops->block.invert(d, n_owned, s->preconditioner.blocks, s->scalar, s->preconditioner.inverse);
 }
 
 /* A line for each level. */
@@ -165,20 +168,20 @@ int fe_precondition_of(const fe_options *o, int n_node)
 
 static fe_status open_multigrid(fe_solver *s, int coarser)
 {
-    FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->n_fixed, s->fixed, coarser,
-                             &s->multigrid));
-    s->multigrid.tells_levels = s->options->tells_levels;
-    if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->multigrid);
+    FE_TRY(fe_multigrid_open(&s->problem, s->assembly, s->work, s->comm, s->supports.n, s->supports.at,
+                             coarser, &s->preconditioner.multigrid));
+    s->preconditioner.multigrid.tells_levels = s->benchmark.tells_levels;
+    if (s->options->verbose && s->comm->rank == 0) print_hierarchy(&s->preconditioner.multigrid);
     return FE_OK;
 }
 
 fe_status fe_solver_open_preconditioner(fe_solver *s)
 {
     int fits;
-    s->precondition = fe_precondition_of(s->options, s->mesh_nodes);
-    if (fe_uses_hierarchy(s->precondition))
-        return open_multigrid(s, s->precondition == FE_PRECONDITION_MULTIGRID);
-    if (s->precondition != FE_PRECONDITION_DIRECT) return FE_OK;
+    s->preconditioner.kind = fe_precondition_of(s->options, s->mesh_nodes);
+    if (fe_uses_hierarchy(s->preconditioner.kind))
+        return open_multigrid(s, s->preconditioner.kind == FE_PRECONDITION_MULTIGRID);
+    if (s->preconditioner.kind != FE_PRECONDITION_DIRECT) return FE_OK;
     FE_TRY(fe_direct_open(s, &fits));
     return fits ? FE_OK : fe_fail(FE_FAILED, "--precondition direct: not possible here");
 }
@@ -186,7 +189,7 @@ fe_status fe_solver_open_preconditioner(fe_solver *s)
 /* Recordings contain the one before, and a direct solver waits for the host. */
 static fe_status take_over(fe_solver *s, int precondition, const char *name, const char **better)
 {
-    s->precondition = precondition;
+    s->preconditioner.kind = precondition;
     *better = name;
     return fe_krylov_record(&s->krylov, s->records && precondition != FE_PRECONDITION_DIRECT);
 }
@@ -194,27 +197,27 @@ static fe_status take_over(fe_solver *s, int precondition, const char *name, con
 fe_status fe_solver_take_cg(fe_solver *s)
 {
     fe_krylov_close(&s->krylov);
-    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, 0, s->options->orthogonalization,
+    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->n_all, 0, s->options->orthogonalization,
                           s->options->basis, &s->krylov));
-    return fe_krylov_record(&s->krylov, s->records && s->precondition != FE_PRECONDITION_DIRECT);
+    return fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT);
 }
 
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better)
 {
     int fits = 0;
     *better = NULL;
-    if (s->precondition < FE_PRECONDITION_MULTIGRID) {
+    if (s->preconditioner.kind < FE_PRECONDITION_MULTIGRID) {
         FE_TRY(open_multigrid(s, 1));
         return take_over(s, FE_PRECONDITION_MULTIGRID, "multigrid", better);
     }
-    if (s->precondition == FE_PRECONDITION_MULTIGRID && !s->exact) {
-        FE_TRY(fe_multigrid_open_exact(&s->multigrid));
-        s->exact = 1;
+    if (s->preconditioner.kind == FE_PRECONDITION_MULTIGRID && !s->preconditioner.exact) {
+        FE_TRY(fe_multigrid_open_exact(&s->preconditioner.multigrid));
+        s->preconditioner.exact = 1;
         return take_over(s, FE_PRECONDITION_MULTIGRID, "multigrid in double precision", better);
     }
-    if (s->precondition == FE_PRECONDITION_MULTIGRID && !s->refused_direct) {
+    if (s->preconditioner.kind == FE_PRECONDITION_MULTIGRID && !s->preconditioner.direct_refused) {
         FE_TRY(fe_direct_open(s, &fits));
-        s->refused_direct = !fits;
+        s->preconditioner.direct_refused = !fits;
     }
     return fits ? take_over(s, FE_PRECONDITION_DIRECT, "a sparse direct solver", better) : FE_OK;
 }
@@ -224,24 +227,25 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     const fe_operator A = {.apply = fe_solver_apply,
                            .context = s,
                            .add = wants_clear(s) ? add_product : NULL,
-                           .held = s->held,
+                           .held = s->supports.held,
                            .version = version(s),
                            .poll = poll},
                       jacobi = {.apply = apply_blocks, .context = s},
                       direct = {.apply = fe_direct_apply, .context = s};
-    const fe_fine_start start =
-        fe_uses_hierarchy(s->precondition) ? fe_multigrid_start(&s->multigrid) : (fe_fine_start){0};
-    const fe_operator exact = {.apply = fe_multigrid_apply_exact, .context = &s->multigrid};
+    const fe_fine_start start = fe_uses_hierarchy(s->preconditioner.kind)
+                                    ? fe_multigrid_start(&s->preconditioner.multigrid)
+                                    : (fe_fine_start){0};
+    const fe_operator exact = {.apply = fe_multigrid_apply_exact, .context = &s->preconditioner.multigrid};
     const fe_operator frozen = {.apply = fe_multigrid_apply,
-                                .context = &s->multigrid,
+                                .context = &s->preconditioner.multigrid,
                                 .start = &start,
                                 .first = fe_multigrid_first,
                                 .rest = fe_multigrid_rest};
-    const fe_operator *precondition = s->precondition == FE_PRECONDITION_NONE           ? NULL
-                                      : s->precondition == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
-                                      : s->precondition == FE_PRECONDITION_DIRECT       ? &direct
-                                      : s->exact                                        ? &exact
-                                                                                        : &frozen;
+    const fe_operator *precondition = s->preconditioner.kind == FE_PRECONDITION_NONE           ? NULL
+                                      : s->preconditioner.kind == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi
+                                      : s->preconditioner.kind == FE_PRECONDITION_DIRECT       ? &direct
+                                      : s->preconditioner.exact                                ? &exact
+                                                                                               : &frozen;
     fe_operator around;
     if (precondition == &jacobi)
         FE_TRY(build_blocks(s));

@@ -12,7 +12,8 @@ static fe_status level_at(fe_solver *s, const double *displacement, double *leve
 {
     fe_device *d = s->device;
     double square;
-    FE_TRY(d->ops->block.apply_absolute(d, s->share->n_owned, s->blocks, displacement, s->scratch));
+    FE_TRY(d->ops->block.apply_absolute(d, s->share->n_owned, s->preconditioner.blocks, displacement,
+                                        s->scratch));
     FE_TRY(fe_solver_dot(s, s->scratch, s->scratch, &square));
     *level = DBL_EPSILON * sqrt(square);
     return FE_OK;
@@ -23,12 +24,13 @@ static fe_status level_at(fe_solver *s, const double *displacement, double *leve
 static fe_status find_level(fe_solver *s, double *level)
 {
     double before;
-    FE_TRY(
-        s->device->ops->memory.zero(s->device, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
-    FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
+    FE_TRY(s->device->ops->memory.zero(s->device,
+                                       9 * (size_t)s->share->n_local * sizeof *s->preconditioner.blocks,
+                                       s->preconditioner.blocks));
+    FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->preconditioner.blocks));
     FE_TRY(level_at(s, s->displacement, level));
-    FE_TRY(level_at(s, s->accepted, &before));
-    if (s->reach <= before) *level = fmax(*level, before);
+    FE_TRY(level_at(s, s->accepted.displacement, &before));
+    if (s->forces.scale <= before) *level = fmax(*level, before);
     return FE_OK;
 }
 
@@ -39,7 +41,7 @@ static const double least_tolerance = 64.0 * DBL_EPSILON;
 static int carried_along(const fe_solver *s)
 {
     for (int p = 0; p < s->boundary->n_path; p++)
-        if (s->moving[p]) return 1;
+        if (s->supports.moving[p]) return 1;
     return 0;
 }
 
@@ -51,13 +53,16 @@ fe_status fe_newton_is_rounding(fe_solver *s, fe_step_result *record, const fe_n
     const double tolerance = s->options->tolerance;
     double level;
     *rounding = 0;
-    if (s->options->fixed_work || tolerance < least_tolerance || (state->watched && !carried_along(s)))
+    if (s->benchmark.fixed_work || tolerance < least_tolerance ||
+        (state->limit_possible && !carried_along(s)))
         return FE_OK;
-    if (!iterations || (state->norm <= 0.5 * state->previous && state->norm > 1e-9 * state->first))
+    if (!iterations ||
+        (state->norm <= 0.5 * state->previous_norm && state->norm > 1e-9 * state->initial_norm))
         return FE_OK;
     FE_TRY(find_level(s, &level));
     *rounding = state->norm <= level;
     /* held against the forces of which rounding is that share */
-    if (*rounding) record->residual[record->n_residual - 1] = state->norm / fmax(s->reach, level / tolerance);
+    if (*rounding)
+        record->residual[record->n_residual - 1] = state->norm / fmax(s->forces.scale, level / tolerance);
     return FE_OK;
 }

@@ -5,7 +5,7 @@
 #include "common/contact/contact.h"
 #include "common/multigrid/multigrid.h"
 #include "common/solver/direct.h"
-#include "common/solver/solve.h"
+#include "common/solver/run.h"
 #include "common/variant.h"
 
 /* Constrained components of one load path, resident: at = 3 local node + component. */
@@ -32,8 +32,74 @@ typedef struct fe_anderson {
     double *last_step, *last_displacement, *small;
 } fe_anderson;
 
+/* The rank's supports, resident. */
+typedef struct fe_supports {
+    int n; /* owned constrained components, ascending */
+    int *at;
+    uint8_t *held;     /* [n of the vectors] 1 at these */
+    fe_fixed *by_path; /* [n_path] */
+    uint8_t *moving;   /* [n_path] supports whose displacement is not zero at any factor */
+} fe_supports;
+
+/* [n_reaction + 3] owned components of each reaction, resident; then of all supports in x, y, z */
+typedef struct fe_reactions {
+    int **at, *n;
+} fe_reactions;
+
+/* The end of the last accepted increment. */
+typedef struct fe_accepted {
+    double *displacement, *increment; /* and what the increment added to it */
+    double *factor, *change; /* [n_path] load factors, host memory, and the same; zero before the first */
+} fe_accepted;
+
+/* What residuals are held against, and what is known of the body's stiffness. */
+typedef struct fe_force_scales {
+    double load;         /* |f_ext| of the load factors in force, */
+    double largest_load; /* and the largest so far */
+    double accepted;     /* the largest external force, reaction or first residual of accepted increments, */
+    double scale;        /* and the same with the current iterate */
+    double compliance;   /* largest |elastic displacement| / |load| of an increment so far */
+} fe_force_scales;
+
+/* Of a finite difference: displacement + eps × direction, and |displacement|, which decides eps. */
+typedef struct fe_difference {
+    double *perturbed, displacement_norm;
+} fe_difference;
+
+/* What a step's summary and an observer's fields are gathered in. */
+typedef struct fe_output {
+    uint8_t *counted; /* [n_elem] resident */
+    double *partial;  /* scratch of the summary */
+    double *fields;   /* [FE_N_OUT][ld], only where output is wanted; */
+    double *points;   /* [FE_N_OUT_POINT][point][ld], and */
+    double *nodal;    /* [n_owned][6], where stresses of points or nodes are */
+} fe_output;
+
+typedef struct fe_preconditioner {
+    int kind;               /* FE_PRECONDITION_…, none of them auto */
+    double *blocks;         /* [n_local][3][3] block-Jacobi: the tangent's diagonal blocks, */
+    float *inverse;         /* [n_owned][6] and their inverses */
+    fe_multigrid multigrid; /* where that is in use */
+    int exact;              /* its cycle is in double precision */
+    fe_direct *direct;      /* of the process, for its ranks together */
+    double *landing;        /* [n] in host memory, where that is in use */
+    int direct_refused;     /* it does not fit, or is not in this build */
+} fe_preconditioner;
+
+/* Where the solver is, and when it says so next. */
+typedef struct fe_progress {
+    int load_step, iteration; /* of Newton's method, from 1 */
+    double last, interval;    /* when the last line was due, and seconds to the next one */
+} fe_progress;
+
+/* The displacement gradient that was warned of last, and the error of an increment. */
+typedef struct fe_warned {
+    double gradient, error;
+} fe_warned;
+
 typedef struct fe_solver {
     const fe_options *options;
+    fe_benchmark benchmark;
     const fe_case *problem_file;
     const fe_boundary *boundary;
     const fe_share *share;
@@ -42,58 +108,32 @@ typedef struct fe_solver {
     fe_comm *comm;
     fe_problem problem;
     void *work;
-    size_t n, length;              /* owned entries, entries of a vector */
+    size_t n, n_all;               /* entries of a vector: owned, and with ghosts */
     int mesh_nodes, mesh_elements; /* of all ranks */
 
-    int n_fixed; /* owned constrained components, ascending */
-    int *fixed;
-    uint8_t *held;     /* [n] 1 at these */
-    fe_fixed *by_path; /* [n_path] */
-    double **load;     /* [n_path] resident nodal loads, NULL where none */
-    int **reaction; /* [n_reaction + 3] owned components of each reaction; then of all supports in x, y, z */
-    int *n_reaction;
-    uint8_t *counted; /* [n_elem] resident */
+    fe_supports supports;
+    double **load; /* [n_path] resident nodal loads, NULL where none */
+    fe_reactions reactions;
     fe_contact contact;
 
-    double *accepted;     /* displacement at the end of the last accepted increment, */
-    double *increment;    /* what that added to it, */
-    double *factor;       /* [n_path] its load factors, host memory, */
-    double *change;       /* [n_path] and what it added to them; zero before the first */
-    uint8_t *moving;      /* [n_path] supports whose displacement is not zero at any factor */
+    fe_accepted accepted;
     double *displacement; /* Newton's iterate */
     double *external, *internal, *residual, *step, *trial, *scratch;
-    double *perturbed; /* displacement + eps × direction, of the finite difference */
-    double *blocks;    /* [n_local][3][3] block-Jacobi: the tangent's diagonal blocks, */
-    float *inverse;    /* [n_owned][6] and their inverses */
-    double *scalar;    /* [64] */
-    double *partial;   /* summary scratch */
-    double *fields;    /* [FE_N_OUT][ld], only where output is wanted; */
-    double *points;    /* [FE_N_OUT_POINT][point][ld], and */
-    double *nodal;     /* [n_owned][6], where stresses of points or nodes are */
+    double *scalar; /* [64] */
+    int jacobian;   /* of the next linear solve */
+    fe_difference difference;
     fe_krylov krylov;
     int records; /* its iterations, where the backend can */
     fe_anderson anderson;
-    int precondition;       /* FE_PRECONDITION_…, none of them auto */
-    fe_multigrid multigrid; /* where that is in use */
-    fe_direct *direct;      /* of the process, for its ranks together */
-    double *landing;        /* [n] in host memory, where that is in use */
-    int refused_direct;     /* it does not fit, or is not in this build */
-    int exact;              /* multigrid's cycle is in double precision */
-
-    int load_step, iteration; /* the one under way, and of Newton's method, from 1 */
-    double said, quiet;       /* when the last line of progress was due, and seconds to the next one */
-    double said_gradient;     /* the displacement gradient that was warned of last, */
-    double said_error;        /* and the error of an increment */
-    int jacobian;             /* of the next linear solve */
-    double displacement_norm; /* |displacement| for the finite difference's step */
-    fe_moved moved;           /* on this rank */
-    double setup_seconds[FE_N_SETUP];
-    double load_norm;    /* |f_ext| of the load factors in force, */
-    double largest_load; /* and the largest so far */
+    fe_preconditioner preconditioner;
+    fe_force_scales forces;
     double plastic_work; /* of accepted increments */
-    double compliance;   /* largest |elastic displacement| / |load| of an increment so far */
-    double scale;        /* acceptance: largest external force, reaction or first residual so far, */
-    double reach;        /* and the same with the current iterate */
+
+    fe_output output;
+    fe_progress progress;
+    fe_warned warned;
+    fe_moved moved; /* bytes, on this rank */
+    double setup_seconds[FE_N_SETUP];
 } fe_solver;
 
 /* Resident lists of supports, loads and reactions (boundary_share.c). */
@@ -129,8 +169,8 @@ typedef enum {
     FE_ENDING_OUT_OF_REACH, /* the tolerance asks for more digits than there are */
     FE_ENDING_NOT_CONVERGED
 } fe_ending;
-/* One backward-Euler increment from s->accepted to load factors `to` [n_path]. On FE_OK displacement and
- * trial state are the converged state, not yet accepted. */
+/* One backward-Euler increment from s->accepted.displacement to load factors `to` [n_path]. On FE_OK
+ * displacement and trial state are the converged state, not yet accepted. */
 fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record, fe_ending *ending);
 /* The same for a load step of the problem, whose record is filled; with options->substep in pieces where the
  * whole fails, of which all but the last are accepted. */

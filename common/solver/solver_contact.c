@@ -81,8 +81,8 @@ fe_status fe_solver_contact_begin(fe_solver *s, const double *to)
         const fe_contact_list *l = &s->contact.list[i];
         FE_TRY(d->ops->vector.copy(d, (size_t)l->n, l->accepted, l->multiplier));
     }
-    place_obstacles(s, s->factor); /* what is closed there is what the first iteration changes */
-    FE_TRY(fe_solver_contact_linearize(s, s->accepted));
+    place_obstacles(s, s->accepted.factor); /* what is closed there is what the first iteration changes */
+    FE_TRY(fe_solver_contact_linearize(s, s->accepted.displacement));
     place_obstacles(s, to);
     return FE_OK;
 }
@@ -107,7 +107,7 @@ fe_status fe_solver_contact_linearize(fe_solver *s, const double *displacement)
     s->contact.closed = s->contact.changed = 0;
     for (int i = 0; i < s->contact.n; i++) {
         const fe_contact_list *l = &s->contact.list[i];
-        FE_TRY(s->contact.ops->linearize(d, l, displacement, s->held));
+        FE_TRY(s->contact.ops->linearize(d, l, displacement, s->supports.held));
         FE_TRY(add_up(s, l, l->closed, s->scalar));
         FE_TRY(add_up(s, l, l->changed, s->scalar + 1));
         FE_TRY(fe_comm_sum(s->comm, d, 2, s->scalar));
@@ -182,19 +182,19 @@ static const double near_balance = 0.1;
 
 fe_status fe_solver_contact_follow(fe_solver *s, fe_newton *state)
 {
-    if (!is_augmented(s) || s->options->fixed_work || s->contact.changed) return FE_OK;
-    if (fe_newton_accepted(s, state->norm) || !(state->norm <= near_balance * s->reach)) return FE_OK;
+    if (!is_augmented(s) || s->benchmark.fixed_work || s->contact.changed) return FE_OK;
+    if (fe_newton_accepted(s, state->norm) || !(state->norm <= near_balance * s->forces.scale)) return FE_OK;
     FE_TRY(augment(s, state));
-    state->norm = state->tried;
+    state->norm = state->trial_norm;
     return FE_OK;
 }
 
 fe_status fe_solver_contact_augment(fe_solver *s, fe_step_result *record, fe_newton *state, int *again)
 {
     *again = 0;
-    if (!is_augmented(s) || s->options->fixed_work) return FE_OK;
+    if (!is_augmented(s) || s->benchmark.fixed_work) return FE_OK;
     FE_TRY(augment(s, state));
-    *again = !fe_newton_accepted(s, state->tried);
+    *again = !fe_newton_accepted(s, state->trial_norm);
     if (!*again) return FE_OK;
     if (++record->augmentations > MOST_AUGMENTATIONS) {
         state->ending = FE_ENDING_NOT_CONVERGED;
@@ -204,8 +204,8 @@ fe_status fe_solver_contact_augment(fe_solver *s, fe_step_result *record, fe_new
             "\"penalty\" needs fewer",
             record->step, MOST_AUGMENTATIONS);
     }
-    state->norm = state->previous = state->tried;
-    state->least = INFINITY, state->standing = 0;
+    state->norm = state->previous_norm = state->trial_norm;
+    state->least_norm = INFINITY, state->stagnant = 0;
     return fe_newton_record_residual(s, record, state->norm);
 }
 

@@ -1,6 +1,6 @@
 /* What a run shows: results and fields that rank 0 hands to the observer after each accepted step. */
 #include "common/ranks/ranks.h"
-#include "common/solver/run.h"
+#include "common/solver/run_shared.h"
 #include "common/solver/solver_contact.h"
 
 #include <omp.h>
@@ -83,7 +83,8 @@ static fe_status gather_elements(fe_solver *s, fe_run *r, double *landing)
 {
     const fe_share *share = s->share;
     const size_t ld = (size_t)s->problem.view.ld;
-    FE_TRY(s->device->ops->memory.download(s->device, FE_N_OUT * ld * sizeof *landing, s->fields, landing));
+    FE_TRY(s->device->ops->memory.download(s->device, FE_N_OUT * ld * sizeof *landing, s->output.fields,
+                                           landing));
     for (int e = 0; e < share->n_elem; e++) {
         if (!share->counted[e]) continue;
         const size_t elem = (size_t)share->elem[e];
@@ -103,8 +104,8 @@ static fe_status gather_points(fe_solver *s, fe_run *r, double *landing)
 {
     const fe_share *share = s->share;
     const int kind = s->problem.kind, ld = s->problem.view.ld, n_point = fe_points(kind);
-    FE_TRY(s->device->ops->memory.download(s->device, 6 * (size_t)n_point * ld * sizeof *landing, s->points,
-                                           landing));
+    FE_TRY(s->device->ops->memory.download(s->device, 6 * (size_t)n_point * ld * sizeof *landing,
+                                           s->output.points, landing));
     for (int e = 0; e < share->n_elem; e++) {
         if (!share->counted[e]) continue;
         double *to = r->point_stress + 6 * (size_t)n_point * share->elem[e];
@@ -132,8 +133,8 @@ static fe_status gather_fields(fe_solver *s, fe_run *r)
     if (status == FE_OK) status = gather_nodes(s, 3, s->scratch, landing, r->reaction_force);
     if (status == FE_OK) status = gather_elements(s, r, landing);
     if (status == FE_OK && r->nodal_stress) {
-        status = fe_node_stress(&s->problem, s->points, s->nodal);
-        if (status == FE_OK) status = gather_nodes(s, 6, s->nodal, landing, r->nodal_stress);
+        status = fe_node_stress(&s->problem, s->output.points, s->output.nodal);
+        if (status == FE_OK) status = gather_nodes(s, 6, s->output.nodal, landing, r->nodal_stress);
     }
     if (status == FE_OK && r->point_stress) status = gather_points(s, r, landing);
     if (status == FE_OK) status = fe_solver_contact_fields(s, r->contact[0], r->contact[1], r->contact[2]);

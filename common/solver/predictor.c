@@ -7,14 +7,15 @@
 static double continuation(const fe_solver *s, const double *to)
 {
     double ratio = 0.0, largest = 0.0;
-    if (s->options->predictor == FE_PREDICTOR_ELASTIC || s->options->fixed_work) return 0.0;
+    if (s->options->predictor == FE_PREDICTOR_ELASTIC || s->benchmark.fixed_work) return 0.0;
     for (int p = 0; p < s->boundary->n_path; p++) {
-        if (fabs(s->change[p]) <= largest) continue;
-        largest = fabs(s->change[p]);
-        ratio = (to[p] - s->factor[p]) / s->change[p];
+        if (fabs(s->accepted.change[p]) <= largest) continue;
+        largest = fabs(s->accepted.change[p]);
+        ratio = (to[p] - s->accepted.factor[p]) / s->accepted.change[p];
     }
     for (int p = 0; p < s->boundary->n_path; p++)
-        if (fabs(to[p] - s->factor[p] - ratio * s->change[p]) > 1e-9 * ratio * largest) return 0.0;
+        if (fabs(to[p] - s->accepted.factor[p] - ratio * s->accepted.change[p]) > 1e-9 * ratio * largest)
+            return 0.0;
     return fmax(ratio, 0.0);
 }
 
@@ -22,12 +23,13 @@ static double continuation(const fe_solver *s, const double *to)
 static fe_status apply_factors(fe_solver *s, const double *to, double ratio)
 {
     fe_device *d = s->device;
-    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->external));
-    FE_TRY(d->ops->vector.add(d, s->n, s->accepted, ratio, s->increment, s->displacement));
+    FE_TRY(d->ops->memory.zero(d, s->n_all * sizeof(double), s->external));
+    FE_TRY(
+        d->ops->vector.add(d, s->n, s->accepted.displacement, ratio, s->accepted.increment, s->displacement));
     for (int p = 0; p < s->boundary->n_path; p++) {
         if (s->load[p]) FE_TRY(d->ops->vector.axpy(d, s->n, to[p], s->load[p], s->external));
-        FE_TRY(d->ops->vector.put(d, s->by_path[p].n, s->by_path[p].at, to[p], s->by_path[p].value,
-                                  s->displacement));
+        FE_TRY(d->ops->vector.put(d, s->supports.by_path[p].n, s->supports.by_path[p].at, to[p],
+                                  s->supports.by_path[p].value, s->displacement));
     }
     return fe_solver_contact_begin(s, to);
 }
@@ -35,7 +37,7 @@ static fe_status apply_factors(fe_solver *s, const double *to, double ratio)
 static int supports_move(const fe_solver *s, const double *to)
 {
     for (int p = 0; p < s->boundary->n_path; p++)
-        if (s->moving[p] && to[p] != s->factor[p]) return 1;
+        if (s->supports.moving[p] && to[p] != s->accepted.factor[p]) return 1;
     return 0;
 }
 
@@ -46,17 +48,17 @@ static fe_status elastic_load(fe_solver *s, fe_newton *state, int move, double *
     fe_device *d = s->device;
     fe_products p = {0};
     double square = 0.0, first;
-    FE_TRY(fe_solver_residual(s, s->accepted, s->residual));
+    FE_TRY(fe_solver_residual(s, s->accepted.displacement, s->residual));
     FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->residual, &first));
     if (move) {
-        FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted, s->trial));
+        FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted.displacement, s->trial));
         FE_TRY(fe_solver_apply(s, s->trial, s->scratch));
         FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->scratch, s->residual));
         FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->residual, &square));
     }
     FE_TRY(fe_products_read(s, &p));
-    state->previous = sqrt(first);
-    *norm = move ? sqrt(square) : state->previous;
+    state->previous_norm = sqrt(first);
+    *norm = move ? sqrt(square) : state->previous_norm;
     return FE_OK;
 }
 
@@ -64,35 +66,35 @@ static fe_status elastic_load(fe_solver *s, fe_newton *state, int move, double *
  * by it. A load of the size of what is left of the last increment is none. */
 static fe_status note_compliance(fe_solver *s, const fe_newton *state)
 {
-    const double left = 1e3 * s->options->tolerance * s->reach;
+    const double left = 1e3 * s->options->tolerance * s->forces.scale;
     double square;
-    if (!state->watched || !(state->previous > left)) return FE_OK;
-    FE_TRY(s->device->ops->vector.add(s->device, s->n, s->trial, -1.0, s->accepted, s->scratch));
+    if (!state->limit_possible || !(state->previous_norm > left)) return FE_OK;
+    FE_TRY(s->device->ops->vector.add(s->device, s->n, s->trial, -1.0, s->accepted.displacement, s->scratch));
     FE_TRY(fe_solver_dot(s, s->scratch, s->scratch, &square));
-    s->compliance = fmax(s->compliance, sqrt(square) / state->previous);
+    s->forces.compliance = fmax(s->forces.compliance, sqrt(square) / state->previous_norm);
     return FE_OK;
 }
 
 /* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
  * point sits on f = 0 to rounding: K step = load, displacement += step. Where no support moves, displacement
- * is the accepted one, whose residual fe_newton_begin has computed. */
+ * is the accepted one, whose residual fe_newton_predict has computed. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
 {
-    const double forcing = s->options->fixed_work               ? 0.0
+    const double forcing = s->benchmark.fixed_work              ? 0.0
                            : s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance
                                                                 : 1e-4;
     fe_krylov_result *linear = &state->linear;
     s->jacobian = FE_JACOBIAN_ELASTIC;
-    FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted));
+    FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted.displacement));
     double norm = state->norm;
     if (move) FE_TRY(elastic_load(s, state, move, &norm));
     for (;;) {
         const char *better;
         /* where an obstacle has moved into nodes this is no force of the problem's size */
-        if (!s->contact.n) s->scale = fmax(s->scale, state->previous);
+        if (!s->contact.n) s->forces.accepted = fmax(s->forces.accepted, state->previous_norm);
         if (!isfinite(norm)) return fe_newton_not_finite(s, record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
-        s->iteration = record->newton_iterations + 1;
+        s->progress.iteration = record->newton_iterations + 1;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
         record->krylov_iterations += linear->iterations;
         const char *why = fe_newton_refuses_solve(s, linear);
@@ -114,13 +116,13 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     return FE_OK;
 }
 
-fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
+fe_status fe_newton_predict(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
 {
     const double ratio = continuation(s, to);
     FE_TRY(apply_factors(s, to, ratio));
-    s->load_norm = 0.0; /* not known yet */
+    s->forces.load = 0.0; /* not known yet */
     FE_TRY(fe_newton_evaluate(s, state, s->displacement));
-    state->norm = state->previous = state->first = state->tried;
+    state->norm = state->previous_norm = state->initial_norm = state->trial_norm;
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (fe_newton_accepted(s, state->norm)) return FE_OK;
     if (ratio > 0.0) {
@@ -128,7 +130,8 @@ fe_status fe_newton_begin(fe_solver *s, const double *to, fe_step_result *record
         return FE_OK;
     }
     FE_TRY(elastic_step(s, record, state, supports_move(s, to)));
-    state->norm = state->tried;
-    if (s->contact.n) state->previous = fmin(state->previous, s->reach); /* see elastic_step */
+    state->norm = state->trial_norm;
+    if (s->contact.n)
+        state->previous_norm = fmin(state->previous_norm, s->forces.scale); /* see elastic_step */
     return fe_newton_record_residual(s, record, state->norm);
 }

@@ -1,6 +1,6 @@
-/* Taking a run's state between two load steps from the ranks, and giving it back to others (checkpoint.c). */
-#ifndef FE_SOLVER_CHECKPOINT_H
-#define FE_SOLVER_CHECKPOINT_H
+/* Taking a run's state between two load steps from the ranks, and giving it back to others (restart.c). */
+#ifndef FE_RESTART_H
+#define FE_RESTART_H
 
 #include "common/report/checkpoint.h"
 #include "common/solver/solver.h"

@@ -1,6 +1,6 @@
 /* The state of a run between two load steps: gathered from the ranks in the numbers of the mesh, and given
  * back to any number of them. */
-#include "common/solver/checkpoint.h"
+#include "common/solver/restart.h"
 #include "common/solver/solver_contact.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ typedef struct room {
 static size_t numbers_of(const fe_solver *s)
 {
     const size_t points = width(s->problem.kind) * (size_t)s->problem.view.ld;
-    return s->length > points ? s->length : points;
+    return s->n_all > points ? s->n_all : points;
 }
 
 static fe_status open_room(const fe_solver *s, room *r)
@@ -125,11 +125,13 @@ static void keep_numbers(const fe_solver *s, fe_checkpoint *c)
 {
     fe_checkpoint_head *h = &c->head;
     const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
-    memcpy(c->factor, s->factor, bytes), memcpy(c->change, s->change, bytes);
-    h->n_step = s->load_step;
-    h->precondition_asked = s->options->precondition, h->precondition = s->precondition;
-    h->scale = s->scale, h->largest_load = s->largest_load, h->compliance = s->compliance;
-    h->plastic_work = s->plastic_work, h->said_gradient = s->said_gradient, h->said_error = s->said_error;
+    memcpy(c->factor, s->accepted.factor, bytes), memcpy(c->change, s->accepted.change, bytes);
+    h->n_step = s->progress.load_step;
+    h->precondition_asked = s->options->precondition, h->precondition = s->preconditioner.kind;
+    h->scale = s->forces.accepted, h->largest_load = s->forces.largest_load,
+    h->compliance = s->forces.compliance;
+    h->plastic_work = s->plastic_work, h->warned_gradient = s->warned.gradient,
+    h->warned_error = s->warned.error;
 }
 
 fe_status fe_solver_keep(fe_solver *s, fe_checkpoint *c)
@@ -137,8 +139,9 @@ fe_status fe_solver_keep(fe_solver *s, fe_checkpoint *c)
     room r = {0};
     const int apart = s->options->mpi.size > 0;
     fe_status status = open_room(s, &r);
-    if (status == FE_OK) status = gather_vector(s, apart, s->accepted, r.numbers, c->displacement);
-    if (status == FE_OK) status = gather_vector(s, apart, s->increment, r.numbers, c->increment);
+    if (status == FE_OK)
+        status = gather_vector(s, apart, s->accepted.displacement, r.numbers, c->displacement);
+    if (status == FE_OK) status = gather_vector(s, apart, s->accepted.increment, r.numbers, c->increment);
     if (status == FE_OK) status = fe_solver_contact_keep(s, c->multiplier);
     if (status == FE_OK) status = gather_flags(s, apart, &r, c->flags);
     if (status == FE_OK) status = gather_points(s, apart, &r, c);
@@ -153,7 +156,7 @@ static fe_status restore_vector(fe_solver *s, const double *all, double *numbers
 {
     for (int i = 0; i < s->share->n_local; i++)
         memcpy(numbers + 3 * (size_t)i, all + 3 * (size_t)s->share->node[i], 3 * sizeof *numbers);
-    return s->device->ops->memory.upload(s->device, s->length * sizeof *x, numbers, x);
+    return s->device->ops->memory.upload(s->device, s->n_all * sizeof *x, numbers, x);
 }
 
 static fe_status restore_points(fe_solver *s, const fe_checkpoint *c, room *r)
@@ -180,12 +183,14 @@ static fe_status restore_numbers(fe_solver *s, const fe_checkpoint *c)
     const fe_checkpoint_head *h = &c->head;
     const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
     const char *better = "";
-    memcpy(s->factor, c->factor, bytes), memcpy(s->change, c->change, bytes);
-    s->scale = h->scale, s->largest_load = h->largest_load, s->compliance = h->compliance;
-    s->plastic_work = h->plastic_work, s->said_gradient = h->said_gradient, s->said_error = h->said_error;
+    memcpy(s->accepted.factor, c->factor, bytes), memcpy(s->accepted.change, c->change, bytes);
+    s->forces.accepted = h->scale, s->forces.largest_load = h->largest_load,
+    s->forces.compliance = h->compliance;
+    s->plastic_work = h->plastic_work, s->warned.gradient = h->warned_gradient,
+    s->warned.error = h->warned_error;
     /* what had taken over stays, unless something else is asked for now */
     if (h->precondition_asked == s->options->precondition)
-        while (better && s->precondition < h->precondition)
+        while (better && s->preconditioner.kind < h->precondition)
             FE_TRY(fe_solver_better_preconditioner(s, &better));
     return FE_OK;
 }
@@ -194,8 +199,8 @@ fe_status fe_solver_restore(fe_solver *s, const fe_checkpoint *c)
 {
     room r = {0};
     fe_status status = open_room(s, &r);
-    if (status == FE_OK) status = restore_vector(s, c->displacement, r.numbers, s->accepted);
-    if (status == FE_OK) status = restore_vector(s, c->increment, r.numbers, s->increment);
+    if (status == FE_OK) status = restore_vector(s, c->displacement, r.numbers, s->accepted.displacement);
+    if (status == FE_OK) status = restore_vector(s, c->increment, r.numbers, s->accepted.increment);
     if (status == FE_OK) status = fe_solver_contact_restore(s, (int)c->head.n_contact, c->multiplier);
     if (status == FE_OK) status = restore_points(s, c, &r);
     if (status == FE_OK) status = restore_numbers(s, c);

@@ -1,6 +1,6 @@
 /* A run: ranks as threads or processes, each with its share; load steps. */
 #include "common/ranks/ranks.h"
-#include "common/solver/run.h"
+#include "common/solver/run_shared.h"
 #include "common/solver/solver_contact.h"
 
 #include <stdio.h>
@@ -26,31 +26,38 @@ fe_options fe_default_options(void)
 static fe_status open_vectors(fe_solver *s)
 {
     const int n_local = s->share->n_local;
-    double **vectors[] = {&s->accepted, &s->increment, &s->displacement, &s->external, &s->internal,
-                          &s->residual, &s->step,      &s->trial,        &s->scratch};
+    double **vectors[] = {&s->accepted.displacement,
+                          &s->accepted.increment,
+                          &s->displacement,
+                          &s->external,
+                          &s->internal,
+                          &s->residual,
+                          &s->step,
+                          &s->trial,
+                          &s->scratch};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", vectors[i]));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE)
-        FE_TRY(fe_device_vector(s->device, n_local, "solution vector", &s->perturbed));
+        FE_TRY(fe_device_vector(s->device, n_local, "solution vector", &s->difference.perturbed));
     FE_TRY(fe_device_allocate(s->device, 64, sizeof(double), "scalars", (void **)&s->scalar));
     FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks",
-                              (void **)&s->blocks));
+                              (void **)&s->preconditioner.blocks));
     FE_TRY(fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(float), "diagonal blocks",
-                              (void **)&s->inverse));
+                              (void **)&s->preconditioner.inverse));
     return fe_device_allocate(s->device, fe_summary_scratch(s->share->n_elem), sizeof(double), "summary",
-                              (void **)&s->partial);
+                              (void **)&s->output.partial);
 }
 
 static fe_status open_output(fe_solver *s, int stress)
 {
     const size_t ld = (size_t)s->problem.view.ld, points = (size_t)fe_points(s->problem.kind) * ld;
-    FE_TRY(
-        fe_device_allocate(s->device, FE_N_OUT * ld, sizeof(double), "output fields", (void **)&s->fields));
+    FE_TRY(fe_device_allocate(s->device, FE_N_OUT * ld, sizeof(double), "output fields",
+                              (void **)&s->output.fields));
     if (stress < FE_STRESS_AT_NODES) return FE_OK;
     FE_TRY(fe_device_allocate(s->device, FE_N_OUT_POINT * points, sizeof(double), "output fields",
-                              (void **)&s->points));
+                              (void **)&s->output.points));
     return fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(double), "output fields",
-                              (void **)&s->nodal);
+                              (void **)&s->output.nodal);
 }
 
 /* Ends part `part` of set-up, which began at *start. */
@@ -74,7 +81,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     const fe_options *o = r->options;
     double start = fe_seconds();
     s->mesh_nodes = r->mesh->n_node, s->mesh_elements = r->mesh->n_elem;
-    s->n = 3 * (size_t)share->n_owned, s->length = 3 * (size_t)share->n_local;
+    s->n = 3 * (size_t)share->n_owned, s->n_all = 3 * (size_t)share->n_local;
     const fe_materials materials = fe_materials_of(r->problem, r->boundary);
     FE_TRY(fe_problem_open_materials(r->mesh, share, fe_run_kind(r), &materials, s->device, &s->problem));
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
@@ -83,7 +90,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     if (s->assembly->note && s->comm->rank == 0)
         fprintf(stderr, "solve: %s: %s\n", r->variant->name, s->assembly->note(s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
-                            (void **)&s->counted));
+                            (void **)&s->output.counted));
     FE_TRY(open_vectors(s));
     if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
@@ -91,11 +98,11 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
-    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->length, uses_gmres(o) ? o->restart : 0,
+    FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->n_all, uses_gmres(o) ? o->restart : 0,
                           o->orthogonalization, o->basis, &s->krylov));
-    s->krylov.measures = o->measure_orthogonality;
+    s->krylov.measures = s->benchmark.measure_orthogonality;
     s->records = o->graphs != FE_GRAPHS_OFF;
-    FE_TRY(fe_krylov_record(&s->krylov, s->records && s->precondition != FE_PRECONDITION_DIRECT));
+    FE_TRY(fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT));
     return fe_anderson_open(s, o->anderson);
 }
 
@@ -105,12 +112,12 @@ static fe_status start_over(fe_solver *s, fe_run *r)
     fe_device *d = s->device;
     const size_t bytes = (size_t)s->boundary->n_path * sizeof(double);
     FE_TRY(fe_problem_reset(&s->problem));
-    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->accepted));
-    FE_TRY(d->ops->memory.zero(d, s->length * sizeof(double), s->increment));
+    FE_TRY(d->ops->memory.zero(d, s->n_all * sizeof(double), s->accepted.displacement));
+    FE_TRY(d->ops->memory.zero(d, s->n_all * sizeof(double), s->accepted.increment));
     FE_TRY(fe_solver_contact_reset(s));
-    memset(s->factor, 0, bytes), memset(s->change, 0, bytes);
-    s->scale = s->reach = s->largest_load = s->plastic_work = s->compliance = s->said_gradient =
-        s->said_error = 0.0;
+    memset(s->accepted.factor, 0, bytes), memset(s->accepted.change, 0, bytes);
+    s->forces.accepted = s->forces.scale = s->forces.largest_load = s->plastic_work = s->forces.compliance =
+        s->warned.gradient = s->warned.error = 0.0;
     while (s->comm->rank == 0 && r->result->n_step) fe_result_drop_step(r->result);
     if (s->comm->rank == 0) r->n_shown = 0;
     return FE_OK;
@@ -168,8 +175,8 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
         }
         status = s->device->ops->seconds(s->device, before); /* set-up and output are not the step's */
         const double begin = fe_seconds();
-        record->step = s->load_step = step + 1;
-        s->said = begin, s->quiet = r->options->progress;
+        record->step = s->progress.load_step = step + 1;
+        s->progress.last = begin, s->progress.interval = r->options->progress;
         for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
         if (status == FE_OK) status = fe_solver_load_step(s, to, record, &ending);
         if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
@@ -179,7 +186,7 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
             into->bytes_to_device = s->device->bytes_to_device;
             into->bytes_from_device_solve = s->device->bytes_from_device;
         }
-        if (s->comm->rank == 0) into->precondition = fe_precondition_names[s->precondition];
+        if (s->comm->rank == 0) into->precondition = fe_precondition_names[s->preconditioner.kind];
         if (status == FE_OK) status = fe_solver_accept(s, to);
         if (status == FE_OK) status = fe_run_observe(s, r, record);
         if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
@@ -228,29 +235,30 @@ static void warn_of_anderson(const fe_solver *s)
  * another preconditioner took over. Graphs hold the earlier levels, so nothing is solved after this. */
 static fe_status sample_setups(fe_solver *s, fe_run *r)
 {
-    const int n = r->options->setups, chosen = fe_precondition_of(r->options, s->mesh_nodes);
+    const int n = s->benchmark.setups, chosen = fe_precondition_of(r->options, s->mesh_nodes);
     fe_result *result = r->result;
-    if (n < 1 || !fe_uses_hierarchy(chosen) || s->precondition != chosen) return FE_OK;
+    if (n < 1 || !fe_uses_hierarchy(chosen) || s->preconditioner.kind != chosen) return FE_OK;
     if (s->comm->rank == 0) FE_ALLOCATE(result->hierarchy_seconds, n, "times of set-up");
     for (int i = 0; i < n; i++) {
         const fe_status status = i > 0 ? fe_solver_open_preconditioner(s) : FE_OK;
         if (status == FE_OUT_OF_MEMORY) break; /* fewer samples, on all ranks alike */
         FE_TRY(status);
         if (s->comm->rank == 0)
-            result->hierarchy_seconds[i] = s->multigrid.report.seconds, result->n_hierarchy = i + 1;
+            result->hierarchy_seconds[i] = s->preconditioner.multigrid.report.seconds,
+            result->n_hierarchy = i + 1;
     }
     return FE_OK;
 }
 
-/* Until the observer lets the next repetition begin. A rank that waits shows that it lives, and hears of one
+/* Until the benchmark lets the next repetition begin. A rank that waits shows that it lives, and hears of one
  * that has failed. */
-static fe_status await_turn(const fe_solver *s, const fe_run *r)
+static fe_status await_turn(const fe_solver *s)
 {
-    const fe_observer *o = r->observer;
-    if (!o || !o->turn.wait) return FE_OK;
+    const fe_benchmark *b = &s->benchmark;
+    if (!b->wait) return FE_OK;
     FE_TRY(s->device->ops->wait(s->device));
     for (int may_go = 0; !may_go;) {
-        FE_TRY(o->turn.wait(o->turn.context, s->comm->rank, &may_go));
+        FE_TRY(b->wait(b->context, s->comm->rank, &may_go));
         FE_TRY(s->comm->ops->check(s->comm, fe_seconds()));
     }
     return FE_OK;
@@ -265,8 +273,8 @@ static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));
-    for (int i = 1; i < r->options->repetitions; i++) {
-        FE_TRY(await_turn(s, r));
+    for (int i = 1; i < s->benchmark.repetitions; i++) {
+        FE_TRY(await_turn(s));
         FE_TRY(start_over(s, r));
         FE_TRY(load_steps(s, r));
     }
@@ -279,20 +287,21 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     fe_share *share = NULL;
     FE_ALLOCATE(share, 1, "share of a rank");
     fe_solver s = {.options = r->options,
+                   .benchmark = r->benchmark,
                    .problem_file = r->problem,
                    .boundary = r->boundary,
                    .share = share,
                    .comm = comm,
                    .device = device,
-                   .direct = &r->direct,
+                   .preconditioner.direct = &r->direct,
                    .assembly = fe_variant_table(r->variant, device->ops->on_gpu, FE_DOUBLE)};
     const fe_status status = run_solver(r, &s, share);
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
     fe_krylov_close(&s.krylov);
     fe_solver_contact_close(&s);
-    free(s.by_path), free(s.moving), free(s.factor), free(s.change);
-    free(s.load), free(s.reaction), free(s.n_reaction), free(s.landing);
+    free(s.supports.by_path), free(s.supports.moving), free(s.accepted.factor), free(s.accepted.change);
+    free(s.load), free(s.reactions.at), free(s.reactions.n), free(s.preconditioner.landing);
     fe_share_close(share);
     free(share);
     return status;
@@ -377,8 +386,14 @@ static fe_status run_all(fe_run *r)
     return status;
 }
 
-fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
-                   const fe_observer *observer, fe_result *result)
+fe_status fe_run_case(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
+                      const fe_observer *observer, fe_result *result)
+{
+    return fe_run_benchmark(c, mesh, b, o, &(fe_benchmark){0}, observer, result);
+}
+
+fe_status fe_run_benchmark(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
+                           const fe_benchmark *benchmark, const fe_observer *observer, fe_result *result)
 {
     fe_quality quality;
     FE_TRY(fe_mesh_quality(mesh, &quality));
@@ -399,6 +414,7 @@ fe_status fe_solve(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, 
                   .mesh = mesh,
                   .boundary = b,
                   .options = o,
+                  .benchmark = *benchmark,
                   .observer = observer,
                   .result = result,
                   .showing = PTHREAD_MUTEX_INITIALIZER};
