@@ -230,8 +230,8 @@ def meshes_of(problem: str, fine: bool, linear: bool) -> list[str]:
 
 
 def solve_points(experiment: Experiment, backend: str, variables: Variables, fine: bool) -> Iterator[points.Point]:
-    """The reference workload on all numbers of ranks, other problems on one. Peers: linear problems, with as many
-    processes as there are ranks at most. Where the user wants no solves, there is none of any problem."""
+    """The reference workload on all numbers of ranks, other problems on one. Peers: linear problems, on the host with
+    as many processes as there are ranks at most, on GPUs with one. Where the user wants no solves, there is none of any problem."""
     if not variables.lists[f"SOLVES_{backend}"]:
         return
     peers = experiment.program == "peers"
@@ -242,7 +242,7 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     for problem in values(experiment, "problem", backend, variables, ()):
         counts, chosen = [1], preconditions
         if peers:
-            counts = [max(ranks, default=1)]
+            counts = [max(ranks, default=1) if backend == "host" else 1]
         elif problem.startswith("stretched"):
             # a fixed number of iterations with multigrid would go on where only rounding errors are left
             counts, chosen = ranks or [1], [p for p in preconditions if p == "block-jacobi"]
