@@ -15,7 +15,7 @@ from runner import points, studies
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy"}
-LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "RANKS")
+LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
 AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "element"),
         "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "element"),
@@ -303,7 +303,7 @@ def plan(experiments: list[Experiment], settings: Settings, variables: Variables
                 if pass_of(experiment, backend, variables) != name:
                     continue
                 repetitions = variables.repetitions or experiment.repetitions[backend]
-                if experiment.program == "peers" and "peers" not in here.programs and not paper:
+                if experiment.program == "peers" and not paper and backend not in {b for _, b in here.peers}:
                     continue
                 for point in points_of(experiment, backend, variables, paper or bool(here.gmsh)):
                     tasks.append(Task(name, experiment.name, point, repetitions, experiment.processes if paper else 1,
