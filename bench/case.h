@@ -40,6 +40,7 @@ typedef struct bench_case {
         float *displacement, *direction, *out;
     } floats;                    /* the same in single precision; else NULL */
     double *full;                /* box.full: full tangents, which the view has during that operation alone */
+    double across;               /* longest side of the mesh / least height of an element (of a box: cell) */
     size_t bytes;                /* resident: mesh, state and tangent (also in floats), without vectors */
     int n_yielded, n_softened;   /* elements: committed, and at u */
     struct bench_plan *plan;     /* while it is opened (fields.h) */

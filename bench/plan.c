@@ -108,7 +108,8 @@ static double least_height(const fe_mesh *mesh, const int *node)
     return least;
 }
 
-static fe_status measure_sizes(const fe_mesh *mesh, bench_plan *plan)
+/* And yields the least of all sizes. */
+static fe_status measure_sizes(const fe_mesh *mesh, bench_plan *plan, double *least)
 {
     const int nc = fe_corners(mesh->kind);
     FE_ALLOCATE(plan->size, mesh->n_node, "sizes of elements");
@@ -118,8 +119,11 @@ static fe_status measure_sizes(const fe_mesh *mesh, bench_plan *plan)
         const double height = least_height(mesh, node);
         for (int c = 0; c < nc; c++) plan->size[node[c]] = fmin(plan->size[node[c]], height);
     }
-    for (int i = 0; i < mesh->n_node; i++)
+    *least = INFINITY;
+    for (int i = 0; i < mesh->n_node; i++) {
+        *least = fmin(*least, plan->size[i]);
         if (isinf(plan->size[i])) plan->size[i] = 0.0; /* flat, or without elements */
+    }
     return FE_OK;
 }
 
@@ -137,9 +141,12 @@ fe_status bench_plan_open(bench_case *c, const fe_mesh *mesh)
         int64_t n_dof;
         bench_box_shape(box, cells, &n_dof);
         plan->cell = bench_box_cell(box), plan->height = box->plastic * cells[2] * plan->cell;
+        c->across = at.size / plan->cell;
         return FE_OK;
     }
-    FE_TRY(measure_sizes(mesh, plan));
+    double least;
+    FE_TRY(measure_sizes(mesh, plan, &least));
+    c->across = at.size / least;
     if (plan->chosen) return FE_OK;
     FE_TRY(level_below(mesh, &at, BENCH_CLUSTERED, box->plastic, &plan->height));
     if (isinf(plan->height)) plan->height = plan->height > 0.0 ? at.low[2] + at.size : at.low[2];

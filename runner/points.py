@@ -34,6 +34,7 @@ class Here:
     chose_strategies: bool = False  # VARIANTS
     counts_processes: frozenset[str] = frozenset()  # programs that take the number of the process
     keeps_samples: frozenset[str] = frozenset()  # programs that take --samples FILE
+    peers: frozenset[tuple[str, str]] = frozenset()  # PETSc's preconditioners and the backends where they work
     build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
     commit: str = ""
     machine: str = ""
@@ -302,16 +303,21 @@ class Solves(Point):
 
 
 class Peers(Solves):
-    """PETSc's solve of the same problem, with a process on each core."""
+    """PETSc's solve of the same problem, with a process on each core or for a GPU."""
 
     program: ClassVar[str] = "peers"
 
     def strategies(self, here: Here) -> tuple[str, ...]:
         return (f"petsc_{self.precondition}",)
 
+    def needs(self, here: Here) -> str:
+        where = "without CUDA" if self.backend == "host" else "with CUDA"
+        library = "hypre" if self.precondition == "boomeramg" else "PETSc"
+        return super().needs(here) or ("" if (self.precondition, self.backend) in here.peers else f"{library} {where}")
+
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
         return ["env", "OMP_NUM_THREADS=1", "mpirun", "-n", str(self.ranks), str(here.programs["peers"])] + \
-            self.problem(here) + self.shared(here, process, files)
+            self.problem(here) + ["--backend", self.backend] + self.shared(here, process, files)
 
 
 def too_few(point: Solves | Scaling, here: Here) -> str:

@@ -9,6 +9,7 @@ does not know, such as operations, count as fitting.
 from __future__ import annotations
 
 import collections
+import itertools
 import pathlib
 import re
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,8 @@ FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv"
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
 OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
-                   scratch=pathlib.Path(), strategies=sources.strategies(), few=(), capacity={"cuda": 8, "host": 64})
+                   scratch=pathlib.Path(), strategies=sources.strategies(), few=(), capacity={"cuda": 8, "host": 64},
+                   peers=frozenset(itertools.product(("gamg", "boomeramg"), ("host", "cuda"))))
 CORES = 64
 
 

@@ -380,7 +380,7 @@ static void test_wrong_answer_has_no_time(void **state)
 }
 
 /* PETSc solves our system to our answer, with one process and with two, and has rows beside ours: of the same
- * machine, also where mpirun binds each process to a core. */
+ * machine, also where mpirun binds each process to a core. Where it cannot compute is refused. */
 static void test_peers_agree(void **state)
 {
     (void)state;
@@ -412,6 +412,20 @@ static void test_peers_agree(void **state)
         assert_int_equal(count(text, " 1 1 ok\n"), 3 * (k + 1)); /* rows are added */
         free(text);
     }
+    static const char *const refused[] = {"gpu", "cuda"};
+    char *version = read_success("%s/peers --version", build_folder());
+    for (int i = 0; i < (strstr(version, "gamg: host, cuda\n") ? 1 : 2); i++) {
+        int code;
+        char *text = read_command(&code,
+                                  "%s/peers meshgen/bracket/bracket_coarse.json --mesh "
+                                  "meshgen/bracket/bracket_tet4_coarse.msh --backend %s 2>&1",
+                                  build_folder(), refused[i]);
+        assert_int_equal(code, 2);
+        assert_holds(text, "peers: --backend");
+        assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+        free(text);
+    }
+    free(version);
     unsetenv("OMPI_MCA_hwloc_base_binding_policy");
 }
 
