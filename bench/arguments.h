@@ -100,6 +100,7 @@ struct arguments {
     double plastic = 1.0, energy = 0.0, sustained = 0.0;
     int threads = 0, refine = 0, process = 1;
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
+    std::string least; /* --benchmark_min_time */
     bool slug = false, done = false, cold = false;
 };
 
@@ -338,7 +339,10 @@ inline fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> 
             FE_TRY(check_google(argv[i], flag, value));
             if (flag == "--benchmark_format") a.format = value;
             if (flag == "--benchmark_filter") a.filter = value;
-            rest.push_back(argv[i]);
+            const bool bare = flag == "--benchmark_min_time" && std::isdigit((unsigned char)value.back());
+            /* a newer Google Benchmark takes seconds without their unit, too, but says a line about it */
+            if (bare) a.least = text + (times_have_units<benchmark::BenchmarkReporter::Run>(0) ? "s" : "");
+            rest.push_back(bare ? a.least.data() : argv[i]);
         }
     }
     if (a.cold && a.sustained > 0.0)
