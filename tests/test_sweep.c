@@ -162,7 +162,8 @@ static void test_spent_budget_leaves_points_out(void **state)
         if (*c == '\n') *c = ' '; /* the list is wrapped */
     assert_holds(
         text,
-        "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
+        "Left out for time: host tet4, stretched3, multigrid, 1 rank; "
+        "host tet4, stretched3, block-jacobi, 1 rank; "
         "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF, auto, "
         "plastic 1 clustered; host tet4, irregular@600, auto, plastic 1 clustered; host tet4, bracket0");
     free(text);
