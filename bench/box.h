@@ -1,4 +1,4 @@
-/* What a benchmark case is made of, and the piece of a box that a rank holds. */
+/* What a benchmark workload is made of, and the piece of a box that a rank holds. */
 #ifndef BENCH_BOX_H
 #define BENCH_BOX_H
 
@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* Which elements are plastic, see fields.h. */
+/* Which elements are plastic, see workload_fields.h. */
 typedef enum bench_pattern { BENCH_CLUSTERED, BENCH_SCATTERED, BENCH_ZONES, BENCH_N_PATTERN } bench_pattern;
 extern const char *const bench_pattern_names[BENCH_N_PATTERN];
-/* What displacements and directions are made of, see fields.h. */
+/* What displacements and directions are made of, see workload_fields.h. */
 typedef enum bench_operand { BENCH_RANDOM, BENCH_SMOOTH, BENCH_N_OPERAND } bench_operand;
 extern const char *const bench_operand_names[BENCH_N_OPERAND];
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static fe_status exchange_coordinates(const bench_case *c, double *x, double *known, double *arrived,
+static fe_status exchange_coordinates(const bench_workload *c, double *x, double *known, double *arrived,
                                       double *error)
 {
     fe_device *d = c->device;
@@ -20,7 +20,7 @@ static fe_status exchange_coordinates(const bench_case *c, double *x, double *kn
     return FE_OK;
 }
 
-fe_status bench_check_exchange(const bench_case *c, double *x, double *error)
+fe_status bench_check_exchange(const bench_workload *c, double *x, double *error)
 {
     const size_t length = 3 * (size_t)c->share.n_local;
     double *both = NULL;

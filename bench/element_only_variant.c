@@ -1,4 +1,4 @@
-#include "bench/case.h"
+#include "bench/workload.h"
 
 FE_DECLARE_TABLES(bench_element_only);
 

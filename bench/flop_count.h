@@ -108,7 +108,7 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
     if (m.value) p[offset + (size_t)i.lane[0]] = a.value;
 }
 
-#include "bench/fields.h"
+#include "bench/workload_fields.h"
 #include "common/physics/element.h"
 
 namespace flop_count
@@ -117,7 +117,7 @@ namespace flop_count
 /* Flop of an operation on one element that is plastic (committed and trial) or elastic. Each element is
  * computed once and its corner values are added to the nodes once: what a strategy computes more than that
  * counts as time, not as work. A plastic one is sheared to four times the yield strain, as the elements of a
- * case are (fields.h): iterations by Voce's law depend on it. */
+ * case are (workload_fields.h): iterations by Voce's law depend on it. */
 inline int64_t of_element(int kind, bench_operation op, int hardening, bool plastic)
 {
     const fe_material material = bench_material(hardening);

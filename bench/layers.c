@@ -1,9 +1,15 @@
 /* Layers of materials; see layers.h. */
 #include "bench/layers.h"
-#include "bench/fields.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+fe_material bench_material(int hardening)
+{
+    fe_material m = {.E = 200e3, .nu = 0.3, .sigma_y = 250.0, .H = 2000.0};
+    if (hardening == FE_VOCE) m.H = 500.0, m.sigma_inf = 450.0, m.delta = 20.0;
+    return m;
+}
 
 /* From where to where the whole mesh reaches in y. */
 static void height_of(const bench_box *box, const fe_mesh *mesh, double *low, double *high)

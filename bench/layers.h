@@ -1,4 +1,4 @@
-/* The materials of a benchmark case: a steel, or equally thick layers in y of several. */
+/* The materials of a benchmark workload: a steel, or equally thick layers in y of several. */
 #ifndef BENCH_LAYERS_H
 #define BENCH_LAYERS_H
 
@@ -9,10 +9,13 @@
 extern "C" {
 #endif
 
+/* A steel (MPa): the same up to yield, whatever the law of hardening. */
+fe_material bench_material(int hardening);
+
 enum { BENCH_MOST_LAYERS = 16 };
 
 /* Stresses of layer i are those of bench_material times a factor, at most 4 and at least 1/4, so that all
- * have the same strain at yield and the fields of a case (fields.h) do what they do with one. */
+ * have the same strain at yield and the fields of a case (workload_fields.h) do what they do with one. */
 typedef struct bench_layers {
     fe_materials all;
     fe_material material[BENCH_MOST_LAYERS];

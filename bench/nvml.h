@@ -54,7 +54,7 @@ typedef struct bench_nvml {
  * found.
  */
 fe_status bench_nvml_open(const char *library, const char *bus, bench_nvml *nvml);
-/* The first card of CUDA, that of bench_case_open. NVML numbers all cards of the machine, CUDA those that
+/* The first card of CUDA, that of bench_workload_open. NVML numbers all cards of the machine, CUDA those that
  * CUDA_VISIBLE_DEVICES names, so it is found by its place on the bus. */
 fe_status bench_nvml_open_first(bench_nvml *nvml);
 /* Power in watts, instantaneous where the driver tells it, otherwise nvmlDeviceGetPowerUsage; NAN: not known.

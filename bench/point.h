@@ -9,7 +9,7 @@
 #include "bench/cold.h"
 #include "bench/conditions.h"
 #include "bench/energy.h"
-#include "bench/mesh.h"
+#include "bench/test_mesh.h"
 #include "bench/verify.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
@@ -68,7 +68,7 @@ struct group {
     int asked_dof;
     int64_t n_elem, n_dof; /* exact */
     std::string mesh_name;
-    bench_case cases[2] = {};
+    bench_workload cases[2] = {};
     bool opened = false, ready = false;  /* tried, and done: the cases are resident */
     const bench_energy *meter = nullptr; /* nullptr: energy is not measured */
     bench_conditions *around = nullptr;  /* of the backend, while anything is timed */
@@ -78,18 +78,18 @@ struct group {
     int process = 1;
     std::vector<entrant> entrants;
     std::vector<point> points;
-    bench_case &of(const entrant &e) { return cases[e.pieces]; }
-    bench_case &of(const point &p) { return of(entrants[p.entrant]); }
-    const bench_case &of(const point &p) const { return cases[entrants[p.entrant].pieces]; }
+    bench_workload &of(const entrant &e) { return cases[e.pieces]; }
+    bench_workload &of(const point &p) { return of(entrants[p.entrant]); }
+    const bench_workload &of(const point &p) const { return cases[entrants[p.entrant].pieces]; }
     ~group()
     {
-        for (bench_case &c : cases) bench_case_close(&c);
+        for (bench_workload &c : cases) bench_workload_close(&c);
     }
 };
 
 /* --- the model --------------------------------------------------------------------------------------- */
 
-inline double flop(const bench_case &c, bench_operation op)
+inline double flop(const bench_workload &c, bench_operation op)
 {
     const double n = c.problem.view.n_elem;
     const double plastic = op == BENCH_JACVEC_ELASTIC ? 0.0 : c.n_softened;
@@ -104,7 +104,7 @@ inline bool by_matrix(const entrant &e, bench_operation op)
     return (e.assembly->traits & FE_ASSEMBLED) && op != BENCH_RESIDUAL && op != BENCH_MATERIAL;
 }
 
-inline double matrix_bytes(const bench_case &c, const entrant &e, bench_operation op)
+inline double matrix_bytes(const bench_workload &c, const entrant &e, bench_operation op)
 {
     const double vectors = (c.box.precision == FE_SINGLE ? 24.0 : 48.0) * c.problem.view.n_owned;
     return op == BENCH_DIAGONAL ? 0.0 : e.assembly->matrix_bytes(e.work) + vectors;
@@ -114,7 +114,7 @@ inline double matrix_bytes(const bench_case &c, const entrant &e, bench_operatio
  * twice: the model of results/README.md. Results are stored once; numbers of corners take 16 bits, as they do
  * within a part of the mesh; a flag is read where one is needed, and where there are several materials the
  * number of each element's. */
-inline double bytes_moved(const bench_case &c, bench_operation op)
+inline double bytes_moved(const bench_workload &c, bench_operation op)
 {
     const fe_view &m = c.problem.view;
     const bool rounded = c.box.precision != FE_DOUBLE;
@@ -135,14 +135,14 @@ inline double bytes_moved(const bench_case &c, bench_operation op)
 }
 
 /* The same of an operation of a strategy, with a matrix or without. */
-inline double bytes_of(const bench_case &c, const entrant &e, bench_operation op)
+inline double bytes_of(const bench_workload &c, const entrant &e, bench_operation op)
 {
     return by_matrix(e, op) ? matrix_bytes(c, e, op) : bytes_moved(c, op);
 }
 
 /* The longer of the times that memory and arithmetic need; 0 where the ceilings are unknown. The ceiling of
  * arithmetic is one of doubles: with floats that of memory is all. */
-inline double ceiling_seconds(const bench_case &c, const fe_machine &m, bench_operation op)
+inline double ceiling_seconds(const bench_workload &c, const fe_machine &m, bench_operation op)
 {
     const bool cuda = c.device->ops->on_gpu;
     const double copy = cuda ? m.cuda_copy : m.host_copy, peak = cuda ? m.cuda_flop : m.host_flop;
@@ -162,7 +162,7 @@ inline void record(point &p, fe_status status)
 /* The time includes that of the order that the strategy wants. */
 inline fe_status set_up(group &g, entrant &e)
 {
-    bench_case &c = g.of(e);
+    bench_workload &c = g.of(e);
     const size_t before = c.device->bytes_resident;
     const double start = fe_seconds();
     FE_TRY(fe_assembly_set_up(e.assembly, &c.problem, &e.work));
@@ -181,7 +181,7 @@ inline fe_status open_cases(group &g)
     for (const entrant &e : g.entrants) {
         bench_box box = g.box;
         box.pieces = e.pieces;
-        if (!e.full && !g.of(e).device) FE_TRY(bench_case_open(&box, &g.of(e)));
+        if (!e.full && !g.of(e).device) FE_TRY(bench_workload_open(&box, &g.of(e)));
     }
     return FE_OK;
 }
@@ -209,7 +209,7 @@ inline fe_status open_on(group &g, const fe_mesh *mesh)
                                  [](const entrant &e) { return e.full; });
         };
         const auto before = count();
-        for (bench_case &c : g.cases) bench_case_close(&c);
+        for (bench_workload &c : g.cases) bench_workload_close(&c);
         const fe_status status = set_up_all(g, mesh);
         if (status != FE_OUT_OF_MEMORY || count() == before) return status;
     }

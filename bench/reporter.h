@@ -20,7 +20,7 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
 {
     const group &g = *p.of;
     const entrant &e = g.entrants[p.entrant];
-    const bench_case &c = g.of(p);
+    const bench_workload &c = g.of(p);
     fe_row row = {};
     row.machine = m.slug, row.backend = g.box.backend->name, row.device = device.c_str();
     row.ranks = 1, row.threads = g.ready && c.device ? c.device->threads : g.box.threads;
@@ -114,7 +114,7 @@ class reporter : public benchmark::BenchmarkReporter
     void write(const point &p, const std::vector<Run> &runs)
     {
         const group &g = *p.of;
-        const bench_case &c = g.of(p);
+        const bench_workload &c = g.of(p);
         const std::string device = c.device ? c.device->name : "";
         fe_row row = row_of(p, machine, device);
         const std::vector<fe_sample> taken = samples_of(p, runs);

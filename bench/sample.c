@@ -1,7 +1,7 @@
 /* Nodes of a case whose rows the oracle computes, too; see sample.h. */
 #include "bench/sample.h"
-#include "bench/fields.h"
 #include "bench/layers.h"
+#include "bench/workload_fields.h"
 #include "common/backend/device.h"
 #include "common/problem/state.h"
 
@@ -11,7 +11,7 @@
 
 enum { N_SAMPLE = 256 }; /* nodes whose rows are compared with the oracle */
 
-static void materials_of(const bench_case *c, oracle_material material[BENCH_MOST_LAYERS])
+static void materials_of(const bench_workload *c, oracle_material material[BENCH_MOST_LAYERS])
 {
     for (int i = 0; i < c->layers->all.n; i++) {
         const fe_material m = c->layers->material[i];
@@ -32,9 +32,9 @@ static fe_status local_elements(const fe_mesh *mesh, const fe_share *s, int n, i
 
 /* Numbers the sampled nodes, which are owned, first, then the other corners of the elements at them, in
  * number [n_node]. */
-static fe_status sample_elements(bench_oracle *o, const bench_case *c, const fe_mesh *mesh, int *number)
+static fe_status sample_elements(bench_oracle *o, const bench_workload *c, const fe_mesh *mesh, int *number)
 {
-    const bench_plan *plan = c->plan;
+    const bench_deformation *deformation = c->deformation;
     const fe_share *s = &c->share;
     const int n_corner = fe_corners(mesh->kind);
     int n_node = 0;
@@ -74,12 +74,13 @@ static fe_status sample_elements(bench_oracle *o, const bench_case *c, const fe_
     FE_ALLOCATE(o->material, o->mesh.n_elem, "sampled elements");
     for (int k = 0; k < o->mesh.n_elem; k++) o->material[k] = c->layers->of[o->elem[k]];
     o->mesh.material = o->material;
-    if (plan->chosen) FE_ALLOCATE(o->chosen, o->mesh.n_elem, "sampled elements");
-    for (int k = 0; k < o->mesh.n_elem && o->chosen; k++) o->chosen[k] = plan->chosen[o->elem[k]];
+    if (deformation->chosen) FE_ALLOCATE(o->chosen, o->mesh.n_elem, "sampled elements");
+    for (int k = 0; k < o->mesh.n_elem && o->chosen; k++) o->chosen[k] = deformation->chosen[o->elem[k]];
     return local_elements(mesh, s, o->mesh.n_elem, o->elem);
 }
 
-static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_mesh *mesh, const int *number)
+static fe_status sample_fields(bench_oracle *o, const bench_workload *c, const fe_mesh *mesh,
+                               const int *number)
 {
     const size_t n = (size_t)o->mesh.n_node;
     FE_ALLOCATE(o->node, n, "sampled nodes");
@@ -92,10 +93,10 @@ static fe_status sample_fields(bench_oracle *o, const bench_case *c, const fe_me
         if (k < 0) continue;
         o->node[k] = c->share.local[i];
         memcpy(o->x + 3 * (size_t)k, mesh->x + 3 * (size_t)i, 3 * sizeof *o->x);
-        bench_direction(c->plan, mesh, i, o->v + 3 * (size_t)k);
+        bench_direction(c->deformation, mesh, i, o->v + 3 * (size_t)k);
         bench_round(c->box.precision, 3, o->v + 3 * (size_t)k);
         for (int step = 0; step < 2; step++) {
-            bench_displacement(c->plan, mesh, step, i, o->u[step] + 3 * (size_t)k);
+            bench_displacement(c->deformation, mesh, step, i, o->u[step] + 3 * (size_t)k);
             bench_round(c->box.precision, 3, o->u[step] + 3 * (size_t)k);
         }
     }
@@ -157,13 +158,13 @@ static fe_status sample_results(bench_oracle *o, int n_material, const oracle_ma
 }
 
 /* Places of the sampled elements' history in trial.point, as fe_state lays it out. */
-static fe_status sample_places(bench_oracle *o, const bench_case *c)
+static fe_status sample_places(bench_oracle *o, const bench_workload *c)
 {
     const int ld = c->problem.view.ld, width = FE_N_STATE * o->mesh.n_point;
     const size_t n = (size_t)o->mesh.n_elem * width;
     int *place = NULL;
     if ((int64_t)width * ld > INT32_MAX)
-        return fe_fail(FE_BAD_INPUT, "%d elements are too many for one benchmark case",
+        return fe_fail(FE_BAD_INPUT, "%d elements are too many for one benchmark workload",
                        c->problem.view.n_elem);
     FE_ALLOCATE(place, n, "sampled points");
     for (int k = 0; k < o->mesh.n_elem; k++)
@@ -181,7 +182,7 @@ static fe_status sample_places(bench_oracle *o, const bench_case *c)
     return status;
 }
 
-fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh)
+fe_status bench_oracle_open(bench_workload *c, const fe_mesh *mesh)
 {
     int *number = NULL;
     FE_ALLOCATE(c->oracle, 1, "oracle");
@@ -208,7 +209,7 @@ void bench_oracle_close(bench_oracle *o)
     free(o);
 }
 
-fe_status bench_count_flags(const bench_case *c, const uint8_t *flags, int flag, int *count)
+fe_status bench_count_flags(const bench_workload *c, const uint8_t *flags, int flag, int *count)
 {
     uint8_t *host = c->oracle->flags;
     const int n = c->problem.view.n_elem;

@@ -1,8 +1,9 @@
-/* The oracle's results for a benchmark case: the elements at some of its nodes are a mesh of their own. */
+/* The oracle's results for a benchmark workload: the elements at some of its nodes are a mesh of their own.
+ */
 #ifndef BENCH_SAMPLE_H
 #define BENCH_SAMPLE_H
 
-#include "bench/case.h"
+#include "bench/workload.h"
 #include "oracle/oracle.h"
 
 /* The sampled nodes, the elements at them as a mesh of their own, and the oracle's results there. */
@@ -12,7 +13,7 @@ typedef struct bench_oracle {
     int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] local numbers; sampled nodes come first */
     int64_t *elem_tag;   /* [mesh.n_elem] */
     uint8_t *material;   /* [mesh.n_elem] their layers */
-    uint8_t *chosen;     /* [mesh.n_elem] plan->chosen of them, NULL where that is */
+    uint8_t *chosen;     /* [mesh.n_elem] deformation->chosen of them, NULL where that is */
     double *x;
     int *conn;
     double *u[2], *v; /* [n_node][3]: committed, trial, direction */
@@ -28,10 +29,10 @@ typedef struct bench_oracle {
 
 /* Samples owned nodes of the case, half of them on its border; the oracle computes every operation there.
  * mesh: the piece that the case was made of. */
-fe_status bench_oracle_open(bench_case *c, const fe_mesh *mesh);
+fe_status bench_oracle_open(bench_workload *c, const fe_mesh *mesh);
 void bench_oracle_close(bench_oracle *o);
 
 /* How many elements of the case have a flag set; the flags stay in oracle->flags. */
-fe_status bench_count_flags(const bench_case *c, const uint8_t *flags, int flag, int *count);
+fe_status bench_count_flags(const bench_workload *c, const uint8_t *flags, int flag, int *count);
 
 #endif

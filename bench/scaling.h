@@ -2,7 +2,7 @@
 #ifndef BENCH_SCALING_H
 #define BENCH_SCALING_H
 
-#include "bench/mesh.h"
+#include "bench/test_mesh.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
@@ -36,9 +36,13 @@ typedef struct scaling_task {
 /* scaling_options.c: adds what the words say to the defaults in a; variant is allocated. */
 fe_status scaling_parse(int argc, char **argv, scaling_arguments *a);
 
-/* scaling_rank.c: whether strategy i of the arguments is among those that the task is for now. */
+/* Strategy i of the arguments on the task's backend, NULL where it has no table there; and whether it is
+ * among those that the task is for now. */
+const fe_assembly *scaling_table(const scaling_task *t, int i);
 int scaling_belongs(const scaling_task *t, int i);
-/* Times these strategies on a rank's piece; context: a scaling_task. Rank 0 writes the rows. */
+
+/* scaling_rank.c: times these strategies on a rank's piece; context: a scaling_task. Rank 0 writes the rows.
+ */
 fe_status scaling_run_rank(void *context, fe_comm *comm, fe_device *device);
 /* Rows of cases that did not finish, with the status that the arguments give up with. */
 fe_status scaling_write_off(const scaling_task *t, const fe_machine *machine);

@@ -138,3 +138,15 @@ fe_status scaling_parse(int argc, char **argv, scaling_arguments *a)
                ? fe_fail(FE_BAD_INPUT, "%s: is not an option; scaling --help lists them", argv[optind])
                : FE_OK;
 }
+
+const fe_assembly *scaling_table(const scaling_task *t, int i)
+{
+    const fe_variant *v = fe_variant_at(t->arguments->variant[i]);
+    return fe_variant_table(v, t->ranks->backend->on_gpu, FE_DOUBLE);
+}
+
+int scaling_belongs(const scaling_task *t, int i)
+{
+    const fe_assembly *table = scaling_table(t, i);
+    return table && (t->arguments->order != FE_ORDER_AUTO || fe_wants_pieces(table, t->kind) == t->pieces);
+}

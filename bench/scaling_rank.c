@@ -51,18 +51,6 @@ static fe_status describe(bench *b, const bench_box *box)
     return FE_OK;
 }
 
-static const fe_assembly *table_of(const scaling_task *t, int variant)
-{
-    const fe_variant *v = fe_variant_at(variant);
-    return fe_variant_table(v, t->ranks->backend->on_gpu, FE_DOUBLE);
-}
-
-int scaling_belongs(const scaling_task *t, int i)
-{
-    const fe_assembly *table = table_of(t, t->arguments->variant[i]);
-    return table && (t->arguments->order != FE_ORDER_AUTO || fe_wants_pieces(table, t->kind) == t->pieces);
-}
-
 static fe_status run_on_case(bench *b)
 {
     const scaling_arguments *a = b->task->arguments;
@@ -130,13 +118,13 @@ fe_status scaling_run_rank(void *context, fe_comm *comm, fe_device *device)
     const scaling_task *t = context;
     bench b = {.task = t, .comm = comm, .device = device};
     const bench_box box = box_of(t, t->kind);
-    fe_status status = bench_case_open_rank(&box, comm, device, &b.c);
+    fe_status status = bench_workload_open_rank(&box, comm, device, &b.c);
     if (status == FE_OK) status = describe(&b, &box);
     if (comm->rank == 0) bench_conditions_open(device->ops, &b.around);
     if (status == FE_OK) status = run_on_case(&b);
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     for (int basis = 0; basis < FE_N_BASIS; basis++) fe_krylov_close(&b.krylov[basis]);
-    bench_case_close(&b.c);
+    bench_workload_close(&b.c);
     return status;
 }
 
@@ -158,7 +146,7 @@ fe_status scaling_write_off(const scaling_task *t, const fe_machine *machine)
         b.row.status = a->give_up, b.row.operation = "jacvec";
         for (int k = 0; k < a->n_variant; k++) {
             b.row.variant = fe_variant_at(a->variant[k])->name;
-            if (t->rows && table_of(t, a->variant[k])) fe_row_write(t->rows, &b.row);
+            if (t->rows && scaling_table(t, k)) fe_row_write(t->rows, &b.row);
         }
     }
     return FE_OK;

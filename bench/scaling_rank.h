@@ -2,9 +2,9 @@
 #ifndef BENCH_SCALING_RANK_H
 #define BENCH_SCALING_RANK_H
 
-#include "bench/case.h"
 #include "bench/conditions.h"
 #include "bench/scaling.h"
+#include "bench/workload.h"
 #include "common/krylov/krylov.h"
 #include "common/report/row.h"
 
@@ -12,7 +12,7 @@ typedef struct scaling_bench {
     const scaling_task *task;
     fe_comm *comm;
     fe_device *device;
-    bench_case c;
+    bench_workload c;
     fe_krylov krylov[FE_N_BASIS];
     fe_krylov_result result; /* of the last solve */
     double *scalar, *b, *x, *y;

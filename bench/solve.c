@@ -310,7 +310,7 @@ static fe_status parse(int argc, char **argv, arguments *a)
 typedef struct writer {
     output *output;
     fe_result *result;
-    int tet_points, said_locking;
+    int tet_points, warned_locking;
 } writer;
 
 /* Said once: before the first step (step NULL), or where much has yielded. */
@@ -324,8 +324,8 @@ static void note_locking(writer *w, const fe_step_result *step)
     int at = 0; /* the material */
     for (int i = 0; i < c->n_material && kind == FE_LOCKING_NONE; i++)
         kind = fe_locking_of(&c->material[at = i], c->elastic, step ? step->max_peeq : 0, share);
-    if (w->said_locking || kind == FE_LOCKING_NONE) return;
-    w->said_locking = 1;
+    if (w->warned_locking || kind == FE_LOCKING_NONE) return;
+    w->warned_locking = 1;
     if (kind == FE_LOCKING_ELASTIC)
         fe_note(
             "nu = %g: plain linear elements lock, coarse meshes are several times too stiff; compare with a "

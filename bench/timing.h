@@ -180,7 +180,7 @@ inline fe_status take_sustained(benchmark::State &state, group &g, point &p)
 
 inline void count(benchmark::State &state, const point &p)
 {
-    const bench_case &c = p.of->of(p);
+    const bench_workload &c = p.of->of(p);
     const double calls = (double)state.iterations(), dofs = (double)p.of->n_dof;
     state.SetItemsProcessed((int64_t)(calls * dofs)); /* items_per_second: DoF/s */
     state.SetBytesProcessed((int64_t)(calls * bytes_of(c, p.of->entrants[p.entrant], p.operation)));

@@ -23,7 +23,7 @@ double bench_tolerance(const bench_case *c)
 }
 
 /* Numbers of the result, n of them. */
-static fe_status download_result(const bench_case *c, size_t n, double *result)
+static fe_status download_result(const bench_workload *c, size_t n, double *result)
 {
     float *single = NULL;
     if (c->box.precision != FE_SINGLE)
@@ -36,7 +36,7 @@ static fe_status download_result(const bench_case *c, size_t n, double *result)
     return status;
 }
 
-static fe_status check_rows(const bench_case *c, bench_operation op, double *error)
+static fe_status check_rows(const bench_workload *c, bench_operation op, double *error)
 {
     bench_oracle *o = c->oracle;
     const size_t n = bench_entries(op, c->share.n_owned), width = op == BENCH_DIAGONAL ? 9 : 3;
@@ -71,7 +71,7 @@ static int expected_flags(const bench_oracle *o, int k)
     return flags;
 }
 
-static fe_status check_material(const bench_case *c, double *error)
+static fe_status check_material(const bench_workload *c, double *error)
 {
     static const int component[5] = {0, 1, 3, 4, 5}; /* fe_state's plastic strain in the oracle's order */
     const bench_oracle *o = c->oracle;
@@ -97,13 +97,13 @@ static fe_status check_material(const bench_case *c, double *error)
     return status;
 }
 
-static size_t point_entries(const bench_case *c)
+static size_t point_entries(const bench_workload *c)
 {
     return (size_t)fe_points(c->box.kind) * (size_t)c->problem.view.ld;
 }
 
 /* What material() writes. */
-static fe_status clear_trial(bench_case *c)
+static fe_status clear_trial(bench_workload *c)
 {
     const fe_view *m = &c->problem.view;
     fe_device *d = c->device;
@@ -114,14 +114,14 @@ static fe_status clear_trial(bench_case *c)
     return d->ops->memory.zero(d, FE_N_TANGENT * point_entries(c) * sizeof *m->tangent, m->tangent);
 }
 
-fe_status bench_verify_result(bench_case *c, bench_operation op, double *error)
+fe_status bench_verify_result(bench_workload *c, bench_operation op, double *error)
 {
     *error = 0.0;
     FE_TRY(c->device->ops->wait(c->device));
     return op == BENCH_MATERIAL ? check_material(c, error) : check_rows(c, op, error);
 }
 
-fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error)
+fe_status bench_verify(bench_workload *c, const fe_assembly *a, void *work, bench_operation op, double *error)
 {
     FE_TRY(clear_trial(c));
     FE_TRY(c->device->ops->memory.zero(
@@ -135,7 +135,7 @@ fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_op
 }
 
 /* Hash of what the operation wrote. */
-static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *hash)
+static fe_status fingerprint(const bench_workload *c, bench_operation op, uint64_t *hash)
 {
     const fe_view *m = &c->problem.view;
     fe_device *d = c->device;
@@ -156,7 +156,7 @@ static fe_status fingerprint(const bench_case *c, bench_operation op, uint64_t *
     return d->ops->memory.download(d, sizeof *hash, sum, hash);
 }
 
-fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+fe_status bench_repeat(bench_workload *c, const fe_assembly *a, void *work, bench_operation op, int runs,
                        int *other)
 {
     uint64_t first, now;

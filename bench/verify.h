@@ -1,8 +1,8 @@
-/* Checks that the results of a benchmark case are right and the same in every run. */
+/* Checks that the results of a benchmark workload are right and the same in every run. */
 #ifndef BENCH_VERIFY_H
 #define BENCH_VERIFY_H
 
-#include "bench/case.h"
+#include "bench/workload.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,16 +22,17 @@ double bench_tolerance(const bench_case *c);
  * random sample of nodes, and |difference from the first strategy that was checked| / (the largest such sum),
  * over all rows. material: |difference| / largest plastic strain over the points of sampled elements, and
  * infinity where a flag is wrong. */
-fe_status bench_verify(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *error);
+fe_status bench_verify(bench_workload *c, const fe_assembly *a, void *work, bench_operation op,
+                       double *error);
 
 /* The same error of what stands in the output, which the caller had the operation compute: for answers after
  * they were timed. */
-fe_status bench_verify_result(bench_case *c, bench_operation op, double *error);
+fe_status bench_verify_result(bench_workload *c, bench_operation op, double *error);
 
 /* After bench_verify: runs the operation again from the same input. *other is the first of the runs whose
  * output (of material: state, flags and tangent) has other bits than the run that was checked, 0 where none
  * has. Bits are compared by a hash of 64 bits, on the device. */
-fe_status bench_repeat(bench_case *c, const fe_assembly *a, void *work, bench_operation op, int runs,
+fe_status bench_repeat(bench_workload *c, const fe_assembly *a, void *work, bench_operation op, int runs,
                        int *other);
 
 #ifdef __cplusplus

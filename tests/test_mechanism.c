@@ -78,7 +78,7 @@ static int count_zeros(const fe_mesh *mesh, const unsigned char *is_fixed)
  */
 static void assert_turns(const fe_mesh *mesh, const fe_mechanism *m)
 {
-    for (int k = 0; k < m->n_shared && k < FE_SAID_NODES; k++) {
+    for (int k = 0; k < m->n_shared && k < FE_NAMED_NODES; k++) {
         const double *x = mesh->x + 3 * (size_t)m->shared[k], *w = m->motion.axis, *p = m->motion.point;
         for (int i = 0; i < 3; i++) {
             const int a = (i + 1) % 3, b = (i + 2) % 3;

@@ -69,9 +69,9 @@ const fe_group *fe_mesh_group(const fe_mesh *mesh, const char *name)
 
 const char *fe_mesh_alike(const fe_mesh *mesh, const char *name)
 {
-    const char *said = NULL;
-    for (int g = 0; g < mesh->n_group && !said; ++g) said = fe_alike(name, mesh->group[g].name);
-    return said ? said : "";
+    const char *found = NULL;
+    for (int g = 0; g < mesh->n_group && !found; ++g) found = fe_alike(name, mesh->group[g].name);
+    return found ? found : "";
 }
 
 fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int **node)

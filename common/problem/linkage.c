@@ -203,7 +203,7 @@ static void describe(const linkage *l, fe_mechanism *m)
     for (int i = j->node_first[body]; i < j->node_first[body + 1]; i++) {
         const int k = j->nodes[i];
         if (pair[1] < 0 ? j->axes[k] != 7 : !has_body(l, k, pair[1])) continue;
-        if (m->n_shared++ < FE_SAID_NODES) m->shared[m->n_shared - 1] = j->node[k];
+        if (m->n_shared++ < FE_NAMED_NODES) m->shared[m->n_shared - 1] = j->node[k];
     }
 }
 

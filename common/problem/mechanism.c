@@ -108,7 +108,7 @@ static void describe_body(const fe_joints *j, int b, const fe_rigid *rigid, fe_m
         const int k = j->nodes[i];
         if (fe_joint_width(j, k) == 1)
             m->is_supported = 1;
-        else if (m->n_shared++ < FE_SAID_NODES)
+        else if (m->n_shared++ < FE_NAMED_NODES)
             m->shared[m->n_shared - 1] = j->node[k];
     }
 }

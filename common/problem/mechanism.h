@@ -13,7 +13,7 @@ typedef enum fe_hinge {
     FE_HINGE_GROUND,  /* or such a body against what is held */
 } fe_hinge;
 
-enum { FE_SAID_NODES = 6 };
+enum { FE_NAMED_NODES = 6 };
 
 typedef struct fe_mechanism {
     int moves;           /* 0: everything is held, as far as is known */
@@ -21,12 +21,12 @@ typedef struct fe_mechanism {
     int n_node, example; /* its nodes, and one of them */
     fe_motion motion;
     fe_hinge hinge;
-    int n_body, n_loose;       /* bodies of the mesh, and those that could move alone */
-    int n_elem, elem, other;   /* elements of the body that moves, one of them, and one of the other body */
-    int n_shared;              /* nodes that alone join it to the rest or to the other body, */
-    int shared[FE_SAID_NODES]; /* the first of them */
-    int is_supported;          /* the body has supports of its own */
-    int n_unknown;             /* bodies in a network of hinges that is too large to be examined; 0: none */
+    int n_body, n_loose;        /* bodies of the mesh, and those that could move alone */
+    int n_elem, elem, other;    /* elements of the body that moves, one of them, and one of the other body */
+    int n_shared;               /* nodes that alone join it to the rest or to the other body, */
+    int shared[FE_NAMED_NODES]; /* the first of them */
+    int is_supported;           /* the body has supports of its own */
+    int n_unknown;              /* bodies in a network of hinges that is too large to be examined; 0: none */
 } fe_mechanism;
 
 /* The first mechanism. is_fixed [n_node][3]: components that supports prescribe. Parts are connected by

@@ -24,12 +24,13 @@ static int say_motion(const fe_motion *m, const char *who, char *text, size_t si
 /* "node 7 alone", "nodes 7, 8 and 3 more alone": tags. */
 static int say_shared(const fe_mesh *mesh, const fe_mechanism *m, char *text, size_t size, int n)
 {
-    const int said = m->n_shared < FE_SAID_NODES ? m->n_shared : FE_SAID_NODES;
+    const int n_named = m->n_shared < FE_NAMED_NODES ? m->n_shared : FE_NAMED_NODES;
     n += snprintf(text + n, size - (size_t)n, "node%s", m->n_shared == 1 ? "" : "s");
-    for (int k = 0; k < said; k++)
+    for (int k = 0; k < n_named; k++)
         n += snprintf(text + n, size - (size_t)n, "%s %lld", k ? "," : "",
                       (long long)mesh->node_tag[m->shared[k]]);
-    if (m->n_shared > said) n += snprintf(text + n, size - (size_t)n, " and %d more", m->n_shared - said);
+    if (m->n_shared > n_named)
+        n += snprintf(text + n, size - (size_t)n, " and %d more", m->n_shared - n_named);
     return n + snprintf(text + n, size - (size_t)n, "%s alone", m->is_supported ? " and its supports" : "");
 }
 

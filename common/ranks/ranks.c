@@ -22,7 +22,7 @@ typedef struct running_rank {
     int rank, stranded; /* stranded: MPI may still use its memory */
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
-    atomic_int has_said; /* status and message are those of its end */
+    atomic_int has_message; /* status and message are those of its end */
 } running_rank;
 
 static int on_gpu(const fe_ranks *l) { return l->backend->on_gpu; }
@@ -98,7 +98,7 @@ static void *rank_main(void *argument)
     if (r->status == FE_OK) r->status = r->body(r->context, comm, device);
     if (r->status != FE_OK) {
         snprintf(r->message, sizeof r->message, "%s", fe_message());
-        atomic_store(&r->has_said, 1);
+        atomic_store(&r->has_message, 1);
         if (comm) fe_comm_abort(comm, r->status);
         r->stranded = (comm && comm->stranded) || fe_mpi_stranded();
     }
@@ -154,7 +154,7 @@ static void run_team(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t 
         started++;
     if (started < l->n_rank) {
         running_rank *missing = &ranks[started];
-        missing->status = FE_FAILED, missing->has_said = 1;
+        missing->status = FE_FAILED, missing->has_message = 1;
         snprintf(missing->message, sizeof missing->message, "--ranks %d: only %d threads could be started",
                  l->n_rank, started);
         fe_comm *comm = fe_comm_team(team, started);
@@ -168,7 +168,7 @@ static void run_team(fe_ranks *l, fe_team *team, running_rank *ranks, pthread_t 
 static int all_say(int n, running_rank *ranks, const char *why)
 {
     for (int i = 0; i < n; i++)
-        if (!atomic_load(&ranks[i].has_said) || strcmp(ranks[i].message, why)) return 0;
+        if (!atomic_load(&ranks[i].has_message) || strcmp(ranks[i].message, why)) return 0;
     return 1;
 }
 

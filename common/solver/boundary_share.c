@@ -90,6 +90,15 @@ static fe_status reactions(fe_solver *s, int *at)
     return FE_OK;
 }
 
+static fe_status upload_with(fe_solver *s, int **at, double **value)
+{
+    FE_ALLOCATE(*at, s->n_all, "supports");
+    FE_ALLOCATE(*value, s->n_all, "supports");
+    FE_TRY(supports(s, *at, *value));
+    FE_TRY(loads(s, *value));
+    return reactions(s, *at);
+}
+
 fe_status fe_solver_boundary(fe_solver *s)
 {
     const fe_boundary *b = s->boundary;
@@ -103,11 +112,7 @@ fe_status fe_solver_boundary(fe_solver *s)
     FE_ALLOCATE(s->load, b->n_path, "loads");
     FE_ALLOCATE(s->reactions.at, b->n_reaction + 3, "reactions");
     FE_ALLOCATE(s->reactions.n, b->n_reaction + 3, "reactions");
-    FE_ALLOCATE(at, s->n_all, "supports");
-    fe_status status = fe_allocate(s->n_all, sizeof *value, "supports", (void **)&value);
-    if (status == FE_OK) status = supports(s, at, value);
-    if (status == FE_OK) status = loads(s, value);
-    if (status == FE_OK) status = reactions(s, at);
+    const fe_status status = upload_with(s, &at, &value);
     free(at), free(value);
     return status;
 }

@@ -134,18 +134,23 @@ static void keep_numbers(const fe_solver *s, fe_checkpoint *c)
     h->warned_error = s->warned.error;
 }
 
+static fe_status keep_with(fe_solver *s, room *r, fe_checkpoint *c)
+{
+    const int apart = s->options->mpi.size > 0;
+    FE_TRY(open_room(s, r));
+    FE_TRY(gather_vector(s, apart, s->accepted.displacement, r->numbers, c->displacement));
+    FE_TRY(gather_vector(s, apart, s->accepted.increment, r->numbers, c->increment));
+    FE_TRY(fe_solver_contact_keep(s, c->multiplier));
+    FE_TRY(gather_flags(s, apart, r, c->flags));
+    FE_TRY(gather_points(s, apart, r, c));
+    if (s->comm->rank == 0) keep_numbers(s, c);
+    return FE_OK;
+}
+
 fe_status fe_solver_keep(fe_solver *s, fe_checkpoint *c)
 {
     room r = {0};
-    const int apart = s->options->mpi.size > 0;
-    fe_status status = open_room(s, &r);
-    if (status == FE_OK)
-        status = gather_vector(s, apart, s->accepted.displacement, r.numbers, c->displacement);
-    if (status == FE_OK) status = gather_vector(s, apart, s->accepted.increment, r.numbers, c->increment);
-    if (status == FE_OK) status = fe_solver_contact_keep(s, c->multiplier);
-    if (status == FE_OK) status = gather_flags(s, apart, &r, c->flags);
-    if (status == FE_OK) status = gather_points(s, apart, &r, c);
-    if (status == FE_OK && s->comm->rank == 0) keep_numbers(s, c);
+    const fe_status status = keep_with(s, &r, c);
     close_room(&r);
     return status;
 }
@@ -195,15 +200,20 @@ static fe_status restore_numbers(fe_solver *s, const fe_checkpoint *c)
     return FE_OK;
 }
 
+static fe_status restore_with(fe_solver *s, room *r, const fe_checkpoint *c)
+{
+    FE_TRY(open_room(s, r));
+    FE_TRY(restore_vector(s, c->displacement, r->numbers, s->accepted.displacement));
+    FE_TRY(restore_vector(s, c->increment, r->numbers, s->accepted.increment));
+    FE_TRY(fe_solver_contact_restore(s, (int)c->head.n_contact, c->multiplier));
+    FE_TRY(restore_points(s, c, r));
+    return restore_numbers(s, c);
+}
+
 fe_status fe_solver_restore(fe_solver *s, const fe_checkpoint *c)
 {
     room r = {0};
-    fe_status status = open_room(s, &r);
-    if (status == FE_OK) status = restore_vector(s, c->displacement, r.numbers, s->accepted.displacement);
-    if (status == FE_OK) status = restore_vector(s, c->increment, r.numbers, s->accepted.increment);
-    if (status == FE_OK) status = fe_solver_contact_restore(s, (int)c->head.n_contact, c->multiplier);
-    if (status == FE_OK) status = restore_points(s, c, &r);
-    if (status == FE_OK) status = restore_numbers(s, c);
+    const fe_status status = restore_with(s, &r, c);
     close_room(&r);
     return status;
 }

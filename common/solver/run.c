@@ -153,49 +153,66 @@ static fe_status end_counts(fe_solver *s, fe_traffic before, fe_result *result)
     return FE_OK;
 }
 
+/* The step with the factors `to`; its record is filled also where it fails. */
+static fe_status solve_step(fe_solver *s, fe_run *r, const double *to, fe_result *into,
+                            fe_step_result *record, fe_ending *ending)
+{
+    double before[FE_N_PHASE];
+    FE_TRY(s->device->ops->seconds(s->device, before)); /* set-up and output are not the step's */
+    s->progress.last = fe_seconds(), s->progress.interval = r->options->progress;
+    const double begin = s->progress.last;
+    fe_status status = fe_solver_load_step(s, to, record, ending);
+    if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
+    record->wall = fe_seconds() - begin;
+    s->moved.back = (double)s->device->bytes_from_device;
+    if (s->comm->rank == 0) {
+        into->bytes_to_device = s->device->bytes_to_device;
+        into->bytes_from_device_solve = s->device->bytes_from_device;
+        into->precondition = fe_precondition_names[s->preconditioner.kind];
+    }
+    FE_TRY(status);
+    FE_TRY(fe_solver_accept(s, to));
+    return fe_run_observe(s, r, record);
+}
+
+static fe_status load_step(fe_solver *s, fe_run *r, int step, double *to, fe_ending *ending)
+{
+    fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
+    fe_result *into = s->comm->rank == 0 ? r->result : &own;
+    fe_step_result *record = fe_result_add_step(into);
+    if (!record) return fe_fail(FE_OUT_OF_MEMORY, "record of load step %d", step + 1);
+    record->step = s->progress.load_step = step + 1;
+    for (int p = 0; p < r->boundary->n_path; p++)
+        to[p] = record->factor[p] = r->problem->path[p].factor[step];
+    const fe_status status = solve_step(s, r, to, into, record, ending);
+    if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
+        (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
+    if (s->comm->rank != 0) fe_result_close(&own);
+    return status;
+}
+
+static fe_status load_steps_with(fe_solver *s, fe_run *r, double *to, fe_ending *ending)
+{
+    const fe_checkpoint *resume = r->options->resume;
+    FE_TRY(fe_run_observe(s, r, NULL));
+    for (int step = resume ? (int)resume->head.n_step : 0; step < r->problem->n_step; step++)
+        FE_TRY(load_step(s, r, step, to, ending));
+    return FE_OK;
+}
+
 static fe_status load_steps(fe_solver *s, fe_run *r)
 {
-    const int n_path = r->boundary->n_path;
     const fe_checkpoint *resume = r->options->resume;
-    const int first = resume ? (int)resume->head.n_step : 0;
     fe_ending ending = FE_ENDING_NONE;
-    double *to = NULL, before[FE_N_PHASE];
-    if (first) FE_TRY(fe_solver_restore(s, resume));
-    FE_ALLOCATE(to, n_path, "load factors");
+    double *to = NULL;
+    if (resume && resume->head.n_step) FE_TRY(fe_solver_restore(s, resume));
+    FE_ALLOCATE(to, r->boundary->n_path, "load factors");
     begin_counts(s, r->result);
-    const fe_traffic before_steps = s->comm->traffic;
-    fe_status status = fe_run_observe(s, r, NULL);
-    for (int step = first; step < r->problem->n_step && status == FE_OK; step++) {
-        fe_result own = {.problem = r->problem, .mesh = r->mesh, .boundary = r->boundary};
-        fe_result *into = s->comm->rank == 0 ? r->result : &own;
-        fe_step_result *record = fe_result_add_step(into);
-        if (!record) {
-            status = fe_fail(FE_OUT_OF_MEMORY, "record of load step %d", step + 1);
-            break;
-        }
-        status = s->device->ops->seconds(s->device, before); /* set-up and output are not the step's */
-        const double begin = fe_seconds();
-        record->step = s->progress.load_step = step + 1;
-        s->progress.last = begin, s->progress.interval = r->options->progress;
-        for (int p = 0; p < n_path; p++) to[p] = record->factor[p] = r->problem->path[p].factor[step];
-        if (status == FE_OK) status = fe_solver_load_step(s, to, record, &ending);
-        if (status == FE_OK) status = s->device->ops->seconds(s->device, record->seconds);
-        record->wall = fe_seconds() - begin;
-        s->moved.back = (double)s->device->bytes_from_device;
-        if (s->comm->rank == 0) {
-            into->bytes_to_device = s->device->bytes_to_device;
-            into->bytes_from_device_solve = s->device->bytes_from_device;
-        }
-        if (s->comm->rank == 0) into->precondition = fe_precondition_names[s->preconditioner.kind];
-        if (status == FE_OK) status = fe_solver_accept(s, to);
-        if (status == FE_OK) status = fe_run_observe(s, r, record);
-        if (status != FE_OK && s->comm->rank == 0 && into->n_step > r->n_shown)
-            (status == FE_FAILED ? fe_result_fail_step : fe_result_drop_step)(into);
-        if (s->comm->rank != 0) fe_result_close(&own);
-    }
+    const fe_traffic before = s->comm->traffic;
+    const fe_status status = load_steps_with(s, r, to, &ending);
     free(to);
     if (s->comm->rank == 0) r->ending = ending;
-    return status == FE_OK ? end_counts(s, before_steps, r->result) : status;
+    return status == FE_OK ? end_counts(s, before, r->result) : status;
 }
 
 /* What the run looks like, from rank 0. */

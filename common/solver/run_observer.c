@@ -115,6 +115,20 @@ static fe_status gather_points(fe_solver *s, fe_run *r, double *landing)
     return FE_OK;
 }
 
+static fe_status gather_own(fe_solver *s, fe_run *r, double *landing)
+{
+    FE_TRY(fe_solver_support_forces(s, s->scratch));
+    FE_TRY(gather_nodes(s, 3, s->displacement, landing, r->displacement));
+    FE_TRY(gather_nodes(s, 3, s->scratch, landing, r->reaction_force));
+    FE_TRY(gather_elements(s, r, landing));
+    if (r->nodal_stress) {
+        FE_TRY(fe_node_stress(&s->problem, s->output.points, s->output.nodal));
+        FE_TRY(gather_nodes(s, 6, s->output.nodal, landing, r->nodal_stress));
+    }
+    if (r->point_stress) FE_TRY(gather_points(s, r, landing));
+    return fe_solver_contact_fields(s, r->contact[0], r->contact[1], r->contact[2]);
+}
+
 /* This rank's entries of the mesh's field arrays. */
 static fe_status gather_fields(fe_solver *s, fe_run *r)
 {
@@ -128,20 +142,11 @@ static fe_status gather_fields(fe_solver *s, fe_run *r)
                  wide = (points > FE_N_OUT ? points : FE_N_OUT) * ld;
     double *landing = NULL;
     FE_ALLOCATE(landing, nodes > wide ? nodes : wide, "output fields");
-    fe_status status = fe_solver_support_forces(s, s->scratch);
-    if (status == FE_OK) status = gather_nodes(s, 3, s->displacement, landing, r->displacement);
-    if (status == FE_OK) status = gather_nodes(s, 3, s->scratch, landing, r->reaction_force);
-    if (status == FE_OK) status = gather_elements(s, r, landing);
-    if (status == FE_OK && r->nodal_stress) {
-        status = fe_node_stress(&s->problem, s->output.points, s->output.nodal);
-        if (status == FE_OK) status = gather_nodes(s, 6, s->output.nodal, landing, r->nodal_stress);
-    }
-    if (status == FE_OK && r->point_stress) status = gather_points(s, r, landing);
-    if (status == FE_OK) status = fe_solver_contact_fields(s, r->contact[0], r->contact[1], r->contact[2]);
+    const fe_status status = gather_own(s, r, landing);
     free(landing);
-    for (int f = 0; f < n_field && status == FE_OK; f++)
-        status = s->comm->ops->collect(s->comm, list[f].n, *list[f].x);
-    return status;
+    FE_TRY(status);
+    for (int f = 0; f < n_field; f++) FE_TRY(s->comm->ops->collect(s->comm, list[f].n, *list[f].x));
+    return FE_OK;
 }
 
 /* One call of rank 0's observer. */

@@ -1,5 +1,5 @@
-/* Displacements of nodes and states of elements; see fields.h. */
-#include "bench/fields.h"
+/* Displacements of nodes and states of elements; see workload_fields.h. */
+#include "bench/workload_fields.h"
 #include "common/backend/device.h"
 #include "common/problem/state.h"
 #include "have/cuda.h"
@@ -17,11 +17,10 @@ void bench_random_vector(int64_t node, uint64_t seed, double out[3])
     }
 }
 
-fe_material bench_material(int hardening)
+void bench_round(int precision, size_t n, double *x)
 {
-    fe_material m = {.E = 200e3, .nu = 0.3, .sigma_y = 250.0, .H = 2000.0};
-    if (hardening == FE_VOCE) m.H = 500.0, m.sigma_inf = 450.0, m.delta = 20.0;
-    return m;
+    if (precision == FE_SINGLE)
+        for (size_t i = 0; i < n; i++) x[i] = (float)x[i];
 }
 
 static double yield_strain(void) /* engineering strain, in shear */
@@ -32,34 +31,36 @@ static double yield_strain(void) /* engineering strain, in shear */
 
 /* Three waves of about the body's length; those of several phases differ. Their gradients are 2 pi over that
  * length at most. */
-static void wave_at(const bench_plan *plan, const double *x, double phase, double out[3])
+static void wave_at(const bench_deformation *deformation, const double *x, double phase, double out[3])
 {
     static const double number[3][3] = {{0.8, 0.3, -0.5}, {-0.4, 0.7, 0.5}, {0.6, -0.5, 0.6}};
     for (int i = 0; i < 3; i++) {
         double turns = 0.0;
-        for (int j = 0; j < 3; j++) turns += number[i][j] * (x[j] - plan->low[j]) / plan->length;
+        for (int j = 0; j < 3; j++)
+            turns += number[i][j] * (x[j] - deformation->low[j]) / deformation->length;
         out[i] = sin(2.0 * M_PI * turns + phase + i);
     }
 }
 
-void bench_direction(const bench_plan *plan, const fe_mesh *mesh, int node, double v[3])
+void bench_direction(const bench_deformation *deformation, const fe_mesh *mesh, int node, double v[3])
 {
-    if (plan->operand == BENCH_SMOOTH)
-        wave_at(plan, mesh->x + 3 * (size_t)node, 0.0, v);
+    if (deformation->operand == BENCH_SMOOTH)
+        wave_at(deformation, mesh->x + 3 * (size_t)node, 0.0, v);
     else
         bench_random_vector(mesh->node_tag[node], 3, v);
 }
 
-void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3])
+void bench_displacement(const bench_deformation *deformation, const fe_mesh *mesh, int step, int node,
+                        double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
-    const double yield = yield_strain(), below = plan->height - mesh->x[3 * (size_t)node + 2],
-                 slab = !plan->chosen && below > 0.0 ? below : 0.0,
-                 size = plan->operand == BENCH_SMOOTH ? plan->length / (2.0 * M_PI)
-                        : plan->size                  ? plan->size[node]
-                                                      : plan->cell;
-    if (plan->operand == BENCH_SMOOTH)
-        wave_at(plan, mesh->x + 3 * (size_t)node, 1.0 + step, u);
+    const double yield = yield_strain(), below = deformation->height - mesh->x[3 * (size_t)node + 2],
+                 slab = !deformation->chosen && below > 0.0 ? below : 0.0,
+                 size = deformation->operand == BENCH_SMOOTH ? deformation->length / (2.0 * M_PI)
+                        : deformation->size                  ? deformation->size[node]
+                                                             : deformation->cell;
+    if (deformation->operand == BENCH_SMOOTH)
+        wave_at(deformation, mesh->x + 3 * (size_t)node, 1.0 + step, u);
     else
         bench_random_vector(mesh->node_tag[node], 1 + (uint64_t)step, u);
     for (int i = 0; i < 3; i++) u[i] = yield * (0.1 * size * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
@@ -79,7 +80,7 @@ void bench_chosen_state(int64_t e, int q, double state[FE_N_STATE])
 }
 
 /* Brings it into the case, some groups of elements at a time. */
-static fe_status upload_chosen(bench_case *c, const fe_mesh *mesh)
+static fe_status upload_chosen(bench_workload *c, const fe_mesh *mesh)
 {
     enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };
     const fe_view *m = &c->problem.view;
@@ -97,7 +98,7 @@ static fe_status upload_chosen(bench_case *c, const fe_mesh *mesh)
             for (int q = 0; q < n_point; q++) {
                 double state[FE_N_STATE] = {0};
                 const int elem = c->share.elem[e];
-                if (c->plan->chosen[elem]) bench_chosen_state(mesh->elem_tag[elem], q, state);
+                if (c->deformation->chosen[elem]) bench_chosen_state(mesh->elem_tag[elem], q, state);
                 for (int i = 0; i < FE_N_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
                 flags[e] = state[FE_N_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
@@ -112,7 +113,7 @@ static fe_status upload_chosen(bench_case *c, const fe_mesh *mesh)
 }
 
 /* State at u, as every strategy has to compute it. */
-static fe_status common_material(bench_case *c)
+static fe_status common_material(bench_workload *c)
 {
 #if FE_HAVE_CUDA
     if (c->device->ops->on_gpu)
@@ -122,12 +123,12 @@ static fe_status common_material(bench_case *c)
 }
 
 /* Owners send the ghost values of fields. */
-static fe_status refresh(bench_case *c, double *x)
+static fe_status refresh(bench_workload *c, double *x)
 {
     return c->comm ? fe_comm_exchange(c->comm, FE_HALO_NODES, x) : FE_OK;
 }
 
-static fe_status upload_floats(const bench_case *c, const double *field, float *x)
+static fe_status upload_floats(const bench_workload *c, const double *field, float *x)
 {
     const size_t n = 3 * (size_t)c->share.n_owned;
     float *rounded = NULL;
@@ -139,7 +140,7 @@ static fe_status upload_floats(const bench_case *c, const double *field, float *
     return status;
 }
 
-fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
+fe_status bench_upload_fields(bench_workload *c, const fe_mesh *mesh)
 {
     fe_device *d = c->device;
     const fe_share *s = &c->share;
@@ -153,9 +154,9 @@ fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
         for (int i = 0; i < s->n_owned; i++) {
             const int node = s->node[i];
             if (pass < 2)
-                bench_displacement(c->plan, mesh, pass, node, field + 3 * (size_t)i);
+                bench_displacement(c->deformation, mesh, pass, node, field + 3 * (size_t)i);
             else
-                bench_direction(c->plan, mesh, node, field + 3 * (size_t)i);
+                bench_direction(c->deformation, mesh, node, field + 3 * (size_t)i);
         }
         bench_round(c->box.precision, 3 * (size_t)s->n_owned, field);
         status = d->ops->memory.upload(d, bytes, field, x);
@@ -163,7 +164,7 @@ fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh)
             status = upload_floats(c, field, pass < 2 ? c->floats.displacement : c->floats.direction);
         if (status == FE_OK) status = refresh(c, x);
         if (status != FE_OK || pass == 2) continue;
-        if (pass == 0 && c->plan->chosen) {
+        if (pass == 0 && c->deformation->chosen) {
             status = upload_chosen(c, mesh);
             continue;
         }

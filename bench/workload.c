@@ -1,8 +1,8 @@
-/* Opens a benchmark case and runs operations on it; see case.h. */
-#include "bench/case.h"
-#include "bench/fields.h"
+/* Opens a benchmark workload and runs operations on it; see case.h. */
+#include "bench/workload.h"
 #include "bench/layers.h"
 #include "bench/sample.h"
+#include "bench/workload_fields.h"
 #include "common/backend/device.h"
 #include "common/problem/apply.h"
 
@@ -11,13 +11,7 @@
 const char *const bench_operation_names[BENCH_N_OPERATION] = {"residual", "material",    "jacvec_elastic",
                                                               "jacvec",   "jacvec_full", "diagonal"};
 
-void bench_round(int precision, size_t n, double *x)
-{
-    if (precision == FE_SINGLE)
-        for (size_t i = 0; i < n; i++) x[i] = (float)x[i];
-}
-
-static fe_status open_single(bench_case *c)
+static fe_status open_single(bench_workload *c)
 {
     const size_t n = 3 * (size_t)c->share.n_local + 16;
     FE_TRY(fe_device_allocate(c->device, n, sizeof(float), "displacement", (void **)&c->floats.displacement));
@@ -25,7 +19,7 @@ static fe_status open_single(bench_case *c)
     return fe_device_allocate(c->device, 3 * n, sizeof(float), "output", (void **)&c->floats.out);
 }
 
-static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
+static fe_status open_problem(bench_workload *c, const fe_mesh *mesh)
 {
     const int n_local = c->share.n_local;
     const size_t before = c->device->bytes_resident;
@@ -45,7 +39,7 @@ static fe_status open_problem(bench_case *c, const fe_mesh *mesh)
 }
 
 /* The rank's share of the mesh, in the order asked for. */
-static fe_status open_share(bench_case *c, const fe_mesh *mesh, const fe_partition *p, int rank)
+static fe_status open_share(bench_workload *c, const fe_mesh *mesh, const fe_partition *p, int rank)
 {
     fe_arrangement a = {0};
     const int choose = c->box.order == FE_ORDER_AUTO;
@@ -60,18 +54,18 @@ static fe_status open_share(bench_case *c, const fe_mesh *mesh, const fe_partiti
     return status;
 }
 
-static fe_status open_on_device(bench_case *c, const fe_mesh *mesh, const fe_partition *p)
+static fe_status open_on_device(bench_workload *c, const fe_mesh *mesh, const fe_partition *p)
 {
     FE_TRY(open_share(c, mesh, p, c->comm ? c->comm->rank : 0));
     if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, FE_HALO_NODES, &c->share.halo));
-    FE_TRY(bench_plan_open(c, mesh));
+    FE_TRY(bench_deformation_open(c, mesh));
     FE_TRY(open_problem(c, mesh));
     FE_TRY(bench_oracle_open(c, mesh));
     FE_TRY(bench_count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
     return bench_count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &c->n_softened);
 }
 
-static fe_status open_case(bench_case *c)
+static fe_status open_case(bench_workload *c)
 {
     fe_mesh piece = {0};
     fe_partition p = {0};
@@ -85,7 +79,7 @@ static fe_status open_case(bench_case *c)
     c->layers = &layers;
     if (status == FE_OK) status = bench_layers_open(&c->box, mesh, &layers);
     if (status == FE_OK) status = open_on_device(c, mesh, c->box.partition ? c->box.partition : &p);
-    bench_plan_close(c);
+    bench_deformation_close(c);
     bench_layers_close(&layers);
     c->layers = NULL;
     fe_partition_close(&p);
@@ -93,28 +87,28 @@ static fe_status open_case(bench_case *c)
     return status;
 }
 
-fe_status bench_case_open(const bench_box *box, bench_case *c)
+fe_status bench_workload_open(const bench_box *box, bench_workload *c)
 {
-    *c = (bench_case){.box = *box, .owns_device = 1};
+    *c = (bench_workload){.box = *box, .owns_device = 1};
     FE_TRY(box->backend->open(0, box->threads, &c->device));
     return open_case(c);
 }
 
-fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c)
+fe_status bench_workload_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_workload *c)
 {
-    *c = (bench_case){.box = *box, .comm = comm, .device = device};
+    *c = (bench_workload){.box = *box, .comm = comm, .device = device};
     return open_case(c);
 }
 
-void bench_case_close(bench_case *c)
+void bench_workload_close(bench_workload *c)
 {
     if (c->owns_device && c->device) c->device->ops->close(c->device);
     bench_oracle_close(c->oracle);
     fe_share_close(&c->share);
-    *c = (bench_case){0};
+    *c = (bench_workload){0};
 }
 
-fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+fe_status bench_prepare(bench_workload *c, const fe_assembly *a, void *work, bench_operation op)
 {
     c->problem.view.full = op == BENCH_JACVEC_FULL ? c->full : NULL;
     if (op == BENCH_RESIDUAL || op == BENCH_MATERIAL) return FE_OK;
@@ -123,21 +117,21 @@ fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_o
                        c->displacement);
 }
 
-fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
+fe_status bench_forces(bench_workload *c, const fe_assembly *a, void *work, bench_operation op, double *x,
                        double *y)
 {
     return fe_apply(&c->problem, a, work, c->comm, op == BENCH_RESIDUAL ? a->residual : a->jacvec, FE_N_PHASE,
                     x, y);
 }
 
-static fe_status diagonal(bench_case *c, const fe_assembly *a, void *work, void *out)
+static fe_status diagonal(bench_workload *c, const fe_assembly *a, void *work, void *out)
 {
     const fe_problem in = fe_problem_in(&c->problem, a->precision);
     return a->diagonal(&in, work, out);
 }
 
 /* residual, jacvec and diagonal */
-static fe_status apply_single(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+static fe_status apply_single(bench_workload *c, const fe_assembly *a, void *work, bench_operation op)
 {
     const int residual = op == BENCH_RESIDUAL;
     if (op != BENCH_DIAGONAL)
@@ -148,7 +142,7 @@ static fe_status apply_single(bench_case *c, const fe_assembly *a, void *work, b
     return diagonal(c, a, work, c->floats.out);
 }
 
-fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op)
+fe_status bench_apply(bench_workload *c, const fe_assembly *a, void *work, bench_operation op)
 {
     if (op == BENCH_MATERIAL)
         return a->material(&c->problem, work, FE_LINEARIZATION_CONSISTENT, c->displacement);

@@ -1,5 +1,5 @@
-/* Which elements of a benchmark case are plastic, and how far its nodes move; see fields.h. */
-#include "bench/fields.h"
+/* Which elements of a benchmark workload are plastic, and how far its nodes move; see workload_fields.h. */
+#include "bench/workload_fields.h"
 #include "common/mesh/jacobian.h"
 
 #include <math.h>
@@ -64,15 +64,16 @@ static fe_status level_below(const fe_mesh *mesh, const extent *at, bench_patter
 }
 
 static fe_status choose_elements(const bench_box *box, const fe_mesh *mesh, const extent *at,
-                                 bench_plan *plan)
+                                 bench_deformation *deformation)
 {
     double level = 0.0;
-    FE_ALLOCATE(plan->chosen, mesh->n_elem, "plastic elements");
+    FE_ALLOCATE(deformation->chosen, mesh->n_elem, "plastic elements");
     if (box->pattern == BENCH_ZONES) FE_TRY(level_below(mesh, at, BENCH_ZONES, box->plastic, &level));
     for (int e = 0; e < mesh->n_elem; e++) {
         const uint64_t random = fe_mix(fe_mix(4) ^ fe_mix((uint64_t)mesh->elem_tag[e] + 1));
-        plan->chosen[e] = box->pattern == BENCH_ZONES ? level_of(mesh, at, BENCH_ZONES, e) < level
-                                                      : 0x1p-53 * (double)(random >> 11) < box->plastic;
+        deformation->chosen[e] = box->pattern == BENCH_ZONES
+                                     ? level_of(mesh, at, BENCH_ZONES, e) < level
+                                     : 0x1p-53 * (double)(random >> 11) < box->plastic;
     }
     return FE_OK;
 }
@@ -109,53 +110,55 @@ static double least_height(const fe_mesh *mesh, const int *node)
 }
 
 /* And yields the least of all sizes. */
-static fe_status measure_sizes(const fe_mesh *mesh, bench_plan *plan, double *least)
+static fe_status measure_sizes(const fe_mesh *mesh, bench_deformation *deformation, double *least)
 {
     const int nc = fe_corners(mesh->kind);
-    FE_ALLOCATE(plan->size, mesh->n_node, "sizes of elements");
-    for (int i = 0; i < mesh->n_node; i++) plan->size[i] = INFINITY;
+    FE_ALLOCATE(deformation->size, mesh->n_node, "sizes of elements");
+    for (int i = 0; i < mesh->n_node; i++) deformation->size[i] = INFINITY;
     for (int e = 0; e < mesh->n_elem; e++) {
         const int *node = mesh->conn + (size_t)e * nc;
         const double height = least_height(mesh, node);
-        for (int c = 0; c < nc; c++) plan->size[node[c]] = fmin(plan->size[node[c]], height);
+        for (int c = 0; c < nc; c++) deformation->size[node[c]] = fmin(deformation->size[node[c]], height);
     }
     *least = INFINITY;
     for (int i = 0; i < mesh->n_node; i++) {
-        *least = fmin(*least, plan->size[i]);
-        if (isinf(plan->size[i])) plan->size[i] = 0.0; /* flat, or without elements */
+        *least = fmin(*least, deformation->size[i]);
+        if (isinf(deformation->size[i])) deformation->size[i] = 0.0; /* flat, or without elements */
     }
     return FE_OK;
 }
 
-fe_status bench_plan_open(bench_case *c, const fe_mesh *mesh)
+fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh)
 {
     const bench_box *box = &c->box;
     const extent at = extent_of(mesh);
-    FE_ALLOCATE(c->plan, 1, "fields");
-    bench_plan *plan = c->plan;
-    plan->operand = box->operand, plan->length = at.size;
-    memcpy(plan->low, at.low, sizeof plan->low);
-    if (box->pattern != BENCH_CLUSTERED) FE_TRY(choose_elements(box, mesh, &at, plan));
+    FE_ALLOCATE(c->deformation, 1, "fields");
+    bench_deformation *deformation = c->deformation;
+    deformation->operand = box->operand, deformation->length = at.size;
+    memcpy(deformation->low, at.low, sizeof deformation->low);
+    if (box->pattern != BENCH_CLUSTERED) FE_TRY(choose_elements(box, mesh, &at, deformation));
     if (!box->mesh) {
         int cells[3];
         int64_t n_dof;
         bench_box_shape(box, cells, &n_dof);
-        plan->cell = bench_box_cell(box), plan->height = box->plastic * cells[2] * plan->cell;
-        c->across = at.size / plan->cell;
+        deformation->cell = bench_box_cell(box),
+        deformation->height = box->plastic * cells[2] * deformation->cell;
+        c->across = at.size / deformation->cell;
         return FE_OK;
     }
     double least;
-    FE_TRY(measure_sizes(mesh, plan, &least));
+    FE_TRY(measure_sizes(mesh, deformation, &least));
     c->across = at.size / least;
-    if (plan->chosen) return FE_OK;
-    FE_TRY(level_below(mesh, &at, BENCH_CLUSTERED, box->plastic, &plan->height));
-    if (isinf(plan->height)) plan->height = plan->height > 0.0 ? at.low[2] + at.size : at.low[2];
+    if (deformation->chosen) return FE_OK;
+    FE_TRY(level_below(mesh, &at, BENCH_CLUSTERED, box->plastic, &deformation->height));
+    if (isinf(deformation->height))
+        deformation->height = deformation->height > 0.0 ? at.low[2] + at.size : at.low[2];
     return FE_OK;
 }
 
-void bench_plan_close(bench_case *c)
+void bench_deformation_close(bench_workload *c)
 {
-    if (!c->plan) return;
-    free(c->plan->size), free(c->plan->chosen), free(c->plan);
-    c->plan = NULL;
+    if (!c->deformation) return;
+    free(c->deformation->size), free(c->deformation->chosen), free(c->deformation);
+    c->deformation = NULL;
 }

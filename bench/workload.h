@@ -1,8 +1,8 @@
-/* A benchmark case: a distorted box or another mesh with a chosen share of plastic elements, or one rank's
- * piece of it, resident on a device, and operations on it. fields.h says how it is deformed, verify.h checks
- * results. */
-#ifndef BENCH_CASE_H
-#define BENCH_CASE_H
+/* A benchmark workload: a distorted box or another mesh with a chosen share of plastic elements, or one
+ * rank's piece of it, resident on a device, and operations on it. workload_fields.h says how it is deformed,
+ * verify.h checks results. */
+#ifndef BENCH_WORKLOAD_H
+#define BENCH_WORKLOAD_H
 
 #include "bench/box.h"
 #include "common/variant.h"
@@ -25,7 +25,7 @@ extern const char *const bench_operation_names[BENCH_N_OPERATION];
 struct bench_oracle;
 /* In mixed and single precision the state and the tangent are made in double precision, as in the others. In
  * single precision all fields are those that floats can hold. */
-typedef struct bench_case {
+typedef struct bench_workload {
     bench_box box;
     const char *numbering;  /* the order in force */
     double arrange_seconds; /* for the order auto */
@@ -38,15 +38,15 @@ typedef struct bench_case {
         *out; /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
     struct {
         float *displacement, *direction, *out;
-    } floats;                    /* the same in single precision; else NULL */
-    double *full;                /* box.full: full tangents, which the view has during that operation alone */
-    double across;               /* longest side of the mesh / least height of an element (of a box: cell) */
-    size_t bytes;                /* resident: mesh, state and tangent (also in floats), without vectors */
-    int n_yielded, n_softened;   /* elements: committed, and at u */
-    struct bench_plan *plan;     /* while it is opened (fields.h) */
-    struct bench_layers *layers; /* the same (layers.h) */
+    } floats;                  /* the same in single precision; else NULL */
+    double *full;              /* box.full: full tangents, which the view has during that operation alone */
+    double across;             /* longest side of the mesh / least height of an element (of a box: cell) */
+    size_t bytes;              /* resident: mesh, state and tangent (also in floats), without vectors */
+    int n_yielded, n_softened; /* elements: committed, and at u */
+    struct bench_deformation *deformation; /* while it is opened (workload_fields.h) */
+    struct bench_layers *layers;           /* the same (layers.h) */
     struct bench_oracle *oracle;
-} bench_case;
+} bench_workload;
 
 /* Not a strategy, but the element kernel without sums (element_only.h). It has no result to check, no
  * diagonal, and no material update of its own. */
@@ -58,22 +58,19 @@ static inline size_t bench_entries(bench_operation op, int n_node)
     return (size_t)(op == BENCH_DIAGONAL ? 9 : 3) * (size_t)n_node;
 }
 
-/* Makes a field what its precision can hold. */
-void bench_round(int precision, size_t n, double *x);
-
-fe_status bench_case_open(const bench_box *box, bench_case *c);
+fe_status bench_workload_open(const bench_box *box, bench_workload *c);
 /* One rank's piece: no rank makes the whole box. The caller keeps comm and device, which must outlive the
  * case. */
-fe_status bench_case_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_case *c);
-void bench_case_close(bench_case *c);
+fe_status bench_workload_open_rank(const bench_box *box, fe_comm *comm, fe_device *device, bench_workload *c);
+void bench_workload_close(bench_workload *c);
 
 /* Brings trial state and tangent into the form that the operation starts from. */
-fe_status bench_prepare(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+fe_status bench_prepare(bench_workload *c, const fe_assembly *a, void *work, bench_operation op);
 /* One call as a solver makes it: the output is zeroed unless the strategy stores it; then the operation runs
  * on the whole share, and the interior part runs during the exchange of ghosts. Only enqueues. */
-fe_status bench_apply(bench_case *c, const fe_assembly *a, void *work, bench_operation op);
+fe_status bench_apply(bench_workload *c, const fe_assembly *a, void *work, bench_operation op);
 /* The same from x to y, [n_local][3] each, for residual and jacvec in double and mixed precision. */
-fe_status bench_forces(bench_case *c, const fe_assembly *a, void *work, bench_operation op, double *x,
+fe_status bench_forces(bench_workload *c, const fe_assembly *a, void *work, bench_operation op, double *x,
                        double *y);
 
 #ifdef __cplusplus

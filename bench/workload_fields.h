@@ -1,4 +1,4 @@
-/* Displacements and committed states of a benchmark case.
+/* Displacements and committed states of a benchmark workload.
  *
  * Nodes move at random by a tenth of the yield strain times the length of a cell, or in meshes that are no
  * boxes times the least height of the elements at a node. Smooth operands move them by a wave as long as the
@@ -10,43 +10,45 @@
  * the same of the elements where a smooth function of the place is lowest: a few connected zones, as in a
  * part under load. In each case the plastic elements have a committed state and a softened tangent, and the
  * others have neither. The direction vectors of jacvec are random, or such a wave. */
-#ifndef BENCH_FIELDS_H
-#define BENCH_FIELDS_H
+#ifndef BENCH_WORKLOAD_FIELDS_H
+#define BENCH_WORKLOAD_FIELDS_H
 
-#include "bench/case.h"
+#include "bench/layers.h"
+#include "bench/workload.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A steel (MPa): the same up to yield, whatever the law of hardening. */
-fe_material bench_material(int hardening);
+/* Makes a field what its precision can hold. */
+void bench_round(int precision, size_t n, double *x);
 
 /* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. */
 void bench_random_vector(int64_t node, uint64_t seed, double out[3]);
 
 /* What the fields of a case depend on, besides nodes and elements. */
-typedef struct bench_plan {
+typedef struct bench_deformation {
     double height;   /* clustered: the slab is below */
     double cell;     /* of a box */
     double *size;    /* [n_node] of another mesh; NULL: a box */
     uint8_t *chosen; /* [n_elem] of the mesh, scattered and zones; else NULL */
     bench_operand operand;
     double low[3], length; /* smooth: where the mesh begins, and its longest side */
-} bench_plan;
-/* Yields c->plan. */
-fe_status bench_plan_open(bench_case *c, const fe_mesh *mesh);
-void bench_plan_close(bench_case *c);
+} bench_deformation;
+/* Yields c->deformation. */
+fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh);
+void bench_deformation_close(bench_workload *c);
 
 /* Displacement of a node of the mesh in step 0 (committed) or 1. */
-void bench_displacement(const bench_plan *plan, const fe_mesh *mesh, int step, int node, double u[3]);
+void bench_displacement(const bench_deformation *deformation, const fe_mesh *mesh, int step, int node,
+                        double u[3]);
 /* What jacvec is applied to, at a node. */
-void bench_direction(const bench_plan *plan, const fe_mesh *mesh, int node, double v[3]);
+void bench_direction(const bench_deformation *deformation, const fe_mesh *mesh, int node, double v[3]);
 /* Committed state of point q of a chosen element, by its tag, as fe_state stores it. */
 void bench_chosen_state(int64_t tag, int q, double state[FE_N_STATE]);
 
 /* Fills u, v and both states of the case. mesh: the piece that the case was made of. */
-fe_status bench_upload_fields(bench_case *c, const fe_mesh *mesh);
+fe_status bench_upload_fields(bench_workload *c, const fe_mesh *mesh);
 
 #ifdef __cplusplus
 }
