@@ -94,7 +94,7 @@ static void small_and_flat_ones_join(void **state)
     const int line[3] = {30, 1, 1}, strip[3] = {30, 2, 1};
     for (int k = 0; k < 3; k++) {
         grids g = make_grids(k == 1 ? strip : line, 1, 0.0);
-        for (int i = 0; k == 2 && i < g.n; i++) g.x[3 * (size_t)i + 1] = 0.002 * i * i;
+        for (int i = 0; i < line[0] && k == 2; i++) g.x[3 * (size_t)i + 1] = 0.002 * i * i;
         int *of = calloc((size_t)g.n, sizeof *of), n;
         uint8_t *left_out = calloc((size_t)g.n, 1);
         const fe_graph graph = {g.n, g.first, g.column, g.x, left_out};
