@@ -8,6 +8,7 @@
 #include "bench/ceiling.h"
 #include "bench/cold.h"
 #include "bench/conditions.h"
+#include "bench/contact.h"
 #include "bench/energy.h"
 #include "bench/test_mesh.h"
 #include "bench/verify.h"

@@ -15,7 +15,7 @@ static double worse(double error, double difference, double scale)
     return e <= error ? error : isnan(e) ? INFINITY : e;
 }
 
-double bench_tolerance(const bench_case *c)
+double bench_tolerance(const bench_workload *c)
 {
     if (c->box.precision == FE_MIXED) return 2e-5;
     if (c->box.precision == FE_SINGLE) return 5e-5 * fmax(1.0, c->across / 100.0);

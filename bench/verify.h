@@ -13,7 +13,7 @@ extern "C" {
  * difference of two large terms, meets a distorted element. In single precision coordinates and displacements
  * are floats, too, so that their differences within an element lose the more the smaller it is beside the
  * mesh: the bound grows with c->across. */
-double bench_tolerance(const bench_case *c);
+double bench_tolerance(const bench_workload *c);
 /* A strategy counts as deterministic if so many more runs give the same bits. */
 #define BENCH_RUNS 20
 

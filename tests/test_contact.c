@@ -13,7 +13,7 @@ enum { N_NODE = 60, N = 3 * N_NODE };
 /* Obstacles in general position, and how far surfaces of nodes around them are scattered. */
 static fe_obstacle obstacle_of(int kind)
 {
-    fe_obstacle o = {.kind = kind, .at = {0.3, -0.2, 0.7}, .radius = 1.5};
+    fe_obstacle o = {.kind = kind, .at = {0.3, -0.2, 0.7}, .radius = 1.5, .moved = {0.1, 0.2, -0.15}};
     const double axis[3] = {0.48, -0.6, 0.64};
     if (kind != FE_SPHERE) memcpy(o.axis, axis, sizeof axis);
     return o;
@@ -21,14 +21,16 @@ static fe_obstacle obstacle_of(int kind)
 
 static double gap_at(const fe_obstacle *o, const double x[3])
 {
-    double n[3];
-    return fe_obstacle_gap(o, x, n);
+    static const double zero[3];
+    double n[3], bend;
+    return fe_obstacle_gap(o, x, zero, n, &bend);
 }
 
 /* An independent distance, for points outside: the plane by its equation, the others by a search for the
  * nearest point of the axis. */
-static double plain_distance(const fe_obstacle *o, const double x[3])
+static double plain_distance(const fe_obstacle *o, const double place[3])
 {
+    const double x[3] = {place[0] - o->moved[0], place[1] - o->moved[1], place[2] - o->moved[2]};
     double least = INFINITY;
     if (o->kind == FE_PLANE)
         return o->axis[0] * x[0] + o->axis[1] * x[1] + o->axis[2] * x[2] - o->axis[0] * o->at[0] -
@@ -43,33 +45,40 @@ static double plain_distance(const fe_obstacle *o, const double x[3])
     return least - o->radius;
 }
 
+/* At x + u, of whatever part each of the two is. */
 static void gaps_are_distances(void **state)
 {
     (void)state;
     random_state = 11;
     for (int k = 0; k < 40; k++) {
         const fe_obstacle o = obstacle_of(k % FE_N_OBSTACLE);
-        const double x[3] = {o.at[0] + 3 * uniform(), o.at[1] + 3 * uniform(), o.at[2] + 3 * uniform()};
         const double h = 1e-6;
-        double n[3], H[6], length = 0.0;
-        const double gap = fe_obstacle_gap(&o, x, n);
-        if (!(fabs(gap - plain_distance(&o, x)) <= 1e-6)) fail_msg("obstacle %d: gap %g", o.kind, gap);
-        fe_obstacle_curvature(&o, x, n, H);
+        double x[3], u[3], place[3], n[3], H[6], bend, length = 0.0;
+        for (int c = 0; c < 3; c++) {
+            place[c] = o.at[c] + o.moved[c] + 3 * uniform(), u[c] = 0.5 * uniform();
+            x[c] = place[c] - u[c];
+        }
+        const double gap = fe_obstacle_gap(&o, x, u, n, &bend);
+        /* the search is as fine as its step */
+        if (!(fabs(gap - plain_distance(&o, place)) <= 1e-6)) fail_msg("obstacle %d: gap %g", o.kind, gap);
+        if (!(fabs(gap - gap_at(&o, place)) <= 1e-14)) fail_msg("obstacle %d: gap %g", o.kind, gap);
+        fe_obstacle_curvature(&o, n, bend, H);
         for (int i = 0; i < 3; i++) {
             double above[3], below[3], n_above[3], n_below[3];
-            memcpy(above, x, sizeof above), memcpy(below, x, sizeof below);
+            memcpy(above, u, sizeof above), memcpy(below, u, sizeof below);
             above[i] += h, below[i] -= h;
-            const double slope = (gap_at(&o, above) - gap_at(&o, below)) / (2 * h);
+            const double slope = (fe_obstacle_gap(&o, x, above, n_above, &bend) -
+                                  fe_obstacle_gap(&o, x, below, n_below, &bend)) /
+                                 (2 * h);
             if (!(fabs(slope - n[i]) <= 1e-8))
                 fail_msg("obstacle %d: n[%d] %g, not %g", o.kind, i, n[i], slope);
-            fe_obstacle_gap(&o, above, n_above), fe_obstacle_gap(&o, below, n_below);
             for (int j = 0; j < 3; j++) {
-                const double bend = (n_above[j] - n_below[j]) / (2 * h), stored = H[i == j       ? i
+                const double turn = (n_above[j] - n_below[j]) / (2 * h), stored = H[i == j       ? i
                                                                                     : i + j == 1 ? 3
                                                                                     : i + j == 3 ? 4
                                                                                                  : 5];
-                if (!(fabs(bend - stored) <= 1e-7))
-                    fail_msg("obstacle %d: curvature %d %d is %g, not %g", o.kind, i, j, stored, bend);
+                if (!(fabs(turn - stored) <= 1e-7))
+                    fail_msg("obstacle %d: curvature %d %d is %g, not %g", o.kind, i, j, stored, turn);
             }
             length += n[i] * n[i];
         }
@@ -101,9 +110,10 @@ static void from(const bed *b, size_t n, const double *there, double *host)
 /* A node near the surface of an obstacle. */
 static void place(const fe_obstacle *o, double x[3])
 {
-    double n[3];
+    static const double zero[3];
+    double n[3], bend;
     for (int c = 0; c < 3; c++) x[c] = o->at[c] + 2 * uniform();
-    const double gap = fe_obstacle_gap(o, x, n), wanted = 0.02 * uniform();
+    const double gap = fe_obstacle_gap(o, x, zero, n, &bend), wanted = 0.02 * uniform();
     for (int c = 0; c < 3; c++) x[c] += (wanted - gap) * n[c];
 }
 
@@ -194,10 +204,9 @@ static double energy_at(bed *b, const double *u)
         must(b->device->ops->memory.download(b->device, (size_t)l->n * sizeof *node, l->node, node));
         from(b, (size_t)l->n, l->area, area), from(b, (size_t)l->n, l->penalty, penalty);
         for (int i = 0; i < l->n; i++) {
-            double x[3], n[3];
+            double x[3];
             for (int c = 0; c < 3; c++) x[c] = b->x[3 * node[i] + c] + u[3 * node[i] + c];
-            const double p =
-                fmax(0.0, b->multiplier[k][i] - penalty[i] * fe_obstacle_gap(&l->obstacle, x, n));
+            const double p = fmax(0.0, b->multiplier[k][i] - penalty[i] * gap_at(&l->obstacle, x));
             sum += area[i] / (2 * penalty[i]) * p * p;
         }
     }

@@ -81,18 +81,17 @@ const fe_contact_operations *fe_contact_operations_of(const fe_device *d);
 
 /* --- bodies, of node i of a list ----------------------------------------------------------------------- */
 
-FE_BOTH double fe_contact_gap(const fe_contact_list *l, int i, const double *displacement, double x[3],
-                              double n[3])
+FE_BOTH double fe_contact_gap(const fe_contact_list *l, int i, const double *displacement, double n[3],
+                              double *bend)
 {
     const size_t row = 3 * (size_t)l->node[i];
-    for (int c = 0; c < 3; c++) x[c] = l->x[row + c] + displacement[row + c];
-    return fe_obstacle_gap(&l->obstacle, x, n);
+    return fe_obstacle_gap(&l->obstacle, l->x + row, displacement + row, n, bend);
 }
 
 FE_BOTH void fe_contact_add_force(const fe_contact_list *l, int i, const double *displacement, double *f)
 {
-    double x[3], n[3];
-    const double gap = fe_contact_gap(l, i, displacement, x, n),
+    double n[3], bend;
+    const double gap = fe_contact_gap(l, i, displacement, n, &bend),
                  force = l->area[i] * fe_contact_pressure(l->multiplier[i], l->penalty[i], gap);
     for (int c = 0; c < 3; c++) f[3 * (size_t)l->node[i] + c] -= force * n[c];
 }
@@ -100,11 +99,11 @@ FE_BOTH void fe_contact_add_force(const fe_contact_list *l, int i, const double 
 FE_BOTH void fe_contact_linearize_at(const fe_contact_list *l, int i, const double *displacement,
                                      const uint8_t *held)
 {
-    double x[3], n[3], H[6], square = 0.0;
-    const double gap = fe_contact_gap(l, i, displacement, x, n),
+    double n[3], H[6], bend, square = 0.0;
+    const double gap = fe_contact_gap(l, i, displacement, n, &bend),
                  pressure = fe_contact_pressure(l->multiplier[i], l->penalty[i], gap),
                  closed = pressure > 0.0 ? 1.0 : 0.0, bent = pressure < l->most[i] ? pressure : l->most[i];
-    fe_obstacle_curvature(&l->obstacle, x, n, H);
+    fe_obstacle_curvature(&l->obstacle, n, bend, H);
     for (int k = 0; k < 6; k++) {
         const int a = k < 3 ? k : k == 4 ? 1 : 0, b = k < 3 ? k : k == 3 ? 1 : 2;
         l->block[6 * (size_t)i + k] = closed * l->area[i] * (l->penalty[i] * n[a] * n[b] - bent * H[k]);
@@ -165,15 +164,15 @@ FE_BOTH void fe_contact_after(const fe_contact_list *l, int i, double *z)
 
 FE_BOTH void fe_contact_augment_at(const fe_contact_list *l, int i, const double *displacement)
 {
-    double x[3], n[3];
-    const double gap = fe_contact_gap(l, i, displacement, x, n);
+    double n[3], bend;
+    const double gap = fe_contact_gap(l, i, displacement, n, &bend);
     l->multiplier[i] = fe_contact_pressure(l->multiplier[i], l->penalty[i], gap);
 }
 
 FE_BOTH void fe_contact_measure_at(const fe_contact_list *l, int i, const double *displacement)
 {
-    double x[3], n[3];
-    const double gap = fe_contact_gap(l, i, displacement, x, n),
+    double n[3], bend;
+    const double gap = fe_contact_gap(l, i, displacement, n, &bend),
                  pressure = fe_contact_pressure(l->multiplier[i], l->penalty[i], gap),
                  closed = pressure > 0.0 ? 1.0 : 0.0;
     const size_t at = (size_t)i, row = (size_t)l->n;

@@ -124,10 +124,12 @@ static fe_status check_supports(const work *w, const fe_group *group)
 /* Where the run begins: no node deep inside, and the obstacle in front of the nearest one. */
 static fe_status check_obstacle(const work *w, const fe_contact_side *s)
 {
-    double least = INFINITY, n[3], nearest[3] = {0};
+    static const double zero[3];
+    double least = INFINITY, bend, n[3], nearest[3] = {0};
     int at = -1;
     for (int k = 0; k < s->n; k++) {
-        const double gap = fe_obstacle_gap(&w->contact->obstacle, w->mesh->x + 3 * (size_t)s->node[k], n);
+        const double gap =
+            fe_obstacle_gap(&w->contact->obstacle, w->mesh->x + 3 * (size_t)s->node[k], zero, n, &bend);
         if (!(gap < least)) continue;
         least = gap, at = k;
         memcpy(nearest, n, sizeof nearest);

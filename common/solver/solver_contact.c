@@ -68,8 +68,8 @@ static void place_obstacles(fe_solver *s, const double *factor)
 {
     for (int i = 0; i < s->contact.n; i++) {
         const fe_contact_entry *entry = &s->problem_file->contact[i];
-        double *at = s->contact.list[i].obstacle.at;
-        for (int c = 0; c < 3; c++) at[c] = entry->obstacle.at[c] + factor[entry->path] * entry->move[c];
+        double *moved = s->contact.list[i].obstacle.moved;
+        for (int c = 0; c < 3; c++) moved[c] = factor[entry->path] * entry->move[c];
     }
 }
 
