@@ -121,7 +121,7 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
     FE_TRY(find_direction(s, record, state));
     FE_TRY(fe_newton_search_line(s, state, &length));
     FE_TRY(fe_newton_record_taken(record, state, length));
-    fe_solver_contact_record(s, record);
+    fe_newton_record_contact(s, record);
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (s->options->verbose && s->comm->rank == 0)
         fprintf(stderr, "  iteration %d: residual %.3e, %d Krylov iterations%s, step length %.3g",
@@ -130,7 +130,7 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
     if (s->options->verbose && s->comm->rank == 0 && s->contact.n)
         fprintf(stderr, ", %d nodes closed, %d changed", s->contact.closed, s->contact.changed);
     if (s->options->verbose && s->comm->rank == 0) fputc('\n', stderr);
-    return fe_solver_contact_follow(s, state);
+    return fe_newton_follow_contact(s, state);
 }
 
 /* A residual of rounding errors does not fall. A tangent's falls by much more than a tenth in eight
@@ -190,7 +190,7 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
     int again = 1;
     while (again) {
         FE_TRY(balance(s, to, record, state, first));
-        FE_TRY(fe_solver_contact_augment(s, record, state, &again));
+        FE_TRY(fe_newton_augment_contact(s, record, state, &again));
     }
     s->forces.accepted = s->forces.scale;
     /* Trial state of the accepted displacement, with ghosts. */

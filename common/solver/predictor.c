@@ -112,7 +112,7 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     FE_TRY(note_compliance(s, state));
     FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement));
     FE_TRY(fe_newton_record_taken(record, state, 1.0));
-    fe_solver_contact_record(s, record);
+    fe_newton_record_contact(s, record);
     return FE_OK;
 }
 

@@ -1,12 +1,8 @@
-/* Contact within Newton's method: passes over contact nodes behind a strategy's own, and the outer loop of
- * the augmented Lagrangian (Uzawa). */
+/* Contact within the solver: passes over contact nodes behind a strategy's own. */
 #include "common/solver/solver_contact.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* More updates of the multipliers mean that the penalty is far too soft: each should gain a digit. */
-enum { MOST_AUGMENTATIONS = 100 };
 
 /* --- set-up ------------------------------------------------------------------------------------------ */
 
@@ -160,60 +156,6 @@ double fe_solver_contact_scale(const fe_solver *s)
 }
 
 /* --- load steps -------------------------------------------------------------------------------------- */
-
-static int is_augmented(const fe_solver *s)
-{
-    for (int i = 0; i < s->contact.n; i++)
-        if (s->problem_file->contact[i].augmented) return 1;
-    return 0;
-}
-
-/* multiplier = pressure, and the residual that follows. */
-static fe_status augment(fe_solver *s, fe_newton *state)
-{
-    for (int i = 0; i < s->contact.n; i++)
-        if (s->problem_file->contact[i].augmented)
-            FE_TRY(s->contact.ops->augment(s->device, &s->contact.list[i], s->displacement));
-    return fe_newton_evaluate(s, state, s->displacement);
-}
-
-/* Pressures of an iterate with a larger residual, as a share of the largest force, say little. */
-static const double near_balance = 0.1;
-
-fe_status fe_solver_contact_follow(fe_solver *s, fe_newton *state)
-{
-    if (!is_augmented(s) || s->benchmark.fixed_work || s->contact.changed) return FE_OK;
-    if (fe_newton_accepted(s, state->norm) || !(state->norm <= near_balance * s->forces.scale)) return FE_OK;
-    FE_TRY(augment(s, state));
-    state->norm = state->trial_norm;
-    return FE_OK;
-}
-
-fe_status fe_solver_contact_augment(fe_solver *s, fe_step_result *record, fe_newton *state, int *again)
-{
-    *again = 0;
-    if (!is_augmented(s) || s->benchmark.fixed_work) return FE_OK;
-    FE_TRY(augment(s, state));
-    *again = !fe_newton_accepted(s, state->trial_norm);
-    if (!*again) return FE_OK;
-    if (++record->augmentations > MOST_AUGMENTATIONS) {
-        state->ending = FE_ENDING_NOT_CONVERGED;
-        return fe_fail(
-            FE_FAILED,
-            "load step %d: not converged: contact pressures still change after %d updates; a larger "
-            "\"penalty\" needs fewer",
-            record->step, MOST_AUGMENTATIONS);
-    }
-    state->norm = state->previous_norm = state->trial_norm;
-    state->least_norm = INFINITY, state->stagnant = 0;
-    return fe_newton_record_residual(s, record, state->norm);
-}
-
-void fe_solver_contact_record(const fe_solver *s, fe_step_result *record)
-{
-    fe_newton_record *last = &record->taken[record->newton_iterations - 1];
-    last->closed = s->contact.closed, last->changed = s->contact.changed;
-}
 
 static fe_status summarize(fe_solver *s, const fe_contact_list *l, fe_contact_result *r)
 {

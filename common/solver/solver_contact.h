@@ -2,7 +2,7 @@
 #ifndef FE_SOLVER_CONTACT_H
 #define FE_SOLVER_CONTACT_H
 
-#include "common/solver/newton.h"
+#include "common/solver/solver.h"
 
 /* This rank's lists, one for each entry of the problem, all open. */
 fe_status fe_solver_contact_open(fe_solver *s);
@@ -22,17 +22,9 @@ fe_status fe_solver_contact_diagonal(fe_solver *s, double *D);
 /* *around: `precondition`, which knows nothing of contact, made to respect it. Returns what to use. */
 const fe_operator *fe_solver_contact_around(fe_solver *s, const fe_operator *precondition,
                                             fe_operator *around);
-/* After an iteration: the same as below before forces balance, where the nodes that are closed have not
- * changed in the last step. It saves iterations: the multipliers follow the displacement. */
-fe_status fe_solver_contact_follow(fe_solver *s, fe_newton *state);
 /* 1, or how many times stiffer closed nodes are than the body: a displacement that is off in the direction of
  * contact leaves a residual so many times as large. */
 double fe_solver_contact_scale(const fe_solver *s);
-/* Forces balance: the augmented Lagrangian takes the pressures as its new multipliers. *again: forces then do
- * not balance any more, so nodes were not where the obstacle has them. */
-fe_status fe_solver_contact_augment(fe_solver *s, fe_step_result *record, fe_newton *state, int *again);
-/* The step that was taken last, of its history. */
-void fe_solver_contact_record(const fe_solver *s, fe_step_result *record);
 /* Force, area, pressure of each entry, and s->contact.list[].out. */
 fe_status fe_solver_contact_summarize(fe_solver *s, fe_step_result *record);
 /* Multipliers become those of the accepted state; or zero, as before the first load step. */
