@@ -2,7 +2,7 @@
  * body along, its displacement is large and its forces are not: then a residual of the size of these products
  * times the rounding of a double is that of a balance. It is the backward error of a direct solver: the
  * displacement is the exact solution for a stiffness that differs in the last digit. */
-#include "common/solver/newton.h"
+#include "common/solver/solver_contact.h"
 
 #include <float.h>
 
@@ -26,6 +26,7 @@ static fe_status find_level(fe_solver *s, double *level)
     FE_TRY(
         s->device->ops->memory.zero(s->device, 9 * (size_t)s->share->n_local * sizeof *s->blocks, s->blocks));
     FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->blocks));
+    FE_TRY(fe_solver_contact_diagonal(s, s->blocks));
     FE_TRY(level_at(s, s->displacement, level));
     FE_TRY(level_at(s, s->accepted, &before));
     if (s->reach <= before) *level = fmax(*level, before);

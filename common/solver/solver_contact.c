@@ -193,8 +193,13 @@ fe_status fe_solver_contact_augment(fe_solver *s, fe_step_result *record, fe_new
 {
     *again = 0;
     if (!is_augmented(s) || s->options->fixed_work) return FE_OK;
+    int rounding = 0;
     FE_TRY(augment(s, state));
-    *again = !fe_newton_accepted(s, state->tried);
+    if (fe_newton_accepted(s, state->tried)) return FE_OK;
+    state->previous = state->norm, state->norm = state->tried;
+    FE_TRY(fe_newton_record_residual(s, record, state->norm));
+    FE_TRY(fe_newton_is_rounding(s, record, state, record->newton_iterations, &rounding));
+    *again = !rounding;
     if (!*again) return FE_OK;
     if (++record->augmentations > MOST_AUGMENTATIONS) {
         state->ending = FE_ENDING_NOT_CONVERGED;
@@ -204,9 +209,9 @@ fe_status fe_solver_contact_augment(fe_solver *s, fe_step_result *record, fe_new
             "\"penalty\" needs fewer",
             record->step, MOST_AUGMENTATIONS);
     }
-    state->norm = state->previous = state->tried;
+    state->previous = state->norm;
     state->least = INFINITY, state->standing = 0;
-    return fe_newton_record_residual(s, record, state->norm);
+    return FE_OK;
 }
 
 void fe_solver_contact_record(const fe_solver *s, fe_step_result *record)
