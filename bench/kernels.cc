@@ -25,7 +25,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
                     int hardening, double contact, int kind, int dofs,
                     std::vector<std::unique_ptr<group>> &groups)
 {
-    char name[160], share[32];
+    char name[160], share[32] = "";
     auto g = std::make_unique<group>();
     g->box = {};
     g->mesh = mesh, g->asked_dof = dofs;
@@ -33,8 +33,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
     bench_mesh_name(mesh, dofs, sizeof name, name);
     g->mesh_name = name;
-    std::snprintf(share, sizeof share, "-contact%g", contact);
-    if (contact > 0.0) g->mesh_name += share;
+    if (contact > 0.0) std::snprintf(share, sizeof share, "_contact%g", contact);
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern, g->box.operand = a.operand;
@@ -44,9 +43,8 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->sustained = a.sustained, g->process = a.process;
     const std::string prefix =
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
-        (mesh->shape == BENCH_BOX && a.materials == 1 && !(contact > 0.0) ? "" : g->mesh_name + "/") +
-        std::to_string(g->n_dof) + "/" +
-        (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
+        (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) +
+        "/" + (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
         (a.operand == BENCH_RANDOM ? "" : std::string(bench_operand_names[a.operand]) + "/") +
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
@@ -58,10 +56,12 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
             if (v == &bench_element_only && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
+            if (contact > 0.0 && op == BENCH_MATERIAL) continue;          /* it has none */
             if (precision != FE_DOUBLE && op == BENCH_MATERIAL) continue; /* that of double precision */
             point p = {};
             p.of = g.get(), p.entrant = g->entrants.size() - 1, p.operation = op;
-            p.name = prefix + bench_operation_names[op] + "/" + v->name;
+            p.said = std::string(bench_operation_names[op]) + share;
+            p.name = prefix + p.said + "/" + v->name;
             g->points.push_back(p);
         }
     }

@@ -45,7 +45,7 @@ struct point {
     group *of;
     size_t entrant;
     bench_operation operation;
-    std::string name;
+    std::string said, name;       /* said: the operation, with the share of nodes in contact */
     const char *status = nullptr; /* nullptr until it was checked */
     std::string message;
     double error = 0.0;

@@ -27,7 +27,7 @@ inline fe_row row_of(const point &p, const fe_machine &m, const std::string &dev
     row.variant = e.variant->name, row.element = fe_kind_name(g.box.kind), row.mesh = g.mesh_name.c_str();
     row.order = fe_order_names[g.box.order], row.plastic = g.box.plastic;
     row.plastic_pattern = bench_pattern_names[g.box.pattern];
-    row.n_elem = g.n_elem, row.n_dof = g.n_dof, row.operation = bench_operation_names[p.operation];
+    row.n_elem = g.n_elem, row.n_dof = g.n_dof, row.operation = p.said.c_str();
     row.calls = p.batch, row.status = p.status, row.error = p.error;
     row.deterministic = p.deterministic, row.energy = p.energy;
     row.operand = bench_operand_names[g.box.operand];

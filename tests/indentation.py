@@ -1,20 +1,25 @@
 """A rigid sphere on a plastic half-space: first yield, and the plastic range beside CalculiX. docs/contact.md has both.
 
-    python3 tests/indentation.py [--build build] yield|calculix [--cells N]
+    python3 tests/indentation.py [--build build] yield|calculix [--cells N] [--picture FILE.svg]
 
 yield: the pressure at the centre over the yield stress between which the first point yields; theory has 1.60 at a
 Poisson's ratio of 0.3. calculix: `ccx` (Debian: calculix-ccx) solves the same mesh with a sphere of facets, all of
 whose nodes are displaced, and springs between both; forces and the largest equivalent plastic strain of each step
-side by side. Ends with 1 where a force differs by more than 1 %.
+side by side. Ends with 1 where a force differs by more than 1 %. The picture shows the plastic strain of the last step
+in the elements at the plane y = 0, of both programs, and the largest difference.
 """
 
 import argparse
+import base64
 import json
 import math
 import pathlib
+import re
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "meshgen"))
 import contact  # noqa: E402
@@ -34,8 +39,8 @@ def solve(folder: pathlib.Path, build: pathlib.Path, block: Solid, approach: flo
         "contact": [{"group": "contact", "u": {"z": -approach},
                      "obstacle": {"sphere": {"center": [0, 0, RADIUS], "radius": RADIUS}}}],
         "paths": {"load": factors}}))
-    subprocess.run([str(build / "solve"), "block.json", "--result", "block.result.json"], check=True, cwd=folder,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run([str(build / "solve"), "block.json", "--result", "block.result.json", "--output", "fields"],
+                   check=True, cwd=folder, stdout=subprocess.DEVNULL)
     return json.loads((folder / "block.result.json").read_text())["steps"]
 
 
@@ -91,10 +96,12 @@ def calculix_input(block: Solid, approach: float, steps: int) -> list[str]:
         "*NODE PRINT,NSET=FAR,TOTALS=ONLY", "RF", "*EL PRINT,ELSET=BODY", "PEEQ", "*END STEP", ""]
 
 
-def calculix_results(path: pathlib.Path) -> tuple[list[float], list[float]]:
-    """Of each increment: the force, and the largest equivalent plastic strain of a point."""
+def calculix_results(path: pathlib.Path) -> tuple[list[float], list[float], dict[int, float]]:
+    """Of each increment the force, and the largest equivalent plastic strain of a point; of the last one its mean in
+    each element."""
     forces: list[float] = []
     largest: list[float] = []
+    mean: dict[int, float] = {}
     of_forces = False
     for line in path.read_text().splitlines():
         words = line.split()
@@ -103,19 +110,60 @@ def calculix_results(path: pathlib.Path) -> tuple[list[float], list[float]]:
         elif "equivalent plastic strain" in line:
             of_forces = False
             largest.append(0.0)
+            mean = {}
         elif len(words) == 3 and of_forces:
             forces.append(float(words[2]))
         elif len(words) == 3:
             largest[-1] = max(largest[-1], float(words[2]))
-    return forces, largest
+            mean[int(words[0])] = mean.get(int(words[0]), 0.0) + float(words[2]) / 8
+    return forces, largest, mean
 
 
-def beside_calculix(folder: pathlib.Path, build: pathlib.Path, cells: int) -> int:
+def cell_field(path: pathlib.Path, name: str) -> list[float]:
+    """Doubles of an array of a VTU file: base64 of the sizes of zlib's blocks, then of the blocks."""
+    text = re.search(rf'<DataArray[^>]*Name="{name}"[^>]*>([^<]*)<', path.read_text())[1].strip()
+    n_block = struct.unpack("<Q", base64.b64decode(text[:12])[:8])[0]
+    head = (8 * (3 + n_block) + 2) // 3 * 4
+    sizes = struct.unpack(f"<{n_block}Q", base64.b64decode(text[:head])[24:24 + 8 * n_block])
+    packed, data, at = base64.b64decode(text[head:]), b"", 0
+    for size in sizes:
+        data += zlib.decompress(packed[at:at + size])
+        at += size
+    return list(struct.unpack(f"<{len(data) // 8}d", data))
+
+
+def colour(share: float) -> str:
+    """From white by yellow and red to black."""
+    r, g, b = (min(1.0, max(0.0, c)) for c in (2.4 - 2.4 * share, 1.6 - 2.4 * share, 1.0 - 3.0 * share))
+    return f"#{round(255 * r):02x}{round(255 * g):02x}{round(255 * b):02x}"
+
+
+def picture(path: pathlib.Path, block: Solid, own: list[float], other: list[float], reach: float) -> None:
+    """Elements at y = 0 down to `reach`, left of the axis the one, right of it the other."""
+    nodes, hexes, faces = block
+    shown = {frozenset(face) for face in faces["y0"]}
+    most, scale = max(own), 300 / reach
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="350" font-family="sans-serif" font-size="12">',
+           f'<text x="20" y="16">febench</text><text x="560" y="16">CalculiX</text>'
+           f'<text x="200" y="16">equivalent plastic strain, white 0 to black {most:.4f}</text>']
+    for e, corners in enumerate(hexes):
+        face = next((f for f in (corners[i:i + 2] + corners[i + 4:i + 6][::-1] for i in range(3))
+                     if frozenset(f) in shown), None) or next(
+            (f for f in ([corners[3], corners[0], corners[4], corners[7]],) if frozenset(f) in shown), None)
+        if not face or max(abs(nodes[a][i]) for a in face for i in (0, 2)) > 1.02 * reach:
+            continue
+        for values, side in ((own, -1), (other, 1)):
+            points = " ".join(f"{320 + side * scale * nodes[a][0]:.1f},{25 - scale * nodes[a][2]:.1f}" for a in face)
+            out.append(f'<polygon points="{points}" fill="{colour(values[e] / most)}" stroke="#aaa" stroke-width=".3"/>')
+    path.write_text("\n".join(out + ["</svg>", ""]))
+
+
+def beside_calculix(folder: pathlib.Path, build: pathlib.Path, cells: int, drawn: pathlib.Path | None) -> int:
     approach, steps = 0.01, 10
     block = contact.solid("block", 5.0, 0.45, cells, 0.8)
     (folder / "ccx.inp").write_text("\n".join(calculix_input(block, approach, steps)))
     subprocess.run(["ccx", "ccx"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
-    forces, largest = calculix_results(folder / "ccx.dat")
+    forces, largest, mean = calculix_results(folder / "ccx.dat")
     bad = 0
     print("| step | force N | CalculiX | difference % | largest peeq | CalculiX | difference % | closed nodes | Newton |")
     print("|" + "---:|" * 9)
@@ -126,6 +174,12 @@ def beside_calculix(folder: pathlib.Path, build: pathlib.Path, cells: int) -> in
         print(f"| {i + 1} | {force:.3f} | {abs(forces[i]):.3f} | {off:+.2f} | {step['max_peeq']:.6f} | {largest[i]:.6f} "
               f"| {peeq:+.2f} | {touching['nodes']} | {newton} |")
         bad += not abs(off) <= 1.0
+    own = cell_field(folder / f"fields/block_{steps:04d}.vtu", "peeq")
+    other = [mean[e] for e in range(1, len(own) + 1)]
+    print(f"mean plastic strain of an element: differs by {max(abs(a - b) for a, b in zip(own, other)):.2e} at most, "
+          f"of {max(own):.4f}")
+    if drawn:
+        picture(drawn, block, own, other, 2.2 * math.sqrt(RADIUS * approach))
     return 1 if bad else 0
 
 
@@ -134,10 +188,12 @@ def main() -> int:
     parser.add_argument("what", choices=("yield", "calculix"))
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--cells", type=int, default=10)
+    parser.add_argument("--picture", type=pathlib.Path)
     a = parser.parse_args()
-    run = first_yield if a.what == "yield" else beside_calculix
-    with tempfile.TemporaryDirectory() as folder:
-        return run(pathlib.Path(folder), a.build.resolve(), a.cells)
+    with tempfile.TemporaryDirectory() as name:
+        folder, build = pathlib.Path(name), a.build.resolve()
+        return first_yield(folder, build, a.cells) if a.what == "yield" else \
+            beside_calculix(folder, build, a.cells, a.picture)
 
 
 if __name__ == "__main__":

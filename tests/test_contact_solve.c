@@ -82,6 +82,7 @@ static void block_on_a_plane_has_uniform_pressure(void **state)
                                         "--precondition multigrid",
                                         "--precondition direct",
                                         "--precondition none",
+                                        "--precondition chebyshev",
                                         "--ranks 3",
                                         "--krylov gmres",
                                         "--jacobian difference --tolerance 1e-8",
@@ -251,6 +252,27 @@ static void stopped_run_goes_on(void **state)
     json_decref(whole), json_decref(rest);
 }
 
+/* The supports carry the body to where it just touches: forces are rounding, which is a balance. Then they
+ * press it on, and take it back. */
+static void touching_is_a_balance(void **state)
+{
+    (void)state;
+    write_shifted_box(FE_HEX8, "box.msh");
+    write_problem(
+        "p.json", "{\"group\": \"z1\", \"u\": {\"x\": 0, \"y\": 0, \"z\": -0.004}}",
+        "{\"group\": \"z0\", \"obstacle\": {\"sphere\": {\"center\": [0.5, 0.5, -2.001], \"radius\": 2}}}",
+        "0.25, 0.5, 1, 0.25, 0");
+    child_must(0, "solve p.json --result r.json");
+    json_t *root = result_load_checked("r.json", "converged", 5);
+    for (size_t step = 0; step < 5; step += 3)
+        if (!(fabs(force_of(contact_of(root, step, 0), 2)) < 1e-9))
+            fail_msg("step %zu has a force", step + 1);
+    if (!(force_of(contact_of(root, 2, 0), 2) > force_of(contact_of(root, 1, 0), 2))) fail_msg("forces");
+    if (!(force_of(contact_of(root, 1, 0), 2) > 0.01))
+        fail_msg("force %g", force_of(contact_of(root, 1, 0), 2));
+    json_decref(root);
+}
+
 /* --- what is shown and refused ------------------------------------------------------------------------ */
 
 static void fields_are_written(void **state)
@@ -358,6 +380,7 @@ int main(void)
                                        cmocka_unit_test(indentation_comes_back),
                                        cmocka_unit_test(ranks_agree),
                                        cmocka_unit_test(stopped_run_goes_on),
+                                       cmocka_unit_test(touching_is_a_balance),
                                        cmocka_unit_test(fields_are_written),
                                        cmocka_unit_test(bad_contact_is_refused),
                                        cmocka_unit_test(nodes_of_supports_are_left_out)};

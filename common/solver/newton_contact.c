@@ -37,8 +37,13 @@ fe_status fe_newton_augment_contact(fe_solver *s, fe_step_result *record, fe_new
 {
     *again = 0;
     if (!is_augmented(s) || s->benchmark.fixed_work) return FE_OK;
+    int rounding = 0;
     FE_TRY(augment(s, state));
-    *again = !fe_newton_accepted(s, state->trial_norm);
+    if (fe_newton_accepted(s, state->trial_norm)) return FE_OK;
+    state->previous_norm = state->norm, state->norm = state->trial_norm;
+    FE_TRY(fe_newton_record_residual(s, record, state->norm));
+    FE_TRY(fe_newton_is_rounding(s, record, state, record->newton_iterations, &rounding));
+    *again = !rounding;
     if (!*again) return FE_OK;
     if (++record->augmentations > MOST_AUGMENTATIONS) {
         state->ending = FE_ENDING_NOT_CONVERGED;
@@ -48,9 +53,9 @@ fe_status fe_newton_augment_contact(fe_solver *s, fe_step_result *record, fe_new
             "\"penalty\" needs fewer",
             record->step, MOST_AUGMENTATIONS);
     }
-    state->norm = state->previous_norm = state->trial_norm;
+    state->previous_norm = state->norm;
     state->least_norm = INFINITY, state->stagnant = 0;
-    return fe_newton_record_residual(s, record, state->norm);
+    return FE_OK;
 }
 
 void fe_newton_record_contact(const fe_solver *s, fe_step_result *record)

@@ -3,6 +3,7 @@
  * times the rounding of a double is that of a balance. It is the backward error of a direct solver: the
  * displacement is the exact solution for a stiffness that differs in the last digit. */
 #include "common/solver/newton.h"
+#include "common/solver/solver_contact.h"
 
 #include <float.h>
 
@@ -28,6 +29,7 @@ static fe_status find_level(fe_solver *s, double *level)
                                        9 * (size_t)s->share->n_local * sizeof *s->preconditioner.blocks,
                                        s->preconditioner.blocks));
     FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->preconditioner.blocks));
+    FE_TRY(fe_solver_contact_diagonal(s, s->preconditioner.blocks));
     FE_TRY(level_at(s, s->displacement, level));
     FE_TRY(level_at(s, s->accepted.displacement, &before));
     if (s->forces.scale <= before) *level = fmax(*level, before);
