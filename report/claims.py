@@ -18,7 +18,7 @@ from report.claim import Claim, chosen
 from report.quantities import QUANTITIES
 from report.text import count, digits
 from report.verdicts import HOLDS, MISSING, Decided, Verdict, decide, decide_all, stale
-from report.words import ELEMENT, MESHES, SEVERAL
+from report.words import ELEMENT, MESHES, several
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
@@ -40,7 +40,7 @@ def scope(verdicts: Sequence[Verdict]) -> str:
 
     def told(column: str) -> list[str]:
         names = sorted({str(w[column]) for w in places if w.get(column)})
-        return [ELEMENT.get(name, SEVERAL.get(name, name)) for name in names if not name.startswith("gmres")] + \
+        return [ELEMENT.get(name, several(name)) for name in names if not name.startswith("gmres")] + \
             ["GMRES"] * any(name.startswith("gmres") for name in names)
 
     kinds = {kind_of_mesh(str(w["case"])) for w in places if w.get("case")}

@@ -46,6 +46,15 @@ OPERATION = {
 # Of several operations, solves and meshes.
 SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
     "solve": "solves", "solve_graph": "solves with graphs"}
+
+
+def several(name: str) -> str:
+    """Of operations: tangent products with 1 % of nodes in contact (jacvec_contact0.01)."""
+    operation, _, share = name.partition("_contact")
+    words = SEVERAL.get(operation, operation)
+    return f"{words} with {100 * float(share):g} % of nodes in contact" if share else words
+
+
 MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
 MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
