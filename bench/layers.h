@@ -2,7 +2,7 @@
 #ifndef BENCH_LAYERS_H
 #define BENCH_LAYERS_H
 
-#include "bench/box.h"
+#include "bench/box_piece.h"
 #include "common/physics/material.h"
 
 #ifdef __cplusplus

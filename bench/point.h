@@ -9,7 +9,7 @@
 #include "bench/cold.h"
 #include "bench/conditions.h"
 #include "bench/energy.h"
-#include "bench/test_mesh.h"
+#include "bench/timed_mesh.h"
 #include "bench/verify.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
