@@ -1,4 +1,4 @@
-/* Opens a benchmark workload and runs operations on it; see case.h. */
+/* Opens a benchmark workload and runs operations on it; see workload.h. */
 #include "bench/workload.h"
 #include "bench/layers.h"
 #include "bench/sample.h"
